@@ -1,0 +1,243 @@
+//! Where things are kept: spaces, logs and keys. Every physical name in Ambit is spelled in this file.
+
+use crate::identity::{self, SessionIdentity};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// The tenant of an installation without tenants.
+pub const DEFAULT_TENANT: &str = "default";
+
+/// Everything one owner keeps: one scoped identity, one user's memory, an internal ledger. Removed as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Space {
+    /// The partition above all identities.
+    pub tenant: String,
+    /// The owner: a `storage_key`, or one of the tags below.
+    pub path: String,
+}
+
+/// A sequence of entries in a space.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LogKey {
+    /// Who owns it.
+    pub space: Space,
+    /// Which log of the owner.
+    pub name: String,
+}
+
+/// A versioned value in a space.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Key {
+    /// Who owns it.
+    pub space: Space,
+    /// Which value of the owner.
+    pub name: String,
+}
+
+/// The log that holds a storage's items: what `clear` empties and an index row counts.
+pub const ITEMS: &str = "items";
+/// The log of overlays that make the view of `items`.
+pub const OVERLAYS: &str = "overlays";
+/// Chunks of items above the inline limit.
+pub const BLOBS: &str = "blobs";
+
+impl Space {
+    /// The space of one identity.
+    pub fn of(tenant: &str, identity: &SessionIdentity) -> Self {
+        Self::new(tenant, identity.storage_key())
+    }
+
+    /// What a user keeps across sessions.
+    pub fn user_memory(tenant: &str, user_id: &str) -> Self {
+        Self::new(tenant, format!("m:user/{}", part('u', user_id)))
+    }
+
+    /// What a team keeps across sessions.
+    pub fn team_memory(tenant: &str, team_id: &str) -> Self {
+        Self::new(tenant, format!("m:team/{}", part('t', team_id)))
+    }
+
+    /// What one request keeps until it ends.
+    pub fn request_memory(tenant: &str, context_id: &str) -> Self {
+        Self::new(tenant, format!("m:request/{}", part('r', context_id)))
+    }
+
+    /// The tenant's usage sums.
+    pub fn usage_sums(tenant: &str) -> Self {
+        Self::new(tenant, "i:usage".to_owned())
+    }
+
+    /// Ambit's own settings in a store.
+    pub fn settings(tenant: &str) -> Self {
+        Self::new(tenant, "i:settings".to_owned())
+    }
+
+    /// Where a chain remembers removals that not every driver has acknowledged.
+    pub fn tombstones(tenant: &str) -> Self {
+        Self::new(tenant, "i:tombstones".to_owned())
+    }
+
+    /// The lease that guards this space. It is a space of its own, so that clearing the data keeps it.
+    pub fn lease(&self) -> Key {
+        let path = format!("l:{}", self.path);
+        Key {
+            space: Self {
+                tenant: self.tenant.clone(),
+                path,
+            },
+            name: "lease".to_owned(),
+        }
+    }
+
+    /// A log of this space.
+    pub fn log(&self, name: impl Into<String>) -> LogKey {
+        LogKey {
+            space: self.clone(),
+            name: name.into(),
+        }
+    }
+
+    /// A value of this space.
+    pub fn key(&self, name: impl Into<String>) -> Key {
+        Key {
+            space: self.clone(),
+            name: name.into(),
+        }
+    }
+
+    /// A name without content: the SHA-256 of tenant and path, in hex.
+    pub fn digest(&self) -> String {
+        digest(&[&self.tenant, &self.path])
+    }
+
+    fn new(tenant: &str, path: String) -> Self {
+        Self {
+            tenant: tenant.to_owned(),
+            path,
+        }
+    }
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.tenant, self.path)
+    }
+}
+
+impl fmt::Display for LogKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.space, self.name)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.space, self.name)
+    }
+}
+
+/// The hex SHA-256 of the parts, each with its length, so that no two lists of parts give the same bytes.
+pub fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// `a:agent` or `g:group`, then `u:`, `c:`, `s:` where present. Injective; at most 2.5 kB.
+pub(crate) fn storage_key(identity: &SessionIdentity) -> String {
+    let owner = match identity.group() {
+        Some(group) => part('g', group),
+        None => part('a', identity.agent_name()),
+    };
+    let rest = [
+        ('u', identity.user_id()),
+        ('c', identity.chat_name()),
+        ('s', identity.scope()),
+    ];
+    let rest = rest
+        .into_iter()
+        .filter_map(|(tag, value)| Some(part(tag, value?)));
+    std::iter::once(owner)
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+/// The tuple behind a storage key. With a group the agent's name is not part of the key, hence `agent` is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageTuple {
+    /// The agent, if the storage is its own.
+    pub agent: Option<String>,
+    /// The group, if agents share the storage.
+    pub group: Option<String>,
+    /// The user.
+    pub user: Option<String>,
+    /// The chat.
+    pub chat: Option<String>,
+    /// The scope.
+    pub scope: Option<String>,
+}
+
+/// Decodes what `SessionIdentity::storage_key` wrote; anything else is `Invalid`.
+pub fn decode_storage_key(text: &str) -> Result<StorageTuple> {
+    let bad = |reason: &str| Error::invalid("storage_key", format!("\"{text}\" {reason}"));
+    let mut tuple = StorageTuple::default();
+    let mut last = 0;
+    for piece in text.split('/') {
+        let (tag, value) = piece
+            .split_once(':')
+            .ok_or_else(|| bad("has a part without a tag"))?;
+        let (order, field) = match tag {
+            "a" => (1, &mut tuple.agent),
+            "g" => (1, &mut tuple.group),
+            "u" => (2, &mut tuple.user),
+            "c" => (3, &mut tuple.chat),
+            "s" => (4, &mut tuple.scope),
+            _ => return Err(bad("has an unknown tag; known are a, g, u, c and s")),
+        };
+        if order <= last || (last == 0 && order != 1) {
+            return Err(bad("has its parts out of order"));
+        }
+        last = order;
+        let value = decode(value).ok_or_else(|| bad("is not encoded as storage keys are"))?;
+        identity::check("storage_key", &value)?;
+        *field = Some(value);
+    }
+    Ok(tuple)
+}
+
+/// `tag:value` with each byte outside `[A-Za-z0-9.-]` as `~` and two hex digits.
+pub(crate) fn part(tag: char, value: &str) -> String {
+    let mut text = format!("{tag}:");
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-' {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("~{byte:02x}"));
+        }
+    }
+    text
+}
+
+fn decode(value: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'~' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+    }
+    let decoded = String::from_utf8(bytes).ok()?;
+    (part('x', &decoded)[2..] == *value).then_some(decoded)
+}

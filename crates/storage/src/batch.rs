@@ -1,0 +1,293 @@
+//! One write: checks that must hold and writes that happen together or not at all.
+
+use crate::address::{Key, LogKey, Space};
+use crate::clock::Millis;
+use crate::directory::{Track, Tracked};
+use crate::json::Json;
+use crate::op::{Op, Output};
+use crate::pattern::Pattern;
+use crate::{Error, Result};
+
+/// Committed whole or not at all; the only way to write.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// What must hold, judged before any write.
+    pub checks: Vec<Check>,
+    /// What changes, in order; a later write sees the earlier ones.
+    pub writes: Vec<Write>,
+}
+
+/// A condition of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The log's head is this one (`None`: the log is absent); else `Conflict`.
+    Head {
+        /// The log.
+        log: LogKey,
+        /// The head the writer saw.
+        head: Option<Head>,
+    },
+    /// The value has this version (`None`: it is absent or expired); else `Conflict`.
+    Version {
+        /// The value.
+        key: Key,
+        /// The version the writer saw.
+        version: Option<u64>,
+    },
+    /// The lease is live and was granted with this epoch; else `Fenced`.
+    Lease {
+        /// The lease.
+        key: Key,
+        /// The epoch of the writer's grant.
+        epoch: u64,
+    },
+}
+
+/// A change.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// Adds entries in order. An entry whose id the log has already is not stored again.
+    Append {
+        /// The log; made by its first entry.
+        log: LogKey,
+        /// The entries.
+        entries: Vec<NewEntry>,
+    },
+    /// Replaces the bodies of entries that must be forgotten. Sequences that are not there are passed over.
+    Redact {
+        /// The log.
+        log: LogKey,
+        /// New bodies by sequence.
+        bodies: Vec<(u64, Json)>,
+    },
+    /// Does one operation on one value.
+    Apply {
+        /// The value.
+        key: Key,
+        /// The operation.
+        op: Op,
+        /// How long a value that the operation sets or creates lives; `None` for ever.
+        life: Option<Millis>,
+    },
+    /// Deletes the values of a space whose name matches.
+    Wipe {
+        /// The space.
+        space: Space,
+        /// Which names.
+        pattern: Pattern,
+    },
+    /// Erases all logs and values of a space; if it had an `items` log, that one stays, empty, as a new generation.
+    Clear {
+        /// The space.
+        space: Space,
+    },
+    /// Erases a space without a trace.
+    Remove {
+        /// The space.
+        space: Space,
+    },
+    /// Inserts an index row, or adds a touch to the one that is there.
+    Track(Box<Track>),
+    /// Deletes an index row; one that is not there is no error.
+    Untrack {
+        /// The row's tenant.
+        tenant: String,
+        /// The row's id.
+        id: String,
+    },
+    /// Makes one thing equal to another store's: how a chain copies. Needs no judgement and can be repeated.
+    Mirror(Mirror),
+}
+
+/// What one store has, for another one to have too.
+#[derive(Clone, Debug)]
+pub enum Mirror {
+    /// A log's entries. If the log here is absent or of another generation, it is begun anew with `head.generation`;
+    /// entries that it has already are left alone. Entries must join on to what is there.
+    Log {
+        /// The log.
+        log: LogKey,
+        /// The source's head.
+        head: Head,
+        /// Entries of the source, ascending, with their sequences.
+        entries: Vec<LogEntry>,
+    },
+    /// A value, with version and end of life; `None` deletes it.
+    Value {
+        /// The value.
+        key: Key,
+        /// The source's entry.
+        entry: Option<Entry>,
+    },
+    /// An index row as it is, id and ordinal included.
+    Row(Box<Tracked>),
+}
+
+/// An entry to append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Unique in the log; appending it again stores nothing. Ids that grow with time cost least.
+    pub id: String,
+    /// The content.
+    pub body: Json,
+}
+
+/// Where a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Head {
+    /// Higher after each clear or re-creation.
+    pub generation: u64,
+    /// The last sequence; 0 where the log is empty.
+    pub last: u64,
+}
+
+/// An entry as stored.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LogEntry {
+    /// Its place: 1, 2, 3 … without gaps.
+    pub seq: u64,
+    /// Its id.
+    pub id: String,
+    /// When it was stored.
+    pub at: Millis,
+    /// The content.
+    pub body: Json,
+}
+
+/// A stored value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The value's type, as in the `ctx.memory` reference.
+    pub kind: &'static str,
+    /// The number of items of a list, 1 for anything else.
+    pub length: u64,
+    /// The value, or the part of it that was asked for.
+    pub value: Json,
+    /// Given by the store at each change; never used twice for one key.
+    pub version: u64,
+    /// When it ends, if it does.
+    pub expires_at: Option<Millis>,
+    /// True where a secondary answered for a primary that is down.
+    pub stale_possible: bool,
+}
+
+/// What one write of a batch did, in the order of the writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The log's new head, and the sequence of each entry (of the stored one, where the id was there).
+    Appended {
+        /// The new head.
+        head: Head,
+        /// Sequences in the order of the entries.
+        seqs: Vec<u64>,
+    },
+    /// The operation's answer, and the value's version if there is a value now.
+    Applied {
+        /// The answer.
+        output: Output,
+        /// The version.
+        version: Option<u64>,
+    },
+    /// The index row.
+    Tracked {
+        /// The row's id.
+        id: String,
+        /// True where this batch made it.
+        is_new: bool,
+    },
+    /// How many things were erased: entries and values for `Clear` and `Remove`, values for `Wipe`, rows for `Untrack`.
+    Erased(u64),
+    /// Done, nothing to say.
+    Done,
+}
+
+/// The sizes a store accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of one entry or value.
+    pub value: usize,
+    /// Bytes of the name of a log, value or entry id.
+    pub name: usize,
+    /// Entries and writes of one batch.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            value: 16 << 20,
+            name: 512,
+            batch: 100_000,
+        }
+    }
+}
+
+impl Batch {
+    /// A batch of these writes without a condition.
+    pub fn of(writes: impl IntoIterator<Item = Write>) -> Self {
+        Self {
+            checks: Vec::new(),
+            writes: writes.into_iter().collect(),
+        }
+    }
+
+    /// The same batch with one more condition.
+    pub fn checking(mut self, check: Check) -> Self {
+        self.checks.push(check);
+        self
+    }
+
+    /// Refuses what no store takes. Every driver calls this first, so that nothing is written of a bad batch.
+    pub fn validate(&self, limits: &Limits) -> Result<()> {
+        let mut count = self.writes.len();
+        for write in &self.writes {
+            match write {
+                Write::Append { log, entries } => {
+                    count += entries.len();
+                    named("log name", &log.name, limits)?;
+                    for entry in entries {
+                        named("entry id", &entry.id, limits)?;
+                        sized("entry bytes", entry.body.as_str().len(), limits.value)?;
+                    }
+                }
+                Write::Apply { key, op, .. } => {
+                    sized_name("key", &key.name, limits)?;
+                    sized("value bytes", op.size(), limits.value)?;
+                }
+                _ => {}
+            }
+        }
+        sized("batch entries", count, limits.batch)
+    }
+}
+
+fn named(field: &str, name: &str, limits: &Limits) -> Result<()> {
+    if name.contains('\0') {
+        return Err(Error::invalid(field, "contains U+0000"));
+    }
+    sized_name(field, name, limits)
+}
+
+fn sized_name(field: &str, name: &str, limits: &Limits) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::invalid(field, "must be a non-empty string"));
+    }
+    if name.len() > limits.name {
+        return Err(Error::invalid(
+            field,
+            format!("exceeds {} bytes", limits.name),
+        ));
+    }
+    Ok(())
+}
+
+fn sized(what: &str, actual: usize, limit: usize) -> Result<()> {
+    if actual > limit {
+        return Err(Error::Limited {
+            what: what.to_owned(),
+            actual: actual as u64,
+            limit: limit as u64,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! The index: one row per tracked identity, what may be asked of it, and in which order it answers.
+
+use crate::clock::Millis;
+use crate::identity::SessionIdentity;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A row of the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tracked {
+    /// Opaque, never reused.
+    pub id: String,
+    /// The row's place in the order of creation, given by the store.
+    pub ordinal: u64,
+    /// The partition.
+    pub tenant: String,
+    /// The identity.
+    pub identity: SessionIdentity,
+    /// Whether the storage holds something.
+    pub state: State,
+    /// The generation of its items; 0 where it has no log of items.
+    pub generation: u64,
+    /// How many items were added since the last clear.
+    pub items: u64,
+    /// When the row was made.
+    pub created_at: Millis,
+    /// When something was last written; exact to a second.
+    pub last_activity_at: Millis,
+    /// The names of the drivers that hold the data, the primary first.
+    pub placement: Vec<String>,
+    /// The user who made it.
+    pub created_by: Option<String>,
+    /// The team it was made in.
+    pub team: Option<String>,
+    /// Free labels.
+    pub labels: BTreeMap<String, String>,
+    /// Who worked on it, by agent, in order of first touch.
+    pub touches: Vec<Touch>,
+}
+
+/// What a row says about its storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It holds something.
+    Live,
+    /// It was cleared and nothing was added since.
+    Cleared,
+}
+
+/// One agent's work on a storage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touch {
+    /// The agent.
+    pub agent: String,
+    /// The base identity it came from.
+    pub base: SessionIdentity,
+    /// First time.
+    pub first_at: Millis,
+    /// Last time; exact to a second.
+    pub last_at: Millis,
+}
+
+/// A request to track an identity. Where the row exists only the touch is added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The id of the row, if this makes it.
+    pub id: String,
+    /// The partition.
+    pub tenant: String,
+    /// The scoped identity.
+    pub identity: SessionIdentity,
+    /// The agent that touches it.
+    pub agent: String,
+    /// The base identity that the agent comes from.
+    pub base: SessionIdentity,
+    /// The names of the drivers that hold the data.
+    pub placement: Vec<String>,
+    /// The user who makes it.
+    pub created_by: Option<String>,
+    /// The team it is made in.
+    pub team: Option<String>,
+    /// Free labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Which rows; every field that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// The partition; `None` only for the store's own upkeep.
+    pub tenant: Option<String>,
+    /// The row with this id.
+    pub id: Option<String>,
+    /// The row with this storage key.
+    pub storage_key: Option<String>,
+    /// The rows that render to this key.
+    pub key: Option<String>,
+    /// Rows that this agent touched (its own are among them).
+    pub agent: Option<String>,
+    /// The user.
+    pub user: Option<String>,
+    /// The chat.
+    pub chat: Option<String>,
+    /// The group.
+    pub group: Option<String>,
+    /// The scope.
+    pub scope: Option<String>,
+    /// Last activity strictly before.
+    pub active_before: Option<Millis>,
+    /// Last activity at or after.
+    pub active_after: Option<Millis>,
+    /// Made strictly before.
+    pub created_before: Option<Millis>,
+    /// Made at or after.
+    pub created_after: Option<Millis>,
+    /// Labels the row must have.
+    pub labels: BTreeMap<String, String>,
+    /// Only what this person may see.
+    pub visible_to: Option<Viewer>,
+}
+
+/// A person with rights on their own conversations and on those of their team that belong to no user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Viewer {
+    /// The person; without one, nothing personal is visible.
+    pub user: Option<String>,
+    /// The team.
+    pub team: Option<String>,
+}
+
+impl Viewer {
+    /// True where the row is this person's, or their team's and nobody's in particular.
+    pub fn may_see(&self, row: &Tracked) -> bool {
+        let user = self.user.as_deref();
+        let own = user.is_some()
+            && (row.identity.user_id() == user
+                || (row.identity.user_id().is_none() && row.created_by.as_deref() == user));
+        let shared =
+            self.team.is_some() && row.team == self.team && row.identity.user_id().is_none();
+        own || shared
+    }
+}
+
+impl Filter {
+    /// Every row of a tenant.
+    pub fn tenant(tenant: impl Into<String>) -> Self {
+        Self {
+            tenant: Some(tenant.into()),
+            ..Self::default()
+        }
+    }
+
+    /// True where the row is asked for.
+    pub fn matches(&self, row: &Tracked) -> bool {
+        let same = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.is_none() || wanted.as_deref() == found
+        };
+        let identity = &row.identity;
+        same(&self.tenant, Some(&row.tenant))
+            && same(&self.id, Some(&row.id))
+            && same(&self.user, identity.user_id())
+            && same(&self.chat, identity.chat_name())
+            && same(&self.group, identity.group())
+            && same(&self.scope, identity.scope())
+            && self
+                .agent
+                .as_ref()
+                .is_none_or(|agent| row.touches.iter().any(|touch| touch.agent == *agent))
+            && self
+                .storage_key
+                .as_ref()
+                .is_none_or(|key| *key == identity.storage_key())
+            && self.key.as_ref().is_none_or(|key| *key == identity.key())
+            && self
+                .active_before
+                .is_none_or(|time| row.last_activity_at < time)
+            && self
+                .active_after
+                .is_none_or(|time| row.last_activity_at >= time)
+            && self.created_before.is_none_or(|time| row.created_at < time)
+            && self.created_after.is_none_or(|time| row.created_at >= time)
+            && self
+                .labels
+                .iter()
+                .all(|(name, value)| row.labels.get(name) == Some(value))
+            && self
+                .visible_to
+                .as_ref()
+                .is_none_or(|viewer| viewer.may_see(row))
+    }
+}
+
+/// In which order rows come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As they were made.
+    #[default]
+    Oldest,
+    /// The last made first.
+    Newest,
+    /// The last active first.
+    Recent,
+}
+
+/// The place of a row in an order, to go on behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Its last activity; only `Recent` looks at it.
+    pub at: Millis,
+    /// Its ordinal.
+    pub ordinal: u64,
+}
+
+/// Which part of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The order.
+    pub order: Order,
+    /// Only rows behind this place.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Tracked {
+    /// Where this row stands.
+    pub fn position(&self) -> Position {
+        Position {
+            at: self.last_activity_at,
+            ordinal: self.ordinal,
+        }
+    }
+}
+
+impl Order {
+    /// True where `place` comes behind `after`.
+    pub fn is_behind(self, place: Position, after: Position) -> bool {
+        match self {
+            Self::Oldest => place.ordinal > after.ordinal,
+            Self::Newest => place.ordinal < after.ordinal,
+            Self::Recent => (place.at, place.ordinal) < (after.at, after.ordinal),
+        }
+    }
+
+    /// Sorts rows into this order.
+    pub fn sort(self, rows: &mut [Tracked]) {
+        match self {
+            Self::Oldest => rows.sort_by_key(|row| row.ordinal),
+            Self::Newest => rows.sort_by_key(|row| std::cmp::Reverse(row.ordinal)),
+            Self::Recent => {
+                rows.sort_by_key(|row| std::cmp::Reverse((row.last_activity_at, row.ordinal)))
+            }
+        }
+    }
+}
+
+/// A property by which rows are found without looking at all of them.
+pub type Lookup = (&'static str, String);
+
+impl Tracked {
+    /// Where this row is found.
+    pub fn lookups(&self) -> Vec<Lookup> {
+        let identity = &self.identity;
+        let single = [
+            ("user", identity.user_id()),
+            ("chat", identity.chat_name()),
+            ("group", identity.group()),
+        ];
+        let single = single
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?.to_owned())));
+        single
+            .chain(
+                self.touches
+                    .iter()
+                    .map(|touch| ("agent", touch.agent.clone())),
+            )
+            .collect()
+    }
+}
+
+impl Filter {
+    /// Where all wanted rows are found, the narrowest first; empty where only a walk over all rows finds them.
+    pub fn lookups(&self) -> Vec<Lookup> {
+        let given = [
+            ("user", &self.user),
+            ("chat", &self.chat),
+            ("group", &self.group),
+            ("agent", &self.agent),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.clone()?)))
+            .collect()
+    }
+}

@@ -1,0 +1,236 @@
+//! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
+
+pub mod memory;
+mod state;
+mod watch;
+
+pub use watch::{Hub, Watch};
+
+use crate::address::{Key, LogKey, Space};
+use crate::batch::{Batch, Entry, Head, Limits, LogEntry, Outcome};
+use crate::clock::Clock;
+use crate::directory::{Filter, PageRequest, Tracked};
+use crate::pattern::Pattern;
+use crate::{Error, Result};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use std::fmt;
+use std::sync::Arc;
+
+/// Keeps logs, values and index rows. Every method may be called from any task at any time.
+#[async_trait]
+pub trait Driver: Send + Sync + 'static {
+    /// Writes the batch whole, or nothing and says why. When it returns, readers see it and it is as durable as the
+    /// driver's settings say.
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>>;
+
+    /// Part of a log.
+    async fn read(&self, log: &LogKey, range: Range) -> Result<Page>;
+
+    /// A value, or part of a list; `None` where it is absent or expired.
+    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>>;
+
+    /// The live values of a space whose name matches, by name in byte order.
+    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>>;
+
+    /// The names of the logs of a space.
+    async fn logs(&self, space: &Space) -> Result<Vec<String>>;
+
+    /// One page of index rows.
+    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>>;
+
+    /// How many index rows there are.
+    async fn count(&self, filter: &Filter) -> Result<u64>;
+
+    /// Wakes when the log grows or changes, whichever process wrote.
+    async fn watch(&self, log: &LogKey) -> Result<Watch>;
+
+    /// Erases at most `limit` expired values; the answer is how many there were. Short, so that writers hardly wait.
+    async fn sweep(&self, limit: usize) -> Result<u64>;
+
+    /// Looks for damage; each finding names its place. Changes nothing.
+    async fn check(&self) -> Result<Vec<String>>;
+
+    /// Ends the driver's own tasks and releases its files; later calls fail `Unavailable`.
+    async fn close(&self) -> Result<()>;
+}
+
+/// Which part of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first sequence wanted, in the direction of reading.
+    pub from: u64,
+    /// At most so many entries; 0 asks for the head alone.
+    pub limit: usize,
+    /// Upwards, or downwards.
+    pub direction: Direction,
+}
+
+/// The direction of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending sequences.
+    Forward,
+    /// Descending sequences.
+    Backward,
+}
+
+impl Range {
+    /// Ascending from this sequence.
+    pub fn from(from: u64, limit: usize) -> Self {
+        Self {
+            from,
+            limit,
+            direction: Direction::Forward,
+        }
+    }
+
+    /// The last entries, the newest first.
+    pub fn last(limit: usize) -> Self {
+        Self::back_from(u64::MAX, limit)
+    }
+
+    /// Descending from this sequence.
+    pub fn back_from(from: u64, limit: usize) -> Self {
+        Self {
+            from,
+            limit,
+            direction: Direction::Backward,
+        }
+    }
+
+    /// Nothing but the head.
+    pub fn head() -> Self {
+        Self::last(0)
+    }
+}
+
+/// Part of a log, and where the log ends. `head` is `None` where the log is absent; an empty log has a head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The log's head.
+    pub head: Option<Head>,
+    /// The entries, in the direction of reading.
+    pub entries: Vec<LogEntry>,
+    /// True where a secondary answered for a primary that is down.
+    pub stale_possible: bool,
+}
+
+/// Which part of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Items from … to of a list, both included, negative ones counted from the end; cut to what there is.
+    /// Anything but a list is given whole, and `Entry::kind` says so.
+    Items(i64, i64),
+    /// Kind, length, version and end of life alone; the value is `null`.
+    Nothing,
+}
+
+impl Part {
+    /// The positions `start..end` of a list of this length that are asked for.
+    pub fn of(self, length: u64) -> std::ops::Range<u64> {
+        match self {
+            Self::Whole => 0..length,
+            Self::Nothing => 0..0,
+            Self::Items(from, to) => {
+                let place = |index: i64| {
+                    if index < 0 {
+                        i128::from(length) + i128::from(index)
+                    } else {
+                        i128::from(index)
+                    }
+                };
+                let start = place(from).clamp(0, i128::from(length));
+                let end = (place(to) + 1).clamp(start, i128::from(length));
+                u64::try_from(start).unwrap_or(0)..u64::try_from(end).unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// Which values of a space.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// Names that match.
+    pub pattern: Pattern,
+    /// Only names behind this one.
+    pub after: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+    /// Which part of each value.
+    pub part: Part,
+}
+
+/// How a driver is opened, the same for all.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The time it sees.
+    pub clock: Clock,
+    /// The sizes it accepts.
+    pub limits: Limits,
+    /// What "written" means.
+    pub durability: Durability,
+    /// Opens what is refused for safety: a network file system, a primary that may evict.
+    pub force: bool,
+    /// Called at named points of a write, so that tests can kill the process there.
+    pub fault_points: FaultPoints,
+}
+
+/// What a successful write has survived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Power loss: every commit is synced.
+    #[default]
+    Full,
+    /// The end of the process; power loss may take the last commits.
+    Normal,
+}
+
+/// Called at named points of a write.
+#[derive(Clone, Default)]
+pub struct FaultPoints(Option<Arc<dyn Fn(&'static str) + Send + Sync>>);
+
+impl FaultPoints {
+    /// Calls this at each point.
+    pub fn new(at: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(at)))
+    }
+
+    /// A write has come to this point.
+    pub fn reach(&self, point: &'static str) {
+        if let Some(at) = &self.0 {
+            at(point);
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("limits", &self.limits)
+            .field("durability", &self.durability)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a driver by the part of its address behind the scheme.
+pub type Open =
+    fn(address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>>;
+
+/// Every driver, by the scheme of its address.
+pub const DRIVERS: &[(&str, Open)] = &[("memory", memory::open)];
+
+/// Opens `scheme:address`, for instance `sqlite:data/ambit.db`.
+pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Driver>> {
+    let (scheme, address) = url.split_once(':').unwrap_or((url, ""));
+    let Some((_, open)) = DRIVERS.iter().find(|(name, _)| *name == scheme) else {
+        let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+        return Err(Error::invalid(
+            "driver",
+            format!("\"{scheme}\" is unknown; known are {}", known.join(", ")),
+        ));
+    };
+    open(address.to_owned(), options).await
+}

@@ -1,0 +1,205 @@
+//! Logs held in memory.
+
+use super::{State, Undo};
+use crate::address::{ITEMS, LogKey};
+use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::clock::Millis;
+use crate::driver::{Direction, Page, Range};
+use crate::json::Json;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// One log: its entries are 1, 2, 3 … without gaps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(u64, Vec<LogEntry>)", into = "(u64, Vec<LogEntry>)")]
+pub struct Log {
+    generation: u64,
+    entries: Vec<LogEntry>,
+    ids: HashMap<String, u64>,
+}
+
+impl Log {
+    /// An empty log.
+    pub fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            ..Self::default()
+        }
+    }
+
+    /// Where it ends.
+    pub fn head(&self) -> Head {
+        Head {
+            generation: self.generation,
+            last: self.entries.len() as u64,
+        }
+    }
+
+    /// All entries, ascending.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.entries
+    }
+
+    /// Part of it.
+    pub fn page(&self, range: Range) -> Page {
+        let entries = match range.direction {
+            Direction::Forward => {
+                let from = index(range.from.max(1) - 1).min(self.entries.len());
+                self.entries[from..]
+                    .iter()
+                    .take(range.limit)
+                    .cloned()
+                    .collect()
+            }
+            Direction::Backward => {
+                let end = index(range.from).min(self.entries.len());
+                self.entries[..end]
+                    .iter()
+                    .rev()
+                    .take(range.limit)
+                    .cloned()
+                    .collect()
+            }
+        };
+        Page {
+            head: Some(self.head()),
+            entries,
+            stale_possible: false,
+        }
+    }
+
+    pub(super) fn shorten(&mut self, length: usize) {
+        for entry in self.entries.drain(length..) {
+            self.ids.remove(&entry.id);
+        }
+    }
+
+    fn push(&mut self, entry: LogEntry) {
+        self.ids.insert(entry.id.clone(), entry.seq);
+        self.entries.push(entry);
+    }
+
+    fn add(&mut self, entry: &NewEntry, at: Millis) -> u64 {
+        if let Some(seq) = self.ids.get(&entry.id) {
+            return *seq;
+        }
+        let seq = self.head().last + 1;
+        self.push(LogEntry {
+            seq,
+            id: entry.id.clone(),
+            at,
+            body: entry.body.clone(),
+        });
+        seq
+    }
+}
+
+impl From<(u64, Vec<LogEntry>)> for Log {
+    fn from((generation, entries): (u64, Vec<LogEntry>)) -> Self {
+        let ids = entries
+            .iter()
+            .map(|entry| (entry.id.clone(), entry.seq))
+            .collect();
+        Self {
+            generation,
+            entries,
+            ids,
+        }
+    }
+}
+
+impl From<Log> for (u64, Vec<LogEntry>) {
+    fn from(log: Log) -> Self {
+        (log.generation, log.entries)
+    }
+}
+
+/// The log after copying `entries` of a source that ends at `head`.
+pub(super) fn mirrored(
+    key: &LogKey,
+    before: Option<Log>,
+    head: Head,
+    entries: &[LogEntry],
+) -> Result<Log> {
+    let mut log = before
+        .filter(|log| log.generation == head.generation)
+        .unwrap_or_else(|| Log::new(head.generation));
+    for entry in entries {
+        let next = log.head().last + 1;
+        if entry.seq > next {
+            let (expected, found) = (format!("entry {next}"), format!("entry {}", entry.seq));
+            return Err(Error::Conflict {
+                what: key.to_string(),
+                expected,
+                found,
+            });
+        }
+        if entry.seq == next {
+            log.push(entry.clone());
+        }
+    }
+    Ok(log)
+}
+
+impl State {
+    pub(super) fn append(
+        &mut self,
+        key: &LogKey,
+        entries: &[NewEntry],
+        now: Millis,
+    ) -> (Outcome, Undo) {
+        let exists = self.log(key).is_some();
+        let generation = if exists { 0 } else { self.tick() };
+        let logs = &mut self.spaces.entry(key.space.clone()).or_default().logs;
+        let log = logs
+            .entry(key.name.clone())
+            .or_insert_with(|| Log::new(generation));
+        let before = log.entries.len();
+        let seqs = entries.iter().map(|entry| log.add(entry, now)).collect();
+        let outcome = Outcome::Appended {
+            head: log.head(),
+            seqs,
+        };
+        if key.name == ITEMS {
+            self.rows.active(&key.space, now);
+        }
+        (
+            outcome,
+            if exists {
+                Undo::Shorten(key.clone(), before)
+            } else {
+                Undo::Log(key.clone(), None)
+            },
+        )
+    }
+
+    pub(super) fn redact(&mut self, key: &LogKey, bodies: &[(u64, Json)]) -> (Outcome, Undo) {
+        let log = self
+            .spaces
+            .get_mut(&key.space)
+            .and_then(|contents| contents.logs.get_mut(&key.name));
+        let Some(log) = log else {
+            return (Outcome::Erased(0), Undo::Nothing);
+        };
+        let before = log.clone();
+        let mut erased = 0;
+        for (seq, body) in bodies {
+            if let Some(entry) = seq
+                .checked_sub(1)
+                .and_then(|at| log.entries.get_mut(index(at)))
+            {
+                entry.body = body.clone();
+                erased += 1;
+            }
+        }
+        (
+            Outcome::Erased(erased),
+            Undo::Log(key.clone(), Some(before)),
+        )
+    }
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,312 @@
+//! A store's content held in memory, and what a batch means on it: the reference that every driver must equal.
+//! The memory driver keeps one of these; the file driver fills one with what a batch touches.
+
+mod log;
+mod rows;
+mod value;
+
+pub use log::Log;
+pub use rows::Rows;
+pub use value::Stored;
+
+use crate::address::{ITEMS, Key, LogKey, Space};
+use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
+use crate::clock::Millis;
+use crate::directory::Tracked;
+use crate::op;
+use crate::pattern::Pattern;
+use crate::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+
+/// All a store holds.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The last integer given out: generations, versions, epochs and ordinals.
+    pub clock: u64,
+    /// Logs and values by owner.
+    pub spaces: HashMap<Space, Contents>,
+    /// The index.
+    pub rows: Rows,
+}
+
+/// What one owner has.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Contents {
+    /// Logs by name.
+    pub logs: BTreeMap<String, Log>,
+    /// Values by name.
+    pub values: BTreeMap<String, Stored>,
+}
+
+impl Contents {
+    /// True where nothing is left of the owner.
+    pub fn is_empty(&self) -> bool {
+        self.logs.is_empty() && self.values.is_empty()
+    }
+
+    fn size(&self) -> u64 {
+        let entries: usize = self.logs.values().map(|log| log.entries().len()).sum();
+        (entries + self.values.len()) as u64
+    }
+}
+
+/// How to take one write back.
+enum Undo {
+    Nothing,
+    Log(LogKey, Option<Log>),
+    Shorten(LogKey, usize),
+    Value(Key, Option<Stored>),
+    Values(Space, BTreeMap<String, Stored>),
+    Space(Space, Option<Contents>),
+    Row(u64, Option<Box<Tracked>>),
+}
+
+impl State {
+    /// The batch whole, or nothing and the reason.
+    pub fn commit(&mut self, batch: &Batch, now: Millis) -> Result<Vec<Outcome>> {
+        batch
+            .checks
+            .iter()
+            .try_for_each(|check| self.check(check, now))?;
+        let mut outcomes = Vec::with_capacity(batch.writes.len());
+        let mut undo = Vec::new();
+        let keeps_undo = batch.writes.len() > 1;
+        for write in &batch.writes {
+            match self.write(write, now, keeps_undo) {
+                Ok((outcome, step)) => {
+                    outcomes.push(outcome);
+                    undo.push(step);
+                }
+                Err(error) => {
+                    undo.into_iter().rev().for_each(|step| self.undo(step));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// The head of a log.
+    pub fn head(&self, log: &LogKey) -> Option<Head> {
+        self.log(log).map(Log::head)
+    }
+
+    /// A log.
+    pub fn log(&self, log: &LogKey) -> Option<&Log> {
+        self.spaces.get(&log.space)?.logs.get(&log.name)
+    }
+
+    /// A value that has not expired.
+    pub fn value(&self, key: &Key, now: Millis) -> Option<&Stored> {
+        self.spaces
+            .get(&key.space)?
+            .values
+            .get(&key.name)
+            .filter(|stored| stored.is_live(now))
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn check(&self, check: &Check, now: Millis) -> Result<()> {
+        match check {
+            Check::Head { log, head } => expect(log, *head, self.head(log)),
+            Check::Version { key, version } => expect(
+                key,
+                *version,
+                self.value(key, now).map(|stored| stored.version),
+            ),
+            Check::Lease { key, epoch } => {
+                let held = self
+                    .value(key, now)
+                    .and_then(|stored| op::epoch_of(&stored.value));
+                if held == Some(*epoch) {
+                    Ok(())
+                } else {
+                    Err(Error::Fenced {
+                        lease: key.to_string(),
+                        epoch: *epoch,
+                    })
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, write: &Write, now: Millis, keeps_undo: bool) -> Result<(Outcome, Undo)> {
+        match write {
+            Write::Append { log, entries } => Ok(self.append(log, entries, now)),
+            Write::Redact { log, bodies } => Ok(self.redact(log, bodies)),
+            Write::Apply { key, op, life } => {
+                let before = if keeps_undo {
+                    self.stored(key).cloned()
+                } else {
+                    None
+                };
+                let outcome = self.apply(key, op, *life, now)?;
+                Ok((outcome, Undo::Value(key.clone(), before)))
+            }
+            Write::Wipe { space, pattern } => Ok(self.wipe(space, pattern, now)),
+            Write::Clear { space } => Ok(self.clear(space)),
+            Write::Remove { space } => {
+                let before = self.spaces.remove(space);
+                let erased = before.as_ref().map_or(0, Contents::size);
+                Ok((Outcome::Erased(erased), Undo::Space(space.clone(), before)))
+            }
+            Write::Track(track) => Ok(self.track(track, now)),
+            Write::Untrack { tenant, id } => {
+                let before = self
+                    .rows
+                    .by_id(id)
+                    .filter(|row| row.tenant == *tenant)
+                    .cloned();
+                let Some(row) = before else {
+                    return Ok((Outcome::Erased(0), Undo::Nothing));
+                };
+                self.rows.remove(row.ordinal);
+                Ok((
+                    Outcome::Erased(1),
+                    Undo::Row(row.ordinal, Some(Box::new(row))),
+                ))
+            }
+            Write::Mirror(mirror) => self.mirror(mirror),
+        }
+    }
+
+    fn wipe(&mut self, space: &Space, pattern: &Pattern, now: Millis) -> (Outcome, Undo) {
+        let Some(contents) = self.spaces.get_mut(space) else {
+            return (Outcome::Erased(0), Undo::Nothing);
+        };
+        let before = std::mem::take(&mut contents.values);
+        let mut erased = 0;
+        for (name, stored) in &before {
+            if !pattern.matches(name) {
+                contents.values.insert(name.clone(), stored.clone());
+            } else if stored.is_live(now) {
+                erased += 1;
+            }
+        }
+        self.forget_empty(space);
+        (Outcome::Erased(erased), Undo::Values(space.clone(), before))
+    }
+
+    fn clear(&mut self, space: &Space) -> (Outcome, Undo) {
+        let Some(before) = self.spaces.remove(space) else {
+            return (Outcome::Erased(0), Undo::Nothing);
+        };
+        if before.logs.contains_key(ITEMS) {
+            let generation = self.tick();
+            self.spaces
+                .entry(space.clone())
+                .or_default()
+                .logs
+                .insert(ITEMS.to_owned(), Log::new(generation));
+        }
+        (
+            Outcome::Erased(before.size()),
+            Undo::Space(space.clone(), Some(before)),
+        )
+    }
+
+    fn mirror(&mut self, mirror: &Mirror) -> Result<(Outcome, Undo)> {
+        let undo = match mirror {
+            Mirror::Log { log, head, entries } => {
+                self.clock = self.clock.max(head.generation);
+                let logs = &mut self.spaces.entry(log.space.clone()).or_default().logs;
+                let before = logs.get(&log.name).cloned();
+                let mirrored = log::mirrored(log, before.clone(), *head, entries)?;
+                logs.insert(log.name.clone(), mirrored);
+                Undo::Log(log.clone(), before)
+            }
+            Mirror::Value { key, entry } => {
+                let before = self.stored(key).cloned();
+                let stored = entry.clone().map(Stored::from);
+                self.clock = self
+                    .clock
+                    .max(stored.as_ref().map_or(0, |stored| stored.version));
+                self.put(key, stored);
+                Undo::Value(key.clone(), before)
+            }
+            Mirror::Row(row) => {
+                self.clock = self.clock.max(row.ordinal);
+                let twin = self
+                    .rows
+                    .by_storage_key(&row.tenant, &row.identity.storage_key())
+                    .cloned();
+                let before = twin.map(Box::new);
+                if let Some(before) = &before {
+                    self.rows.remove(before.ordinal);
+                }
+                self.rows.insert(row.as_ref().clone());
+                Undo::Row(row.ordinal, before)
+            }
+        };
+        Ok((Outcome::Done, undo))
+    }
+
+    fn undo(&mut self, step: Undo) {
+        match step {
+            Undo::Nothing => {}
+            Undo::Log(log, Some(before)) => {
+                self.spaces
+                    .entry(log.space)
+                    .or_default()
+                    .logs
+                    .insert(log.name, before);
+            }
+            Undo::Log(log, None) => {
+                if let Some(contents) = self.spaces.get_mut(&log.space) {
+                    contents.logs.remove(&log.name);
+                }
+                self.forget_empty(&log.space);
+            }
+            Undo::Shorten(log, length) => {
+                if let Some(kept) = self
+                    .spaces
+                    .get_mut(&log.space)
+                    .and_then(|contents| contents.logs.get_mut(&log.name))
+                {
+                    kept.shorten(length);
+                }
+            }
+            Undo::Value(key, before) => self.put(&key, before),
+            Undo::Values(space, before) => self.spaces.entry(space).or_default().values = before,
+            Undo::Space(space, before) => {
+                self.spaces.remove(&space);
+                if let Some(before) = before {
+                    self.spaces.insert(space, before);
+                }
+            }
+            Undo::Row(ordinal, before) => {
+                self.rows.remove(ordinal);
+                if let Some(before) = before {
+                    self.rows.insert(*before);
+                }
+            }
+        }
+    }
+
+    fn forget_empty(&mut self, space: &Space) {
+        if self.spaces.get(space).is_some_and(Contents::is_empty) {
+            self.spaces.remove(space);
+        }
+    }
+}
+
+fn expect<T: std::fmt::Debug + PartialEq>(
+    what: &impl ToString,
+    expected: Option<T>,
+    found: Option<T>,
+) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    let spell =
+        |seen: Option<T>| seen.map_or_else(|| "nothing".to_owned(), |seen| format!("{seen:?}"));
+    Err(Error::Conflict {
+        what: what.to_string(),
+        expected: spell(expected),
+        found: spell(found),
+    })
+}

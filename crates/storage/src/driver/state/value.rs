@@ -1,0 +1,189 @@
+//! Values held in memory.
+
+use super::State;
+use crate::Result;
+use crate::address::{Key, Space};
+use crate::batch::{Entry, Outcome};
+use crate::clock::Millis;
+use crate::driver::{Part, Scan};
+use crate::json::{Json, Value};
+use crate::op::{self, Op};
+use serde::{Deserialize, Serialize};
+
+/// A value with its version and end of life.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    from = "(Json, u64, Option<Millis>)",
+    into = "(Json, u64, Option<Millis>)"
+)]
+pub struct Stored {
+    /// The value.
+    pub value: Value,
+    /// Given by the store at each change.
+    pub version: u64,
+    /// When it ends.
+    pub expires_at: Option<Millis>,
+}
+
+impl Stored {
+    /// True until its life ends.
+    pub fn is_live(&self, now: Millis) -> bool {
+        self.expires_at.is_none_or(|end| end > now)
+    }
+
+    /// The value as readers get it.
+    pub fn entry(&self, part: Part) -> Entry {
+        let length = match &self.value {
+            Value::List(items) => items.len() as u64,
+            Value::Plain(_) => 1,
+        };
+        let value = match (&self.value, part) {
+            (_, Part::Nothing) => Json::stored("null"),
+            (Value::Plain(json), _) => json.clone(),
+            (Value::List(items), part) => {
+                let range = part.of(length);
+                let bound = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+                Value::List(items[bound(range.start)..bound(range.end)].to_vec()).json()
+            }
+        };
+        let kind = self.value.kind();
+        Entry {
+            kind,
+            length,
+            value,
+            version: self.version,
+            expires_at: self.expires_at,
+            stale_possible: false,
+        }
+    }
+}
+
+impl From<Entry> for Stored {
+    fn from(entry: Entry) -> Self {
+        Self {
+            value: entry.value.into(),
+            version: entry.version,
+            expires_at: entry.expires_at,
+        }
+    }
+}
+
+impl From<(Json, u64, Option<Millis>)> for Stored {
+    fn from((json, version, expires_at): (Json, u64, Option<Millis>)) -> Self {
+        Self {
+            value: json.into(),
+            version,
+            expires_at,
+        }
+    }
+}
+
+impl From<Stored> for (Json, u64, Option<Millis>) {
+    fn from(stored: Stored) -> Self {
+        (stored.value.json(), stored.version, stored.expires_at)
+    }
+}
+
+impl State {
+    pub(super) fn stored(&self, key: &Key) -> Option<&Stored> {
+        self.spaces.get(&key.space)?.values.get(&key.name)
+    }
+
+    pub(super) fn put(&mut self, key: &Key, stored: Option<Stored>) {
+        let contents = self.spaces.entry(key.space.clone()).or_default();
+        match stored {
+            Some(stored) => contents.values.insert(key.name.clone(), stored),
+            None => contents.values.remove(&key.name),
+        };
+        self.forget_empty(&key.space);
+    }
+
+    pub(super) fn apply(
+        &mut self,
+        key: &Key,
+        op: &Op,
+        life: Option<Millis>,
+        now: Millis,
+    ) -> Result<Outcome> {
+        let version = self.tick();
+        let live = self
+            .value(key, now)
+            .map(|stored| (stored.expires_at, stored.version));
+        // The value is moved out, so that an item is added in place; a refused operation leaves a copy behind.
+        let current = if live.is_some() {
+            self.take(key, op)
+        } else {
+            None
+        };
+        let applied = op.apply(&key.name, current, version)?;
+        let expires_at = op::end_of_life(op, live.map(|(end, _)| end), now, life);
+        let stored = applied.value.map(|value| {
+            let version = if matches!(op, Op::Renew { .. }) {
+                live.map_or(version, |(_, version)| version)
+            } else {
+                version
+            };
+            Stored {
+                value,
+                version,
+                expires_at,
+            }
+        });
+        let version = stored.as_ref().map(|stored| stored.version);
+        self.put(key, stored);
+        Ok(Outcome::Applied {
+            output: applied.output,
+            version,
+        })
+    }
+
+    /// The value for an operation. Lists are moved out where the operation cannot fail on them.
+    fn take(&mut self, key: &Key, op: &Op) -> Option<Value> {
+        let stored = self.spaces.get_mut(&key.space)?.values.get_mut(&key.name)?;
+        match (&mut stored.value, op) {
+            (Value::List(items), Op::Push(_) | Op::Pop | Op::Pull(_)) => {
+                Some(Value::List(std::mem::take(items)))
+            }
+            (value, _) => Some(value.clone()),
+        }
+    }
+
+    /// The live values of a space that are asked for.
+    pub fn scan(&self, space: &Space, scan: &Scan, now: Millis) -> Vec<(String, Entry)> {
+        let Some(contents) = self.spaces.get(space) else {
+            return Vec::new();
+        };
+        let prefix = scan.pattern.prefix();
+        let first = scan.after.as_deref().filter(|after| *after >= prefix);
+        let start = first.map_or(std::ops::Bound::Included(prefix), std::ops::Bound::Excluded);
+        let behind = contents
+            .values
+            .range::<str, _>((start, std::ops::Bound::Unbounded));
+        let wanted = behind
+            .take_while(|(name, _)| name.starts_with(prefix))
+            .filter(|(name, stored)| scan.pattern.matches(name) && stored.is_live(now));
+        wanted
+            .take(scan.limit)
+            .map(|(name, stored)| (name.clone(), stored.entry(scan.part)))
+            .collect()
+    }
+
+    /// Erases expired values, and says how many.
+    pub fn sweep(&mut self, limit: usize, now: Millis) -> u64 {
+        let dead: Vec<Key> = self
+            .spaces
+            .iter()
+            .flat_map(|(space, contents)| {
+                contents
+                    .values
+                    .iter()
+                    .map(move |(name, stored)| (space, name, stored))
+            })
+            .filter(|(_, _, stored)| !stored.is_live(now))
+            .take(limit)
+            .map(|(space, name, _)| space.key(name.as_str()))
+            .collect();
+        dead.iter().for_each(|key| self.put(key, None));
+        dead.len() as u64
+    }
+}

@@ -1,0 +1,80 @@
+//! Waking those who follow a log.
+
+use crate::address::LogKey;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Waits for a log to grow. Wake-ups may come for nothing, and several changes may come as one; none is missed.
+#[derive(Debug)]
+pub struct Watch {
+    changes: watch::Receiver<u64>,
+}
+
+impl Watch {
+    /// Waits for a change since the last call (or since the watch was made); `false` when the driver has closed.
+    pub async fn changed(&mut self) -> bool {
+        self.changes.changed().await.is_ok()
+    }
+}
+
+/// The watches of one driver in this process.
+#[derive(Clone, Debug, Default)]
+pub struct Hub {
+    watched: Arc<Mutex<HashMap<LogKey, watch::Sender<u64>>>>,
+}
+
+impl Hub {
+    /// A new watch of this log.
+    pub fn watch(&self, log: &LogKey) -> Watch {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain(|_, sender| sender.receiver_count() > 0);
+        let changes = watched
+            .entry(log.clone())
+            .or_insert_with(|| watch::channel(0).0)
+            .subscribe();
+        Watch { changes }
+    }
+
+    /// Wakes the watches of this log.
+    pub fn notify(&self, log: &LogKey) {
+        if let Some(sender) = self
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(log)
+        {
+            sender.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Wakes all watches, where it is not known what changed.
+    pub fn notify_all(&self) {
+        for sender in self
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+        {
+            sender.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// The logs that somebody follows.
+    pub fn watched(&self) -> Vec<LogKey> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched
+            .iter()
+            .filter(|(_, sender)| sender.receiver_count() > 0)
+            .map(|(log, _)| log.clone())
+            .collect()
+    }
+
+    /// Ends all watches.
+    pub fn close(&self) {
+        self.watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+}
