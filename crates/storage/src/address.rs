@@ -74,6 +74,11 @@ impl Space {
         Self::new(tenant, "i:settings".to_owned())
     }
 
+    /// When each temporary session of a (temporary) tenant ends.
+    pub(crate) fn temporary_sessions(tenant: &str) -> Self {
+        Self::new(tenant, "i:temporary".to_owned())
+    }
+
     /// Where a chain remembers removals that not every driver has acknowledged.
     pub fn tombstones(tenant: &str) -> Self {
         Self::new(tenant, "i:tombstones".to_owned())
@@ -136,6 +141,11 @@ impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.space, self.name)
     }
+}
+
+/// The partition of a tenant's temporary sessions, which no lasting storage shares.
+pub(crate) fn temporary_tenant(tenant: &str) -> String {
+    format!("{tenant}/temporary")
 }
 
 /// The hex SHA-256 of the parts, each with its length, so that no two lists of parts give the same bytes.

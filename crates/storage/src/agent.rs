@@ -1,0 +1,295 @@
+//! Agents as this crate sees them: a name, and where their conversations are kept. Factories open sessions.
+
+use crate::ambit::Ambit;
+use crate::caller::Caller;
+use crate::context::{Context, Parts};
+use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::event::{AgentCleared, AgentInitialized};
+use crate::facade::{Page, Query};
+use crate::storage::{ChatHistoryStorage, HistoryOptions, StorageKind, UsageStorage};
+use crate::stores::{Placement, Stores};
+use crate::usage::Usage;
+use crate::{Error, Result, SessionIdentity, ids};
+use std::fmt;
+use std::sync::Arc;
+
+/// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
+pub trait Agent: Send + Sync + 'static {
+    /// The name, unique in the application.
+    fn name(&self) -> &str;
+
+    /// The group that the session's storages belong to, if agents share them.
+    fn group(&self, _caller: &Caller) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The drivers of this agent's storages of a scope, where they differ from the application's.
+    fn drivers(&self, _scope: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Whether `metadata` of messages is stored.
+    fn store_meta(&self) -> bool {
+        false
+    }
+
+    /// Where the chat history lives; used as returned.
+    fn create_history_identity(&self, base: &SessionIdentity, _caller: &Caller) -> Result<SessionIdentity> {
+        Ok(base.clone())
+    }
+
+    /// Where usage is counted; used as returned.
+    fn create_usage_identity(&self, base: &SessionIdentity, _caller: &Caller) -> Result<SessionIdentity> {
+        Ok(base.clone())
+    }
+
+    /// The whole chat history storage: identity, drivers, options.
+    fn create_chat_history(&self, base: &SessionIdentity, caller: &Caller, stores: &Stores) -> Result<ChatHistoryStorage> {
+        let identity = self.create_history_identity(base, caller)?;
+        let placement = placement(self.drivers(ChatHistoryStorage::PREFIX), stores, ChatHistoryStorage::PREFIX)?;
+        ChatHistoryStorage::new(identity, placement, HistoryOptions { store_meta: self.store_meta() })
+    }
+
+    /// The whole usage storage: identity and drivers.
+    fn create_usage_storage(&self, base: &SessionIdentity, caller: &Caller, stores: &Stores) -> Result<UsageStorage> {
+        let identity = self.create_usage_identity(base, caller)?;
+        UsageStorage::new(identity, placement(self.drivers(UsageStorage::PREFIX), stores, UsageStorage::PREFIX)?)
+    }
+}
+
+impl fmt::Debug for dyn Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Agent").field(&self.name()).finish()
+    }
+}
+
+/// The agent's own drivers for a scope, else the application's.
+pub(crate) fn placement(own: Option<Vec<String>>, stores: &Stores, scope: &str) -> Result<Placement> {
+    own.map_or_else(|| stores.for_scope(scope), |names| stores.chain(&names))
+}
+
+/// Anything that is a user.
+pub trait User {
+    /// The id that conversations are kept under.
+    fn user_id(&self) -> &str;
+}
+
+/// A registered agent; opens sessions.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    ambit: Ambit,
+    agent: Arc<dyn Agent>,
+}
+
+impl Definition {
+    pub(crate) fn new(ambit: Ambit, agent: Arc<dyn Agent>) -> Self {
+        Self { ambit, agent }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.agent.name()
+    }
+
+    /// The session of this chat.
+    pub async fn for_chat(&self, key: impl Into<String>) -> Result<LiveAgent> {
+        self.open(SessionIdentity::builder(self.name()).chat_name(key)).await
+    }
+
+    /// A session with a random chat name that cannot be guessed.
+    pub async fn make(&self) -> Result<LiveAgent> {
+        self.for_chat(ids::unguessable()).await
+    }
+
+    /// The user's one default conversation, or with `chat` one of their many.
+    pub fn for_user(&self, user: &impl User) -> Opening<'_> {
+        self.for_user_id(user.user_id())
+    }
+
+    /// As `for_user`, by id.
+    pub fn for_user_id(&self, user_id: impl Into<String>) -> Opening<'_> {
+        Opening { definition: self, identity: SessionIdentity::builder(self.name()).user_id(user_id) }
+    }
+
+    /// The session behind a stored identity, scoped or not: its storages are opened as the index recorded them.
+    pub async fn from_identity(&self, identity: &SessionIdentity) -> Result<LiveAgent> {
+        let caller = self.ambit.caller();
+        let row = self.row_of(identity).await?;
+        let base = match &row {
+            Some(row) => self.base_of(row),
+            None => identity.base(),
+        };
+        if row.is_none() {
+            caller.check_may_open(&base)?;
+        }
+        let mut parts = self.parts(&base)?;
+        for recorded in self.recorded(&base, row).await? {
+            parts.place(&recorded, self.ambit.stores())?;
+        }
+        self.live(base, parts).await
+    }
+
+    async fn open(&self, identity: crate::IdentityBuilder) -> Result<LiveAgent> {
+        let plain = identity.build()?;
+        let caller = self.ambit.caller();
+        caller.check_may_open(&plain)?;
+        let base = match self.agent.group(caller)? {
+            Some(group) => plain.with_group(group)?,
+            None => plain,
+        };
+        let parts = self.parts(&base)?;
+        self.live(base, parts).await
+    }
+
+    fn parts(&self, base: &SessionIdentity) -> Result<Parts> {
+        let (caller, stores) = (self.ambit.caller(), self.ambit.stores());
+        let history = self.agent.create_chat_history(base, caller, stores)?;
+        let usage = self.agent.create_usage_storage(base, caller, stores)?;
+        Ok(Parts { history, usage })
+    }
+
+    async fn live(&self, base: SessionIdentity, parts: Parts) -> Result<LiveAgent> {
+        let context = Context::open(&self.ambit, self.agent.clone(), base, parts).await?;
+        let about = context.about();
+        self.ambit.bus().tell(AgentInitialized { about }).await;
+        Ok(LiveAgent { context })
+    }
+
+    /// The index row of this identity, with its scope or as a history, if the caller may see it.
+    async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<Tracked>> {
+        let scoped = match identity.scope() {
+            Some(_) => identity.clone(),
+            None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
+        };
+        let filter = Filter { storage_key: Some(scoped.storage_key()), ..Filter::tenant(self.ambit.caller().tenant()) };
+        let row = self.rows(&filter, 1).await?.pop();
+        match row {
+            Some(row) if !self.ambit.caller().may_see(&row) => {
+                Err(Error::NotFound { what: "session", name: identity.key() })
+            }
+            row => Ok(row),
+        }
+    }
+
+    /// The base identity that this agent came from when it touched the row.
+    fn base_of(&self, row: &Tracked) -> SessionIdentity {
+        let touch = row.touches.iter().find(|touch| touch.agent == self.name());
+        touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone())
+    }
+
+    /// What the index knows of the session's storages.
+    async fn recorded(&self, base: &SessionIdentity, row: Option<Tracked>) -> Result<Vec<Tracked>> {
+        let filter = Filter {
+            agent: Some(self.name().to_owned()),
+            user: base.user_id().map(str::to_owned),
+            chat: base.chat_name().map(str::to_owned),
+            ..Filter::tenant(self.ambit.caller().tenant())
+        };
+        let others = self.rows(&filter, 100).await?;
+        let of_session = others.into_iter().filter(|other| self.base_of(other) == *base);
+        Ok(of_session.chain(row).collect())
+    }
+
+    async fn rows(&self, filter: &Filter, limit: usize) -> Result<Vec<Tracked>> {
+        let page = PageRequest { order: Order::Oldest, after: None, limit };
+        self.ambit.stores().index()?.driver().identities(filter, &page).await
+    }
+}
+
+/// A session about to be opened.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    definition: &'a Definition,
+    identity: crate::IdentityBuilder,
+}
+
+impl Opening<'_> {
+    /// One of the user's many chats instead of the default one.
+    pub fn chat(self, chat_name: impl Into<String>) -> Self {
+        Self { identity: self.identity.chat_name(chat_name), ..self }
+    }
+}
+
+impl<'a> IntoFuture for Opening<'a> {
+    type Output = Result<LiveAgent>;
+    type IntoFuture = futures::future::BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.definition.open(self.identity))
+    }
+}
+
+/// An agent bound to one session.
+#[derive(Clone, Debug)]
+pub struct LiveAgent {
+    context: Context,
+}
+
+impl LiveAgent {
+    /// The session's context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The chat's name; `None` in a user's default conversation.
+    pub fn chat_name(&self) -> Option<&str> {
+        self.context.identity().chat_name()
+    }
+
+    /// The chat history.
+    pub fn history(&self) -> ChatHistoryStorage {
+        self.context.history()
+    }
+
+    /// Usage of this session.
+    pub fn usage(&self) -> Usage {
+        Usage::of_session(&self.context)
+    }
+
+    /// The rendered keys of all the agent's tracked storages, and of those registered here and not yet saved.
+    pub async fn storage_keys(&self) -> Result<Page<String>> {
+        self.keys(self.tracked()).await
+    }
+
+    /// The rendered keys of the agent's chat histories.
+    pub async fn chat_keys(&self) -> Result<Page<String>> {
+        self.keys(self.tracked().for_storage::<ChatHistoryStorage>()).await
+    }
+
+    /// The identities of the agent's chat histories.
+    pub async fn chat_identities(&self) -> Result<Page<SessionIdentity>> {
+        self.identities(self.tracked().for_storage::<ChatHistoryStorage>()).await
+    }
+
+    /// The identities under which the agent's usage is counted.
+    pub async fn usage_identities(&self) -> Result<Page<SessionIdentity>> {
+        self.identities(self.tracked().for_storage::<UsageStorage>()).await
+    }
+
+    /// Clears the chat history and saves that.
+    pub async fn clear(&self) -> Result<()> {
+        self.history().clear().await?;
+        self.context.save().await?;
+        self.context.ambit().bus().tell(AgentCleared { about: self.context.about() }).await;
+        Ok(())
+    }
+
+    fn tracked(&self) -> Query {
+        Query::named(self.context.ambit(), self.context.identity().agent_name())
+    }
+
+    async fn keys(&self, query: Query) -> Result<Page<String>> {
+        let page = self.identities(query).await?;
+        Ok(Page { items: page.items.iter().map(SessionIdentity::key).collect(), next: page.next })
+    }
+
+    async fn identities(&self, query: Query) -> Result<Page<SessionIdentity>> {
+        let rows = query.page(None, 1_000).await?;
+        let mut items: Vec<SessionIdentity> = rows.items.into_iter().map(|row| row.identity).collect();
+        let unsaved = self.context.unsaved_identities().into_iter();
+        let wanted = unsaved.filter(|identity| query.wants_scope(identity.scope()) && !items.contains(identity));
+        let wanted: Vec<SessionIdentity> = wanted.collect();
+        items.extend(wanted);
+        Ok(Page { items, next: rows.next })
+    }
+}

@@ -1,0 +1,133 @@
+//! `Ambit`: the agents, stores, listeners and settings of one installation, as one caller sees them.
+
+use crate::agent::{Agent, Definition};
+use crate::caller::Caller;
+use crate::event::{After, Before, Bus, Verdict};
+use crate::stores::Stores;
+use crate::usage::UsageSettings;
+use crate::{Error, Result, address};
+use futures::future::BoxFuture;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An installation. Cheap to clone; the clones share everything.
+#[derive(Clone, Debug)]
+pub struct Ambit {
+    core: Arc<Core>,
+    caller: Caller,
+}
+
+#[derive(Debug)]
+struct Core {
+    agents: BTreeMap<String, Arc<dyn Agent>>,
+    stores: Stores,
+    bus: Bus,
+    settings: Settings,
+}
+
+/// What an application may set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How usage is counted.
+    pub usage: UsageSettings,
+    /// How long an idle temporary session lives.
+    pub temporary_life: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { usage: UsageSettings::default(), temporary_life: Duration::from_secs(3600) }
+    }
+}
+
+impl Ambit {
+    /// Starts an installation over these stores.
+    pub fn builder(stores: Stores) -> Builder {
+        Builder { agents: BTreeMap::new(), stores, settings: Settings::default() }
+    }
+
+    /// The agent with this name.
+    pub fn agent(&self, name: &str) -> Result<Definition> {
+        let agent = self.core.agents.get(name).cloned();
+        let agent = agent.ok_or_else(|| Error::NotFound { what: "agent", name: name.to_owned() })?;
+        Ok(Definition::new(self.clone(), agent))
+    }
+
+    /// The names of all agents.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.core.agents.keys().map(String::as_str)
+    }
+
+    /// The same installation, limited to the tenant and the rights of this caller.
+    pub fn acting_as(&self, caller: &Caller) -> Self {
+        Self { core: self.core.clone(), caller: caller.clone() }
+    }
+
+    /// Who acts.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The stores.
+    pub fn stores(&self) -> &Stores {
+        &self.core.stores
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.core.settings
+    }
+
+    /// Listens before something happens: the listener may change the event's open fields or veto it.
+    pub fn before<E: Before>(
+        &self,
+        listener: impl for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync + 'static,
+    ) {
+        self.core.bus.before(listener);
+    }
+
+    /// Listens after something has become durable.
+    pub fn after<E: After>(&self, listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static) {
+        self.core.bus.after(listener);
+    }
+
+    /// The listeners.
+    pub fn bus(&self) -> &Bus {
+        &self.core.bus
+    }
+
+    /// Closes the stores.
+    pub async fn close(&self) -> Result<()> {
+        self.core.stores.close().await
+    }
+}
+
+/// Collects agents and settings.
+#[derive(Debug)]
+pub struct Builder {
+    agents: BTreeMap<String, Arc<dyn Agent>>,
+    stores: Stores,
+    settings: Settings,
+}
+
+impl Builder {
+    /// Adds an agent under its name.
+    pub fn agent(mut self, agent: impl Agent) -> Self {
+        self.agents.insert(agent.name().to_owned(), Arc::new(agent));
+        self
+    }
+
+    /// Replaces the settings.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The installation, acting as the system in the default tenant.
+    pub fn build(self) -> Ambit {
+        let Self { agents, stores, settings } = self;
+        let core = Arc::new(Core { agents, stores, bus: Bus::default(), settings });
+        Ambit { core, caller: Caller::system(address::DEFAULT_TENANT) }
+    }
+}

@@ -1,0 +1,106 @@
+//! Who acts. Passed explicitly: there is no ambient user, tenant or session anywhere.
+
+use crate::address::DEFAULT_TENANT;
+use crate::directory::{Filter, Tracked, Viewer};
+use crate::{Error, Result, SessionIdentity};
+use std::collections::BTreeMap;
+
+/// The authenticated ids and claims of whoever acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    tenant: String,
+    user: Option<String>,
+    team: Option<String>,
+    claims: BTreeMap<String, String>,
+    is_system: bool,
+}
+
+impl Caller {
+    /// Ambit itself: sees all of one tenant.
+    pub fn system(tenant: impl Into<String>) -> Self {
+        Self {
+            tenant: tenant.into(),
+            user: None,
+            team: None,
+            claims: BTreeMap::new(),
+            is_system: true,
+        }
+    }
+
+    /// Somebody without a name: sees nothing that is tracked.
+    pub fn anonymous(tenant: impl Into<String>) -> Self {
+        Self { is_system: false, ..Self::system(tenant) }
+    }
+
+    /// A person: sees their own conversations.
+    pub fn user(tenant: impl Into<String>, user_id: impl Into<String>) -> Self {
+        Self { user: Some(user_id.into()), ..Self::anonymous(tenant) }
+    }
+
+    /// The same caller as a member of this team.
+    pub fn with_team(mut self, team_id: impl Into<String>) -> Self {
+        self.team = Some(team_id.into());
+        self
+    }
+
+    /// The same caller with this claim.
+    pub fn with_claim(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.claims.insert(name.into(), value.into());
+        self
+    }
+
+    /// The partition the caller lives in.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// The tenant's id; refused where there are no tenants, so that a template never falls back to all of them.
+    pub fn tenant_id(&self) -> Result<&str> {
+        if self.tenant == DEFAULT_TENANT { Err(missing("tenant_id")) } else { Ok(&self.tenant) }
+    }
+
+    /// The user's id; refused where there is none.
+    pub fn user_id(&self) -> Result<&str> {
+        self.user.as_deref().ok_or_else(|| missing("user_id"))
+    }
+
+    /// The team's id; refused where there is none.
+    pub fn team_id(&self) -> Result<&str> {
+        self.team.as_deref().ok_or_else(|| missing("team_id"))
+    }
+
+    /// A claim; refused where it is not there.
+    pub fn claim(&self, name: &str) -> Result<&str> {
+        self.claims.get(name).map(String::as_str).ok_or_else(|| missing(name))
+    }
+
+    pub(crate) fn ids(&self) -> (Option<String>, Option<String>) {
+        (self.user.clone(), self.team.clone())
+    }
+
+    /// The filter narrowed to what the caller may see.
+    pub(crate) fn narrow(&self, filter: Filter) -> Filter {
+        let viewer = Viewer { user: self.user.clone(), team: self.team.clone() };
+        let visible_to = (!self.is_system).then_some(viewer);
+        Filter { tenant: Some(self.tenant.clone()), visible_to, ..filter }
+    }
+
+    /// Whether the caller may open a session of this identity: a person's is theirs alone.
+    pub(crate) fn check_may_open(&self, base: &SessionIdentity) -> Result<()> {
+        match base.user_id() {
+            Some(_) if !self.is_system && self.user.as_deref() != base.user_id() => {
+                Err(Error::Denied { reason: "the session belongs to somebody else".to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may see a row.
+    pub(crate) fn may_see(&self, row: &Tracked) -> bool {
+        self.narrow(Filter::default()).matches(row)
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::Denied { reason: format!("the caller has no {name}, which this session's identity needs") }
+}

@@ -1,0 +1,459 @@
+//! `Context`: the open storages of one session, and operations over all of them.
+
+use crate::agent::Agent;
+use crate::ambit::Ambit;
+use crate::batch::Check;
+use crate::directory::{Track, Tracked};
+use crate::event::{
+    About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
+};
+use crate::lease::Lease;
+use crate::memory::Memory;
+use crate::storage::{
+    Cell, ChatHistoryStorage, HistoryOptions, ListStorage, SharedCell, StorageKind, UsageStorage,
+    check_prefix,
+};
+use crate::stores::{Placement, Stores};
+use crate::{Error, Result, SessionIdentity, address, commit, ids, removal};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The storages of one session. Cheap to clone; the clones share everything.
+#[derive(Clone)]
+pub struct Context {
+    session: Arc<Session>,
+}
+
+/// What a context and the handles of its storages share.
+pub(crate) struct Session {
+    pub(crate) ambit: Ambit,
+    agent: Arc<dyn Agent>,
+    base: SessionIdentity,
+    tenant: String,
+    options: HistoryOptions,
+    state: Mutex<State>,
+}
+
+struct State {
+    history: SharedCell,
+    usage: SharedCell,
+    others: Vec<SharedCell>,
+    labels: BTreeMap<String, BTreeMap<String, String>>,
+    failed_read: Option<String>,
+    is_clearing: bool,
+    lease: Option<Lease>,
+}
+
+/// The storages that every session has.
+pub(crate) struct Parts {
+    pub(crate) history: ChatHistoryStorage,
+    pub(crate) usage: UsageStorage,
+}
+
+impl Parts {
+    /// Puts the storage of the row's scope where the index says it is.
+    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
+        let placement = || stores.chain(&row.placement);
+        match row.identity.scope() {
+            Some(ChatHistoryStorage::PREFIX) => {
+                self.history = ChatHistoryStorage::new(row.identity.clone(), placement()?, self.history.options())?;
+            }
+            Some(UsageStorage::PREFIX) => self.usage = UsageStorage::new(row.identity.clone(), placement()?)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What a save did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SaveReport {
+    /// The rendered keys of the storages that were written.
+    pub written: Vec<String>,
+    /// The ids of the index rows that are new.
+    pub rows_added: Vec<String>,
+    /// Secondaries that could not be written, and why.
+    pub degraded: Vec<(String, String)>,
+}
+
+impl Context {
+    pub(crate) async fn open(
+        ambit: &Ambit,
+        agent: Arc<dyn Agent>,
+        base: SessionIdentity,
+        parts: Parts,
+    ) -> Result<Self> {
+        let caller = ambit.caller();
+        let is_temporary = base.is_temporary();
+        let tenant = if is_temporary { address::temporary_tenant(caller.tenant()) } else { caller.tenant().to_owned() };
+        let (history, usage) = (parts.history.cell().clone(), parts.usage.cell().clone());
+        let session = Session {
+            ambit: ambit.clone(),
+            agent,
+            base,
+            tenant,
+            options: parts.history.options(),
+            state: Mutex::new(State::new(history.clone(), usage.clone())),
+        };
+        let context = Self { session: Arc::new(session) };
+        ambit.bus().tell(ContextCreated { about: context.about(), context: context.clone() }).await;
+        context.register_cell(&history).await?;
+        context.register_cell(&usage).await?;
+        Ok(context)
+    }
+
+    /// All sessions of a registered agent.
+    pub fn of(ambit: &Ambit, agent: &str) -> Result<crate::facade::Query> {
+        crate::facade::Query::of(ambit, agent)
+    }
+
+    /// All sessions under a name in the index, also of an agent that is no longer there.
+    pub fn named(ambit: &Ambit, agent: &str) -> crate::facade::Query {
+        crate::facade::Query::named(ambit, agent)
+    }
+
+    /// The base identity.
+    pub fn identity(&self) -> &SessionIdentity {
+        &self.session.base
+    }
+
+    /// The identity of the agent's part of the index.
+    pub fn context_identity(&self) -> Result<SessionIdentity> {
+        SessionIdentity::builder(self.identity().agent_name()).scope("context").build()
+    }
+
+    /// The installation, as the session's caller sees it.
+    pub fn ambit(&self) -> &Ambit {
+        &self.session.ambit
+    }
+
+    /// The chat history.
+    pub fn history(&self) -> ChatHistoryStorage {
+        let cell = self.session.state().history.clone();
+        ChatHistoryStorage::attached(cell, self.session.options, &self.session)
+    }
+
+    /// The usage records.
+    pub fn usage(&self) -> UsageStorage {
+        let cell = self.session.state().usage.clone();
+        UsageStorage::attached(cell, &self.session)
+    }
+
+    /// What the conversation remembers, `ctx.memory.chat`: one for all who are in the conversation.
+    pub fn memory(&self) -> Result<Memory> {
+        let history = self.session.state().history.clone();
+        let identity = history.identity.with_scope(Memory::SCOPE)?;
+        let placement = &history.placement;
+        let track = (!self.is_temporary()).then(|| self.session.track(&identity, placement));
+        Ok(Memory::chat(placement.driver().clone(), &self.session.tenant, &identity, track))
+    }
+
+    /// The storage of this kind, registered at its first use.
+    pub async fn storage<K: StorageKind>(&self) -> Result<ListStorage<K>> {
+        let cell = match self.session.cell(K::PREFIX) {
+            Some(cell) => cell,
+            None => {
+                check_prefix(K::PREFIX)?;
+                let placement = crate::agent::placement(
+                    self.session.agent.drivers(K::PREFIX),
+                    self.ambit().stores(),
+                    K::PREFIX,
+                )?;
+                self.register_cell(&Arc::new(Cell::new(K::PREFIX, self.identity(), placement)?)).await?
+            }
+        };
+        Ok(ListStorage::attached(cell, &self.session))
+    }
+
+    /// Registers a storage of this kind; its prefix must be new to the context.
+    pub async fn register<K: StorageKind>(&self) -> Result<ListStorage<K>> {
+        if self.has(K::PREFIX) {
+            return Err(Error::invalid("prefix", format!("\"{}\" is registered in this context already", K::PREFIX)));
+        }
+        self.storage::<K>().await
+    }
+
+    /// The identity of the storage with this prefix, if it is registered.
+    pub fn get(&self, prefix: &str) -> Option<SessionIdentity> {
+        self.session.cell(prefix).map(|cell| cell.identity.clone())
+    }
+
+    /// True where a storage with this prefix is registered.
+    pub fn has(&self, prefix: &str) -> bool {
+        self.session.cell(prefix).is_some()
+    }
+
+    /// The registered prefixes, in order of registration.
+    pub fn names(&self) -> Vec<String> {
+        self.session.cells().iter().map(|cell| cell.prefix.clone()).collect()
+    }
+
+    /// True where something is staged.
+    pub fn is_dirty(&self) -> bool {
+        self.session.cells().iter().any(|cell| cell.is_dirty())
+    }
+
+    /// True where the session leaves nothing behind.
+    pub fn is_temporary(&self) -> bool {
+        self.session.is_temporary()
+    }
+
+    /// Writes all that is staged.
+    pub async fn save(&self) -> Result<SaveReport> {
+        commit::save(self, &self.session.cells()).await
+    }
+
+    /// Reads every storage again. Staged changes stay.
+    pub async fn read(&self) -> Result<()> {
+        let event = ContextReading { about: self.about(), context: self.clone() };
+        self.ambit().bus().ask(event).await?;
+        for cell in self.session.cells() {
+            let head = cell.head(&self.session.tenant).await;
+            self.session.seen(head)?;
+        }
+        self.history().load().await?;
+        self.ambit().bus().tell(ContextRead { about: self.about(), context: self.clone() }).await;
+        Ok(())
+    }
+
+    /// Drops all that is staged.
+    pub fn discard(&self) {
+        self.session.cells().iter().for_each(|cell| cell.discard());
+        self.session.state().is_clearing = false;
+    }
+
+    /// Stages a clear of every storage; `save` makes it durable.
+    pub async fn clear(&self) -> Result<()> {
+        let event = ContextClearing { about: self.about(), context: self.clone() };
+        self.ambit().bus().ask(event).await?;
+        for cell in self.session.cells() {
+            if self.session.is_own(&cell.identity) || cell.prefix != UsageStorage::PREFIX {
+                let cleared = cell.clear(&self.session.tenant).await;
+                self.session.seen(cleared)?;
+            }
+        }
+        self.session.state().is_clearing = true;
+        Ok(())
+    }
+
+    /// Removes the session's data and its own index rows, at once.
+    pub async fn remove(&self) -> Result<removal::BulkReport> {
+        let report = removal::remove_context(self).await?;
+        self.discard();
+        Ok(report)
+    }
+
+    /// Takes the conversation for a turn; every save is refused once the lease has passed on.
+    pub async fn begin_turn(&self, on_busy: crate::lease::OnBusy) -> Result<()> {
+        let history = self.session.state().history.clone();
+        let key = history.space(&self.session.tenant).lease();
+        let lease = Lease::take(history.placement.driver().clone(), key, on_busy).await?;
+        self.session.state().lease = Some(lease);
+        Ok(())
+    }
+
+    /// The lease of the running turn, if there is one.
+    pub fn lease(&self) -> Option<Lease> {
+        self.session.state().lease.clone()
+    }
+
+    /// Gives the conversation back.
+    pub async fn end_turn(&self) -> Result<()> {
+        let lease = self.session.state().lease.take();
+        match lease {
+            Some(lease) => lease.release().await,
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn take_clearing(&self) -> bool {
+        std::mem::take(&mut self.session.state().is_clearing)
+    }
+
+    pub(crate) fn about(&self) -> About {
+        self.session.about()
+    }
+
+    /// Identities registered here; those already saved are among them.
+    pub(crate) fn unsaved_identities(&self) -> Vec<SessionIdentity> {
+        if self.is_temporary() {
+            return Vec::new();
+        }
+        self.session.cells().iter().map(|cell| cell.identity.clone()).collect()
+    }
+
+    async fn register_cell(&self, cell: &SharedCell) -> Result<SharedCell> {
+        let cell = if self.is_temporary() {
+            let placement = self.ambit().stores().temporary()?;
+            Arc::new(Cell::new(&cell.prefix, self.identity(), placement)?)
+        } else {
+            self.announce(cell).await?
+        };
+        self.session.state().put(cell.clone());
+        let event = StorageRegistered {
+            about: self.about(),
+            context: self.clone(),
+            prefix: cell.prefix.clone(),
+            storage: cell.identity.clone(),
+        };
+        self.ambit().bus().tell(event).await;
+        Ok(cell)
+    }
+
+    /// Lets listeners change or refuse the identity that is about to be added.
+    async fn announce(&self, cell: &SharedCell) -> Result<SharedCell> {
+        let event = IdentityAdding {
+            about: self.about(),
+            storage: cell.prefix.clone(),
+            identity: cell.identity.clone(),
+            labels: BTreeMap::new(),
+        };
+        let event = self.ambit().bus().ask(event).await?;
+        if event.identity.scope() != Some(&cell.prefix) {
+            let reason = format!("an IdentityAdding listener changed the scope; it must stay \"{}\"", cell.prefix);
+            return Err(Error::invalid("scope", reason));
+        }
+        self.session.state().labels.insert(cell.prefix.clone(), event.labels);
+        if event.identity == cell.identity {
+            return Ok(cell.clone());
+        }
+        Ok(Arc::new(Cell::new(&cell.prefix, &event.identity, cell.placement.clone())?))
+    }
+}
+
+impl State {
+    fn new(history: SharedCell, usage: SharedCell) -> Self {
+        Self {
+            history,
+            usage,
+            others: Vec::new(),
+            labels: BTreeMap::new(),
+            failed_read: None,
+            is_clearing: false,
+            lease: None,
+        }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &SharedCell> {
+        [&self.history, &self.usage].into_iter().chain(&self.others)
+    }
+
+    fn put(&mut self, cell: SharedCell) {
+        match cell.prefix.as_str() {
+            ChatHistoryStorage::PREFIX => self.history = cell,
+            UsageStorage::PREFIX => self.usage = cell,
+            _ => self.others.push(cell),
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    pub(crate) fn base(&self) -> &SessionIdentity {
+        &self.base
+    }
+
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.base.is_temporary()
+    }
+
+    pub(crate) fn context(self: &Arc<Self>) -> Context {
+        Context { session: self.clone() }
+    }
+
+    pub(crate) fn cells(&self) -> Vec<SharedCell> {
+        self.state().cells().cloned().collect()
+    }
+
+    /// True where an identity is this session's alone and not a wider one.
+    pub(crate) fn is_own(&self, identity: &SessionIdentity) -> bool {
+        identity.base().same_storage(&self.base)
+    }
+
+    /// The condition under which a turn's writes count.
+    pub(crate) fn fence(&self) -> Option<Check> {
+        self.state().lease.as_ref().map(Lease::check)
+    }
+
+    /// The request for an index row of this identity.
+    pub(crate) fn track(&self, identity: &SessionIdentity, placement: &Placement) -> Track {
+        let (created_by, team) = self.ambit.caller().ids();
+        let labels = identity.scope().and_then(|scope| self.state().labels.get(scope).cloned());
+        Track {
+            id: ids::unguessable(),
+            tenant: self.tenant.clone(),
+            identity: identity.clone(),
+            agent: self.base.agent_name().to_owned(),
+            base: self.base.clone(),
+            placement: placement.names().to_vec(),
+            created_by,
+            team,
+            labels: labels.unwrap_or_default(),
+        }
+    }
+
+    /// Remembers a failed read, so that nothing is written over what could not be seen.
+    pub(crate) fn seen<T>(&self, result: Result<T>) -> Result<T> {
+        match &result {
+            Ok(_) => self.state().failed_read = None,
+            Err(error) if error.is_failure() => self.state().failed_read = Some(error.to_string()),
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Refuses to write while the last read failed.
+    pub(crate) fn check_may_write(&self) -> Result<()> {
+        match &self.state().failed_read {
+            None => Ok(()),
+            Some(error) => {
+                let what = format!("the session {} (its last read failed: {error}; call read first)", self.base);
+                Err(Error::Unavailable { what, source: None })
+            }
+        }
+    }
+
+    pub(crate) fn about(&self) -> About {
+        let caller_id = self.ambit.caller().ids().0;
+        let clock = &self.ambit.stores().options().clock;
+        About {
+            event_id: ids::ordered(clock),
+            at: clock.now(),
+            tenant: self.ambit.caller().tenant().to_owned(),
+            agent_name: self.base.agent_name().to_owned(),
+            identity: self.base.clone(),
+            turn_id: None,
+            caller_id,
+        }
+    }
+
+    fn cell(&self, prefix: &str) -> Option<SharedCell> {
+        self.state().cells().find(|cell| cell.prefix == prefix).cloned()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.cells().iter().any(|cell| cell.is_dirty()) {
+            tracing::warn!(session.key = %self.base.key(), "a context with staged changes was dropped; they are lost");
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Context").field(&self.session.base.key()).finish()
+    }
+}

@@ -1,0 +1,23 @@
+//! Making ids.
+
+use crate::clock::Clock;
+
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// 26 letters: 50 bits of time, so that indexes grow at their end, and 80 random bits.
+pub(crate) fn ordered(clock: &Clock) -> String {
+    let time = u64::try_from(clock.now()).unwrap_or_default();
+    let mut id = letters(u128::from(time), 10);
+    id.push_str(&letters(rand::random(), 16));
+    id
+}
+
+/// 20 random letters: 100 bits, not to be guessed.
+pub(crate) fn unguessable() -> String {
+    letters(rand::random(), 20)
+}
+
+fn letters(bits: u128, count: u32) -> String {
+    let letter = |at: u32| char::from(LETTERS[((bits >> (5 * at)) & 31) as usize]);
+    (0..count).rev().map(letter).collect()
+}

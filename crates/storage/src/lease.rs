@@ -1,0 +1,254 @@
+//! One writer per conversation: a lease that is renewed while its holder works, and what others do meanwhile.
+
+use crate::address::{Key, Space};
+use crate::batch::{Batch, Check, Outcome, Write};
+use crate::driver::{Driver, Part, Scan};
+use crate::json::Json;
+use crate::op::{Op, Output};
+use crate::pattern::Pattern;
+use crate::{Error, Result, ids};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A lease ends this long after its last renewal.
+pub const LEASE_LIFE: Duration = Duration::from_secs(10);
+/// How often the holder looks after its lease and for those who want to interrupt it.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often those who wait try again.
+const RETRY: Duration = Duration::from_millis(20);
+/// A waiter that has not been heard of for this long has lost its place.
+const TICKET_LIFE: Duration = Duration::from_secs(2);
+/// At most so many wait for one conversation.
+pub const QUEUE_LENGTH: usize = 32;
+/// Waiting ends after this long.
+pub const QUEUE_WAIT: Duration = Duration::from_secs(60);
+
+/// What a turn does when another one is running.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBusy {
+    /// Fail `Busy` at once.
+    #[default]
+    Reject,
+    /// Wait in order of arrival, at most `QUEUE_WAIT`.
+    Queue,
+    /// Ask the running turn to end, and wait for that.
+    Interrupt,
+}
+
+/// A lease that is held and renewed until it is released, or until its last clone is dropped and it expires.
+#[derive(Clone)]
+pub struct Lease {
+    held: Arc<Held>,
+}
+
+struct Held {
+    driver: Arc<dyn Driver>,
+    key: Key,
+    epoch: u64,
+    ended: watch::Receiver<Option<End>>,
+    renewal: JoinHandle<()>,
+}
+
+/// Why a lease ends before its holder gives it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Another turn asked this one to make room.
+    Interrupted,
+    /// It has passed on, or could not be renewed in time.
+    Lost,
+}
+
+impl Lease {
+    /// Takes the lease, or waits for it, or fails `Busy`.
+    pub async fn take(driver: Arc<dyn Driver>, key: Key, on_busy: OnBusy) -> Result<Self> {
+        let holder = ids::unguessable();
+        match acquire(driver.as_ref(), &key, &holder).await {
+            Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
+            taken => return Ok(Self::held(driver, key, taken?)),
+        }
+        let place = Place::take(driver.clone(), &key.space, &holder).await?;
+        let epoch = place.wait(&key, on_busy).await;
+        place.leave().await?;
+        Ok(Self::held(driver, key, epoch?))
+    }
+
+    /// The number of the grant.
+    pub fn epoch(&self) -> u64 {
+        self.held.epoch
+    }
+
+    /// The condition under which this holder's writes count.
+    pub fn check(&self) -> Check {
+        Check::Lease { key: self.held.key.clone(), epoch: self.held.epoch }
+    }
+
+    /// Waits until the turn has to stop.
+    pub async fn ended(&self) -> End {
+        let mut ended = self.held.ended.clone();
+        let end = ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
+        end.unwrap_or(End::Lost)
+    }
+
+    /// Gives the lease back; the next turn can start at once.
+    pub async fn release(self) -> Result<()> {
+        self.held.renewal.abort();
+        let Held { driver, key, epoch, .. } = self.held.as_ref();
+        let writes = [Op::Release { epoch: *epoch }.on(key), Op::Del.on(&key.space.key(wish(*epoch)))];
+        driver.commit(Batch::of(writes)).await.map(|_| ())
+    }
+
+    fn held(driver: Arc<dyn Driver>, key: Key, epoch: u64) -> Self {
+        let (tell, ended) = watch::channel(None);
+        let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), epoch, tell));
+        Self { held: Arc::new(Held { driver, key, epoch, ended, renewal }) }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.renewal.abort();
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lease({}, epoch {})", self.held.key, self.held.epoch)
+    }
+}
+
+impl Op {
+    /// This operation on a value that lives as long as leases do.
+    fn on(self, key: &Key) -> Write {
+        Write::Apply { key: key.clone(), op: self, life: Some(crate::clock::to_millis(LEASE_LIFE)) }
+    }
+}
+
+async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
+    let outcomes = driver.commit(Batch::of([Op::Acquire { holder: holder.to_owned() }.on(key)])).await?;
+    match outcomes.first() {
+        Some(Outcome::Applied { output: Output::Epoch(epoch), .. }) => Ok(*epoch),
+        other => Err(Error::Internal { what: format!("a lease was answered with {other:?}") }),
+    }
+}
+
+/// Renews the lease and watches for a wish to interrupt it; ends when the lease is lost.
+async fn look_after(driver: Arc<dyn Driver>, key: Key, epoch: u64, tell: watch::Sender<Option<End>>) {
+    let (mut renewed, mut wished) = (Instant::now(), false);
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if renewed.elapsed() >= LEASE_LIFE / 4 {
+            match driver.commit(Batch::of([Op::Renew { epoch }.on(&key)])).await {
+                Ok(_) => renewed = Instant::now(),
+                Err(error) if renewed.elapsed() < LEASE_LIFE && !matches!(error, Error::Fenced { .. }) => {}
+                Err(_) => {
+                    tell.send_replace(Some(End::Lost));
+                    return;
+                }
+            }
+        }
+        if !wished && matches!(driver.get(&key.space.key(wish(epoch)), Part::Nothing).await, Ok(Some(_))) {
+            wished = true;
+            tell.send_replace(Some(End::Interrupted));
+        }
+    }
+}
+
+/// The value by which others ask the holder of this epoch to end.
+fn wish(epoch: u64) -> String {
+    format!("wish/{epoch}")
+}
+
+/// A place in the queue for one lease. The store's version of its ticket says who came first.
+struct Place {
+    driver: Arc<dyn Driver>,
+    ticket: Key,
+    holder: String,
+    version: u64,
+}
+
+const TICKETS: &str = "ticket/";
+
+impl Place {
+    async fn take(driver: Arc<dyn Driver>, space: &Space, holder: &str) -> Result<Self> {
+        let ticket = space.key(format!("{TICKETS}{holder}"));
+        let waiting = tickets(driver.as_ref(), space).await?;
+        if waiting.len() >= QUEUE_LENGTH {
+            let reason = format!("{} turns are waiting for it already", waiting.len());
+            return Err(Error::Busy { what: space.to_string(), reason });
+        }
+        let mut place = Self { driver, ticket, holder: holder.to_owned(), version: 0 };
+        place.version = place.show(0).await?;
+        Ok(place)
+    }
+
+    /// Shows that this waiter is still there; the ticket holds the version it was first given.
+    async fn show(&self, version: u64) -> Result<u64> {
+        let op = Op::Set(Json::of(&version)?.into());
+        let life = Some(crate::clock::to_millis(TICKET_LIFE));
+        let outcomes = self.driver.commit(Batch::of([Write::Apply { key: self.ticket.clone(), op, life }])).await?;
+        match outcomes.first() {
+            Some(Outcome::Applied { version: Some(version), .. }) => Ok(*version),
+            other => Err(Error::Internal { what: format!("a ticket was answered with {other:?}") }),
+        }
+    }
+
+    async fn wait(&self, key: &Key, on_busy: OnBusy) -> Result<u64> {
+        let (started, mut shown) = (Instant::now(), Instant::now());
+        let mut wished_for = 0;
+        loop {
+            if self.is_first(&key.space).await? {
+                match acquire(self.driver.as_ref(), key, &self.holder).await {
+                    Err(error @ Error::Busy { .. }) if started.elapsed() >= QUEUE_WAIT => return Err(error),
+                    Err(Error::Busy { .. }) => {}
+                    done => return done,
+                }
+                if on_busy == OnBusy::Interrupt {
+                    wished_for = self.ask_to_end(key, wished_for).await?;
+                }
+            }
+            if started.elapsed() >= QUEUE_WAIT {
+                let reason = format!("waited {} s in its queue", QUEUE_WAIT.as_secs());
+                return Err(Error::Busy { what: key.space.to_string(), reason });
+            }
+            if shown.elapsed() >= TICKET_LIFE / 4 {
+                self.show(self.version).await?;
+                shown = Instant::now();
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    async fn is_first(&self, space: &Space) -> Result<bool> {
+        let waiting = tickets(self.driver.as_ref(), space).await?;
+        Ok(waiting.iter().all(|version| *version >= self.version))
+    }
+
+    /// Leaves a wish with the present holder, once for each.
+    async fn ask_to_end(&self, key: &Key, wished_for: u64) -> Result<u64> {
+        let Some(entry) = self.driver.get(key, Part::Whole).await? else { return Ok(wished_for) };
+        let epoch = entry.value.to::<crate::op::Grant>()?.epoch;
+        if epoch != wished_for {
+            let wish = Op::Set(Json::of(&true)?.into()).on(&key.space.key(wish(epoch)));
+            self.driver.commit(Batch::of([wish])).await?;
+        }
+        Ok(epoch)
+    }
+
+    async fn leave(&self) -> Result<()> {
+        self.driver.commit(Batch::of([Op::Del.on(&self.ticket)])).await.map(|_| ())
+    }
+}
+
+/// The arrival numbers of all who wait.
+async fn tickets(driver: &dyn Driver, space: &Space) -> Result<Vec<u64>> {
+    let pattern = Pattern::parse(&format!("{TICKETS}*"));
+    let scan = Scan { pattern, after: None, limit: QUEUE_LENGTH * 2, part: Part::Whole };
+    let arrival = |entry: crate::batch::Entry| match entry.value.to::<u64>() {
+        Ok(0) => Ok(entry.version),
+        version => version,
+    };
+    driver.scan(space, &scan).await?.into_iter().map(|(_, entry)| arrival(entry)).collect()
+}

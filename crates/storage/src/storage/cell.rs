@@ -1,0 +1,275 @@
+//! One storage of a session: where it is and what is staged. Typed handles and the context share it.
+
+use super::view::{self, Item, Overlay, Piece, View};
+use crate::address::{ITEMS, OVERLAYS, Space};
+use crate::batch::{Check, Head, NewEntry, Write};
+use crate::clock::Clock;
+use crate::driver::{Driver, Range};
+use crate::json::Json;
+use crate::op::Op;
+use crate::stores::Placement;
+use crate::{Error, Result, SessionIdentity, ids};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
+pub const INLINE: usize = 64 << 10;
+
+/// A storage's place and its staged changes.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    /// The prefix, which is the scope of its identity.
+    pub(crate) prefix: String,
+    /// The scoped identity.
+    pub(crate) identity: SessionIdentity,
+    /// Where it is kept.
+    pub(crate) placement: Placement,
+    staged: Mutex<Staged>,
+}
+
+/// What is not yet written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Staged {
+    /// A clear or a replace, which must find the log as it was seen.
+    pub(crate) basis: Option<Basis>,
+    /// What is to be added behind it.
+    pub(crate) appends: Vec<NewEntry>,
+    /// Further writes that belong to the appends: usage sums.
+    pub(crate) extra: Vec<Write>,
+}
+
+/// What a staged clear or replace was based on, and what is to be there.
+#[derive(Clone, Debug)]
+pub(crate) struct Basis {
+    /// The head of the items.
+    pub(crate) items: Option<Head>,
+    /// The head of the overlays.
+    pub(crate) overlays: Option<Head>,
+    /// The sequence of the overlay that was shown.
+    pub(crate) previous: Option<u64>,
+    /// The new view; `None` is a clear, which erases the archive too.
+    pub(crate) view: Option<Vec<Item>>,
+    /// Why, for the overlay's record.
+    pub(crate) reason: String,
+}
+
+impl Staged {
+    /// True where there is nothing to write.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
+    }
+}
+
+impl Cell {
+    pub(crate) fn new(prefix: &str, identity: &SessionIdentity, placement: Placement) -> Result<Self> {
+        let identity = identity.with_scope(prefix)?;
+        Ok(Self { prefix: prefix.to_owned(), identity, placement, staged: Mutex::default() })
+    }
+
+    pub(crate) fn space(&self, tenant: &str) -> Space {
+        Space::of(tenant, &self.identity)
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        self.placement.driver().as_ref()
+    }
+
+    pub(crate) fn staged(&self) -> MutexGuard<'_, Staged> {
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.staged().is_clean()
+    }
+
+    pub(crate) fn discard(&self) {
+        *self.staged() = Staged::default();
+    }
+
+    /// Stages an item behind all others.
+    pub(crate) fn append(&self, entry: NewEntry) {
+        self.staged().appends.push(entry);
+    }
+
+    /// The stored view with staged changes: items `from` …, at most `limit`.
+    pub(crate) async fn read(&self, tenant: &str, from: u64, limit: usize) -> Result<Vec<Item>> {
+        let staged = self.staged().clone();
+        let (mut items, stored) = match &staged.basis {
+            Some(basis) => {
+                let all = basis.view.clone().unwrap_or_default();
+                let count = all.len() as u64;
+                (all.into_iter().skip(to_usize(from)).take(limit).collect(), count)
+            }
+            None => {
+                let view = View::open(self.driver(), &self.space(tenant)).await?;
+                (view.read(self.driver(), &self.space(tenant), from, limit).await?, view.count())
+            }
+        };
+        let skip = to_usize(from.saturating_sub(stored));
+        let wanted = limit - items.len();
+        items.extend(staged.appends.into_iter().skip(skip).take(wanted).map(unsaved));
+        Ok(items)
+    }
+
+    /// How many items the view has, staged ones included.
+    pub(crate) async fn count(&self, tenant: &str) -> Result<u64> {
+        let staged = self.staged().clone();
+        let stored = match staged.basis {
+            Some(basis) => basis.view.unwrap_or_default().len() as u64,
+            None => View::open(self.driver(), &self.space(tenant)).await?.count(),
+        };
+        Ok(stored + staged.appends.len() as u64)
+    }
+
+    /// The head of the stored items: absent, empty or more.
+    pub(crate) async fn head(&self, tenant: &str) -> Result<Option<Head>> {
+        Ok(self.driver().read(&self.space(tenant).log(ITEMS), Range::head()).await?.head)
+    }
+
+    /// Stages what `change` makes of the whole present view. The log must not move until it is saved.
+    pub(crate) async fn replace(
+        &self,
+        tenant: &str,
+        reason: &str,
+        change: impl FnOnce(Vec<Item>) -> Option<Vec<Item>>,
+    ) -> Result<bool> {
+        let before = self.staged().clone();
+        let mut basis = match before.basis.clone() {
+            Some(basis) => basis,
+            None => self.look(tenant).await?,
+        };
+        let mut items = basis.view.take().unwrap_or_default();
+        items.extend(before.appends.iter().cloned().map(unsaved));
+        let Some(items) = change(items) else { return Ok(false) };
+        basis.view = Some(items);
+        reason.clone_into(&mut basis.reason);
+        let mut staged = self.staged();
+        let added = staged.appends.len().min(before.appends.len());
+        staged.appends.drain(..added);
+        staged.basis = Some(basis);
+        Ok(true)
+    }
+
+    /// Stages the erasure of view and archive.
+    pub(crate) async fn clear(&self, tenant: &str) -> Result<()> {
+        let view = View::open(self.driver(), &self.space(tenant)).await?;
+        let basis = Basis { view: None, reason: "clear".to_owned(), ..basis_of(&view) };
+        *self.staged() = Staged { basis: Some(basis), ..Staged::default() };
+        Ok(())
+    }
+
+    async fn look(&self, tenant: &str) -> Result<Basis> {
+        let view = View::open(self.driver(), &self.space(tenant)).await?;
+        let items = view.read(self.driver(), &self.space(tenant), 0, usize::MAX).await?;
+        Ok(Basis { view: Some(items), ..basis_of(&view) })
+    }
+
+    /// The checks and writes that make `staged` durable.
+    pub(crate) fn writes(&self, tenant: &str, staged: &Staged, clock: &Clock) -> Result<(Vec<Check>, Vec<Write>)> {
+        let space = self.space(tenant);
+        let (mut checks, mut writes) = (Vec::new(), Vec::new());
+        if let Some(basis) = &staged.basis {
+            checks.push(Check::Head { log: space.log(ITEMS), head: basis.items });
+            match &basis.view {
+                None if basis.items.is_some() => writes.push(Write::Clear { space: space.clone() }),
+                None => {}
+                Some(items) => {
+                    checks.push(Check::Head { log: space.log(OVERLAYS), head: basis.overlays });
+                    replacement(&space, basis, items, clock, &mut writes)?;
+                }
+            }
+        }
+        append(&space, staged.appends.iter().cloned(), &mut writes)?;
+        writes.extend(staged.extra.iter().cloned());
+        Ok((checks, writes))
+    }
+
+    /// Forgets what a commit has made durable, keeping what was staged meanwhile.
+    pub(crate) fn committed(&self, written: &Staged) {
+        let mut staged = self.staged();
+        staged.appends.retain(|entry| !written.appends.iter().any(|done| done.id == entry.id));
+        let done = written.extra.len().min(staged.extra.len());
+        staged.extra.drain(..done);
+        if written.basis.is_some() {
+            staged.basis = None;
+        }
+    }
+}
+
+fn basis_of(view: &View) -> Basis {
+    let previous = view.overlay.as_ref().map(|entry| entry.seq);
+    Basis { items: view.items, overlays: view.overlays, previous, view: None, reason: String::new() }
+}
+
+/// An item that has no place in the archive yet.
+pub(crate) fn unsaved(entry: NewEntry) -> Item {
+    Item { id: entry.id, seq: None, at: 0, body: entry.body, from: Vec::new() }
+}
+
+/// Writes for a new view: items that the archive lacks are added to it, then an overlay shows the chosen ones.
+fn replacement(space: &Space, basis: &Basis, items: &[Item], clock: &Clock, writes: &mut Vec<Write>) -> Result<()> {
+    let mut last = basis.items.map_or(0, |head| head.last);
+    let mut parts: Vec<Piece> = Vec::new();
+    let mut added = Vec::new();
+    for item in items {
+        let seq = match item.seq {
+            Some(seq) => seq,
+            None if item.from.is_empty() => {
+                last += 1;
+                added.push(NewEntry { id: item.id.clone(), body: item.body.clone() });
+                last
+            }
+            None => {
+                let Item { id, body, from, .. } = item.clone();
+                parts.push(Piece::Made { id, body, from });
+                continue;
+            }
+        };
+        match parts.last_mut() {
+            Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
+            _ => parts.push(Piece::Kept(seq, seq)),
+        }
+    }
+    append(space, added.into_iter(), writes)?;
+    let shows_all = last == 0 || parts == [Piece::Kept(1, last)];
+    if basis.previous.is_some() || !shows_all {
+        let overlay = Overlay { to: last, parts, reason: basis.reason.clone(), previous: basis.previous };
+        let entry = NewEntry { id: ids::ordered(clock), body: Json::of(&overlay)? };
+        writes.push(Write::Append { log: space.log(OVERLAYS), entries: vec![entry] });
+    }
+    Ok(())
+}
+
+/// Writes that add entries, with large bodies beside the log.
+fn append(space: &Space, entries: impl Iterator<Item = NewEntry>, writes: &mut Vec<Write>) -> Result<()> {
+    let mut inline = Vec::new();
+    for entry in entries {
+        if entry.body.as_str().len() <= INLINE {
+            inline.push(entry);
+            continue;
+        }
+        let (mark, name) = view::off_loaded(&entry.id, &entry.body)?;
+        let op = Op::Set(entry.body.into());
+        writes.push(Write::Apply { key: space.key(name), op, life: None });
+        inline.push(NewEntry { id: entry.id, body: mark });
+    }
+    if !inline.is_empty() {
+        writes.push(Write::Append { log: space.log(ITEMS), entries: inline });
+    }
+    Ok(())
+}
+
+/// The body of a new item, refused where no store would take it.
+pub(crate) fn new_entry(id: String, body: Json, limit: usize) -> Result<NewEntry> {
+    let actual = body.as_str().len();
+    if actual > limit {
+        return Err(Error::Limited { what: "item bytes".to_owned(), actual: actual as u64, limit: limit as u64 });
+    }
+    Ok(NewEntry { id, body })
+}
+
+pub(crate) fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// A cell that several handles share.
+pub(crate) type SharedCell = Arc<Cell>;

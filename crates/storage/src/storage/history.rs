@@ -1,0 +1,300 @@
+//! `ChatHistoryStorage`: the messages of a conversation, their view for the model, and their archive.
+
+use super::cell::Cell;
+use super::view::{Piece, View};
+use super::{CHUNK, Item, ListStorage, Message, SharedCell, StorageKind, State, for_model, matched, new_entry};
+use crate::address::{ITEMS, OVERLAYS};
+use crate::batch::{Batch, Check, Write};
+use crate::context::{SaveReport, Session};
+use crate::driver::Range;
+use crate::event::{ChatHistoryLoaded, MessageAdding};
+use crate::json::Json;
+use crate::stores::Placement;
+use crate::{Error, Result, SessionIdentity, ids};
+use serde_json::json;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a history stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HistoryOptions {
+    /// Whether `metadata` of messages is stored.
+    pub store_meta: bool,
+}
+
+/// The messages of a conversation. Cheap to clone; the clones share what is staged.
+#[derive(Clone)]
+pub struct ChatHistoryStorage {
+    cell: SharedCell,
+    options: HistoryOptions,
+    session: Option<Arc<Session>>,
+}
+
+impl StorageKind for ChatHistoryStorage {
+    const PREFIX: &'static str = "chatHistory";
+    type Item = Message;
+}
+
+/// How many messages `read` loads to show them to listeners.
+const LOADED: usize = 50;
+
+impl ChatHistoryStorage {
+    /// A history of this identity at this place; a session opens it.
+    pub fn new(identity: SessionIdentity, placement: Placement, options: HistoryOptions) -> Result<Self> {
+        let cell = Arc::new(Cell::new(Self::PREFIX, &identity, placement)?);
+        Ok(Self { cell, options, session: None })
+    }
+
+    pub(crate) fn attached(cell: SharedCell, options: HistoryOptions, session: &Arc<Session>) -> Self {
+        Self { cell, options, session: Some(session.clone()) }
+    }
+
+    pub(crate) fn cell(&self) -> &SharedCell {
+        &self.cell
+    }
+
+    /// What it stores.
+    pub fn options(&self) -> HistoryOptions {
+        self.options
+    }
+
+    /// The scoped identity.
+    pub fn identity(&self) -> &SessionIdentity {
+        &self.cell.identity
+    }
+
+    /// Where it is kept.
+    pub fn placement(&self) -> &Placement {
+        &self.cell.placement
+    }
+
+    /// Stages a message behind all others, after listeners have seen it; the answer is the message as it will be kept.
+    pub async fn add_message(&self, message: Message) -> Result<Message> {
+        let session = self.session()?;
+        let event = MessageAdding {
+            about: session.about(),
+            storage: Self::PREFIX.to_owned(),
+            message: self.complete(message)?.1,
+        };
+        let event = session.ambit.bus().ask(event).await?;
+        let (message, body) = self.complete(event.message.to::<Message>()?)?;
+        let limit = session.ambit.stores().options().limits.value;
+        self.cell.append(new_entry(message.id.clone(), body, limit)?);
+        Ok(message)
+    }
+
+    /// The view, staged messages included.
+    pub async fn messages(&self) -> Result<Vec<Message>> {
+        self.list()?.get().await
+    }
+
+    /// Messages of the view from this position (counted from 0), at most `limit`.
+    pub async fn range(&self, from: u64, limit: usize) -> Result<Vec<Message>> {
+        self.list()?.range(from, limit).await
+    }
+
+    /// The last messages of the view, in order.
+    pub async fn tail(&self, limit: usize) -> Result<Vec<Message>> {
+        self.list()?.tail(limit).await
+    }
+
+    /// The last message of the view.
+    pub async fn last_message(&self) -> Result<Option<Message>> {
+        self.list()?.last().await
+    }
+
+    /// How many messages the view has.
+    pub async fn count(&self) -> Result<u64> {
+        self.list()?.count().await
+    }
+
+    /// Whether the history is absent, empty or live in its store.
+    pub async fn state(&self) -> Result<State> {
+        self.list()?.state().await
+    }
+
+    /// The originals, whatever the view shows: a page from this sequence (from 1).
+    pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<Message>> {
+        self.list()?.archive(from, limit).await
+    }
+
+    /// What goes to a model: the view with each result behind its call and no call left open.
+    pub async fn model_view(&self) -> Result<Vec<Message>> {
+        Ok(for_model(&self.messages().await?))
+    }
+
+    /// Stages these messages in place of the view; the archive keeps all there were.
+    pub async fn replace_messages(&self, messages: Vec<Message>) -> Result<()> {
+        let session = self.session()?;
+        let limit = session.ambit.stores().options().limits.value;
+        let entry = |message| {
+            let (message, body) = self.complete(message)?;
+            new_entry(message.id, body, limit)
+        };
+        let entries = messages.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
+        let replace = |before: Vec<Item>| Some(matched(before, entries));
+        session.seen(self.cell.replace(session.tenant(), "replace", replace).await)?;
+        Ok(())
+    }
+
+    /// Stages the removal of a message from the view; the archive keeps it. False where there is none with this id.
+    pub async fn remove_message(&self, id: &str) -> Result<bool> {
+        self.list()?.remove_item(|message| message.id == id).await
+    }
+
+    /// Stages the erasure of all messages, archive included.
+    pub async fn clear(&self) -> Result<()> {
+        self.list()?.clear().await
+    }
+
+    /// Drops what is staged.
+    pub fn discard(&self) {
+        self.cell.discard();
+    }
+
+    /// True where something is staged.
+    pub fn is_dirty(&self) -> bool {
+        self.cell.is_dirty()
+    }
+
+    /// Writes what is staged in the history.
+    pub async fn save(&self) -> Result<SaveReport> {
+        self.list()?.save().await
+    }
+
+    /// Erases these messages from view and archive at once, leaving a mark in their place; also from every summary that
+    /// was made of one of them. The answer is how many there were.
+    pub async fn erase(&self, message_ids: &[&str]) -> Result<u64> {
+        let session = self.session()?;
+        session.check_may_write()?;
+        let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
+        let head = session.seen(self.cell.head(session.tenant()).await)?;
+        let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
+        loop {
+            let page = driver.read(&space.log(ITEMS), Range::from(next, CHUNK)).await?;
+            let Some(last) = page.entries.last() else { break };
+            next = last.seq + 1;
+            for entry in page.entries.iter().filter(|entry| message_ids.contains(&entry.id.as_str())) {
+                bodies.push((entry.seq, mark(&entry.id)?));
+                if let Some(name) = super::view::blob_name(&entry.body) {
+                    let op = crate::op::Op::Del;
+                    writes.push(Write::Apply { key: space.key(name), op, life: None });
+                }
+            }
+        }
+        let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
+        writes.push(Write::Redact { log: space.log(ITEMS), bodies });
+        writes.push(Write::Redact { log: space.log(OVERLAYS), bodies: self.forget_summaries(&erased).await? });
+        let batch = Batch::of(writes).checking(Check::Head { log: space.log(ITEMS), head });
+        driver.commit(batch).await?;
+        Ok(erased.len() as u64)
+    }
+
+    /// Lifts the overlay that the view shows now: the view is again what it was before, with all that came since.
+    pub async fn restore(&self, overlay_id: &str) -> Result<()> {
+        let session = self.session()?;
+        let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
+        let view = session.seen(View::open(driver, &space).await)?;
+        let shown = view.overlay.clone().filter(|entry| entry.id == overlay_id);
+        let Some(shown) = shown else {
+            return Err(Error::NotFound { what: "overlay (only the one that is shown now can be lifted)", name: overlay_id.to_owned() });
+        };
+        let lifted: super::view::Overlay = shown.body.to()?;
+        let before = match lifted.previous {
+            Some(seq) => driver.read(&space.log(OVERLAYS), Range::from(seq, 1)).await?.entries.into_iter().next(),
+            None => None,
+        };
+        let before: super::view::Overlay = before.map(|entry| entry.body.to()).transpose()?.unwrap_or_default();
+        let restored = super::view::Overlay { reason: "restore".to_owned(), ..before };
+        let clock = &session.ambit.stores().options().clock;
+        let entries = vec![crate::batch::NewEntry { id: ids::ordered(clock), body: Json::of(&restored)? }];
+        let batch = Batch::of([Write::Append { log: space.log(OVERLAYS), entries }])
+            .checking(Check::Head { log: space.log(OVERLAYS), head: view.overlays });
+        driver.commit(batch).await.map(|_| ())
+    }
+
+    /// The id of the overlay that the view shows, if it shows one.
+    pub async fn overlay_id(&self) -> Result<Option<String>> {
+        let session = self.session()?;
+        let view = session.seen(View::open(self.cell.driver(), &self.cell.space(session.tenant())).await)?;
+        Ok(view.overlay.map(|entry| entry.id))
+    }
+
+    /// Reads the history again and shows its last messages to listeners.
+    pub(crate) async fn load(&self) -> Result<()> {
+        let session = self.session()?;
+        let count = self.count().await?;
+        let page = self.tail(LOADED).await?;
+        let page = page.iter().map(Json::of).collect::<Result<Vec<_>>>()?;
+        let event = ChatHistoryLoaded { about: session.about(), storage: Self::PREFIX.to_owned(), count, page };
+        session.ambit.bus().tell(event).await;
+        Ok(())
+    }
+
+    pub(crate) fn session(&self) -> Result<&Arc<Session>> {
+        self.session.as_ref().ok_or_else(|| Error::invalid("storage", "belongs to no session yet; open one with its agent"))
+    }
+
+    fn list(&self) -> Result<ListStorage<Self>> {
+        Ok(ListStorage::attached(self.cell.clone(), self.session()?))
+    }
+
+    /// The message as it is kept, and its text.
+    fn complete(&self, mut message: Message) -> Result<(Message, Json)> {
+        let clock = &self.session()?.ambit.stores().options().clock;
+        if message.id.is_empty() {
+            message.id = ids::ordered(clock);
+        }
+        if message.created_at == 0 {
+            message.created_at = clock.now();
+        }
+        if !self.options.store_meta {
+            message.metadata = None;
+        }
+        let body = Json::of(&message)?;
+        Ok((message, body))
+    }
+
+    /// New bodies for the overlays that hold something made of one of these entries.
+    async fn forget_summaries(&self, erased: &[u64]) -> Result<Vec<(u64, Json)>> {
+        let session = self.session()?;
+        let log = self.cell.space(session.tenant()).log(OVERLAYS);
+        let (mut bodies, mut next) = (Vec::new(), 1);
+        loop {
+            let page = self.cell.driver().read(&log, Range::from(next, CHUNK)).await?;
+            let Some(last) = page.entries.last() else { return Ok(bodies) };
+            next = last.seq + 1;
+            for entry in &page.entries {
+                let mut overlay: super::view::Overlay = entry.body.to()?;
+                let mut is_changed = false;
+                for piece in &mut overlay.parts {
+                    is_changed |= forget(piece, erased)?;
+                }
+                if is_changed {
+                    bodies.push((entry.seq, Json::of(&overlay)?));
+                }
+            }
+        }
+    }
+}
+
+/// Puts a mark in the place of a summary that was made of an erased entry.
+fn forget(piece: &mut Piece, erased: &[u64]) -> Result<bool> {
+    let Piece::Made { id, body, from } = piece else { return Ok(false) };
+    let is_made_of_one = erased.iter().any(|seq| from.iter().any(|(first, last)| first <= seq && seq <= last));
+    if is_made_of_one {
+        *body = mark(id)?;
+    }
+    Ok(is_made_of_one)
+}
+
+/// What stands in the place of an erased message.
+fn mark(id: &str) -> Result<Json> {
+    Json::of(&json!({"id": id, "role": "user", "erased": true}))
+}
+
+impl fmt::Debug for ChatHistoryStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChatHistoryStorage").field(&self.cell.identity.key()).finish()
+    }
+}

@@ -1,0 +1,52 @@
+//! What goes to a model: a checked copy in which each result stands behind its call and no call is left open.
+
+use super::{Message, Role};
+use serde_json::json;
+use std::collections::{HashMap, VecDeque};
+
+/// The messages in an order that every provider accepts. Results follow their calls in the order of the calls, orphan
+/// results are left out, and open calls get a marked synthetic result. The stored history is not changed.
+pub fn for_model(messages: &[Message]) -> Vec<Message> {
+    let mut calls: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    let mut results: HashMap<&str, VecDeque<(usize, &Message)>> = HashMap::new();
+    for (at, message) in messages.iter().enumerate() {
+        for call in &message.tool_calls {
+            calls.entry(&call.id).or_default().push_back(at);
+        }
+        if let Some(result) = &message.tool_result {
+            results.entry(&result.call_id).or_default().push_back((at, message));
+        }
+    }
+    let mut view = Vec::with_capacity(messages.len());
+    for (at, message) in messages.iter().enumerate() {
+        if message.role == Role::Tool || message.tool_result.is_some() {
+            continue;
+        }
+        view.push(message.clone());
+        for call in &message.tool_calls {
+            // A model may use an id again: a result belongs to the last call of its id before it.
+            let rivals = calls.entry(&call.id).or_default();
+            rivals.pop_front();
+            let end = rivals.iter().find(|rival| **rival > at).copied().unwrap_or(messages.len());
+            let waiting = results.entry(&call.id).or_default();
+            while waiting.front().is_some_and(|(place, _)| *place < at) {
+                waiting.pop_front();
+            }
+            let answer = waiting.pop_front_if(|(place, _)| *place < end);
+            view.push(answer.map_or_else(|| unanswered(message, &call.id), |(_, result)| result.clone()));
+        }
+    }
+    view
+}
+
+fn unanswered(message: &Message, call_id: &str) -> Message {
+    let mut result = Message::result(call_id, json!("no result: the call did not finish"));
+    result.id = format!("{}/{call_id}", message.id);
+    result.turn_id.clone_from(&message.turn_id);
+    result.created_at = message.created_at;
+    result.extras.insert("synthetic".to_owned(), json!(true));
+    if let Some(answer) = &mut result.tool_result {
+        answer.is_error = true;
+    }
+    result
+}

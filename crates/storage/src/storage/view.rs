@@ -1,0 +1,187 @@
+//! The view of a log: its archive as it is, or as the newest overlay shows it, and what was added since.
+
+use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
+use crate::batch::{Head, LogEntry};
+use crate::clock::Millis;
+use crate::driver::{Driver, Page, Part, Range};
+use crate::json::Json;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Entries read from a store in one go.
+pub(crate) const CHUNK: usize = 1_000;
+
+/// What stands in the place of the archive's entries up to `to`. The archive itself is never changed by it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Overlay {
+    /// The last sequence it covers; later entries follow as they are.
+    pub(crate) to: u64,
+    /// What is shown instead.
+    pub(crate) parts: Vec<Piece>,
+    /// Why it was made.
+    pub(crate) reason: String,
+    /// The overlay that was shown before, for restoring it.
+    pub(crate) previous: Option<u64>,
+}
+
+/// A piece of a view.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Piece {
+    /// Archived entries from … to, both included.
+    Kept(u64, u64),
+    /// Something that is not in the archive: a summary.
+    Made {
+        /// Its id.
+        id: String,
+        /// The content.
+        body: Json,
+        /// The archived entries it was made from.
+        from: Vec<(u64, u64)>,
+    },
+}
+
+impl Piece {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Kept(from, to) => to + 1 - from,
+            Self::Made { .. } => 1,
+        }
+    }
+}
+
+/// One item of a view.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its sequence in the archive, if it is there.
+    pub(crate) seq: Option<u64>,
+    /// When it was stored.
+    pub(crate) at: Millis,
+    /// The content.
+    pub(crate) body: Json,
+    /// The archived entries that a made item stands for.
+    pub(crate) from: Vec<(u64, u64)>,
+}
+
+/// Where a log and its overlays stood, and what the view is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct View {
+    pub(crate) items: Option<Head>,
+    pub(crate) overlays: Option<Head>,
+    pub(crate) overlay: Option<LogEntry>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) stale_possible: bool,
+}
+
+impl View {
+    /// Reads the heads and the newest overlay; no items.
+    pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
+        let overlays = driver.read(&space.log(OVERLAYS), Range::last(1)).await?;
+        let items = driver.read(&space.log(ITEMS), Range::head()).await?;
+        Self::of(items, overlays)
+    }
+
+    fn of(items: Page, overlays: Page) -> Result<Self> {
+        let newest = overlays.entries.into_iter().next();
+        let overlay = newest.as_ref().map(|entry| entry.body.to::<Overlay>()).transpose()?.unwrap_or_default();
+        let mut pieces = overlay.parts;
+        let last = items.head.map_or(0, |head| head.last);
+        if last > overlay.to {
+            pieces.push(Piece::Kept(overlay.to + 1, last));
+        }
+        let stale_possible = items.stale_possible || overlays.stale_possible;
+        Ok(Self { items: items.head, overlays: overlays.head, overlay: newest, pieces, stale_possible })
+    }
+
+    /// How many items it has.
+    pub(crate) fn count(&self) -> u64 {
+        self.pieces.iter().map(Piece::length).sum()
+    }
+
+    /// Items `from` … (counted from 0), at most `limit`, in order.
+    pub(crate) async fn read(&self, driver: &dyn Driver, space: &Space, from: u64, limit: usize) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        let mut skip = from;
+        for piece in &self.pieces {
+            let wanted = limit - items.len();
+            if wanted == 0 {
+                break;
+            }
+            if skip >= piece.length() {
+                skip -= piece.length();
+                continue;
+            }
+            match piece {
+                Piece::Kept(first, last) => read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?,
+                Piece::Made { id, body, from } => {
+                    items.push(Item { id: id.clone(), seq: None, at: 0, body: body.clone(), from: from.clone() });
+                }
+            }
+            skip = 0;
+        }
+        Ok(items)
+    }
+}
+
+async fn read_kept(
+    driver: &dyn Driver,
+    space: &Space,
+    (mut next, last): (u64, u64),
+    limit: usize,
+    items: &mut Vec<Item>,
+) -> Result<()> {
+    let end = items.len() + limit;
+    while next <= last && items.len() < end {
+        let wanted = usize::try_from(last + 1 - next).unwrap_or(CHUNK).min(end - items.len()).min(CHUNK);
+        let page = driver.read(&space.log(ITEMS), Range::from(next, wanted)).await?;
+        if page.entries.is_empty() {
+            return Err(Error::Conflict {
+                what: space.log(ITEMS).to_string(),
+                expected: format!("entry {next}"),
+                found: "a log that was cleared while it was read; read again".to_owned(),
+            });
+        }
+        for entry in page.entries {
+            next = entry.seq + 1;
+            items.push(item(driver, space, entry).await?);
+        }
+    }
+    Ok(())
+}
+
+/// The archived entry with its off-loaded body, if it has one.
+pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) -> Result<Item> {
+    let body = match blob_name(&entry.body) {
+        None => entry.body,
+        Some(name) => {
+            let stored = driver.get(&space.key(name.as_str()), Part::Whole).await?;
+            stored.map(|stored| stored.value).ok_or_else(|| {
+                Error::corrupt(format!("{}#{}", space.log(ITEMS), entry.seq), format!("its content {name} is missing"))
+            })?
+        }
+    };
+    Ok(Item { id: entry.id, seq: Some(entry.seq), at: entry.at, body, from: Vec::new() })
+}
+
+const BLOB_MARK: &str = "{\"$blob\":";
+
+#[derive(Serialize, Deserialize)]
+struct Blob {
+    #[serde(rename = "$blob")]
+    name: String,
+    bytes: usize,
+}
+
+/// What stands in the log for a body that is kept as a value of its own, and that value's name.
+pub(crate) fn off_loaded(id: &str, body: &Json) -> Result<(Json, String)> {
+    let name = format!("{BLOBS}/{id}");
+    let mark = Blob { name: name.clone(), bytes: body.as_str().len() };
+    Ok((Json::of(&mark)?, name))
+}
+
+/// The name of the value that holds this entry's body, if it is not in the entry.
+pub(crate) fn blob_name(body: &Json) -> Option<String> {
+    body.as_str().starts_with(BLOB_MARK).then(|| body.to::<Blob>().ok()).flatten().map(|blob| blob.name)
+}

@@ -1,0 +1,216 @@
+//! The open drivers of an installation by name, and which of them a storage uses.
+
+use crate::driver::chain::{Chain, Policy};
+use crate::driver::{self, DRIVERS, Driver, Options};
+use crate::{Error, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where a storage is kept: driver names, the primary first, and the driver that they make together.
+#[derive(Clone)]
+pub struct Placement {
+    names: Vec<String>,
+    driver: Arc<dyn Driver>,
+}
+
+impl Placement {
+    /// The names, the primary first.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What reads and writes there.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+}
+
+impl fmt::Debug for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Placement").field(&self.names).finish()
+    }
+}
+
+/// Every open driver by name, and the defaults.
+pub struct Stores {
+    drivers: BTreeMap<String, Arc<dyn Driver>>,
+    default: Vec<String>,
+    scopes: HashMap<String, Vec<String>>,
+    temporary: Vec<String>,
+    policy: Policy,
+    chains: Mutex<HashMap<Vec<String>, Arc<Chain>>>,
+    options: Options,
+}
+
+/// The name of the driver that every installation has: this process's memory.
+pub const MEMORY: &str = "memory";
+
+impl Stores {
+    /// Starts a set of stores; the process's memory is always among them.
+    pub fn builder(options: Options) -> Builder {
+        let memory: Arc<dyn Driver> = Arc::new(driver::memory::Memory::new(options.clone()));
+        let names = || vec![MEMORY.to_owned()];
+        Builder {
+            stores: Self {
+                drivers: BTreeMap::from([(MEMORY.to_owned(), memory)]),
+                default: names(),
+                scopes: HashMap::new(),
+                temporary: names(),
+                policy: Policy::All,
+                chains: Mutex::default(),
+                options,
+            },
+        }
+    }
+
+    /// The placement of these names: one driver, or a chain of them.
+    pub fn chain<S: AsRef<str>>(&self, names: &[S]) -> Result<Placement> {
+        let names: Vec<String> = names.iter().map(|name| self.resolve(name.as_ref())).collect::<Result<_>>()?;
+        if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+            return Err(Error::invalid("drivers", format!("{} names a driver twice", names.join(", "))));
+        }
+        match names.as_slice() {
+            [] => Err(Error::invalid("drivers", "is an empty list; name at least one driver")),
+            [name] => Ok(Placement { driver: self.drivers[name].clone(), names }),
+            _ => Ok(Placement { driver: self.chained(&names), names }),
+        }
+    }
+
+    /// Where storages of this scope are kept unless their agent says otherwise.
+    pub fn for_scope(&self, scope: &str) -> Result<Placement> {
+        self.chain(self.scopes.get(scope).unwrap_or(&self.default))
+    }
+
+    /// Where the index is kept.
+    pub fn index(&self) -> Result<Placement> {
+        self.chain(&self.default)
+    }
+
+    /// Where temporary sessions are kept.
+    pub fn temporary(&self) -> Result<Placement> {
+        self.chain(&self.temporary)
+    }
+
+    /// How the stores were opened.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Every driver by name.
+    pub fn drivers(&self) -> &BTreeMap<String, Arc<dyn Driver>> {
+        &self.drivers
+    }
+
+    /// What chains could not write to their secondaries since the last call.
+    pub(crate) fn degraded(&self) -> Vec<(String, String)> {
+        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        chains.values().flat_map(|chain| chain.degraded()).collect()
+    }
+
+    /// Closes every driver.
+    pub async fn close(&self) -> Result<()> {
+        for driver in self.drivers.values() {
+            driver.close().await?;
+        }
+        Ok(())
+    }
+
+    fn chained(&self, names: &[String]) -> Arc<Chain> {
+        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let links = names.iter().map(|name| (name.clone(), self.drivers[name].clone()));
+            Arc::new(Chain::new(links.collect(), self.policy))
+        };
+        chains.entry(names.to_vec()).or_insert_with(make).clone()
+    }
+
+    /// The name as it is here; the names that LarAgent's configurations use are understood.
+    fn resolve(&self, name: &str) -> Result<String> {
+        let known = match name {
+            "in_memory" => MEMORY,
+            "json" => "file",
+            "cache" => "redis",
+            "database" | "database-simple" if self.drivers.contains_key("postgres") => "postgres",
+            "database" | "database-simple" => "sqlite",
+            other => other,
+        };
+        if self.drivers.contains_key(known) {
+            return Ok(known.to_owned());
+        }
+        let have: Vec<&str> = self.drivers.keys().map(String::as_str).collect();
+        let reason = match name {
+            "session" => "\"session\" has no equivalent: nothing is kept in a web session; use \"memory\" or \"redis\"".to_owned(),
+            _ if DRIVERS.iter().any(|(scheme, _)| *scheme == known) => {
+                format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
+            }
+            _ => format!("\"{name}\" is unknown; set up are {}", have.join(", ")),
+        };
+        Err(Error::invalid("drivers", reason))
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores").field("names", &self.drivers.keys()).field("default", &self.default).finish_non_exhaustive()
+    }
+}
+
+/// Collects drivers and defaults.
+#[derive(Debug)]
+pub struct Builder {
+    stores: Stores,
+}
+
+impl Builder {
+    /// Opens the driver behind this URL under the name of its scheme; the first one opened becomes the default.
+    pub async fn open(self, url: &str) -> Result<Self> {
+        let scheme = url.split(':').next().unwrap_or_default().to_owned();
+        let driver = driver::open(url, self.stores.options.clone()).await?;
+        Ok(self.driver(scheme, driver))
+    }
+
+    /// Adds an open driver under a name; the first one added becomes the default.
+    pub fn driver(mut self, name: impl Into<String>, driver: Arc<dyn Driver>) -> Self {
+        let name = name.into();
+        if self.stores.drivers.len() == 1 {
+            self.stores.default = vec![name.clone()];
+        }
+        self.stores.drivers.insert(name, driver);
+        self
+    }
+
+    /// Where everything is kept unless said otherwise, the index included.
+    pub fn default_drivers(mut self, names: &[&str]) -> Self {
+        self.stores.default = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Where storages of one scope are kept.
+    pub fn scope_drivers(mut self, scope: &str, names: &[&str]) -> Self {
+        self.stores.scopes.insert(scope.to_owned(), names.iter().map(|name| (*name).to_owned()).collect());
+        self
+    }
+
+    /// Where temporary sessions are kept.
+    pub fn temporary_drivers(mut self, names: &[&str]) -> Self {
+        self.stores.temporary = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// What a write to a chain waits for.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.stores.policy = policy;
+        self
+    }
+
+    /// The stores, or `Invalid` where a default names a driver that is not there.
+    pub fn build(self) -> Result<Stores> {
+        self.stores.index()?;
+        self.stores.temporary()?;
+        for scope in self.stores.scopes.keys() {
+            self.stores.for_scope(scope)?;
+        }
+        Ok(self.stores)
+    }
+}

@@ -1,0 +1,357 @@
+//! What was spent: questions over the sums that are kept with each commit.
+
+mod period;
+
+use crate::address::Space;
+use crate::ambit::Ambit;
+use crate::clock::Millis;
+use crate::context::Context;
+use crate::driver::{Driver, Part, Range, Scan};
+use crate::op::Sums;
+use crate::pattern::Pattern;
+use crate::storage::{CHUNK, Cost, Labels, StorageKind, UsageRecord, UsageStorage, record_sums};
+use crate::{Error, Result, address};
+use period::Period;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How usage is counted.
+#[derive(Clone, Debug)]
+pub struct UsageSettings {
+    /// Whether it is counted at all.
+    pub is_tracked: bool,
+    /// Prices by model name.
+    pub prices: BTreeMap<String, Price>,
+    /// What becomes of the sums of a removed chat.
+    pub on_remove: OnRemove,
+}
+
+/// What becomes of a removed chat's sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnRemove {
+    /// They stay, without user and chat.
+    #[default]
+    Keep,
+    /// They go with it.
+    Drop,
+}
+
+/// The price of a model in millionths of a currency for a million tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// For tokens of requests.
+    pub prompt: i64,
+    /// For tokens of answers.
+    pub completion: i64,
+    /// The currency's code.
+    pub currency: String,
+}
+
+impl Default for UsageSettings {
+    fn default() -> Self {
+        Self { is_tracked: true, prices: BTreeMap::new(), on_remove: OnRemove::default() }
+    }
+}
+
+impl UsageSettings {
+    /// What a call costs, if its model has a price.
+    pub(crate) fn price(&self, record: &UsageRecord) -> Option<Cost> {
+        let price = self.prices.get(record.model_name.as_deref()?)?;
+        let spent = |tokens: i64, price: i64| i128::from(tokens) * i128::from(price) / 1_000_000;
+        let micros = spent(record.prompt_tokens, price.prompt) + spent(record.completion_tokens, price.completion);
+        Some(Cost { micros: i64::try_from(micros).ok()?, currency: price.currency.clone() })
+    }
+}
+
+/// By what sums are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsageField {
+    /// The agent.
+    Agent,
+    /// The user.
+    User,
+    /// The group.
+    Group,
+    /// The chat.
+    Chat,
+    /// The model.
+    Model,
+    /// The provider.
+    Provider,
+    /// The day, in the zone asked for.
+    Day,
+}
+
+/// Sums over records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Totals {
+    /// Tokens of requests.
+    pub prompt_tokens: i64,
+    /// Tokens of answers.
+    pub completion_tokens: i64,
+    /// Tokens in all.
+    pub total_tokens: i64,
+    /// How many records.
+    pub records: i64,
+    /// Millionths by currency.
+    pub cost: BTreeMap<String, i64>,
+}
+
+impl Totals {
+    fn add(&mut self, sums: &BTreeMap<String, i64>) {
+        for (name, amount) in sums {
+            match name.as_str() {
+                "prompt_tokens" => self.prompt_tokens += amount,
+                "completion_tokens" => self.completion_tokens += amount,
+                "total_tokens" => self.total_tokens += amount,
+                "records" => self.records += amount,
+                other => {
+                    let currency = other.strip_prefix("cost/").unwrap_or(other);
+                    *self.cost.entry(currency.to_owned()).or_default() += amount;
+                }
+            }
+        }
+    }
+}
+
+/// A question about usage. Narrowing gives a new question.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    ambit: Ambit,
+    tenant: String,
+    wanted: BTreeMap<&'static str, Option<String>>,
+    period: Period,
+}
+
+impl Usage {
+    /// Usage of one agent.
+    pub fn of(ambit: &Ambit, agent: &str) -> Self {
+        Self::all(ambit).want("agent", Some(agent.to_owned()))
+    }
+
+    /// All usage.
+    pub fn all(ambit: &Ambit) -> Self {
+        let tenant = ambit.caller().tenant().to_owned();
+        Self { ambit: ambit.clone(), tenant, wanted: BTreeMap::new(), period: Period::default() }
+    }
+
+    /// Usage of one session.
+    pub(crate) fn of_session(context: &Context) -> Self {
+        let base = context.identity();
+        let own = |value: Option<&str>| value.map(str::to_owned);
+        let usage = Self { tenant: context.session().tenant().to_owned(), ..Self::of(context.ambit(), base.agent_name()) };
+        usage.want("user", own(base.user_id())).want("group", own(base.group())).want("chat", own(base.chat_name()))
+    }
+
+    /// Only this user's.
+    pub fn for_user(self, user_id: &str) -> Self {
+        self.want("user", Some(user_id.to_owned()))
+    }
+
+    /// Only this group's.
+    pub fn for_group(self, group: &str) -> Self {
+        self.want("group", Some(group.to_owned()))
+    }
+
+    /// Only of this chat.
+    pub fn for_chat(self, chat_name: &str) -> Self {
+        self.want("chat", Some(chat_name.to_owned()))
+    }
+
+    /// Only what is booked under this identity.
+    pub fn for_identity(self, identity: &crate::SessionIdentity) -> Result<Self> {
+        let scoped = identity.with_scope(UsageStorage::PREFIX)?;
+        Ok(self.want("identity", Some(scoped.storage_key())))
+    }
+
+    /// Only of this model.
+    pub fn for_model(self, model: &str) -> Self {
+        self.want("model", Some(model.to_owned()))
+    }
+
+    /// Only of this provider.
+    pub fn for_provider(self, provider: &str) -> Self {
+        self.want("provider", Some(provider.to_owned()))
+    }
+
+    /// Only of this day, `2026-11-21`.
+    pub fn date(mut self, date: &str) -> Self {
+        self.period.date = Some(date.to_owned());
+        self
+    }
+
+    /// Only from this day on, the day included.
+    pub fn date_from(mut self, date: &str) -> Self {
+        self.period.date_from = Some(date.to_owned());
+        self
+    }
+
+    /// Only up to this day, the day included.
+    pub fn date_to(mut self, date: &str) -> Self {
+        self.period.date_to = Some(date.to_owned());
+        self
+    }
+
+    /// The zone that days are meant in, `Europe/Berlin`; UTC if not said.
+    pub fn time_zone(mut self, name: &str) -> Self {
+        self.period.zone = Some(name.to_owned());
+        self
+    }
+
+    /// Only from this instant on.
+    pub fn from_instant(mut self, at: Millis) -> Self {
+        self.period.from_instant = Some(at);
+        self
+    }
+
+    /// Only before this instant.
+    pub fn to_instant(mut self, at: Millis) -> Self {
+        self.period.to_instant = Some(at);
+        self
+    }
+
+    /// The sums of all that is wanted; nothing where usage is not tracked.
+    pub async fn aggregate(&self) -> Result<Option<Totals>> {
+        let groups = self.collect(|_| String::new()).await?;
+        Ok(groups.map(|mut groups| groups.remove("").unwrap_or_default()))
+    }
+
+    /// The sums by value of a field, `unknown` where a record has none; nothing where usage is not tracked.
+    pub async fn group_by(&self, field: UsageField) -> Result<Option<BTreeMap<String, Totals>>> {
+        let zone = self.period.zone()?;
+        let name = |labels: &Labels| {
+            let value = match field {
+                UsageField::Agent => Some(labels.agent.clone()),
+                UsageField::User => labels.user.clone(),
+                UsageField::Group => labels.group.clone(),
+                UsageField::Chat => labels.chat.clone(),
+                UsageField::Model => labels.model.clone(),
+                UsageField::Provider => labels.provider.clone(),
+                UsageField::Day => Some(period::day(labels.start, &zone)),
+            };
+            value.unwrap_or_else(|| "unknown".to_owned())
+        };
+        self.collect(name).await
+    }
+
+    async fn collect(&self, group: impl Fn(&Labels) -> String) -> Result<Option<BTreeMap<String, Totals>>> {
+        let (from, to) = self.period.bounds()?;
+        if !self.ambit.settings().usage.is_tracked {
+            return Ok(None);
+        }
+        let mut groups: BTreeMap<String, Totals> = BTreeMap::new();
+        for driver in self.stores()? {
+            let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
+            loop {
+                let space = Space::usage_sums(&self.tenant);
+                let scan = Scan { pattern: Pattern::all(), after, limit: CHUNK, part: Part::Whole };
+                let page = driver.scan(&space, &scan).await?;
+                let Some((last, _)) = page.last() else { break };
+                after = Some(last.clone());
+                let mut is_over = false;
+                for (_, entry) in page {
+                    let row: Sums = entry.value.to()?;
+                    let labels: Labels = row.labels.to()?;
+                    is_over = to.is_some_and(|to| labels.start >= to);
+                    if is_over {
+                        break;
+                    }
+                    if self.wants(&labels) {
+                        let sums = self.within(driver.as_ref(), &labels, row.sums, (from, to)).await?;
+                        groups.entry(group(&labels)).or_default().add(&sums);
+                    }
+                }
+                if is_over {
+                    break;
+                }
+            }
+        }
+        groups.retain(|_, totals| totals.records != 0);
+        Ok(Some(groups))
+    }
+
+    /// A row's sums; of a stretch that is cut by the period's end, those of the records inside it.
+    async fn within(
+        &self,
+        driver: &dyn Driver,
+        labels: &Labels,
+        sums: BTreeMap<String, i64>,
+        (from, to): (Option<Millis>, Option<Millis>),
+    ) -> Result<BTreeMap<String, i64>> {
+        let end = labels.start + period::STRETCH;
+        let is_whole = from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
+        let Some(path) = labels.identity.clone().filter(|_| !is_whole) else { return Ok(sums) };
+        let log = Space { tenant: self.tenant.clone(), path }.log(address::ITEMS);
+        let (mut inside, mut next) = (BTreeMap::new(), 1);
+        loop {
+            let page = driver.read(&log, Range::from(next, CHUNK)).await?;
+            let Some(last) = page.entries.last() else { return Ok(inside) };
+            next = last.seq + 1;
+            for entry in &page.entries {
+                let record: UsageRecord = entry.body.to()?;
+                let at = record.recorded_at;
+                let is_in = from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to);
+                if is_in && Labels::of(&record) == *labels {
+                    record_sums(&record).into_iter().for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
+                }
+            }
+        }
+    }
+
+    fn wants(&self, labels: &Labels) -> bool {
+        self.wanted.iter().all(|(field, wanted)| {
+            let found = match *field {
+                "agent" => Some(&labels.agent),
+                "user" => labels.user.as_ref(),
+                "group" => labels.group.as_ref(),
+                "chat" => labels.chat.as_ref(),
+                "model" => labels.model.as_ref(),
+                "provider" => labels.provider.as_ref(),
+                _ => labels.identity.as_ref(),
+            };
+            wanted.as_ref() == found
+        }) && self.ambit.caller().may_see_usage_of(labels.user.as_deref())
+    }
+
+    /// The stores that keep sums: the application's, and those that agents chose for themselves.
+    fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
+        let stores = self.ambit.stores();
+        if self.tenant != self.ambit.caller().tenant() {
+            return Ok(vec![stores.temporary()?.driver().clone()]);
+        }
+        let own = self.ambit.agents().map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
+        let mut seen = BTreeSet::new();
+        let mut drivers = Vec::new();
+        for placement in own.chain([stores.for_scope(UsageStorage::PREFIX)]) {
+            let placement = placement?;
+            if seen.insert(placement.names()[0].clone()) {
+                drivers.push(placement.driver().clone());
+            }
+        }
+        Ok(drivers)
+    }
+
+    fn want(mut self, field: &'static str, value: Option<String>) -> Self {
+        self.wanted.insert(field, value);
+        self
+    }
+}
+
+impl UsageField {
+    /// The field with this name.
+    pub fn parse(name: &str) -> Result<Self> {
+        Ok(match name {
+            "agent" => Self::Agent,
+            "user" => Self::User,
+            "group" => Self::Group,
+            "chat" => Self::Chat,
+            "model" => Self::Model,
+            "provider" => Self::Provider,
+            "day" => Self::Day,
+            _ => {
+                let known = "agent, user, group, chat, model, provider and day";
+                return Err(Error::invalid("group_by", format!("\"{name}\" is unknown; known are {known}")));
+            }
+        })
+    }
+}
