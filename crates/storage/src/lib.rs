@@ -11,6 +11,7 @@ pub mod driver;
 mod error;
 mod identity;
 pub mod json;
+pub mod memory;
 pub mod op;
 pub mod pattern;
 
