@@ -429,7 +429,7 @@ async fn a_sweep_erases_expired_values_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn a_cancelled_commit_is_whole_and_a_refused_one_leaves_no_byte() {
+async fn a_refused_batch_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let log = items("a", "one");
     let reached = Arc::new(AtomicBool::new(false));
