@@ -6,7 +6,7 @@ mod rows;
 mod value;
 
 pub use log::Log;
-pub use rows::Rows;
+pub use rows::{Rows, told};
 pub use value::Stored;
 
 use crate::address::{ITEMS, Key, LogKey, Space};
