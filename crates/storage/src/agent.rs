@@ -91,6 +91,11 @@ impl Definition {
         self.agent.name()
     }
 
+    /// Where its storages of a scope are kept.
+    pub(crate) fn placement(&self, scope: &str) -> Result<Placement> {
+        placement(self.agent.drivers(scope), self.ambit.stores(), scope)
+    }
+
     /// The session of this chat.
     pub async fn for_chat(&self, key: impl Into<String>) -> Result<LiveAgent> {
         self.open(SessionIdentity::builder(self.name()).chat_name(key)).await

@@ -31,13 +31,15 @@ struct Core {
 pub struct Settings {
     /// How usage is counted.
     pub usage: UsageSettings,
+    /// What memories do where nothing else is said.
+    pub memory: crate::memory::Settings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { usage: UsageSettings::default(), temporary_life: Duration::from_secs(3600) }
+        Self { usage: UsageSettings::default(), memory: crate::memory::Settings::default(), temporary_life: Duration::from_secs(3600) }
     }
 }
 

@@ -95,6 +95,11 @@ impl Caller {
         }
     }
 
+    /// Whether the caller may see what this user spent.
+    pub(crate) fn may_see_usage_of(&self, user: Option<&str>) -> bool {
+        self.is_system || (self.user.is_some() && self.user.as_deref() == user)
+    }
+
     /// Whether the caller may see a row.
     pub(crate) fn may_see(&self, row: &Tracked) -> bool {
         self.narrow(Filter::default()).matches(row)

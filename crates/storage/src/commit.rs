@@ -234,7 +234,7 @@ async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
         ChatHistoryStorage::PREFIX => {
             for (entry, sequence) in part.staged.appends.iter().zip(sequences) {
                 let (about, message) = (context.about(), entry.body.clone());
-                bus.tell(MessageAdded { about, storage: storage.clone(), message, sequence: *sequence }).await;
+                bus.tell(MessageAdded { about, message, sequence: *sequence }).await;
             }
             bus.tell(ChatHistorySaved { about: context.about(), storage, sequences: sequences.to_vec() }).await;
         }

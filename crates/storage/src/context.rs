@@ -8,7 +8,7 @@ use crate::event::{
     About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
 };
 use crate::lease::Lease;
-use crate::memory::Memory;
+use crate::memory::{self, Conversation, Memory};
 use crate::storage::{
     Cell, ChatHistoryStorage, HistoryOptions, ListStorage, SharedCell, StorageKind, UsageStorage,
     check_prefix,
@@ -143,10 +143,12 @@ impl Context {
     /// What the conversation remembers, `ctx.memory.chat`: one for all who are in the conversation.
     pub fn memory(&self) -> Result<Memory> {
         let history = self.session.state().history.clone();
-        let identity = history.identity.with_scope(Memory::SCOPE)?;
+        let identity = history.identity.with_scope(memory::SCOPE)?;
         let placement = &history.placement;
         let track = (!self.is_temporary()).then(|| self.session.track(&identity, placement));
-        Ok(Memory::chat(placement.driver().clone(), &self.session.tenant, &identity, track))
+        let conversation = Conversation { identity, track };
+        let settings = self.ambit().settings().memory;
+        Memory::chat(placement.driver().clone(), &self.session.tenant, Some(conversation), settings)
     }
 
     /// The storage of this kind, registered at its first use.
@@ -299,7 +301,6 @@ impl Context {
             about: self.about(),
             context: self.clone(),
             prefix: cell.prefix.clone(),
-            storage: cell.identity.clone(),
         };
         self.ambit().bus().tell(event).await;
         Ok(cell)
@@ -309,7 +310,6 @@ impl Context {
     async fn announce(&self, cell: &SharedCell) -> Result<SharedCell> {
         let event = IdentityAdding {
             about: self.about(),
-            storage: cell.prefix.clone(),
             identity: cell.identity.clone(),
             labels: BTreeMap::new(),
         };
@@ -422,17 +422,10 @@ impl Session {
     }
 
     pub(crate) fn about(&self) -> About {
-        let caller_id = self.ambit.caller().ids().0;
+        let (caller_id, _team) = self.ambit.caller().ids();
         let clock = &self.ambit.stores().options().clock;
-        About {
-            event_id: ids::ordered(clock),
-            at: clock.now(),
-            tenant: self.ambit.caller().tenant().to_owned(),
-            agent_name: self.base.agent_name().to_owned(),
-            identity: self.base.clone(),
-            turn_id: None,
-            caller_id,
-        }
+        let tenant = self.ambit.caller().tenant();
+        About { caller_id, ..About::new(tenant, self.base.clone(), clock.now()) }
     }
 
     fn cell(&self, prefix: &str) -> Option<SharedCell> {

@@ -315,7 +315,7 @@ impl Query {
     async fn tell_loaded(&self, rows: &[Tracked]) -> Result<()> {
         let Ok(identity) = SessionIdentity::builder(&self.agent).scope("context").build() else { return Ok(()) };
         let storage = identity.key();
-        let about = crate::event::About::of(&self.ambit, identity);
+        let about = crate::event::About::new(self.ambit.caller().tenant(), identity, self.now());
         let identities = rows.iter().map(|row| row.identity.clone()).collect();
         self.ambit.bus().tell(IdentityStorageLoaded { about, storage, identities }).await;
         Ok(())

@@ -8,7 +8,7 @@ use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan};
 use crate::event::{ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved};
 use crate::lease::{Lease, OnBusy};
-use crate::memory::Memory;
+use crate::memory;
 use crate::op::Op;
 use crate::pattern::Pattern;
 use crate::storage::{CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally};
@@ -83,7 +83,7 @@ pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
         }
     } else {
         let mut identities: Vec<SessionIdentity> = session.cells().iter().map(|cell| cell.identity.clone()).collect();
-        identities.push(context.history().identity().with_scope(Memory::SCOPE)?);
+        identities.push(context.history().identity().with_scope(memory::SCOPE)?);
         for identity in identities {
             remove_own(context, &identity, &mut report).await?;
         }
@@ -202,7 +202,7 @@ pub(crate) async fn following(
 ) -> Result<Vec<Write>> {
     match identity.scope() {
         Some(ChatHistoryStorage::PREFIX) => {
-            let memory = identity.with_scope(Memory::SCOPE)?;
+            let memory = identity.with_scope(memory::SCOPE)?;
             let mut writes = vec![action.on(Space::of(tenant, &memory))];
             if let Some(row) = row_of(ambit, &memory).await?.filter(|_| action == Action::Remove) {
                 writes.push(Write::Untrack { tenant: tenant.to_owned(), id: row.id });

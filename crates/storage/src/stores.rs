@@ -73,7 +73,7 @@ impl Stores {
         match names.as_slice() {
             [] => Err(Error::invalid("drivers", "is an empty list; name at least one driver")),
             [name] => Ok(Placement { driver: self.drivers[name].clone(), names }),
-            _ => Ok(Placement { driver: self.chained(&names), names }),
+            _ => Ok(Placement { driver: self.chained(&names)?, names }),
         }
     }
 
@@ -116,13 +116,15 @@ impl Stores {
         Ok(())
     }
 
-    fn chained(&self, names: &[String]) -> Arc<Chain> {
+    fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || {
-            let links = names.iter().map(|name| (name.clone(), self.drivers[name].clone()));
-            Arc::new(Chain::new(links.collect(), self.policy))
-        };
-        chains.entry(names.to_vec()).or_insert_with(make).clone()
+        if let Some(chain) = chains.get(names) {
+            return Ok(chain.clone());
+        }
+        let links = names.iter().map(|name| (name.clone(), self.drivers[name].clone()));
+        let chain = Arc::new(Chain::new(links.collect(), self.policy)?);
+        chains.insert(names.to_vec(), chain.clone());
+        Ok(chain)
     }
 
     /// The name as it is here; the names that LarAgent's configurations use are understood.

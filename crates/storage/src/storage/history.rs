@@ -225,8 +225,9 @@ impl ChatHistoryStorage {
         let session = self.session()?;
         let count = self.count().await?;
         let page = self.tail(LOADED).await?;
-        let page = page.iter().map(Json::of).collect::<Result<Vec<_>>>()?;
-        let event = ChatHistoryLoaded { about: session.about(), storage: Self::PREFIX.to_owned(), count, page };
+        let messages = page.iter().map(Json::of).collect::<Result<Vec<_>>>()?;
+        let storage = Self::PREFIX.to_owned();
+        let event = ChatHistoryLoaded { about: session.about(), storage, count, messages };
         session.ambit.bus().tell(event).await;
         Ok(())
     }

@@ -13,6 +13,7 @@ pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
 pub use usage::{Cost, UsageRecord, UsageStorage};
+pub(crate) use usage::{Labels, STRETCH, sums as record_sums, tally};
 pub(crate) use view::{CHUNK, Item};
 
 use crate::address::ITEMS;
