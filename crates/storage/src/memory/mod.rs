@@ -343,3 +343,17 @@ fn items_of(values: Json) -> Vec<Json> {
         Value::Plain(item) => vec![item],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn g105_a_broken_off_request_leaves_nothing_behind() {
+        let memory = Memory::request(Clock::default(), "t", "ctx-1", Settings::default()).unwrap();
+        memory.set("k", "text", None).await.unwrap();
+        let store = Arc::downgrade(&memory.driver);
+        drop(memory);
+        assert!(store.upgrade().is_none());
+    }
+}
