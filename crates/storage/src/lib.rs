@@ -6,14 +6,17 @@
 pub mod address;
 pub mod batch;
 pub mod clock;
+pub mod context;
 pub mod directory;
 pub mod driver;
 mod error;
+pub mod event;
 mod identity;
 pub mod json;
 pub mod memory;
 pub mod op;
 pub mod pattern;
+pub mod upkeep;
 
 pub use error::{Error, Problem, Result};
 pub use identity::{Builder as IdentityBuilder, SessionIdentity};
