@@ -1,5 +1,7 @@
 //! The sweeper, over the memory driver.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 use ambit_storage::address::{Key, Space};
 use ambit_storage::batch::{Batch, Write};
 use ambit_storage::clock::Clock;

@@ -35,7 +35,7 @@ async fn g012_a_value_is_stored_as_it_was_at_the_call() {
     let pending = memory.push("l", &cell);
     cell.borrow_mut().push(2);
     pending.await.unwrap();
-    assert_eq!(values(memory.array_all("l").await.unwrap()), json!([1]));
+    assert_eq!(values(&memory.array_all("l").await.unwrap()), json!([1]));
 }
 
 #[tokio::test]
