@@ -131,7 +131,7 @@ fn script() -> Vec<(&'static str, Value, Value)> {
         ("Keys", json!([]), json!(["l", "n", "s"])),
         ("Keys", json!(["*n*"]), json!(["n"])),
         ("Len", json!([]), json!(3)),
-        ("Clear", json!([]), null.clone()),
+        ("Clear", json!([]), null),
         ("Len", json!([]), json!(0)),
     ]
 }
