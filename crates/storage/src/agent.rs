@@ -34,26 +34,61 @@ pub trait Agent: Send + Sync + 'static {
     }
 
     /// Where the chat history lives; used as returned.
-    fn create_history_identity(&self, base: &SessionIdentity, _caller: &Caller) -> Result<SessionIdentity> {
+    fn create_history_identity(
+        &self,
+        base: &SessionIdentity,
+        _caller: &Caller,
+    ) -> Result<SessionIdentity> {
         Ok(base.clone())
     }
 
     /// Where usage is counted; used as returned.
-    fn create_usage_identity(&self, base: &SessionIdentity, _caller: &Caller) -> Result<SessionIdentity> {
+    fn create_usage_identity(
+        &self,
+        base: &SessionIdentity,
+        _caller: &Caller,
+    ) -> Result<SessionIdentity> {
         Ok(base.clone())
     }
 
     /// The whole chat history storage: identity, drivers, options.
-    fn create_chat_history(&self, base: &SessionIdentity, caller: &Caller, stores: &Stores) -> Result<ChatHistoryStorage> {
+    fn create_chat_history(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+        stores: &Stores,
+    ) -> Result<ChatHistoryStorage> {
         let identity = self.create_history_identity(base, caller)?;
-        let placement = placement(self.drivers(ChatHistoryStorage::PREFIX), stores, ChatHistoryStorage::PREFIX)?;
-        ChatHistoryStorage::new(identity, placement, HistoryOptions { store_meta: self.store_meta() })
+        let placement = placement(
+            self.drivers(ChatHistoryStorage::PREFIX),
+            stores,
+            ChatHistoryStorage::PREFIX,
+        )?;
+        ChatHistoryStorage::new(
+            identity,
+            placement,
+            HistoryOptions {
+                store_meta: self.store_meta(),
+            },
+        )
     }
 
     /// The whole usage storage: identity and drivers.
-    fn create_usage_storage(&self, base: &SessionIdentity, caller: &Caller, stores: &Stores) -> Result<UsageStorage> {
+    fn create_usage_storage(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+        stores: &Stores,
+    ) -> Result<UsageStorage> {
         let identity = self.create_usage_identity(base, caller)?;
-        UsageStorage::new(identity, placement(self.drivers(UsageStorage::PREFIX), stores, UsageStorage::PREFIX)?)
+        UsageStorage::new(
+            identity,
+            placement(
+                self.drivers(UsageStorage::PREFIX),
+                stores,
+                UsageStorage::PREFIX,
+            )?,
+        )
     }
 }
 
@@ -64,7 +99,11 @@ impl fmt::Debug for dyn Agent {
 }
 
 /// The agent's own drivers for a scope, else the application's.
-pub(crate) fn placement(own: Option<Vec<String>>, stores: &Stores, scope: &str) -> Result<Placement> {
+pub(crate) fn placement(
+    own: Option<Vec<String>>,
+    stores: &Stores,
+    scope: &str,
+) -> Result<Placement> {
     own.map_or_else(|| stores.for_scope(scope), |names| stores.chain(&names))
 }
 
@@ -98,7 +137,8 @@ impl Definition {
 
     /// The session of this chat.
     pub async fn for_chat(&self, key: impl Into<String>) -> Result<LiveAgent> {
-        self.open(SessionIdentity::builder(self.name()).chat_name(key)).await
+        self.open(SessionIdentity::builder(self.name()).chat_name(key))
+            .await
     }
 
     /// A session with a random chat name that cannot be guessed.
@@ -113,7 +153,10 @@ impl Definition {
 
     /// As `for_user`, by id.
     pub fn for_user_id(&self, user_id: impl Into<String>) -> Opening<'_> {
-        Opening { definition: self, identity: SessionIdentity::builder(self.name()).user_id(user_id) }
+        Opening {
+            definition: self,
+            identity: SessionIdentity::builder(self.name()).user_id(user_id),
+        }
     }
 
     /// The session behind a stored identity, scoped or not: its storages are opened as the index recorded them.
@@ -166,12 +209,16 @@ impl Definition {
             Some(_) => identity.clone(),
             None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
         };
-        let filter = Filter { storage_key: Some(scoped.storage_key()), ..Filter::tenant(self.ambit.caller().tenant()) };
+        let filter = Filter {
+            storage_key: Some(scoped.storage_key()),
+            ..Filter::tenant(self.ambit.caller().tenant())
+        };
         let row = self.rows(&filter, 1).await?.pop();
         match row {
-            Some(row) if !self.ambit.caller().may_see(&row) => {
-                Err(Error::NotFound { what: "session", name: identity.key() })
-            }
+            Some(row) if !self.ambit.caller().may_see(&row) => Err(Error::NotFound {
+                what: "session",
+                name: identity.key(),
+            }),
             row => Ok(row),
         }
     }
@@ -191,13 +238,24 @@ impl Definition {
             ..Filter::tenant(self.ambit.caller().tenant())
         };
         let others = self.rows(&filter, 100).await?;
-        let of_session = others.into_iter().filter(|other| self.base_of(other) == *base);
+        let of_session = others
+            .into_iter()
+            .filter(|other| self.base_of(other) == *base);
         Ok(of_session.chain(row).collect())
     }
 
     async fn rows(&self, filter: &Filter, limit: usize) -> Result<Vec<Tracked>> {
-        let page = PageRequest { order: Order::Oldest, after: None, limit };
-        self.ambit.stores().index()?.driver().identities(filter, &page).await
+        let page = PageRequest {
+            order: Order::Oldest,
+            after: None,
+            limit,
+        };
+        self.ambit
+            .stores()
+            .index()?
+            .driver()
+            .identities(filter, &page)
+            .await
     }
 }
 
@@ -211,7 +269,10 @@ pub struct Opening<'a> {
 impl Opening<'_> {
     /// One of the user's many chats instead of the default one.
     pub fn chat(self, chat_name: impl Into<String>) -> Self {
-        Self { identity: self.identity.chat_name(chat_name), ..self }
+        Self {
+            identity: self.identity.chat_name(chat_name),
+            ..self
+        }
     }
 }
 
@@ -258,24 +319,33 @@ impl LiveAgent {
 
     /// The rendered keys of the agent's chat histories.
     pub async fn chat_keys(&self) -> Result<Page<String>> {
-        self.keys(self.tracked().for_storage::<ChatHistoryStorage>()).await
+        self.keys(self.tracked().for_storage::<ChatHistoryStorage>())
+            .await
     }
 
     /// The identities of the agent's chat histories.
     pub async fn chat_identities(&self) -> Result<Page<SessionIdentity>> {
-        self.identities(self.tracked().for_storage::<ChatHistoryStorage>()).await
+        self.identities(self.tracked().for_storage::<ChatHistoryStorage>())
+            .await
     }
 
     /// The identities under which the agent's usage is counted.
     pub async fn usage_identities(&self) -> Result<Page<SessionIdentity>> {
-        self.identities(self.tracked().for_storage::<UsageStorage>()).await
+        self.identities(self.tracked().for_storage::<UsageStorage>())
+            .await
     }
 
     /// Clears the chat history and saves that.
     pub async fn clear(&self) -> Result<()> {
         self.history().clear().await?;
         self.context.save().await?;
-        self.context.ambit().bus().tell(AgentCleared { about: self.context.about() }).await;
+        self.context
+            .ambit()
+            .bus()
+            .tell(AgentCleared {
+                about: self.context.about(),
+            })
+            .await;
         Ok(())
     }
 
@@ -285,16 +355,24 @@ impl LiveAgent {
 
     async fn keys(&self, query: Query) -> Result<Page<String>> {
         let page = self.identities(query).await?;
-        Ok(Page { items: page.items.iter().map(SessionIdentity::key).collect(), next: page.next })
+        Ok(Page {
+            items: page.items.iter().map(SessionIdentity::key).collect(),
+            next: page.next,
+        })
     }
 
     async fn identities(&self, query: Query) -> Result<Page<SessionIdentity>> {
         let rows = query.page(None, 1_000).await?;
-        let mut items: Vec<SessionIdentity> = rows.items.into_iter().map(|row| row.identity).collect();
+        let mut items: Vec<SessionIdentity> =
+            rows.items.into_iter().map(|row| row.identity).collect();
         let unsaved = self.context.unsaved_identities().into_iter();
-        let wanted = unsaved.filter(|identity| query.wants_scope(identity.scope()) && !items.contains(identity));
+        let wanted = unsaved
+            .filter(|identity| query.wants_scope(identity.scope()) && !items.contains(identity));
         let wanted: Vec<SessionIdentity> = wanted.collect();
         items.extend(wanted);
-        Ok(Page { items, next: rows.next })
+        Ok(Page {
+            items,
+            next: rows.next,
+        })
     }
 }

@@ -39,20 +39,31 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { usage: UsageSettings::default(), memory: crate::memory::Settings::default(), temporary_life: Duration::from_secs(3600) }
+        Self {
+            usage: UsageSettings::default(),
+            memory: crate::memory::Settings::default(),
+            temporary_life: Duration::from_secs(3600),
+        }
     }
 }
 
 impl Ambit {
     /// Starts an installation over these stores.
     pub fn builder(stores: Stores) -> Builder {
-        Builder { agents: BTreeMap::new(), stores, settings: Settings::default() }
+        Builder {
+            agents: BTreeMap::new(),
+            stores,
+            settings: Settings::default(),
+        }
     }
 
     /// The agent with this name.
     pub fn agent(&self, name: &str) -> Result<Definition> {
         let agent = self.core.agents.get(name).cloned();
-        let agent = agent.ok_or_else(|| Error::NotFound { what: "agent", name: name.to_owned() })?;
+        let agent = agent.ok_or_else(|| Error::NotFound {
+            what: "agent",
+            name: name.to_owned(),
+        })?;
         Ok(Definition::new(self.clone(), agent))
     }
 
@@ -63,7 +74,10 @@ impl Ambit {
 
     /// The same installation, limited to the tenant and the rights of this caller.
     pub fn acting_as(&self, caller: &Caller) -> Self {
-        Self { core: self.core.clone(), caller: caller.clone() }
+        Self {
+            core: self.core.clone(),
+            caller: caller.clone(),
+        }
     }
 
     /// Who acts.
@@ -90,7 +104,10 @@ impl Ambit {
     }
 
     /// Listens after something has become durable.
-    pub fn after<E: After>(&self, listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static) {
+    pub fn after<E: After>(
+        &self,
+        listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static,
+    ) {
         self.core.bus.after(listener);
     }
 
@@ -128,8 +145,20 @@ impl Builder {
 
     /// The installation, acting as the system in the default tenant.
     pub fn build(self) -> Ambit {
-        let Self { agents, stores, settings } = self;
-        let core = Arc::new(Core { agents, stores, bus: Bus::default(), settings });
-        Ambit { core, caller: Caller::system(address::DEFAULT_TENANT) }
+        let Self {
+            agents,
+            stores,
+            settings,
+        } = self;
+        let core = Arc::new(Core {
+            agents,
+            stores,
+            bus: Bus::default(),
+            settings,
+        });
+        Ambit {
+            core,
+            caller: Caller::system(address::DEFAULT_TENANT),
+        }
     }
 }

@@ -29,12 +29,18 @@ impl Caller {
 
     /// Somebody without a name: sees nothing that is tracked.
     pub fn anonymous(tenant: impl Into<String>) -> Self {
-        Self { is_system: false, ..Self::system(tenant) }
+        Self {
+            is_system: false,
+            ..Self::system(tenant)
+        }
     }
 
     /// A person: sees their own conversations.
     pub fn user(tenant: impl Into<String>, user_id: impl Into<String>) -> Self {
-        Self { user: Some(user_id.into()), ..Self::anonymous(tenant) }
+        Self {
+            user: Some(user_id.into()),
+            ..Self::anonymous(tenant)
+        }
     }
 
     /// The same caller as a member of this team.
@@ -56,7 +62,11 @@ impl Caller {
 
     /// The tenant's id; refused where there are no tenants, so that a template never falls back to all of them.
     pub fn tenant_id(&self) -> Result<&str> {
-        if self.tenant == DEFAULT_TENANT { Err(missing("tenant_id")) } else { Ok(&self.tenant) }
+        if self.tenant == DEFAULT_TENANT {
+            Err(missing("tenant_id"))
+        } else {
+            Ok(&self.tenant)
+        }
     }
 
     /// The user's id; refused where there is none.
@@ -71,7 +81,10 @@ impl Caller {
 
     /// A claim; refused where it is not there.
     pub fn claim(&self, name: &str) -> Result<&str> {
-        self.claims.get(name).map(String::as_str).ok_or_else(|| missing(name))
+        self.claims
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| missing(name))
     }
 
     pub(crate) fn ids(&self) -> (Option<String>, Option<String>) {
@@ -80,16 +93,25 @@ impl Caller {
 
     /// The filter narrowed to what the caller may see.
     pub(crate) fn narrow(&self, filter: Filter) -> Filter {
-        let viewer = Viewer { user: self.user.clone(), team: self.team.clone() };
+        let viewer = Viewer {
+            user: self.user.clone(),
+            team: self.team.clone(),
+        };
         let visible_to = (!self.is_system).then_some(viewer);
-        Filter { tenant: Some(self.tenant.clone()), visible_to, ..filter }
+        Filter {
+            tenant: Some(self.tenant.clone()),
+            visible_to,
+            ..filter
+        }
     }
 
     /// Whether the caller may open a session of this identity: a person's is theirs alone.
     pub(crate) fn check_may_open(&self, base: &SessionIdentity) -> Result<()> {
         match base.user_id() {
             Some(_) if !self.is_system && self.user.as_deref() != base.user_id() => {
-                Err(Error::Denied { reason: "the session belongs to somebody else".to_owned() })
+                Err(Error::Denied {
+                    reason: "the session belongs to somebody else".to_owned(),
+                })
             }
             _ => Ok(()),
         }
@@ -107,5 +129,7 @@ impl Caller {
 }
 
 fn missing(name: &str) -> Error {
-    Error::Denied { reason: format!("the caller has no {name}, which this session's identity needs") }
+    Error::Denied {
+        reason: format!("the caller has no {name}, which this session's identity needs"),
+    }
 }

@@ -4,13 +4,13 @@ use crate::address::ITEMS;
 use crate::batch::{Batch, Outcome, Write};
 use crate::context::{Context, SaveReport};
 use crate::event::{
-    ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextSaved, ContextSaving, IdentityAdded,
-    IdentityStorageSaved, IdentityStorageSaving, MessageAdded, UsageRecorded,
+    ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextSaved, ContextSaving,
+    IdentityAdded, IdentityStorageSaved, IdentityStorageSaving, MessageAdded, UsageRecorded,
 };
 use crate::json::Json;
+use crate::removal::{self, Action};
 use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageStorage};
 use crate::stores::Placement;
-use crate::removal::{self, Action};
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity, ids};
 use std::collections::BTreeMap;
@@ -26,7 +26,11 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
     context.session().check_may_write()?;
     ask_context(context, cells).await?;
     let mut report = SaveReport::default();
-    let dirty: Vec<SharedCell> = cells.iter().filter(|cell| cell.is_dirty()).cloned().collect();
+    let dirty: Vec<SharedCell> = cells
+        .iter()
+        .filter(|cell| cell.is_dirty())
+        .cloned()
+        .collect();
     if !dirty.is_empty() {
         let parts = ask_parts(context, dirty).await?;
         let added = write_parts(context, &parts, &mut report).await?;
@@ -34,25 +38,50 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
     }
     report.degraded = context.ambit().stores().degraded();
     if context.take_clearing() {
-        context.ambit().bus().tell(ContextCleared { about: context.about(), context: context.clone() }).await;
+        context
+            .ambit()
+            .bus()
+            .tell(ContextCleared {
+                about: context.about(),
+                context: context.clone(),
+            })
+            .await;
     }
-    let event = ContextSaved { about: context.about(), context: context.clone(), report: report.clone() };
+    let event = ContextSaved {
+        about: context.about(),
+        context: context.clone(),
+        report: report.clone(),
+    };
     context.ambit().bus().tell(event).await;
     Ok(report)
 }
 
 /// The last chance for listeners to change staged items or to veto.
 async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
-    let bodies = |cell: &SharedCell| cell.staged().appends.iter().map(|entry| entry.body.clone()).collect();
+    let bodies = |cell: &SharedCell| {
+        cell.staged()
+            .appends
+            .iter()
+            .map(|entry| entry.body.clone())
+            .collect()
+    };
     let staged: BTreeMap<String, Vec<Json>> = cells
         .iter()
         .filter(|cell| cell.is_dirty())
         .map(|cell| (cell.prefix.clone(), bodies(cell)))
         .collect();
-    let event = ContextSaving { about: context.about(), context: context.clone(), staged: staged.clone() };
+    let event = ContextSaving {
+        about: context.about(),
+        context: context.clone(),
+        staged: staged.clone(),
+    };
     let event = context.ambit().bus().ask(event).await?;
     for cell in cells {
-        if let Some(changed) = event.staged.get(&cell.prefix).filter(|changed| staged.get(&cell.prefix) != Some(changed)) {
+        if let Some(changed) = event
+            .staged
+            .get(&cell.prefix)
+            .filter(|changed| staged.get(&cell.prefix) != Some(changed))
+        {
             restage(context, cell, changed);
         }
     }
@@ -67,16 +96,31 @@ fn restage(context: &Context, cell: &SharedCell, bodies: &[Json]) {
     for (at, body) in bodies.iter().enumerate() {
         match staged.appends.get_mut(at) {
             Some(entry) => entry.body = body.clone(),
-            None => staged.appends.push(crate::batch::NewEntry { id: ids::ordered(clock), body: body.clone() }),
+            None => staged.appends.push(crate::batch::NewEntry {
+                id: ids::ordered(clock),
+                body: body.clone(),
+            }),
         }
     }
 }
 
 async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part>> {
     let bus = context.ambit().bus();
-    if let Some(cell) = dirty.iter().find(|cell| cell.prefix == ChatHistoryStorage::PREFIX) {
-        let messages: Vec<Json> = cell.staged().appends.iter().map(|entry| entry.body.clone()).collect();
-        let event = ChatHistorySaving { about: context.about(), storage: cell.prefix.clone(), messages: messages.clone() };
+    if let Some(cell) = dirty
+        .iter()
+        .find(|cell| cell.prefix == ChatHistoryStorage::PREFIX)
+    {
+        let messages: Vec<Json> = cell
+            .staged()
+            .appends
+            .iter()
+            .map(|entry| entry.body.clone())
+            .collect();
+        let event = ChatHistorySaving {
+            about: context.about(),
+            storage: cell.prefix.clone(),
+            messages: messages.clone(),
+        };
         let event = bus.ask(event).await?;
         if event.messages != messages {
             restage(context, cell, &event.messages);
@@ -114,23 +158,36 @@ struct Written {
 }
 
 /// Commits store after store, the history's first; what could not be written stays dirty.
-async fn write_parts(context: &Context, parts: &[Part], report: &mut SaveReport) -> Result<Written> {
+async fn write_parts(
+    context: &Context,
+    parts: &[Part],
+    report: &mut SaveReport,
+) -> Result<Written> {
     let mut stores: Vec<Placement> = Vec::new();
     for part in parts {
-        if !stores.iter().any(|store| store.names() == part.cell.placement.names()) {
+        if !stores
+            .iter()
+            .any(|store| store.names() == part.cell.placement.names())
+        {
             stores.push(part.cell.placement.clone());
         }
     }
     let mut written = Written::default();
     for (done, store) in stores.iter().enumerate() {
-        let of_store: Vec<&Part> = parts.iter().filter(|part| part.cell.placement.names() == store.names()).collect();
+        let of_store: Vec<&Part> = parts
+            .iter()
+            .filter(|part| part.cell.placement.names() == store.names())
+            .collect();
         if let Err(error) = write_store(context, store, &of_store, &mut written).await {
             let name = |store: &Placement| store.names().join("+");
             let done: Vec<String> = stores[..done].iter().map(name).collect();
             if done.is_empty() {
                 return Err(error);
             }
-            return Err(Error::Partial { done, failed: vec![(name(store), error.to_string())] });
+            return Err(Error::Partial {
+                done,
+                failed: vec![(name(store), error.to_string())],
+            });
         }
         for part in of_store {
             part.cell.committed(&part.staged);
@@ -142,35 +199,62 @@ async fn write_parts(context: &Context, parts: &[Part], report: &mut SaveReport)
 }
 
 /// One store's commit: index rows in it if the index is there, else just before it.
-async fn write_store(context: &Context, store: &Placement, parts: &[&Part], written: &mut Written) -> Result<()> {
+async fn write_store(
+    context: &Context,
+    store: &Placement,
+    parts: &[&Part],
+    written: &mut Written,
+) -> Result<()> {
     let session = context.session();
     let clock = &context.ambit().stores().options().clock;
     let index = context.ambit().stores().index()?;
     let mut batch = Batch::default();
     // The lease of a turn is kept with the history: only there can it be judged.
-    let has_history = parts.iter().any(|part| part.cell.prefix == ChatHistoryStorage::PREFIX);
+    let has_history = parts
+        .iter()
+        .any(|part| part.cell.prefix == ChatHistoryStorage::PREFIX);
     batch.checks.extend(session.fence().filter(|_| has_history));
     let tracks = tracks(context, parts);
     if index.names() == store.names() {
         // Rows come first, so that the data's own writes find them.
         batch.writes.extend(tracks);
     } else if !tracks.is_empty() {
-        let outcomes = index.driver().commit(Batch::of(tracks.iter().cloned())).await?;
-        written.rows.extend(tracks.iter().zip(outcomes).filter_map(|(track, outcome)| new_row(track, &outcome)));
+        let outcomes = index
+            .driver()
+            .commit(Batch::of(tracks.iter().cloned()))
+            .await?;
+        written.rows.extend(
+            tracks
+                .iter()
+                .zip(outcomes)
+                .filter_map(|(track, outcome)| new_row(track, &outcome)),
+        );
     }
     for part in parts {
         let start = batch.writes.len();
         let (checks, writes) = part.cell.writes(session.tenant(), &part.staged, clock)?;
         batch.checks.extend(checks);
         batch.writes.extend(writes);
-        if part.staged.basis.as_ref().is_some_and(|basis| basis.view.is_none()) && !session.is_temporary() {
+        if part
+            .staged
+            .basis
+            .as_ref()
+            .is_some_and(|basis| basis.view.is_none())
+            && !session.is_temporary()
+        {
             let place = (session.tenant(), &part.cell.identity);
-            let more = removal::following(context.ambit(), part.cell.driver(), place, Action::Clear).await?;
+            let more =
+                removal::following(context.ambit(), part.cell.driver(), place, Action::Clear)
+                    .await?;
             batch.writes.splice(start..start, more);
         }
         if session.is_temporary() {
             let life = context.ambit().settings().temporary_life;
-            batch.writes.push(temporary::stay(&part.cell.space(session.tenant()), clock, life)?);
+            batch.writes.push(temporary::stay(
+                &part.cell.space(session.tenant()),
+                clock,
+                life,
+            )?);
         }
     }
     let writes = batch.writes.clone();
@@ -180,11 +264,19 @@ async fn write_store(context: &Context, store: &Placement, parts: &[&Part], writ
     }
     for part in parts {
         let items = part.cell.space(session.tenant()).log(ITEMS);
-        let added = writes.iter().zip(&outcomes).rev().find_map(|(write, outcome)| match (write, outcome) {
-            (Write::Append { log, .. }, Outcome::Appended { seqs, .. }) if *log == items => Some(seqs.clone()),
-            _ => None,
-        });
-        written.sequences.insert(part.cell.prefix.clone(), added.unwrap_or_default());
+        let added = writes
+            .iter()
+            .zip(&outcomes)
+            .rev()
+            .find_map(|(write, outcome)| match (write, outcome) {
+                (Write::Append { log, .. }, Outcome::Appended { seqs, .. }) if *log == items => {
+                    Some(seqs.clone())
+                }
+                _ => None,
+            });
+        written
+            .sequences
+            .insert(part.cell.prefix.clone(), added.unwrap_or_default());
     }
     Ok(())
 }
@@ -195,18 +287,30 @@ fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
         return Vec::new();
     }
     let is_nothing = |staged: &Staged| {
-        let clears_nothing = staged.basis.as_ref().is_some_and(|basis| basis.view.is_none() && basis.items.is_none());
+        let clears_nothing = staged
+            .basis
+            .as_ref()
+            .is_some_and(|basis| basis.view.is_none() && basis.items.is_none());
         clears_nothing && staged.appends.is_empty()
     };
     let tracked = parts.iter().filter(|part| !is_nothing(&part.staged));
-    tracked.map(|part| Write::Track(Box::new(context.session().track(&part.cell.identity, &part.cell.placement)))).collect()
+    tracked
+        .map(|part| {
+            Write::Track(Box::new(
+                context
+                    .session()
+                    .track(&part.cell.identity, &part.cell.placement),
+            ))
+        })
+        .collect()
 }
 
 fn new_row(write: &Write, outcome: &Outcome) -> Option<Added> {
     match (write, outcome) {
-        (Write::Track(track), Outcome::Tracked { id, is_new: true }) => {
-            Some(Added { identity: track.identity.clone(), id: id.clone() })
-        }
+        (Write::Track(track), Outcome::Tracked { id, is_new: true }) => Some(Added {
+            identity: track.identity.clone(),
+            id: id.clone(),
+        }),
         _ => None,
     }
 }
@@ -214,17 +318,33 @@ fn new_row(write: &Write, outcome: &Outcome) -> Option<Added> {
 async fn tell_parts(context: &Context, parts: &[Part], written: Written) {
     let bus = context.ambit().bus();
     for part in parts {
-        let sequences = written.sequences.get(&part.cell.prefix).map(Vec::as_slice).unwrap_or_default();
+        let sequences = written
+            .sequences
+            .get(&part.cell.prefix)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         tell_items(context, part, sequences).await;
     }
     if context.is_temporary() {
         return;
     }
     for row in written.rows {
-        bus.tell(IdentityAdded { about: context.about(), identity: row.identity, id: row.id }).await;
+        bus.tell(IdentityAdded {
+            about: context.about(),
+            identity: row.identity,
+            id: row.id,
+        })
+        .await;
     }
-    let storage = context.context_identity().map(|identity| identity.key()).unwrap_or_default();
-    bus.tell(IdentityStorageSaved { about: context.about(), storage }).await;
+    let storage = context
+        .context_identity()
+        .map(|identity| identity.key())
+        .unwrap_or_default();
+    bus.tell(IdentityStorageSaved {
+        about: context.about(),
+        storage,
+    })
+    .await;
 }
 
 async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
@@ -234,13 +354,27 @@ async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
         ChatHistoryStorage::PREFIX => {
             for (entry, sequence) in part.staged.appends.iter().zip(sequences) {
                 let (about, message) = (context.about(), entry.body.clone());
-                bus.tell(MessageAdded { about, message, sequence: *sequence }).await;
+                bus.tell(MessageAdded {
+                    about,
+                    message,
+                    sequence: *sequence,
+                })
+                .await;
             }
-            bus.tell(ChatHistorySaved { about: context.about(), storage, sequences: sequences.to_vec() }).await;
+            bus.tell(ChatHistorySaved {
+                about: context.about(),
+                storage,
+                sequences: sequences.to_vec(),
+            })
+            .await;
         }
         UsageStorage::PREFIX => {
             for entry in &part.staged.appends {
-                bus.tell(UsageRecorded { about: context.about(), record: entry.body.clone() }).await;
+                bus.tell(UsageRecorded {
+                    about: context.about(),
+                    record: entry.body.clone(),
+                })
+                .await;
             }
         }
         _ => {}

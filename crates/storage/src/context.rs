@@ -5,10 +5,11 @@ use crate::ambit::Ambit;
 use crate::batch::Check;
 use crate::directory::{Track, Tracked};
 use crate::event::{
-    About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
+    About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding,
+    StorageRegistered,
 };
 use crate::lease::Lease;
-use crate::memory::{self, Conversation, Memory};
+use crate::memory::{self, Conversation, Memory, Tracking};
 use crate::storage::{
     Cell, ChatHistoryStorage, HistoryOptions, ListStorage, SharedCell, StorageKind, UsageStorage,
     check_prefix,
@@ -57,9 +58,15 @@ impl Parts {
         let placement = || stores.chain(&row.placement);
         match row.identity.scope() {
             Some(ChatHistoryStorage::PREFIX) => {
-                self.history = ChatHistoryStorage::new(row.identity.clone(), placement()?, self.history.options())?;
+                self.history = ChatHistoryStorage::new(
+                    row.identity.clone(),
+                    placement()?,
+                    self.history.options(),
+                )?;
             }
-            Some(UsageStorage::PREFIX) => self.usage = UsageStorage::new(row.identity.clone(), placement()?)?,
+            Some(UsageStorage::PREFIX) => {
+                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?
+            }
             _ => {}
         }
         Ok(())
@@ -86,7 +93,11 @@ impl Context {
     ) -> Result<Self> {
         let caller = ambit.caller();
         let is_temporary = base.is_temporary();
-        let tenant = if is_temporary { address::temporary_tenant(caller.tenant()) } else { caller.tenant().to_owned() };
+        let tenant = if is_temporary {
+            address::temporary_tenant(caller.tenant())
+        } else {
+            caller.tenant().to_owned()
+        };
         let (history, usage) = (parts.history.cell().clone(), parts.usage.cell().clone());
         let session = Session {
             ambit: ambit.clone(),
@@ -96,8 +107,16 @@ impl Context {
             options: parts.history.options(),
             state: Mutex::new(State::new(history.clone(), usage.clone())),
         };
-        let context = Self { session: Arc::new(session) };
-        ambit.bus().tell(ContextCreated { about: context.about(), context: context.clone() }).await;
+        let context = Self {
+            session: Arc::new(session),
+        };
+        ambit
+            .bus()
+            .tell(ContextCreated {
+                about: context.about(),
+                context: context.clone(),
+            })
+            .await;
         context.register_cell(&history).await?;
         context.register_cell(&usage).await?;
         Ok(context)
@@ -120,7 +139,9 @@ impl Context {
 
     /// The identity of the agent's part of the index.
     pub fn context_identity(&self) -> Result<SessionIdentity> {
-        SessionIdentity::builder(self.identity().agent_name()).scope("context").build()
+        SessionIdentity::builder(self.identity().agent_name())
+            .scope("context")
+            .build()
     }
 
     /// The installation, as the session's caller sees it.
@@ -145,10 +166,27 @@ impl Context {
         let history = self.session.state().history.clone();
         let identity = history.identity.with_scope(memory::SCOPE)?;
         let placement = &history.placement;
-        let track = (!self.is_temporary()).then(|| self.session.track(&identity, placement));
-        let conversation = Conversation { identity, track };
-        let settings = self.ambit().settings().memory;
-        Memory::chat(placement.driver().clone(), &self.session.tenant, Some(conversation), settings)
+        let mut settings = self.ambit().settings().memory;
+        let mut tracking = None;
+        if self.is_temporary() {
+            let life = self.ambit().settings().temporary_life;
+            settings.default_ttl = memory::Ttl::After(crate::clock::to_millis(life));
+        } else {
+            let index = self.ambit().stores().index()?;
+            let is_elsewhere = index.names() != placement.names();
+            let track = self.session.track(&identity, placement);
+            tracking = Some(Tracking {
+                track,
+                index: is_elsewhere.then(|| index.driver().clone()),
+            });
+        }
+        let conversation = Conversation { identity, tracking };
+        Memory::chat(
+            placement.driver().clone(),
+            &self.session.tenant,
+            Some(conversation),
+            settings,
+        )
     }
 
     /// The storage of this kind, registered at its first use.
@@ -162,7 +200,8 @@ impl Context {
                     self.ambit().stores(),
                     K::PREFIX,
                 )?;
-                self.register_cell(&Arc::new(Cell::new(K::PREFIX, self.identity(), placement)?)).await?
+                self.register_cell(&Arc::new(Cell::new(K::PREFIX, self.identity(), placement)?))
+                    .await?
             }
         };
         Ok(ListStorage::attached(cell, &self.session))
@@ -171,7 +210,10 @@ impl Context {
     /// Registers a storage of this kind; its prefix must be new to the context.
     pub async fn register<K: StorageKind>(&self) -> Result<ListStorage<K>> {
         if self.has(K::PREFIX) {
-            return Err(Error::invalid("prefix", format!("\"{}\" is registered in this context already", K::PREFIX)));
+            return Err(Error::invalid(
+                "prefix",
+                format!("\"{}\" is registered in this context already", K::PREFIX),
+            ));
         }
         self.storage::<K>().await
     }
@@ -188,7 +230,11 @@ impl Context {
 
     /// The registered prefixes, in order of registration.
     pub fn names(&self) -> Vec<String> {
-        self.session.cells().iter().map(|cell| cell.prefix.clone()).collect()
+        self.session
+            .cells()
+            .iter()
+            .map(|cell| cell.prefix.clone())
+            .collect()
     }
 
     /// True where something is staged.
@@ -208,14 +254,23 @@ impl Context {
 
     /// Reads every storage again. Staged changes stay.
     pub async fn read(&self) -> Result<()> {
-        let event = ContextReading { about: self.about(), context: self.clone() };
+        let event = ContextReading {
+            about: self.about(),
+            context: self.clone(),
+        };
         self.ambit().bus().ask(event).await?;
         for cell in self.session.cells() {
             let head = cell.head(&self.session.tenant).await;
             self.session.seen(head)?;
         }
         self.history().load().await?;
-        self.ambit().bus().tell(ContextRead { about: self.about(), context: self.clone() }).await;
+        self.ambit()
+            .bus()
+            .tell(ContextRead {
+                about: self.about(),
+                context: self.clone(),
+            })
+            .await;
         Ok(())
     }
 
@@ -227,7 +282,10 @@ impl Context {
 
     /// Stages a clear of every storage; `save` makes it durable.
     pub async fn clear(&self) -> Result<()> {
-        let event = ContextClearing { about: self.about(), context: self.clone() };
+        let event = ContextClearing {
+            about: self.about(),
+            context: self.clone(),
+        };
         self.ambit().bus().ask(event).await?;
         for cell in self.session.cells() {
             if self.session.is_own(&cell.identity) || cell.prefix != UsageStorage::PREFIX {
@@ -286,7 +344,11 @@ impl Context {
         if self.is_temporary() {
             return Vec::new();
         }
-        self.session.cells().iter().map(|cell| cell.identity.clone()).collect()
+        self.session
+            .cells()
+            .iter()
+            .map(|cell| cell.identity.clone())
+            .collect()
     }
 
     async fn register_cell(&self, cell: &SharedCell) -> Result<SharedCell> {
@@ -310,19 +372,30 @@ impl Context {
     async fn announce(&self, cell: &SharedCell) -> Result<SharedCell> {
         let event = IdentityAdding {
             about: self.about(),
+            storage: cell.prefix.clone(),
             identity: cell.identity.clone(),
             labels: BTreeMap::new(),
         };
         let event = self.ambit().bus().ask(event).await?;
         if event.identity.scope() != Some(&cell.prefix) {
-            let reason = format!("an IdentityAdding listener changed the scope; it must stay \"{}\"", cell.prefix);
+            let reason = format!(
+                "an IdentityAdding listener changed the scope; it must stay \"{}\"",
+                cell.prefix
+            );
             return Err(Error::invalid("scope", reason));
         }
-        self.session.state().labels.insert(cell.prefix.clone(), event.labels);
+        self.session
+            .state()
+            .labels
+            .insert(cell.prefix.clone(), event.labels);
         if event.identity == cell.identity {
             return Ok(cell.clone());
         }
-        Ok(Arc::new(Cell::new(&cell.prefix, &event.identity, cell.placement.clone())?))
+        Ok(Arc::new(Cell::new(
+            &cell.prefix,
+            &event.identity,
+            cell.placement.clone(),
+        )?))
     }
 }
 
@@ -366,7 +439,9 @@ impl Session {
     }
 
     pub(crate) fn context(self: &Arc<Self>) -> Context {
-        Context { session: self.clone() }
+        Context {
+            session: self.clone(),
+        }
     }
 
     pub(crate) fn cells(&self) -> Vec<SharedCell> {
@@ -386,7 +461,9 @@ impl Session {
     /// The request for an index row of this identity.
     pub(crate) fn track(&self, identity: &SessionIdentity, placement: &Placement) -> Track {
         let (created_by, team) = self.ambit.caller().ids();
-        let labels = identity.scope().and_then(|scope| self.state().labels.get(scope).cloned());
+        let labels = identity
+            .scope()
+            .and_then(|scope| self.state().labels.get(scope).cloned());
         Track {
             id: ids::unguessable(),
             tenant: self.tenant.clone(),
@@ -415,7 +492,10 @@ impl Session {
         match &self.state().failed_read {
             None => Ok(()),
             Some(error) => {
-                let what = format!("the session {} (its last read failed: {error}; call read first)", self.base);
+                let what = format!(
+                    "the session {} (its last read failed: {error}; call read first)",
+                    self.base
+                );
                 Err(Error::Unavailable { what, source: None })
             }
         }
@@ -425,11 +505,17 @@ impl Session {
         let (caller_id, _team) = self.ambit.caller().ids();
         let clock = &self.ambit.stores().options().clock;
         let tenant = self.ambit.caller().tenant();
-        About { caller_id, ..About::new(tenant, self.base.clone(), clock.now()) }
+        About {
+            caller_id,
+            ..About::new(tenant, self.base.clone(), clock.now())
+        }
     }
 
     fn cell(&self, prefix: &str) -> Option<SharedCell> {
-        self.state().cells().find(|cell| cell.prefix == prefix).cloned()
+        self.state()
+            .cells()
+            .find(|cell| cell.prefix == prefix)
+            .cloned()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -447,6 +533,8 @@ impl Drop for Session {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Context").field(&self.session.base.key()).finish()
+        f.debug_tuple("Context")
+            .field(&self.session.base.key())
+            .finish()
     }
 }

@@ -49,7 +49,11 @@ impl Query {
 
     /// All sessions under a name in the index.
     pub fn named(ambit: &Ambit, agent: &str) -> Self {
-        Self { agent: agent.to_owned(), ..Self::every(ambit) }.narrowed(|filter| filter.agent = Some(agent.to_owned()))
+        Self {
+            agent: agent.to_owned(),
+            ..Self::every(ambit)
+        }
+        .narrowed(|filter| filter.agent = Some(agent.to_owned()))
     }
 
     /// All sessions of all agents.
@@ -71,52 +75,62 @@ impl Query {
 
     /// Only storages of this scope.
     pub fn for_scope(&self, scope: &str) -> Self {
-        self.clone().narrowed(|filter| filter.scope = Some(scope.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.scope = Some(scope.to_owned()))
     }
 
     /// Only this user's.
     pub fn for_user(&self, user_id: &str) -> Self {
-        self.clone().narrowed(|filter| filter.user = Some(user_id.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.user = Some(user_id.to_owned()))
     }
 
     /// Only of this chat.
     pub fn for_chat(&self, chat_name: &str) -> Self {
-        self.clone().narrowed(|filter| filter.chat = Some(chat_name.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.chat = Some(chat_name.to_owned()))
     }
 
     /// Only of this group.
     pub fn for_group(&self, group: &str) -> Self {
-        self.clone().narrowed(|filter| filter.group = Some(group.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.group = Some(group.to_owned()))
     }
 
     /// Only the row with this id.
     pub fn with_id(&self, id: &str) -> Self {
-        self.clone().narrowed(|filter| filter.id = Some(id.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.id = Some(id.to_owned()))
     }
 
     /// Only identities that render to this key; there may be several.
     pub fn find_by_key(&self, key: &str) -> Self {
-        self.clone().narrowed(|filter| filter.key = Some(key.to_owned()))
+        self.clone()
+            .narrowed(|filter| filter.key = Some(key.to_owned()))
     }
 
     /// Only those last active before.
     pub fn active_before(&self, at: Millis) -> Self {
-        self.clone().narrowed(|filter| filter.active_before = Some(at))
+        self.clone()
+            .narrowed(|filter| filter.active_before = Some(at))
     }
 
     /// Only those last active at or after.
     pub fn active_after(&self, at: Millis) -> Self {
-        self.clone().narrowed(|filter| filter.active_after = Some(at))
+        self.clone()
+            .narrowed(|filter| filter.active_after = Some(at))
     }
 
     /// Only those made before.
     pub fn created_before(&self, at: Millis) -> Self {
-        self.clone().narrowed(|filter| filter.created_before = Some(at))
+        self.clone()
+            .narrowed(|filter| filter.created_before = Some(at))
     }
 
     /// Only those made at or after.
     pub fn created_after(&self, at: Millis) -> Self {
-        self.clone().narrowed(|filter| filter.created_after = Some(at))
+        self.clone()
+            .narrowed(|filter| filter.created_after = Some(at))
     }
 
     /// Only those with this label.
@@ -135,22 +149,36 @@ impl Query {
 
     /// Reads the index in these drivers; data is still cleared and removed where it is on record.
     pub fn with_drivers(&self, names: &[&str]) -> Self {
-        Self { index: Some(names.iter().map(|name| (*name).to_owned()).collect()), ..self.clone() }
+        Self {
+            index: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+            ..self.clone()
+        }
     }
 
     /// `clear` and `remove` report what they would do and change nothing.
     pub fn dry_run(&self) -> Self {
-        Self { is_dry: true, ..self.clone() }
+        Self {
+            is_dry: true,
+            ..self.clone()
+        }
     }
 
     /// The oldest.
     pub async fn first(&self) -> Result<Option<SessionIdentity>> {
-        Ok(self.some(Order::Oldest, 1).await?.pop().map(|row| row.identity))
+        Ok(self
+            .some(Order::Oldest, 1)
+            .await?
+            .pop()
+            .map(|row| row.identity))
     }
 
     /// The one last active.
     pub async fn last(&self) -> Result<Option<SessionIdentity>> {
-        Ok(self.some(Order::Recent, 1).await?.pop().map(|row| row.identity))
+        Ok(self
+            .some(Order::Recent, 1)
+            .await?
+            .pop()
+            .map(|row| row.identity))
     }
 
     /// How many.
@@ -179,7 +207,10 @@ impl Query {
     /// One page of rows, oldest first. The cursor is the one that came with the page before.
     pub async fn page(&self, cursor: Option<&str>, limit: usize) -> Result<Page<Tracked>> {
         if limit == 0 || limit > MAX_PAGE {
-            return Err(Error::invalid("limit", format!("is {limit}; ask for 1 to {MAX_PAGE}")));
+            return Err(Error::invalid(
+                "limit",
+                format!("is {limit}; ask for 1 to {MAX_PAGE}"),
+            ));
         }
         let filter = self.compiled();
         let driver = self.driver()?;
@@ -187,7 +218,13 @@ impl Query {
             Some(cursor) => Some(cursor::open(driver.as_ref(), &filter, cursor, self.now()).await?),
             None => None,
         };
-        let mut rows = Rows { query: self, after, order: Order::Oldest, size: limit + 1, is_over: false };
+        let mut rows = Rows {
+            query: self,
+            after,
+            order: Order::Oldest,
+            size: limit + 1,
+            is_over: false,
+        };
         let mut items: Vec<Tracked> = Vec::new();
         while items.len() <= limit {
             match rows.next().await? {
@@ -198,7 +235,9 @@ impl Query {
         let has_more = items.len() > limit;
         items.truncate(limit);
         let next = match items.last().filter(|_| has_more) {
-            Some(last) => Some(cursor::seal(driver.as_ref(), &filter, last.position(), self.now()).await?),
+            Some(last) => {
+                Some(cursor::seal(driver.as_ref(), &filter, last.position(), self.now()).await?)
+            }
             None => None,
         };
         self.tell_loaded(&items).await?;
@@ -207,11 +246,20 @@ impl Query {
 
     /// All rows, page after page.
     pub fn rows(&self) -> Rows<'_> {
-        Rows { query: self, after: None, order: Order::Oldest, size: BATCH, is_over: false }
+        Rows {
+            query: self,
+            after: None,
+            order: Order::Oldest,
+            size: BATCH,
+            is_over: false,
+        }
     }
 
     /// Calls `work` with each identity, oldest first, and stops at the first error.
-    pub async fn each<F: Future<Output = Result<()>>>(&self, work: impl Fn(SessionIdentity) -> F) -> Result<()> {
+    pub async fn each<F: Future<Output = Result<()>>>(
+        &self,
+        work: impl Fn(SessionIdentity) -> F,
+    ) -> Result<()> {
         let mut rows = self.rows();
         while let Some(page) = rows.next().await? {
             for row in page {
@@ -222,7 +270,10 @@ impl Query {
     }
 
     /// What `work` makes of each identity, oldest first.
-    pub async fn map<T, F: Future<Output = Result<T>>>(&self, work: impl Fn(SessionIdentity) -> F) -> Result<Vec<T>> {
+    pub async fn map<T, F: Future<Output = Result<T>>>(
+        &self,
+        work: impl Fn(SessionIdentity) -> F,
+    ) -> Result<Vec<T>> {
         let (mut made, mut rows) = (Vec::new(), self.rows());
         while let Some(page) = rows.next().await? {
             for row in page {
@@ -242,7 +293,10 @@ impl Query {
     }
 
     /// Calls `work` with each conversation's agent, opened; only for a registered agent.
-    pub async fn each_agent<F: Future<Output = Result<()>>>(&self, work: impl Fn(LiveAgent) -> F) -> Result<()> {
+    pub async fn each_agent<F: Future<Output = Result<()>>>(
+        &self,
+        work: impl Fn(LiveAgent) -> F,
+    ) -> Result<()> {
         let definition = self.ambit.agent(&self.agent)?;
         let conversations = self.for_storage::<ChatHistoryStorage>();
         let mut rows = conversations.rows();
@@ -257,18 +311,33 @@ impl Query {
     /// The rendered keys, one page.
     pub async fn storage_keys(&self, cursor: Option<&str>, limit: usize) -> Result<Page<String>> {
         let page = self.page(cursor, limit).await?;
-        Ok(Page { items: page.items.iter().map(|row| row.identity.key()).collect(), next: page.next })
+        Ok(Page {
+            items: page.items.iter().map(|row| row.identity.key()).collect(),
+            next: page.next,
+        })
     }
 
     /// The rendered keys of chat histories, one page.
     pub async fn chat_keys(&self, cursor: Option<&str>, limit: usize) -> Result<Page<String>> {
-        self.for_storage::<ChatHistoryStorage>().storage_keys(cursor, limit).await
+        self.for_storage::<ChatHistoryStorage>()
+            .storage_keys(cursor, limit)
+            .await
     }
 
     /// The identities of chat histories, one page.
-    pub async fn chat_identities(&self, cursor: Option<&str>, limit: usize) -> Result<Page<SessionIdentity>> {
-        let page = self.for_storage::<ChatHistoryStorage>().page(cursor, limit).await?;
-        Ok(Page { items: page.items.into_iter().map(|row| row.identity).collect(), next: page.next })
+    pub async fn chat_identities(
+        &self,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<SessionIdentity>> {
+        let page = self
+            .for_storage::<ChatHistoryStorage>()
+            .page(cursor, limit)
+            .await?;
+        Ok(Page {
+            items: page.items.into_iter().map(|row| row.identity).collect(),
+            next: page.next,
+        })
     }
 
     /// Clears the data of every match; rows stay.
@@ -282,13 +351,21 @@ impl Query {
     }
 
     async fn act(&self, action: Action) -> Result<BulkReport> {
-        let plan = Plan { action, is_dry: self.is_dry, spares_wider_usage: self.filter.scope.is_none() };
+        let plan = Plan {
+            action,
+            is_dry: self.is_dry,
+            spares_wider_usage: self.filter.scope.is_none(),
+        };
         let mut report = BulkReport::default();
         let mut rows = self.rows();
         while let Some(page) = rows.next().await? {
             for row in page {
                 report.act(&self.ambit, &row, plan).await;
-                self.ambit.stores().options().fault_points.reach("bulk.step");
+                self.ambit
+                    .stores()
+                    .options()
+                    .fault_points
+                    .reach("bulk.step");
             }
         }
         Ok(report)
@@ -300,7 +377,13 @@ impl Query {
 
     async fn some(&self, order: Order, limit: usize) -> Result<Vec<Tracked>> {
         let size = if self.tests.is_empty() { limit } else { BATCH };
-        let mut rows = Rows { query: self, after: None, order, size, is_over: false };
+        let mut rows = Rows {
+            query: self,
+            after: None,
+            order,
+            size,
+            is_over: false,
+        };
         let mut found = Vec::new();
         while found.len() < limit {
             match rows.next().await? {
@@ -313,11 +396,23 @@ impl Query {
     }
 
     async fn tell_loaded(&self, rows: &[Tracked]) -> Result<()> {
-        let Ok(identity) = SessionIdentity::builder(&self.agent).scope("context").build() else { return Ok(()) };
+        let Ok(identity) = SessionIdentity::builder(&self.agent)
+            .scope("context")
+            .build()
+        else {
+            return Ok(());
+        };
         let storage = identity.key();
         let about = crate::event::About::new(self.ambit.caller().tenant(), identity, self.now());
         let identities = rows.iter().map(|row| row.identity.clone()).collect();
-        self.ambit.bus().tell(IdentityStorageLoaded { about, storage, identities }).await;
+        self.ambit
+            .bus()
+            .tell(IdentityStorageLoaded {
+                about,
+                storage,
+                identities,
+            })
+            .await;
         Ok(())
     }
 
@@ -328,7 +423,10 @@ impl Query {
 
     fn driver(&self) -> Result<Arc<dyn Driver>> {
         let stores = self.ambit.stores();
-        let placement = self.index.as_ref().map_or_else(|| stores.index(), |names| stores.chain(names))?;
+        let placement = self
+            .index
+            .as_ref()
+            .map_or_else(|| stores.index(), |names| stores.chain(names))?;
         Ok(placement.driver().clone())
     }
 
@@ -358,8 +456,16 @@ impl Rows<'_> {
         if self.is_over {
             return Ok(None);
         }
-        let page = PageRequest { order: self.order, after: self.after, limit: self.size };
-        let rows = self.query.driver()?.identities(&self.query.compiled(), &page).await?;
+        let page = PageRequest {
+            order: self.order,
+            after: self.after,
+            limit: self.size,
+        };
+        let rows = self
+            .query
+            .driver()?
+            .identities(&self.query.compiled(), &page)
+            .await?;
         self.is_over = rows.len() < self.size;
         self.after = rows.last().map(Tracked::position);
         let passes = |row: &Tracked| self.query.tests.iter().all(|test| test(row));
@@ -369,6 +475,9 @@ impl Rows<'_> {
 
 impl fmt::Debug for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Query").field("filter", &self.filter).field("is_dry", &self.is_dry).finish_non_exhaustive()
+        f.debug_struct("Query")
+            .field("filter", &self.filter)
+            .field("is_dry", &self.is_dry)
+            .finish_non_exhaustive()
     }
 }

@@ -82,28 +82,48 @@ impl Lease {
 
     /// The condition under which this holder's writes count.
     pub fn check(&self) -> Check {
-        Check::Lease { key: self.held.key.clone(), epoch: self.held.epoch }
+        Check::Lease {
+            key: self.held.key.clone(),
+            epoch: self.held.epoch,
+        }
     }
 
     /// Waits until the turn has to stop.
     pub async fn ended(&self) -> End {
         let mut ended = self.held.ended.clone();
-        let end = ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
+        let end = ended
+            .wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|end| *end);
         end.unwrap_or(End::Lost)
     }
 
     /// Gives the lease back; the next turn can start at once.
     pub async fn release(self) -> Result<()> {
         self.held.renewal.abort();
-        let Held { driver, key, epoch, .. } = self.held.as_ref();
-        let writes = [Op::Release { epoch: *epoch }.on(key), Op::Del.on(&key.space.key(wish(*epoch)))];
+        let Held {
+            driver, key, epoch, ..
+        } = self.held.as_ref();
+        let writes = [
+            Op::Release { epoch: *epoch }.on(key),
+            Op::Del.on(&key.space.key(wish(*epoch))),
+        ];
         driver.commit(Batch::of(writes)).await.map(|_| ())
     }
 
     fn held(driver: Arc<dyn Driver>, key: Key, epoch: u64) -> Self {
         let (tell, ended) = watch::channel(None);
         let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), epoch, tell));
-        Self { held: Arc::new(Held { driver, key, epoch, ended, renewal }) }
+        Self {
+            held: Arc::new(Held {
+                driver,
+                key,
+                epoch,
+                ended,
+                renewal,
+            }),
+        }
     }
 }
 
@@ -122,34 +142,63 @@ impl fmt::Debug for Lease {
 impl Op {
     /// This operation on a value that lives as long as leases do.
     fn on(self, key: &Key) -> Write {
-        Write::Apply { key: key.clone(), op: self, life: Some(crate::clock::to_millis(LEASE_LIFE)) }
+        Write::Apply {
+            key: key.clone(),
+            op: self,
+            life: Some(crate::clock::to_millis(LEASE_LIFE)),
+        }
     }
 }
 
 async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
-    let outcomes = driver.commit(Batch::of([Op::Acquire { holder: holder.to_owned() }.on(key)])).await?;
+    let outcomes = driver
+        .commit(Batch::of([Op::Acquire {
+            holder: holder.to_owned(),
+        }
+        .on(key)]))
+        .await?;
     match outcomes.first() {
-        Some(Outcome::Applied { output: Output::Epoch(epoch), .. }) => Ok(*epoch),
-        other => Err(Error::Internal { what: format!("a lease was answered with {other:?}") }),
+        Some(Outcome::Applied {
+            output: Output::Epoch(epoch),
+            ..
+        }) => Ok(*epoch),
+        other => Err(Error::Internal {
+            what: format!("a lease was answered with {other:?}"),
+        }),
     }
 }
 
 /// Renews the lease and watches for a wish to interrupt it; ends when the lease is lost.
-async fn look_after(driver: Arc<dyn Driver>, key: Key, epoch: u64, tell: watch::Sender<Option<End>>) {
+async fn look_after(
+    driver: Arc<dyn Driver>,
+    key: Key,
+    epoch: u64,
+    tell: watch::Sender<Option<End>>,
+) {
     let (mut renewed, mut wished) = (Instant::now(), false);
     loop {
         tokio::time::sleep(LOOK).await;
         if renewed.elapsed() >= LEASE_LIFE / 4 {
-            match driver.commit(Batch::of([Op::Renew { epoch }.on(&key)])).await {
+            match driver
+                .commit(Batch::of([Op::Renew { epoch }.on(&key)]))
+                .await
+            {
                 Ok(_) => renewed = Instant::now(),
-                Err(error) if renewed.elapsed() < LEASE_LIFE && !matches!(error, Error::Fenced { .. }) => {}
+                Err(error)
+                    if renewed.elapsed() < LEASE_LIFE && !matches!(error, Error::Fenced { .. }) => {
+                }
                 Err(_) => {
                     tell.send_replace(Some(End::Lost));
                     return;
                 }
             }
         }
-        if !wished && matches!(driver.get(&key.space.key(wish(epoch)), Part::Nothing).await, Ok(Some(_))) {
+        if !wished
+            && matches!(
+                driver.get(&key.space.key(wish(epoch)), Part::Nothing).await,
+                Ok(Some(_))
+            )
+        {
             wished = true;
             tell.send_replace(Some(End::Interrupted));
         }
@@ -177,9 +226,17 @@ impl Place {
         let waiting = tickets(driver.as_ref(), space).await?;
         if waiting.len() >= QUEUE_LENGTH {
             let reason = format!("{} turns are waiting for it already", waiting.len());
-            return Err(Error::Busy { what: space.to_string(), reason });
+            return Err(Error::Busy {
+                what: space.to_string(),
+                reason,
+            });
         }
-        let mut place = Self { driver, ticket, holder: holder.to_owned(), version: 0 };
+        let mut place = Self {
+            driver,
+            ticket,
+            holder: holder.to_owned(),
+            version: 0,
+        };
         place.version = place.show(0).await?;
         Ok(place)
     }
@@ -188,10 +245,22 @@ impl Place {
     async fn show(&self, version: u64) -> Result<u64> {
         let op = Op::Set(Json::of(&version)?.into());
         let life = Some(crate::clock::to_millis(TICKET_LIFE));
-        let outcomes = self.driver.commit(Batch::of([Write::Apply { key: self.ticket.clone(), op, life }])).await?;
+        let outcomes = self
+            .driver
+            .commit(Batch::of([Write::Apply {
+                key: self.ticket.clone(),
+                op,
+                life,
+            }]))
+            .await?;
         match outcomes.first() {
-            Some(Outcome::Applied { version: Some(version), .. }) => Ok(*version),
-            other => Err(Error::Internal { what: format!("a ticket was answered with {other:?}") }),
+            Some(Outcome::Applied {
+                version: Some(version),
+                ..
+            }) => Ok(*version),
+            other => Err(Error::Internal {
+                what: format!("a ticket was answered with {other:?}"),
+            }),
         }
     }
 
@@ -201,7 +270,9 @@ impl Place {
         loop {
             if self.is_first(&key.space).await? {
                 match acquire(self.driver.as_ref(), key, &self.holder).await {
-                    Err(error @ Error::Busy { .. }) if started.elapsed() >= QUEUE_WAIT => return Err(error),
+                    Err(error @ Error::Busy { .. }) if started.elapsed() >= QUEUE_WAIT => {
+                        return Err(error);
+                    }
                     Err(Error::Busy { .. }) => {}
                     done => return done,
                 }
@@ -211,7 +282,10 @@ impl Place {
             }
             if started.elapsed() >= QUEUE_WAIT {
                 let reason = format!("waited {} s in its queue", QUEUE_WAIT.as_secs());
-                return Err(Error::Busy { what: key.space.to_string(), reason });
+                return Err(Error::Busy {
+                    what: key.space.to_string(),
+                    reason,
+                });
             }
             if shown.elapsed() >= TICKET_LIFE / 4 {
                 self.show(self.version).await?;
@@ -228,7 +302,9 @@ impl Place {
 
     /// Leaves a wish with the present holder, once for each.
     async fn ask_to_end(&self, key: &Key, wished_for: u64) -> Result<u64> {
-        let Some(entry) = self.driver.get(key, Part::Whole).await? else { return Ok(wished_for) };
+        let Some(entry) = self.driver.get(key, Part::Whole).await? else {
+            return Ok(wished_for);
+        };
         let epoch = entry.value.to::<crate::op::Grant>()?.epoch;
         if epoch != wished_for {
             let wish = Op::Set(Json::of(&true)?.into()).on(&key.space.key(wish(epoch)));
@@ -238,17 +314,30 @@ impl Place {
     }
 
     async fn leave(&self) -> Result<()> {
-        self.driver.commit(Batch::of([Op::Del.on(&self.ticket)])).await.map(|_| ())
+        self.driver
+            .commit(Batch::of([Op::Del.on(&self.ticket)]))
+            .await
+            .map(|_| ())
     }
 }
 
 /// The arrival numbers of all who wait.
 async fn tickets(driver: &dyn Driver, space: &Space) -> Result<Vec<u64>> {
     let pattern = Pattern::parse(&format!("{TICKETS}*"));
-    let scan = Scan { pattern, after: None, limit: QUEUE_LENGTH * 2, part: Part::Whole };
+    let scan = Scan {
+        pattern,
+        after: None,
+        limit: QUEUE_LENGTH * 2,
+        part: Part::Whole,
+    };
     let arrival = |entry: crate::batch::Entry| match entry.value.to::<u64>() {
         Ok(0) => Ok(entry.version),
         version => version,
     };
-    driver.scan(space, &scan).await?.into_iter().map(|(_, entry)| arrival(entry)).collect()
+    driver
+        .scan(space, &scan)
+        .await?
+        .into_iter()
+        .map(|(_, entry)| arrival(entry))
+        .collect()
 }

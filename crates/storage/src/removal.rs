@@ -6,12 +6,16 @@ use crate::batch::{Batch, Check, Write};
 use crate::context::Context;
 use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan};
-use crate::event::{ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved};
+use crate::event::{
+    ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
+};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::op::Op;
 use crate::pattern::Pattern;
-use crate::storage::{CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally};
+use crate::storage::{
+    CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally,
+};
 use crate::usage::OnRemove;
 use crate::{Error, Result, SessionIdentity};
 use std::collections::BTreeMap;
@@ -54,15 +58,26 @@ impl BulkReport {
     /// Adds one identity's result.
     pub(crate) async fn act(&mut self, ambit: &Ambit, row: &Tracked, plan: Plan) {
         let identity = row.identity.clone();
-        let agents = row.touches.iter().map(|touch| touch.agent.clone()).filter(|agent| agent != identity.agent_name());
+        let agents = row
+            .touches
+            .iter()
+            .map(|touch| touch.agent.clone())
+            .filter(|agent| agent != identity.agent_name());
         self.shared_with.extend(agents);
         self.shared_with.sort();
         self.shared_with.dedup();
         if plan.spares_wider_usage && is_wider_usage(row) {
-            self.skipped.push((identity, "its usage is counted for more than this session".to_owned()));
+            self.skipped.push((
+                identity,
+                "its usage is counted for more than this session".to_owned(),
+            ));
             return;
         }
-        let result = if plan.is_dry { look(ambit, row, plan.action).await } else { erase(ambit, row, plan.action).await };
+        let result = if plan.is_dry {
+            look(ambit, row, plan.action).await
+        } else {
+            erase(ambit, row, plan.action).await
+        };
         match result {
             Ok(true) => self.done.push(identity),
             Ok(false) => self.unchanged.push(identity),
@@ -74,23 +89,47 @@ impl BulkReport {
 /// Removes a context's data and its own index rows.
 pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
     let (ambit, session) = (context.ambit(), context.session());
-    ambit.bus().ask(ContextRemoving { about: context.about(), context: context.clone() }).await?;
+    ambit
+        .bus()
+        .ask(ContextRemoving {
+            about: context.about(),
+            context: context.clone(),
+        })
+        .await?;
     let mut report = BulkReport::default();
     if context.is_temporary() {
         for cell in session.cells() {
-            cell.driver().commit(Batch::of([Write::Remove { space: cell.space(session.tenant()) }])).await?;
+            cell.driver()
+                .commit(Batch::of([Write::Remove {
+                    space: cell.space(session.tenant()),
+                }]))
+                .await?;
             report.done.push(cell.identity.clone());
         }
     } else {
-        let mut identities: Vec<SessionIdentity> = session.cells().iter().map(|cell| cell.identity.clone()).collect();
+        let mut identities: Vec<SessionIdentity> = session
+            .cells()
+            .iter()
+            .map(|cell| cell.identity.clone())
+            .collect();
         identities.push(context.history().identity().with_scope(memory::SCOPE)?);
         for identity in identities {
             remove_own(context, &identity, &mut report).await?;
         }
         let storage = context.context_identity()?.key();
-        ambit.bus().tell(IdentityStorageSaved { about: context.about(), storage }).await;
+        ambit
+            .bus()
+            .tell(IdentityStorageSaved {
+                about: context.about(),
+                storage,
+            })
+            .await;
     }
-    let event = ContextRemoved { about: context.about(), context: context.clone(), report: report.clone() };
+    let event = ContextRemoved {
+        about: context.about(),
+        context: context.clone(),
+        report: report.clone(),
+    };
     ambit.bus().tell(event).await;
     match report.failed.first() {
         None => Ok(report),
@@ -101,23 +140,50 @@ pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
     }
 }
 
-async fn remove_own(context: &Context, identity: &SessionIdentity, report: &mut BulkReport) -> Result<()> {
+async fn remove_own(
+    context: &Context,
+    identity: &SessionIdentity,
+    report: &mut BulkReport,
+) -> Result<()> {
     let (ambit, session) = (context.ambit(), context.session());
     if identity.scope() == Some(UsageStorage::PREFIX) && !session.is_own(identity) {
-        report.skipped.push((identity.clone(), "its usage is counted for more than this session".to_owned()));
+        report.skipped.push((
+            identity.clone(),
+            "its usage is counted for more than this session".to_owned(),
+        ));
         return Ok(());
     }
-    let Some(row) = row_of(ambit, identity).await? else { return Ok(()) };
-    ambit.bus().ask(IdentityRemoving { about: context.about(), identity: identity.clone() }).await?;
+    let Some(row) = row_of(ambit, identity).await? else {
+        return Ok(());
+    };
+    ambit
+        .bus()
+        .ask(IdentityRemoving {
+            about: context.about(),
+            identity: identity.clone(),
+        })
+        .await?;
     // A running turn's own lease covers its session; anybody else's makes the removal fail.
-    let lease = context.lease().filter(|_| identity.scope() == Some(ChatHistoryStorage::PREFIX));
+    let lease = context
+        .lease()
+        .filter(|_| identity.scope() == Some(ChatHistoryStorage::PREFIX));
     if let Some(lease) = lease {
         lease.release().await?;
     }
-    let plan = Plan { action: Action::Remove, is_dry: false, spares_wider_usage: false };
+    let plan = Plan {
+        action: Action::Remove,
+        is_dry: false,
+        spares_wider_usage: false,
+    };
     report.act(ambit, &row, plan).await;
     if report.done.last() == Some(identity) {
-        ambit.bus().tell(IdentityRemoved { about: context.about(), identity: identity.clone() }).await;
+        ambit
+            .bus()
+            .tell(IdentityRemoved {
+                about: context.about(),
+                identity: identity.clone(),
+            })
+            .await;
     }
     Ok(())
 }
@@ -125,15 +191,32 @@ async fn remove_own(context: &Context, identity: &SessionIdentity, report: &mut 
 /// The index row of an identity.
 pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
     let tenant = ambit.caller().tenant();
-    let filter = Filter { storage_key: Some(identity.storage_key()), ..Filter::tenant(tenant) };
-    let page = PageRequest { order: Order::Oldest, after: None, limit: 1 };
-    Ok(ambit.stores().index()?.driver().identities(&filter, &page).await?.pop())
+    let filter = Filter {
+        storage_key: Some(identity.storage_key()),
+        ..Filter::tenant(tenant)
+    };
+    let page = PageRequest {
+        order: Order::Oldest,
+        after: None,
+        limit: 1,
+    };
+    Ok(ambit
+        .stores()
+        .index()?
+        .driver()
+        .identities(&filter, &page)
+        .await?
+        .pop())
 }
 
 /// Usage that is booked under another identity than those of the sessions that book it.
 fn is_wider_usage(row: &Tracked) -> bool {
     let is_usage = row.identity.scope() == Some(UsageStorage::PREFIX);
-    is_usage && row.touches.iter().any(|touch| !touch.base.same_storage(&row.identity.base()))
+    is_usage
+        && row
+            .touches
+            .iter()
+            .any(|touch| !touch.base.same_storage(&row.identity.base()))
 }
 
 /// What `erase` would do.
@@ -142,12 +225,21 @@ async fn look(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
         return Ok(true);
     }
     let driver = ambit.stores().chain(&row.placement)?;
-    holds_something(driver.driver().as_ref(), &Space::of(&row.tenant, &row.identity)).await
+    holds_something(
+        driver.driver().as_ref(),
+        &Space::of(&row.tenant, &row.identity),
+    )
+    .await
 }
 
 async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
     let head = driver.read(&space.log(ITEMS), Range::head()).await?.head;
-    let scan = Scan { pattern: Pattern::all(), after: None, limit: 1, part: Part::Nothing };
+    let scan = Scan {
+        pattern: Pattern::all(),
+        after: None,
+        limit: 1,
+        part: Part::Nothing,
+    };
     Ok(head.is_some_and(|head| head.last > 0) || !driver.scan(space, &scan).await?.is_empty())
 }
 
@@ -161,11 +253,19 @@ async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
     let erased = erase_leased(ambit, row, action, &lease).await;
     lease.release().await?;
     let had_something = erased?;
-    ambit.stores().options().fault_points.reach("removal.erased");
+    ambit
+        .stores()
+        .options()
+        .fault_points
+        .reach("removal.erased");
     if action == Action::Clear {
         return Ok(had_something);
     }
-    driver.commit(Batch::of([Write::Remove { space: space.lease().space }])).await?;
+    driver
+        .commit(Batch::of([Write::Remove {
+            space: space.lease().space,
+        }]))
+        .await?;
     if index.names() != placement.names() {
         index.driver().commit(Batch::of([untrack(row)])).await?;
     }
@@ -184,13 +284,22 @@ async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Leas
     if action == Action::Remove && ambit.stores().index()?.names() == placement.names() {
         writes.push(untrack(row));
     }
-    let checks = vec![lease.check(), Check::Head { log: space.log(ITEMS), head }];
+    let checks = vec![
+        lease.check(),
+        Check::Head {
+            log: space.log(ITEMS),
+            head,
+        },
+    ];
     driver.commit(Batch { checks, writes }).await?;
     Ok(had_something)
 }
 
 fn untrack(row: &Tracked) -> Write {
-    Write::Untrack { tenant: row.tenant.clone(), id: row.id.clone() }
+    Write::Untrack {
+        tenant: row.tenant.clone(),
+        id: row.id.clone(),
+    }
 }
 
 /// The writes that go with the erasure of an identity: a history takes its memory along, usage its sums.
@@ -204,12 +313,20 @@ pub(crate) async fn following(
         Some(ChatHistoryStorage::PREFIX) => {
             let memory = identity.with_scope(memory::SCOPE)?;
             let mut writes = vec![action.on(Space::of(tenant, &memory))];
-            if let Some(row) = row_of(ambit, &memory).await?.filter(|_| action == Action::Remove) {
-                writes.push(Write::Untrack { tenant: tenant.to_owned(), id: row.id });
+            if let Some(row) = row_of(ambit, &memory)
+                .await?
+                .filter(|_| action == Action::Remove)
+            {
+                writes.push(Write::Untrack {
+                    tenant: tenant.to_owned(),
+                    id: row.id,
+                });
             }
             Ok(writes)
         }
-        Some(UsageStorage::PREFIX) => carried_over(ambit, driver, &Space::of(tenant, identity)).await,
+        Some(UsageStorage::PREFIX) => {
+            carried_over(ambit, driver, &Space::of(tenant, identity)).await
+        }
         _ => Ok(Vec::new()),
     }
 }
@@ -228,23 +345,40 @@ async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Resu
     let mut rows: BTreeMap<String, (Labels, BTreeMap<String, i64>)> = BTreeMap::new();
     let mut next = 1;
     loop {
-        let page = driver.read(&space.log(ITEMS), Range::from(next, CHUNK)).await?;
-        let Some(last) = page.entries.last() else { break };
+        let page = driver
+            .read(&space.log(ITEMS), Range::from(next, CHUNK))
+            .await?;
+        let Some(last) = page.entries.last() else {
+            break;
+        };
         next = last.seq + 1;
         for entry in &page.entries {
             let record: UsageRecord = entry.body.to()?;
             let labels = Labels::of(&record);
-            let (_, sums) = rows.entry(labels.name()?).or_insert_with(|| (labels, BTreeMap::new()));
-            record_sums(&record).into_iter().for_each(|(name, sum)| *sums.entry(name).or_default() += sum);
+            let (_, sums) = rows
+                .entry(labels.name()?)
+                .or_insert_with(|| (labels, BTreeMap::new()));
+            record_sums(&record)
+                .into_iter()
+                .for_each(|(name, sum)| *sums.entry(name).or_default() += sum);
         }
     }
     let keeps = ambit.settings().usage.on_remove == OnRemove::Keep;
     let mut writes = Vec::new();
     for (name, (labels, sums)) in rows {
         let key = Space::usage_sums(&space.tenant).key(name);
-        writes.push(Write::Apply { key, op: Op::Del, life: None });
+        writes.push(Write::Apply {
+            key,
+            op: Op::Del,
+            life: None,
+        });
         if keeps {
-            let nameless = Labels { user: None, chat: None, identity: None, ..labels };
+            let nameless = Labels {
+                user: None,
+                chat: None,
+                identity: None,
+                ..labels
+            };
             writes.push(tally(&space.tenant, &nameless, sums)?);
         }
     }

@@ -66,14 +66,33 @@ impl Stores {
 
     /// The placement of these names: one driver, or a chain of them.
     pub fn chain<S: AsRef<str>>(&self, names: &[S]) -> Result<Placement> {
-        let names: Vec<String> = names.iter().map(|name| self.resolve(name.as_ref())).collect::<Result<_>>()?;
-        if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
-            return Err(Error::invalid("drivers", format!("{} names a driver twice", names.join(", "))));
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| self.resolve(name.as_ref()))
+            .collect::<Result<_>>()?;
+        if names
+            .iter()
+            .enumerate()
+            .any(|(at, name)| names[..at].contains(name))
+        {
+            return Err(Error::invalid(
+                "drivers",
+                format!("{} names a driver twice", names.join(", ")),
+            ));
         }
         match names.as_slice() {
-            [] => Err(Error::invalid("drivers", "is an empty list; name at least one driver")),
-            [name] => Ok(Placement { driver: self.drivers[name].clone(), names }),
-            _ => Ok(Placement { driver: self.chained(&names)?, names }),
+            [] => Err(Error::invalid(
+                "drivers",
+                "is an empty list; name at least one driver",
+            )),
+            [name] => Ok(Placement {
+                driver: self.drivers[name].clone(),
+                names,
+            }),
+            _ => Ok(Placement {
+                driver: self.chained(&names)?,
+                names,
+            }),
         }
     }
 
@@ -121,7 +140,9 @@ impl Stores {
         if let Some(chain) = chains.get(names) {
             return Ok(chain.clone());
         }
-        let links = names.iter().map(|name| (name.clone(), self.drivers[name].clone()));
+        let links = names
+            .iter()
+            .map(|name| (name.clone(), self.drivers[name].clone()));
         let chain = Arc::new(Chain::new(links.collect(), self.policy)?);
         chains.insert(names.to_vec(), chain.clone());
         Ok(chain)
@@ -154,7 +175,10 @@ impl Stores {
 
 impl fmt::Debug for Stores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stores").field("names", &self.drivers.keys()).field("default", &self.default).finish_non_exhaustive()
+        f.debug_struct("Stores")
+            .field("names", &self.drivers.keys())
+            .field("default", &self.default)
+            .finish_non_exhaustive()
     }
 }
 
@@ -190,7 +214,10 @@ impl Builder {
 
     /// Where storages of one scope are kept.
     pub fn scope_drivers(mut self, scope: &str, names: &[&str]) -> Self {
-        self.stores.scopes.insert(scope.to_owned(), names.iter().map(|name| (*name).to_owned()).collect());
+        self.stores.scopes.insert(
+            scope.to_owned(),
+            names.iter().map(|name| (*name).to_owned()).collect(),
+        );
         self
     }
 

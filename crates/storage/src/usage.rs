@@ -49,7 +49,11 @@ pub struct Price {
 
 impl Default for UsageSettings {
     fn default() -> Self {
-        Self { is_tracked: true, prices: BTreeMap::new(), on_remove: OnRemove::default() }
+        Self {
+            is_tracked: true,
+            prices: BTreeMap::new(),
+            on_remove: OnRemove::default(),
+        }
     }
 }
 
@@ -58,8 +62,12 @@ impl UsageSettings {
     pub(crate) fn price(&self, record: &UsageRecord) -> Option<Cost> {
         let price = self.prices.get(record.model_name.as_deref()?)?;
         let spent = |tokens: i64, price: i64| i128::from(tokens) * i128::from(price) / 1_000_000;
-        let micros = spent(record.prompt_tokens, price.prompt) + spent(record.completion_tokens, price.completion);
-        Some(Cost { micros: i64::try_from(micros).ok()?, currency: price.currency.clone() })
+        let micros = spent(record.prompt_tokens, price.prompt)
+            + spent(record.completion_tokens, price.completion);
+        Some(Cost {
+            micros: i64::try_from(micros).ok()?,
+            currency: price.currency.clone(),
+        })
     }
 }
 
@@ -132,15 +140,26 @@ impl Usage {
     /// All usage.
     pub fn all(ambit: &Ambit) -> Self {
         let tenant = ambit.caller().tenant().to_owned();
-        Self { ambit: ambit.clone(), tenant, wanted: BTreeMap::new(), period: Period::default() }
+        Self {
+            ambit: ambit.clone(),
+            tenant,
+            wanted: BTreeMap::new(),
+            period: Period::default(),
+        }
     }
 
     /// Usage of one session.
     pub(crate) fn of_session(context: &Context) -> Self {
         let base = context.identity();
         let own = |value: Option<&str>| value.map(str::to_owned);
-        let usage = Self { tenant: context.session().tenant().to_owned(), ..Self::of(context.ambit(), base.agent_name()) };
-        usage.want("user", own(base.user_id())).want("group", own(base.group())).want("chat", own(base.chat_name()))
+        let usage = Self {
+            tenant: context.session().tenant().to_owned(),
+            ..Self::of(context.ambit(), base.agent_name())
+        };
+        usage
+            .want("user", own(base.user_id()))
+            .want("group", own(base.group()))
+            .want("chat", own(base.chat_name()))
     }
 
     /// Only this user's.
@@ -234,7 +253,10 @@ impl Usage {
         self.collect(name).await
     }
 
-    async fn collect(&self, group: impl Fn(&Labels) -> String) -> Result<Option<BTreeMap<String, Totals>>> {
+    async fn collect(
+        &self,
+        group: impl Fn(&Labels) -> String,
+    ) -> Result<Option<BTreeMap<String, Totals>>> {
         let (from, to) = self.period.bounds()?;
         if !self.ambit.settings().usage.is_tracked {
             return Ok(None);
@@ -244,7 +266,12 @@ impl Usage {
             let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
             loop {
                 let space = Space::usage_sums(&self.tenant);
-                let scan = Scan { pattern: Pattern::all(), after, limit: CHUNK, part: Part::Whole };
+                let scan = Scan {
+                    pattern: Pattern::all(),
+                    after,
+                    limit: CHUNK,
+                    part: Part::Whole,
+                };
                 let page = driver.scan(&space, &scan).await?;
                 let Some((last, _)) = page.last() else { break };
                 after = Some(last.clone());
@@ -257,7 +284,9 @@ impl Usage {
                         break;
                     }
                     if self.wants(&labels) {
-                        let sums = self.within(driver.as_ref(), &labels, row.sums, (from, to)).await?;
+                        let sums = self
+                            .within(driver.as_ref(), &labels, row.sums, (from, to))
+                            .await?;
                         groups.entry(group(&labels)).or_default().add(&sums);
                     }
                 }
@@ -279,20 +308,31 @@ impl Usage {
         (from, to): (Option<Millis>, Option<Millis>),
     ) -> Result<BTreeMap<String, i64>> {
         let end = labels.start + period::STRETCH;
-        let is_whole = from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
-        let Some(path) = labels.identity.clone().filter(|_| !is_whole) else { return Ok(sums) };
-        let log = Space { tenant: self.tenant.clone(), path }.log(address::ITEMS);
+        let is_whole =
+            from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
+        let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
+            return Ok(sums);
+        };
+        let log = Space {
+            tenant: self.tenant.clone(),
+            path,
+        }
+        .log(address::ITEMS);
         let (mut inside, mut next) = (BTreeMap::new(), 1);
         loop {
             let page = driver.read(&log, Range::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else { return Ok(inside) };
+            let Some(last) = page.entries.last() else {
+                return Ok(inside);
+            };
             next = last.seq + 1;
             for entry in &page.entries {
                 let record: UsageRecord = entry.body.to()?;
                 let at = record.recorded_at;
                 let is_in = from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to);
                 if is_in && Labels::of(&record) == *labels {
-                    record_sums(&record).into_iter().for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
+                    record_sums(&record)
+                        .into_iter()
+                        .for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
                 }
             }
         }
@@ -319,7 +359,10 @@ impl Usage {
         if self.tenant != self.ambit.caller().tenant() {
             return Ok(vec![stores.temporary()?.driver().clone()]);
         }
-        let own = self.ambit.agents().map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
+        let own = self
+            .ambit
+            .agents()
+            .map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
         let mut seen = BTreeSet::new();
         let mut drivers = Vec::new();
         for placement in own.chain([stores.for_scope(UsageStorage::PREFIX)]) {
@@ -350,7 +393,10 @@ impl UsageField {
             "day" => Self::Day,
             _ => {
                 let known = "agent, user, group, chat, model, provider and day";
-                return Err(Error::invalid("group_by", format!("\"{name}\" is unknown; known are {known}")));
+                return Err(Error::invalid(
+                    "group_by",
+                    format!("\"{name}\" is unknown; known are {known}"),
+                ));
             }
         })
     }

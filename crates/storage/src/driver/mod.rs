@@ -1,7 +1,7 @@
 //! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
 
-pub mod file;
 pub mod chain;
+pub mod file;
 pub mod memory;
 mod state;
 mod watch;

@@ -14,26 +14,49 @@ use std::time::Duration;
 const LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// The cursor for what follows this place.
-pub(super) async fn seal(driver: &dyn Driver, filter: &Filter, place: Position, now: Millis) -> Result<String> {
+pub(super) async fn seal(
+    driver: &dyn Driver,
+    filter: &Filter,
+    place: Position,
+    now: Millis,
+) -> Result<String> {
     let text = format!("{}.{}.{now}", place.at, place.ordinal);
     let seal = seal_of(driver, filter, &text).await?;
     Ok(format!("{text}.{seal}"))
 }
 
 /// The place in a cursor; refused if it is forged, too old, or from another query or tenant.
-pub(super) async fn open(driver: &dyn Driver, filter: &Filter, cursor: &str, now: Millis) -> Result<Position> {
-    let refused = || Error::invalid("cursor", "was not given out for this query, or is too old; start without one");
+pub(super) async fn open(
+    driver: &dyn Driver,
+    filter: &Filter,
+    cursor: &str,
+    now: Millis,
+) -> Result<Position> {
+    let refused = || {
+        Error::invalid(
+            "cursor",
+            "was not given out for this query, or is too old; start without one",
+        )
+    };
     let (text, seal) = cursor.rsplit_once('.').ok_or_else(refused)?;
     if seal_of(driver, filter, text).await? != seal {
         return Err(refused());
     }
     let mut numbers = text.split('.');
-    let mut next = || numbers.next().and_then(|number| number.parse::<i64>().ok()).ok_or_else(refused);
+    let mut next = || {
+        numbers
+            .next()
+            .and_then(|number| number.parse::<i64>().ok())
+            .ok_or_else(refused)
+    };
     let (at, ordinal, made) = (next()?, next()?, next()?);
     if now - made > to_millis(LIFE) {
         return Err(refused());
     }
-    Ok(Position { at, ordinal: u64::try_from(ordinal).map_err(|_| refused())? })
+    Ok(Position {
+        at,
+        ordinal: u64::try_from(ordinal).map_err(|_| refused())?,
+    })
 }
 
 async fn seal_of(driver: &dyn Driver, filter: &Filter, text: &str) -> Result<String> {
@@ -50,13 +73,26 @@ async fn secret(driver: &dyn Driver) -> Result<String> {
         if let Some(entry) = driver.get(&key, Part::Whole).await? {
             return entry.value.to();
         }
-        let made = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
-        let write = Write::Apply { key: key.clone(), op: Op::Set(Json::of(&made)?.into()), life: None };
-        let batch = Batch::of([write]).checking(Check::Version { key: key.clone(), version: None });
+        let made = format!(
+            "{:032x}{:032x}",
+            rand::random::<u128>(),
+            rand::random::<u128>()
+        );
+        let write = Write::Apply {
+            key: key.clone(),
+            op: Op::Set(Json::of(&made)?.into()),
+            life: None,
+        };
+        let batch = Batch::of([write]).checking(Check::Version {
+            key: key.clone(),
+            version: None,
+        });
         match driver.commit(batch).await {
             Err(error) if !matches!(error, Error::Conflict { .. }) => return Err(error),
             _ => {}
         }
     }
-    Err(Error::Internal { what: "the secret for cursors could not be made".to_owned() })
+    Err(Error::Internal {
+        what: "the secret for cursors could not be made".to_owned(),
+    })
 }

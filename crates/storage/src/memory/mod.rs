@@ -1,91 +1,24 @@
 //! Memory: named values that outlive a message. One handle is one namespace of one owner; each write is one batch.
 
 mod lists;
+mod namespace;
 mod ttl;
 mod values;
 
+pub use namespace::{Conversation, Namespace, SCOPE, Settings, Tracking};
 pub use ttl::Ttl;
 
-use crate::address::Space;
 use crate::batch::{Batch, Entry, Outcome, Write};
-use crate::clock::{Clock, Millis};
-use crate::directory::Track;
-use crate::driver::{self, Driver, Part};
+use crate::clock::Millis;
+use crate::driver::{Driver, Part};
 use crate::json::{Json, Value};
 use crate::op::{self, Op, Output};
-use crate::{Error, Result, SessionIdentity, identity};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::{Error, Result};
+use namespace::Owner;
+use std::sync::Arc;
 
 /// Longest name of a value, in bytes.
 pub const MAX_KEY: usize = 512;
-
-/// The scope under which a conversation's memory is kept.
-pub const SCOPE: &str = "memory";
-
-/// Whose memory it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Namespace {
-    /// A user's, across agents and chats.
-    User,
-    /// A team's.
-    Team,
-    /// A conversation's.
-    Chat,
-    /// A request's; gone when it ends.
-    Context,
-}
-
-impl Namespace {
-    /// The name that scripts use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Team => "team",
-            Self::Chat => "chat",
-            Self::Context => "context",
-        }
-    }
-
-    /// What a namespace without an owner asks for.
-    fn missing_owner(self) -> Error {
-        let (field, reason) = match self {
-            Self::User => ("memory.user", "needs authorized.user_id"),
-            Self::Team => ("memory.team", "needs authorized.team_id"),
-            Self::Chat => ("memory.chat", "needs chat_id"),
-            Self::Context => ("memory.context", "needs context_id"),
-        };
-        Error::invalid(field, reason)
-    }
-}
-
-/// What an app decides about a namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How long a value lives if its write does not say.
-    pub default_ttl: Ttl,
-    /// The largest value or list item, in bytes.
-    pub value_limit: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            default_ttl: Ttl::Never,
-            value_limit: 1 << 20,
-        }
-    }
-}
-
-/// The conversation that owns a chat memory.
-#[derive(Clone, Debug)]
-pub struct Conversation {
-    /// Its identity; the scope is set here.
-    pub identity: SessionIdentity,
-    /// The index row of its memory, committed with the first value that this handle writes, so that no data exists
-    /// without its row. `None` for temporary sessions, which are not tracked.
-    pub track: Option<Track>,
-}
 
 /// One namespace of one owner. Cheap to clone; clones are one handle.
 #[derive(Clone)]
@@ -94,116 +27,10 @@ pub struct Memory {
     namespace: Namespace,
     owner: Option<Owner>,
     settings: Settings,
-    tracking: Arc<Tracking>,
-}
-
-#[derive(Clone)]
-struct Owner {
-    id: String,
-    space: Space,
-}
-
-/// The index row that the first write still has to bring.
-#[derive(Default)]
-struct Tracking {
-    is_done: AtomicBool,
-    track: Mutex<Option<Track>>,
-}
-
-impl Tracking {
-    fn pending(&self) -> Option<Write> {
-        if self.is_done.load(Ordering::Acquire) {
-            return None;
-        }
-        let track = self.track.lock().unwrap_or_else(PoisonError::into_inner);
-        track.clone().map(|track| Write::Track(Box::new(track)))
-    }
+    tracking: Option<Arc<Tracking>>,
 }
 
 impl Memory {
-    /// What a user keeps. Without a user it reads as empty and refuses writes.
-    pub fn user(
-        driver: Arc<dyn Driver>,
-        tenant: &str,
-        user_id: Option<&str>,
-        settings: Settings,
-    ) -> Result<Self> {
-        let space = |id: &str| Space::user_memory(tenant, id);
-        let owner = owner("user_id", user_id, space)?;
-        Ok(Self::new(driver, Namespace::User, owner, settings))
-    }
-
-    /// What a team keeps. Without a team it reads as empty and refuses writes.
-    pub fn team(
-        driver: Arc<dyn Driver>,
-        tenant: &str,
-        team_id: Option<&str>,
-        settings: Settings,
-    ) -> Result<Self> {
-        let space = |id: &str| Space::team_memory(tenant, id);
-        let owner = owner("team_id", team_id, space)?;
-        Ok(Self::new(driver, Namespace::Team, owner, settings))
-    }
-
-    /// What a conversation keeps. Without one it reads as empty and refuses writes.
-    pub fn chat(
-        driver: Arc<dyn Driver>,
-        tenant: &str,
-        conversation: Option<Conversation>,
-        settings: Settings,
-    ) -> Result<Self> {
-        let Some(Conversation { identity, track }) = conversation else {
-            return Ok(Self::new(driver, Namespace::Chat, None, settings));
-        };
-        let owner = Owner {
-            id: identity.chat_name().unwrap_or_default().to_owned(),
-            space: Space::of(tenant, &identity.with_scope(SCOPE)?),
-        };
-        let memory = Self::new(driver, Namespace::Chat, Some(owner), settings);
-        let tracking = Tracking {
-            is_done: AtomicBool::new(track.is_none()),
-            track: Mutex::new(track),
-        };
-        Ok(Self {
-            tracking: Arc::new(tracking),
-            ..memory
-        })
-    }
-
-    /// What one request keeps, in a store of its own: it ends with `end`, or with the last handle if the request is
-    /// broken off.
-    pub fn request(
-        clock: Clock,
-        tenant: &str,
-        context_id: &str,
-        settings: Settings,
-    ) -> Result<Self> {
-        let space = |id: &str| Space::request_memory(tenant, id);
-        let owner = owner("context_id", Some(context_id), space)?;
-        let options = driver::Options {
-            clock,
-            ..driver::Options::default()
-        };
-        let driver = Arc::new(driver::memory::Memory::new(options));
-        Ok(Self::new(driver, Namespace::Context, owner, settings))
-    }
-
-    fn new(
-        driver: Arc<dyn Driver>,
-        namespace: Namespace,
-        owner: Option<Owner>,
-        settings: Settings,
-    ) -> Self {
-        let tracking = Arc::new(Tracking::default());
-        Self {
-            driver,
-            namespace,
-            owner,
-            settings,
-            tracking,
-        }
-    }
-
     /// The owner's id; empty where there is no owner.
     pub fn id(&self) -> &str {
         self.owner.as_ref().map_or("", |owner| &owner.id)
@@ -255,19 +82,20 @@ impl Memory {
         }
     }
 
-    /// Commits a write, behind the index row where that is still to come.
+    /// Commits a write; one that makes data comes behind its index row.
     async fn commit(&self, write: Write) -> Result<Outcome> {
-        let track = if makes_data(&write) {
-            self.tracking.pending()
-        } else {
-            None
-        };
-        let is_tracked = track.is_some();
-        let writes = track.into_iter().chain([write]);
-        let outcomes = self.driver.commit(Batch::of(writes)).await?;
-        if is_tracked {
-            self.tracking.is_done.store(true, Ordering::Release);
+        let mut batch = Batch::default();
+        if let Some(tracking) = self.tracking.as_ref().filter(|_| makes_data(&write)) {
+            let track = Write::Track(Box::new(tracking.track.clone()));
+            match &tracking.index {
+                None => batch.writes.push(track),
+                Some(index) => {
+                    index.commit(Batch::of([track])).await?;
+                }
+            }
         }
+        batch.writes.push(write);
+        let outcomes = self.driver.commit(batch).await?;
         let nothing = || Error::Internal {
             what: "a driver gave no outcome for a write".to_owned(),
         };
@@ -288,21 +116,6 @@ impl Memory {
             None => Ok(None),
         }
     }
-}
-
-fn owner(
-    field: &'static str,
-    id: Option<&str>,
-    space: impl Fn(&str) -> Space,
-) -> Result<Option<Owner>> {
-    let Some(id) = id else {
-        return Ok(None);
-    };
-    identity::check(field, id)?;
-    Ok(Some(Owner {
-        id: id.to_owned(),
-        space: space(id),
-    }))
 }
 
 fn check_key(key: &str) -> Result<()> {

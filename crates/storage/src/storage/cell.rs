@@ -60,9 +60,18 @@ impl Staged {
 }
 
 impl Cell {
-    pub(crate) fn new(prefix: &str, identity: &SessionIdentity, placement: Placement) -> Result<Self> {
+    pub(crate) fn new(
+        prefix: &str,
+        identity: &SessionIdentity,
+        placement: Placement,
+    ) -> Result<Self> {
         let identity = identity.with_scope(prefix)?;
-        Ok(Self { prefix: prefix.to_owned(), identity, placement, staged: Mutex::default() })
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            identity,
+            placement,
+            staged: Mutex::default(),
+        })
     }
 
     pub(crate) fn space(&self, tenant: &str) -> Space {
@@ -97,16 +106,30 @@ impl Cell {
             Some(basis) => {
                 let all = basis.view.clone().unwrap_or_default();
                 let count = all.len() as u64;
-                (all.into_iter().skip(to_usize(from)).take(limit).collect(), count)
+                (
+                    all.into_iter().skip(to_usize(from)).take(limit).collect(),
+                    count,
+                )
             }
             None => {
                 let view = View::open(self.driver(), &self.space(tenant)).await?;
-                (view.read(self.driver(), &self.space(tenant), from, limit).await?, view.count())
+                (
+                    view.read(self.driver(), &self.space(tenant), from, limit)
+                        .await?,
+                    view.count(),
+                )
             }
         };
         let skip = to_usize(from.saturating_sub(stored));
         let wanted = limit - items.len();
-        items.extend(staged.appends.into_iter().skip(skip).take(wanted).map(unsaved));
+        items.extend(
+            staged
+                .appends
+                .into_iter()
+                .skip(skip)
+                .take(wanted)
+                .map(unsaved),
+        );
         Ok(items)
     }
 
@@ -115,14 +138,20 @@ impl Cell {
         let staged = self.staged().clone();
         let stored = match staged.basis {
             Some(basis) => basis.view.unwrap_or_default().len() as u64,
-            None => View::open(self.driver(), &self.space(tenant)).await?.count(),
+            None => View::open(self.driver(), &self.space(tenant))
+                .await?
+                .count(),
         };
         Ok(stored + staged.appends.len() as u64)
     }
 
     /// The head of the stored items: absent, empty or more.
     pub(crate) async fn head(&self, tenant: &str) -> Result<Option<Head>> {
-        Ok(self.driver().read(&self.space(tenant).log(ITEMS), Range::head()).await?.head)
+        Ok(self
+            .driver()
+            .read(&self.space(tenant).log(ITEMS), Range::head())
+            .await?
+            .head)
     }
 
     /// Stages what `change` makes of the whole present view. The log must not move until it is saved.
@@ -139,7 +168,9 @@ impl Cell {
         };
         let mut items = basis.view.take().unwrap_or_default();
         items.extend(before.appends.iter().cloned().map(unsaved));
-        let Some(items) = change(items) else { return Ok(false) };
+        let Some(items) = change(items) else {
+            return Ok(false);
+        };
         basis.view = Some(items);
         reason.clone_into(&mut basis.reason);
         let mut staged = self.staged();
@@ -152,28 +183,53 @@ impl Cell {
     /// Stages the erasure of view and archive.
     pub(crate) async fn clear(&self, tenant: &str) -> Result<()> {
         let view = View::open(self.driver(), &self.space(tenant)).await?;
-        let basis = Basis { view: None, reason: "clear".to_owned(), ..basis_of(&view) };
-        *self.staged() = Staged { basis: Some(basis), ..Staged::default() };
+        let basis = Basis {
+            view: None,
+            reason: "clear".to_owned(),
+            ..basis_of(&view)
+        };
+        *self.staged() = Staged {
+            basis: Some(basis),
+            ..Staged::default()
+        };
         Ok(())
     }
 
     async fn look(&self, tenant: &str) -> Result<Basis> {
         let view = View::open(self.driver(), &self.space(tenant)).await?;
-        let items = view.read(self.driver(), &self.space(tenant), 0, usize::MAX).await?;
-        Ok(Basis { view: Some(items), ..basis_of(&view) })
+        let items = view
+            .read(self.driver(), &self.space(tenant), 0, usize::MAX)
+            .await?;
+        Ok(Basis {
+            view: Some(items),
+            ..basis_of(&view)
+        })
     }
 
     /// The checks and writes that make `staged` durable.
-    pub(crate) fn writes(&self, tenant: &str, staged: &Staged, clock: &Clock) -> Result<(Vec<Check>, Vec<Write>)> {
+    pub(crate) fn writes(
+        &self,
+        tenant: &str,
+        staged: &Staged,
+        clock: &Clock,
+    ) -> Result<(Vec<Check>, Vec<Write>)> {
         let space = self.space(tenant);
         let (mut checks, mut writes) = (Vec::new(), Vec::new());
         if let Some(basis) = &staged.basis {
-            checks.push(Check::Head { log: space.log(ITEMS), head: basis.items });
+            checks.push(Check::Head {
+                log: space.log(ITEMS),
+                head: basis.items,
+            });
             match &basis.view {
-                None if basis.items.is_some() => writes.push(Write::Clear { space: space.clone() }),
+                None if basis.items.is_some() => writes.push(Write::Clear {
+                    space: space.clone(),
+                }),
                 None => {}
                 Some(items) => {
-                    checks.push(Check::Head { log: space.log(OVERLAYS), head: basis.overlays });
+                    checks.push(Check::Head {
+                        log: space.log(OVERLAYS),
+                        head: basis.overlays,
+                    });
                     replacement(&space, basis, items, clock, &mut writes)?;
                 }
             }
@@ -186,7 +242,9 @@ impl Cell {
     /// Forgets what a commit has made durable, keeping what was staged meanwhile.
     pub(crate) fn committed(&self, written: &Staged) {
         let mut staged = self.staged();
-        staged.appends.retain(|entry| !written.appends.iter().any(|done| done.id == entry.id));
+        staged
+            .appends
+            .retain(|entry| !written.appends.iter().any(|done| done.id == entry.id));
         let done = written.extra.len().min(staged.extra.len());
         staged.extra.drain(..done);
         if written.basis.is_some() {
@@ -197,16 +255,34 @@ impl Cell {
 
 fn basis_of(view: &View) -> Basis {
     let previous = view.overlay.as_ref().map(|entry| entry.seq);
-    Basis { items: view.items, overlays: view.overlays, previous, view: None, reason: String::new() }
+    Basis {
+        items: view.items,
+        overlays: view.overlays,
+        previous,
+        view: None,
+        reason: String::new(),
+    }
 }
 
 /// An item that has no place in the archive yet.
 pub(crate) fn unsaved(entry: NewEntry) -> Item {
-    Item { id: entry.id, seq: None, at: 0, body: entry.body, from: Vec::new() }
+    Item {
+        id: entry.id,
+        seq: None,
+        at: 0,
+        body: entry.body,
+        from: Vec::new(),
+    }
 }
 
 /// Writes for a new view: items that the archive lacks are added to it, then an overlay shows the chosen ones.
-fn replacement(space: &Space, basis: &Basis, items: &[Item], clock: &Clock, writes: &mut Vec<Write>) -> Result<()> {
+fn replacement(
+    space: &Space,
+    basis: &Basis,
+    items: &[Item],
+    clock: &Clock,
+    writes: &mut Vec<Write>,
+) -> Result<()> {
     let mut last = basis.items.map_or(0, |head| head.last);
     let mut parts: Vec<Piece> = Vec::new();
     let mut added = Vec::new();
@@ -215,7 +291,10 @@ fn replacement(space: &Space, basis: &Basis, items: &[Item], clock: &Clock, writ
             Some(seq) => seq,
             None if item.from.is_empty() => {
                 last += 1;
-                added.push(NewEntry { id: item.id.clone(), body: item.body.clone() });
+                added.push(NewEntry {
+                    id: item.id.clone(),
+                    body: item.body.clone(),
+                });
                 last
             }
             None => {
@@ -232,15 +311,30 @@ fn replacement(space: &Space, basis: &Basis, items: &[Item], clock: &Clock, writ
     append(space, added.into_iter(), writes)?;
     let shows_all = last == 0 || parts == [Piece::Kept(1, last)];
     if basis.previous.is_some() || !shows_all {
-        let overlay = Overlay { to: last, parts, reason: basis.reason.clone(), previous: basis.previous };
-        let entry = NewEntry { id: ids::ordered(clock), body: Json::of(&overlay)? };
-        writes.push(Write::Append { log: space.log(OVERLAYS), entries: vec![entry] });
+        let overlay = Overlay {
+            to: last,
+            parts,
+            reason: basis.reason.clone(),
+            previous: basis.previous,
+        };
+        let entry = NewEntry {
+            id: ids::ordered(clock),
+            body: Json::of(&overlay)?,
+        };
+        writes.push(Write::Append {
+            log: space.log(OVERLAYS),
+            entries: vec![entry],
+        });
     }
     Ok(())
 }
 
 /// Writes that add entries, with large bodies beside the log.
-fn append(space: &Space, entries: impl Iterator<Item = NewEntry>, writes: &mut Vec<Write>) -> Result<()> {
+fn append(
+    space: &Space,
+    entries: impl Iterator<Item = NewEntry>,
+    writes: &mut Vec<Write>,
+) -> Result<()> {
     let mut inline = Vec::new();
     for entry in entries {
         if entry.body.as_str().len() <= INLINE {
@@ -249,11 +343,21 @@ fn append(space: &Space, entries: impl Iterator<Item = NewEntry>, writes: &mut V
         }
         let (mark, name) = view::off_loaded(&entry.id, &entry.body)?;
         let op = Op::Set(entry.body.into());
-        writes.push(Write::Apply { key: space.key(name), op, life: None });
-        inline.push(NewEntry { id: entry.id, body: mark });
+        writes.push(Write::Apply {
+            key: space.key(name),
+            op,
+            life: None,
+        });
+        inline.push(NewEntry {
+            id: entry.id,
+            body: mark,
+        });
     }
     if !inline.is_empty() {
-        writes.push(Write::Append { log: space.log(ITEMS), entries: inline });
+        writes.push(Write::Append {
+            log: space.log(ITEMS),
+            entries: inline,
+        });
     }
     Ok(())
 }
@@ -262,7 +366,11 @@ fn append(space: &Space, entries: impl Iterator<Item = NewEntry>, writes: &mut V
 pub(crate) fn new_entry(id: String, body: Json, limit: usize) -> Result<NewEntry> {
     let actual = body.as_str().len();
     if actual > limit {
-        return Err(Error::Limited { what: "item bytes".to_owned(), actual: actual as u64, limit: limit as u64 });
+        return Err(Error::Limited {
+            what: "item bytes".to_owned(),
+            actual: actual as u64,
+            limit: limit as u64,
+        });
     }
     Ok(NewEntry { id, body })
 }

@@ -2,7 +2,10 @@
 
 use super::cell::Cell;
 use super::view::{Piece, View};
-use super::{CHUNK, Item, ListStorage, Message, SharedCell, StorageKind, State, for_model, matched, new_entry};
+use super::{
+    CHUNK, Item, ListStorage, Message, SharedCell, State, StorageKind, for_model, matched,
+    new_entry,
+};
 use crate::address::{ITEMS, OVERLAYS};
 use crate::batch::{Batch, Check, Write};
 use crate::context::{SaveReport, Session};
@@ -40,13 +43,29 @@ const LOADED: usize = 50;
 
 impl ChatHistoryStorage {
     /// A history of this identity at this place; a session opens it.
-    pub fn new(identity: SessionIdentity, placement: Placement, options: HistoryOptions) -> Result<Self> {
+    pub fn new(
+        identity: SessionIdentity,
+        placement: Placement,
+        options: HistoryOptions,
+    ) -> Result<Self> {
         let cell = Arc::new(Cell::new(Self::PREFIX, &identity, placement)?);
-        Ok(Self { cell, options, session: None })
+        Ok(Self {
+            cell,
+            options,
+            session: None,
+        })
     }
 
-    pub(crate) fn attached(cell: SharedCell, options: HistoryOptions, session: &Arc<Session>) -> Self {
-        Self { cell, options, session: Some(session.clone()) }
+    pub(crate) fn attached(
+        cell: SharedCell,
+        options: HistoryOptions,
+        session: &Arc<Session>,
+    ) -> Self {
+        Self {
+            cell,
+            options,
+            session: Some(session.clone()),
+        }
     }
 
     pub(crate) fn cell(&self) -> &SharedCell {
@@ -79,7 +98,8 @@ impl ChatHistoryStorage {
         let event = session.ambit.bus().ask(event).await?;
         let (message, body) = self.complete(event.message.to::<Message>()?)?;
         let limit = session.ambit.stores().options().limits.value;
-        self.cell.append(new_entry(message.id.clone(), body, limit)?);
+        self.cell
+            .append(new_entry(message.id.clone(), body, limit)?);
         Ok(message)
     }
 
@@ -131,9 +151,16 @@ impl ChatHistoryStorage {
             let (message, body) = self.complete(message)?;
             new_entry(message.id, body, limit)
         };
-        let entries = messages.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
+        let entries = messages
+            .into_iter()
+            .map(entry)
+            .collect::<Result<Vec<_>>>()?;
         let replace = |before: Vec<Item>| Some(matched(before, entries));
-        session.seen(self.cell.replace(session.tenant(), "replace", replace).await)?;
+        session.seen(
+            self.cell
+                .replace(session.tenant(), "replace", replace)
+                .await,
+        )?;
         Ok(())
     }
 
@@ -171,21 +198,42 @@ impl ChatHistoryStorage {
         let head = session.seen(self.cell.head(session.tenant()).await)?;
         let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
         loop {
-            let page = driver.read(&space.log(ITEMS), Range::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else { break };
+            let page = driver
+                .read(&space.log(ITEMS), Range::from(next, CHUNK))
+                .await?;
+            let Some(last) = page.entries.last() else {
+                break;
+            };
             next = last.seq + 1;
-            for entry in page.entries.iter().filter(|entry| message_ids.contains(&entry.id.as_str())) {
+            for entry in page
+                .entries
+                .iter()
+                .filter(|entry| message_ids.contains(&entry.id.as_str()))
+            {
                 bodies.push((entry.seq, mark(&entry.id)?));
                 if let Some(name) = super::view::blob_name(&entry.body) {
                     let op = crate::op::Op::Del;
-                    writes.push(Write::Apply { key: space.key(name), op, life: None });
+                    writes.push(Write::Apply {
+                        key: space.key(name),
+                        op,
+                        life: None,
+                    });
                 }
             }
         }
         let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
-        writes.push(Write::Redact { log: space.log(ITEMS), bodies });
-        writes.push(Write::Redact { log: space.log(OVERLAYS), bodies: self.forget_summaries(&erased).await? });
-        let batch = Batch::of(writes).checking(Check::Head { log: space.log(ITEMS), head });
+        writes.push(Write::Redact {
+            log: space.log(ITEMS),
+            bodies,
+        });
+        writes.push(Write::Redact {
+            log: space.log(OVERLAYS),
+            bodies: self.forget_summaries(&erased).await?,
+        });
+        let batch = Batch::of(writes).checking(Check::Head {
+            log: space.log(ITEMS),
+            head,
+        });
         driver.commit(batch).await?;
         Ok(erased.len() as u64)
     }
@@ -197,26 +245,50 @@ impl ChatHistoryStorage {
         let view = session.seen(View::open(driver, &space).await)?;
         let shown = view.overlay.clone().filter(|entry| entry.id == overlay_id);
         let Some(shown) = shown else {
-            return Err(Error::NotFound { what: "overlay (only the one that is shown now can be lifted)", name: overlay_id.to_owned() });
+            return Err(Error::NotFound {
+                what: "overlay (only the one that is shown now can be lifted)",
+                name: overlay_id.to_owned(),
+            });
         };
         let lifted: super::view::Overlay = shown.body.to()?;
         let before = match lifted.previous {
-            Some(seq) => driver.read(&space.log(OVERLAYS), Range::from(seq, 1)).await?.entries.into_iter().next(),
+            Some(seq) => driver
+                .read(&space.log(OVERLAYS), Range::from(seq, 1))
+                .await?
+                .entries
+                .into_iter()
+                .next(),
             None => None,
         };
-        let before: super::view::Overlay = before.map(|entry| entry.body.to()).transpose()?.unwrap_or_default();
-        let restored = super::view::Overlay { reason: "restore".to_owned(), ..before };
+        let before: super::view::Overlay = before
+            .map(|entry| entry.body.to())
+            .transpose()?
+            .unwrap_or_default();
+        let restored = super::view::Overlay {
+            reason: "restore".to_owned(),
+            ..before
+        };
         let clock = &session.ambit.stores().options().clock;
-        let entries = vec![crate::batch::NewEntry { id: ids::ordered(clock), body: Json::of(&restored)? }];
-        let batch = Batch::of([Write::Append { log: space.log(OVERLAYS), entries }])
-            .checking(Check::Head { log: space.log(OVERLAYS), head: view.overlays });
+        let entries = vec![crate::batch::NewEntry {
+            id: ids::ordered(clock),
+            body: Json::of(&restored)?,
+        }];
+        let batch = Batch::of([Write::Append {
+            log: space.log(OVERLAYS),
+            entries,
+        }])
+        .checking(Check::Head {
+            log: space.log(OVERLAYS),
+            head: view.overlays,
+        });
         driver.commit(batch).await.map(|_| ())
     }
 
     /// The id of the overlay that the view shows, if it shows one.
     pub async fn overlay_id(&self) -> Result<Option<String>> {
         let session = self.session()?;
-        let view = session.seen(View::open(self.cell.driver(), &self.cell.space(session.tenant())).await)?;
+        let view = session
+            .seen(View::open(self.cell.driver(), &self.cell.space(session.tenant())).await)?;
         Ok(view.overlay.map(|entry| entry.id))
     }
 
@@ -227,13 +299,23 @@ impl ChatHistoryStorage {
         let page = self.tail(LOADED).await?;
         let messages = page.iter().map(Json::of).collect::<Result<Vec<_>>>()?;
         let storage = Self::PREFIX.to_owned();
-        let event = ChatHistoryLoaded { about: session.about(), storage, count, messages };
+        let event = ChatHistoryLoaded {
+            about: session.about(),
+            storage,
+            count,
+            messages,
+        };
         session.ambit.bus().tell(event).await;
         Ok(())
     }
 
     pub(crate) fn session(&self) -> Result<&Arc<Session>> {
-        self.session.as_ref().ok_or_else(|| Error::invalid("storage", "belongs to no session yet; open one with its agent"))
+        self.session.as_ref().ok_or_else(|| {
+            Error::invalid(
+                "storage",
+                "belongs to no session yet; open one with its agent",
+            )
+        })
     }
 
     fn list(&self) -> Result<ListStorage<Self>> {
@@ -262,8 +344,14 @@ impl ChatHistoryStorage {
         let log = self.cell.space(session.tenant()).log(OVERLAYS);
         let (mut bodies, mut next) = (Vec::new(), 1);
         loop {
-            let page = self.cell.driver().read(&log, Range::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else { return Ok(bodies) };
+            let page = self
+                .cell
+                .driver()
+                .read(&log, Range::from(next, CHUNK))
+                .await?;
+            let Some(last) = page.entries.last() else {
+                return Ok(bodies);
+            };
             next = last.seq + 1;
             for entry in &page.entries {
                 let mut overlay: super::view::Overlay = entry.body.to()?;
@@ -281,8 +369,12 @@ impl ChatHistoryStorage {
 
 /// Puts a mark in the place of a summary that was made of an erased entry.
 fn forget(piece: &mut Piece, erased: &[u64]) -> Result<bool> {
-    let Piece::Made { id, body, from } = piece else { return Ok(false) };
-    let is_made_of_one = erased.iter().any(|seq| from.iter().any(|(first, last)| first <= seq && seq <= last));
+    let Piece::Made { id, body, from } = piece else {
+        return Ok(false);
+    };
+    let is_made_of_one = erased
+        .iter()
+        .any(|seq| from.iter().any(|(first, last)| first <= seq && seq <= last));
     if is_made_of_one {
         *body = mark(id)?;
     }
@@ -296,6 +388,8 @@ fn mark(id: &str) -> Result<Json> {
 
 impl fmt::Debug for ChatHistoryStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ChatHistoryStorage").field(&self.cell.identity.key()).finish()
+        f.debug_tuple("ChatHistoryStorage")
+            .field(&self.cell.identity.key())
+            .finish()
     }
 }

@@ -91,7 +91,10 @@ impl Message {
     /// A message with this text.
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         let part = serde_json::json!({"type": "text", "text": text.into()});
-        Self { parts: vec![part], ..Self::empty(role) }
+        Self {
+            parts: vec![part],
+            ..Self::empty(role)
+        }
     }
 
     /// What a person says.
@@ -111,7 +114,10 @@ impl Message {
 
     /// The model asking for calls.
     pub fn calling(calls: impl IntoIterator<Item = ToolCall>) -> Self {
-        Self { tool_calls: calls.into_iter().collect(), ..Self::empty(Role::Assistant) }
+        Self {
+            tool_calls: calls.into_iter().collect(),
+            ..Self::empty(Role::Assistant)
+        }
     }
 
     /// The result of a call.
@@ -123,7 +129,10 @@ impl Message {
             is_error: false,
             extras: Map::new(),
         };
-        Self { tool_result: Some(result), ..Self::empty(Role::Tool) }
+        Self {
+            tool_result: Some(result),
+            ..Self::empty(Role::Tool)
+        }
     }
 
     /// True for instructions.
@@ -133,7 +142,10 @@ impl Message {
 
     /// The text of all text parts.
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()
+        self.parts
+            .iter()
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect()
     }
 
     fn empty(role: Role) -> Self {
@@ -154,7 +166,16 @@ impl Message {
 
 impl ToolCall {
     /// A call with these arguments.
-    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<Value>) -> Self {
-        Self { id: id.into(), name: name.into(), arguments: arguments.into(), extras: Map::new() }
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<Value>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            extras: Map::new(),
+        }
     }
 }

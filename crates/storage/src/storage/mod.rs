@@ -8,7 +8,7 @@ mod usage;
 mod view;
 
 pub use cell::INLINE;
-pub(crate) use cell::{Cell, SharedCell, Staged, new_entry, to_usize};
+pub(crate) use cell::{Cell, SharedCell, Staged, new_entry};
 pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
@@ -47,18 +47,34 @@ pub enum State {
 }
 
 /// Prefixes that have a meaning of their own.
-const RESERVED: [&str; 7] = ["chatHistory", "usage", "memory", "context", "turn", "stream", "trace"];
+const RESERVED: [&str; 7] = [
+    "chatHistory",
+    "usage",
+    "memory",
+    "context",
+    "turn",
+    "stream",
+    "trace",
+];
 
 /// A custom storage's prefix: a letter, then up to 63 letters, digits and hyphens; none that Ambit uses itself.
 pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     let mut letters = prefix.bytes();
-    let starts = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
-    if !starts || prefix.len() > 64 || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'-') {
+    let starts = letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic());
+    if !starts
+        || prefix.len() > 64
+        || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'-')
+    {
         let rule = "must be a letter followed by at most 63 letters, digits or hyphens";
         return Err(Error::invalid("prefix", format!("\"{prefix}\" {rule}")));
     }
     if RESERVED.contains(&prefix) {
-        return Err(Error::invalid("prefix", format!("\"{prefix}\" is Ambit's own; choose another")));
+        return Err(Error::invalid(
+            "prefix",
+            format!("\"{prefix}\" is Ambit's own; choose another"),
+        ));
     }
     Ok(())
 }
@@ -72,7 +88,11 @@ pub struct ListStorage<K: StorageKind> {
 
 impl<K: StorageKind> ListStorage<K> {
     pub(crate) fn attached(cell: SharedCell, session: &Arc<Session>) -> Self {
-        Self { cell, session: session.clone(), kind: PhantomData }
+        Self {
+            cell,
+            session: session.clone(),
+            kind: PhantomData,
+        }
     }
 
     /// The scoped identity.
@@ -87,7 +107,9 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Whether the store has it, and something in it; staged changes do not count.
     pub async fn state(&self) -> Result<State> {
-        let head = self.session.seen(self.cell.head(self.session.tenant()).await)?;
+        let head = self
+            .session
+            .seen(self.cell.head(self.session.tenant()).await)?;
         Ok(match head {
             None => State::Absent,
             Some(head) if head.last == 0 => State::Empty,
@@ -102,13 +124,16 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Items of the view from this position (counted from 0), at most `limit`.
     pub async fn range(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
-        let items = self.session.seen(self.cell.read(self.session.tenant(), from, limit).await)?;
+        let items = self
+            .session
+            .seen(self.cell.read(self.session.tenant(), from, limit).await)?;
         items.iter().map(|item| item.body.to()).collect()
     }
 
     /// How many items the view has, staged ones included.
     pub async fn count(&self) -> Result<u64> {
-        self.session.seen(self.cell.count(self.session.tenant()).await)
+        self.session
+            .seen(self.cell.count(self.session.tenant()).await)
     }
 
     /// The last item.
@@ -124,7 +149,9 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Every item ever added since the last clear, whatever the view shows; a page from this sequence (from 1).
     pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
-        let items = self.session.seen(archive(&self.cell, self.session.tenant(), from, limit).await)?;
+        let items = self
+            .session
+            .seen(archive(&self.cell, self.session.tenant(), from, limit).await)?;
         items.iter().map(|item| item.body.to()).collect()
     }
 
@@ -136,20 +163,33 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Stages these items in place of all there are. Items that the view has already keep their place in the archive.
     pub async fn set(&self, items: &[K::Item]) -> Result<()> {
-        let entries = items.iter().map(|item| self.entry(item)).collect::<Result<Vec<_>>>()?;
+        let entries = items
+            .iter()
+            .map(|item| self.entry(item))
+            .collect::<Result<Vec<_>>>()?;
         let replace = |before: Vec<Item>| Some(matched(before, entries));
-        self.session.seen(self.cell.replace(self.session.tenant(), "set", replace).await)?;
+        self.session.seen(
+            self.cell
+                .replace(self.session.tenant(), "set", replace)
+                .await,
+        )?;
         Ok(())
     }
 
     /// Stages the removal of the first item that matches from the view; false where none does.
     pub async fn remove_item(&self, is_it: impl Fn(&K::Item) -> bool) -> Result<bool> {
         let take = |mut items: Vec<Item>| {
-            let at = items.iter().position(|item| item.body.to::<K::Item>().is_ok_and(|item| is_it(&item)))?;
+            let at = items
+                .iter()
+                .position(|item| item.body.to::<K::Item>().is_ok_and(|item| is_it(&item)))?;
             items.remove(at);
             Some(items)
         };
-        self.session.seen(self.cell.replace(self.session.tenant(), "remove_item", take).await)
+        self.session.seen(
+            self.cell
+                .replace(self.session.tenant(), "remove_item", take)
+                .await,
+        )
     }
 
     /// As `remove_item`, but an item that is not there is `NotFound`.
@@ -157,12 +197,16 @@ impl<K: StorageKind> ListStorage<K> {
         if self.remove_item(is_it).await? {
             return Ok(());
         }
-        Err(Error::NotFound { what: "item", name: self.identity().key() })
+        Err(Error::NotFound {
+            what: "item",
+            name: self.identity().key(),
+        })
     }
 
     /// Stages the erasure of all items, archive included.
     pub async fn clear(&self) -> Result<()> {
-        self.session.seen(self.cell.clear(self.session.tenant()).await)
+        self.session
+            .seen(self.cell.clear(self.session.tenant()).await)
     }
 
     /// Drops what is staged.
@@ -182,14 +226,26 @@ impl<K: StorageKind> ListStorage<K> {
 
     fn entry(&self, item: &K::Item) -> Result<crate::batch::NewEntry> {
         let options = self.session.ambit.stores().options();
-        new_entry(ids::ordered(&options.clock), Json::of(item)?, options.limits.value)
+        new_entry(
+            ids::ordered(&options.clock),
+            Json::of(item)?,
+            options.limits.value,
+        )
     }
 }
 
 /// A page of the archive, with off-loaded bodies.
-pub(crate) async fn archive(cell: &Cell, tenant: &str, from: u64, limit: usize) -> Result<Vec<Item>> {
+pub(crate) async fn archive(
+    cell: &Cell,
+    tenant: &str,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<Item>> {
     let space = cell.space(tenant);
-    let page = cell.driver().read(&space.log(ITEMS), Range::from(from.max(1), limit)).await?;
+    let page = cell
+        .driver()
+        .read(&space.log(ITEMS), Range::from(from.max(1), limit))
+        .await?;
     let mut items = Vec::with_capacity(page.entries.len());
     for entry in page.entries {
         items.push(view::item(cell.driver(), &space, entry).await?);
@@ -214,6 +270,8 @@ impl<K: StorageKind> Clone for ListStorage<K> {
 
 impl<K: StorageKind> fmt::Debug for ListStorage<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ListStorage").field(&self.cell.identity.key()).finish()
+        f.debug_tuple("ListStorage")
+            .field(&self.cell.identity.key())
+            .finish()
     }
 }

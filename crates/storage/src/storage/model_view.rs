@@ -14,7 +14,10 @@ pub fn for_model(messages: &[Message]) -> Vec<Message> {
             calls.entry(&call.id).or_default().push_back(at);
         }
         if let Some(result) = &message.tool_result {
-            results.entry(&result.call_id).or_default().push_back((at, message));
+            results
+                .entry(&result.call_id)
+                .or_default()
+                .push_back((at, message));
         }
     }
     let mut view = Vec::with_capacity(messages.len());
@@ -27,13 +30,20 @@ pub fn for_model(messages: &[Message]) -> Vec<Message> {
             // A model may use an id again: a result belongs to the last call of its id before it.
             let rivals = calls.entry(&call.id).or_default();
             rivals.pop_front();
-            let end = rivals.iter().find(|rival| **rival > at).copied().unwrap_or(messages.len());
+            let end = rivals
+                .iter()
+                .find(|rival| **rival > at)
+                .copied()
+                .unwrap_or(messages.len());
             let waiting = results.entry(&call.id).or_default();
             while waiting.front().is_some_and(|(place, _)| *place < at) {
                 waiting.pop_front();
             }
             let answer = waiting.pop_front_if(|(place, _)| *place < end);
-            view.push(answer.map_or_else(|| unanswered(message, &call.id), |(_, result)| result.clone()));
+            view.push(answer.map_or_else(
+                || unanswered(message, &call.id),
+                |(_, result)| result.clone(),
+            ));
         }
     }
     view

@@ -107,27 +107,49 @@ impl Labels {
 
     /// The row's name: its stretch first, so that a range of time is a range of names.
     pub(crate) fn name(&self) -> Result<String> {
-        Ok(format!("{:015}/{}", self.start, &address::digest(&[Json::of(self)?.as_str()])[..32]))
+        Ok(format!(
+            "{:015}/{}",
+            self.start,
+            &address::digest(&[Json::of(self)?.as_str()])[..32]
+        ))
     }
 }
 
 /// What a record adds to its row.
 pub(crate) fn sums(record: &UsageRecord) -> BTreeMap<String, i64> {
-    let total = record.total_tokens.unwrap_or(record.prompt_tokens + record.completion_tokens);
+    let total = record
+        .total_tokens
+        .unwrap_or(record.prompt_tokens + record.completion_tokens);
     let fixed = [
         ("prompt_tokens", record.prompt_tokens),
         ("completion_tokens", record.completion_tokens),
         ("total_tokens", total),
         ("records", 1),
     ];
-    let fixed = fixed.into_iter().map(|(name, amount)| (name.to_owned(), amount));
-    fixed.chain(record.cost.iter().map(|cost| (format!("cost/{}", cost.currency), cost.micros))).collect()
+    let fixed = fixed
+        .into_iter()
+        .map(|(name, amount)| (name.to_owned(), amount));
+    fixed
+        .chain(
+            record
+                .cost
+                .iter()
+                .map(|cost| (format!("cost/{}", cost.currency), cost.micros)),
+        )
+        .collect()
 }
 
 /// The write that adds amounts to a row of sums.
 pub(crate) fn tally(tenant: &str, labels: &Labels, add: BTreeMap<String, i64>) -> Result<Write> {
     let key = Space::usage_sums(tenant).key(labels.name()?);
-    Ok(Write::Apply { key, op: Op::Tally { labels: Json::of(labels)?, add }, life: None })
+    Ok(Write::Apply {
+        key,
+        op: Op::Tally {
+            labels: Json::of(labels)?,
+            add,
+        },
+        life: None,
+    })
 }
 
 /// Where a session's usage is counted. Cheap to clone; the clones share what is staged.
@@ -145,11 +167,17 @@ impl StorageKind for UsageStorage {
 impl UsageStorage {
     /// Usage of this identity at this place; a session opens it.
     pub fn new(identity: SessionIdentity, placement: Placement) -> Result<Self> {
-        Ok(Self { cell: Arc::new(Cell::new(Self::PREFIX, &identity, placement)?), session: None })
+        Ok(Self {
+            cell: Arc::new(Cell::new(Self::PREFIX, &identity, placement)?),
+            session: None,
+        })
     }
 
     pub(crate) fn attached(cell: SharedCell, session: &Arc<Session>) -> Self {
-        Self { cell, session: Some(session.clone()) }
+        Self {
+            cell,
+            session: Some(session.clone()),
+        }
     }
 
     pub(crate) fn cell(&self) -> &SharedCell {
@@ -170,8 +198,13 @@ impl UsageStorage {
         }
         let options = session.ambit.stores().options();
         let record = self.complete(record, &options.clock)?;
-        let entry = new_entry(record.record_id.clone(), Json::of(&record)?, options.limits.value)?;
-        let sum = (!session.is_temporary()).then(|| tally(session.tenant(), &Labels::of(&record), sums(&record)));
+        let entry = new_entry(
+            record.record_id.clone(),
+            Json::of(&record)?,
+            options.limits.value,
+        )?;
+        let sum = (!session.is_temporary())
+            .then(|| tally(session.tenant(), &Labels::of(&record), sums(&record)));
         let mut staged = self.cell.staged();
         staged.appends.push(entry);
         staged.extra.extend(sum.transpose()?);
@@ -180,14 +213,18 @@ impl UsageStorage {
 
     /// The records booked here, staged ones included.
     pub async fn records(&self) -> Result<Vec<UsageRecord>> {
-        ListStorage::<Self>::attached(self.cell.clone(), self.session()?).get().await
+        ListStorage::<Self>::attached(self.cell.clone(), self.session()?)
+            .get()
+            .await
     }
 
     fn complete(&self, mut record: UsageRecord, clock: &Clock) -> Result<UsageRecord> {
         let session = self.session()?;
         let base = session.base();
         record.record_id = ids::ordered(clock);
-        record.total_tokens = record.total_tokens.or(Some(record.prompt_tokens + record.completion_tokens));
+        record.total_tokens = record
+            .total_tokens
+            .or(Some(record.prompt_tokens + record.completion_tokens));
         base.agent_name().clone_into(&mut record.agent_name);
         record.user_id = base.user_id().map(str::to_owned);
         record.group = base.group().map(str::to_owned);
@@ -203,12 +240,19 @@ impl UsageStorage {
     }
 
     fn session(&self) -> Result<&Arc<Session>> {
-        self.session.as_ref().ok_or_else(|| Error::invalid("storage", "belongs to no session yet; open one with its agent"))
+        self.session.as_ref().ok_or_else(|| {
+            Error::invalid(
+                "storage",
+                "belongs to no session yet; open one with its agent",
+            )
+        })
     }
 }
 
 impl fmt::Debug for UsageStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("UsageStorage").field(&self.cell.identity.key()).finish()
+        f.debug_tuple("UsageStorage")
+            .field(&self.cell.identity.key())
+            .finish()
     }
 }

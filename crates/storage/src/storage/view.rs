@@ -85,14 +85,24 @@ impl View {
 
     fn of(items: Page, overlays: Page) -> Result<Self> {
         let newest = overlays.entries.into_iter().next();
-        let overlay = newest.as_ref().map(|entry| entry.body.to::<Overlay>()).transpose()?.unwrap_or_default();
+        let overlay = newest
+            .as_ref()
+            .map(|entry| entry.body.to::<Overlay>())
+            .transpose()?
+            .unwrap_or_default();
         let mut pieces = overlay.parts;
         let last = items.head.map_or(0, |head| head.last);
         if last > overlay.to {
             pieces.push(Piece::Kept(overlay.to + 1, last));
         }
         let stale_possible = items.stale_possible || overlays.stale_possible;
-        Ok(Self { items: items.head, overlays: overlays.head, overlay: newest, pieces, stale_possible })
+        Ok(Self {
+            items: items.head,
+            overlays: overlays.head,
+            overlay: newest,
+            pieces,
+            stale_possible,
+        })
     }
 
     /// How many items it has.
@@ -101,7 +111,13 @@ impl View {
     }
 
     /// Items `from` … (counted from 0), at most `limit`, in order.
-    pub(crate) async fn read(&self, driver: &dyn Driver, space: &Space, from: u64, limit: usize) -> Result<Vec<Item>> {
+    pub(crate) async fn read(
+        &self,
+        driver: &dyn Driver,
+        space: &Space,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         let mut skip = from;
         for piece in &self.pieces {
@@ -114,9 +130,17 @@ impl View {
                 continue;
             }
             match piece {
-                Piece::Kept(first, last) => read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?,
+                Piece::Kept(first, last) => {
+                    read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?
+                }
                 Piece::Made { id, body, from } => {
-                    items.push(Item { id: id.clone(), seq: None, at: 0, body: body.clone(), from: from.clone() });
+                    items.push(Item {
+                        id: id.clone(),
+                        seq: None,
+                        at: 0,
+                        body: body.clone(),
+                        from: from.clone(),
+                    });
                 }
             }
             skip = 0;
@@ -134,8 +158,13 @@ async fn read_kept(
 ) -> Result<()> {
     let end = items.len() + limit;
     while next <= last && items.len() < end {
-        let wanted = usize::try_from(last + 1 - next).unwrap_or(CHUNK).min(end - items.len()).min(CHUNK);
-        let page = driver.read(&space.log(ITEMS), Range::from(next, wanted)).await?;
+        let wanted = usize::try_from(last + 1 - next)
+            .unwrap_or(CHUNK)
+            .min(end - items.len())
+            .min(CHUNK);
+        let page = driver
+            .read(&space.log(ITEMS), Range::from(next, wanted))
+            .await?;
         if page.entries.is_empty() {
             return Err(Error::Conflict {
                 what: space.log(ITEMS).to_string(),
@@ -158,11 +187,20 @@ pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) ->
         Some(name) => {
             let stored = driver.get(&space.key(name.as_str()), Part::Whole).await?;
             stored.map(|stored| stored.value).ok_or_else(|| {
-                Error::corrupt(format!("{}#{}", space.log(ITEMS), entry.seq), format!("its content {name} is missing"))
+                Error::corrupt(
+                    format!("{}#{}", space.log(ITEMS), entry.seq),
+                    format!("its content {name} is missing"),
+                )
             })?
         }
     };
-    Ok(Item { id: entry.id, seq: Some(entry.seq), at: entry.at, body, from: Vec::new() })
+    Ok(Item {
+        id: entry.id,
+        seq: Some(entry.seq),
+        at: entry.at,
+        body,
+        from: Vec::new(),
+    })
 }
 
 const BLOB_MARK: &str = "{\"$blob\":";
@@ -177,11 +215,18 @@ struct Blob {
 /// What stands in the log for a body that is kept as a value of its own, and that value's name.
 pub(crate) fn off_loaded(id: &str, body: &Json) -> Result<(Json, String)> {
     let name = format!("{BLOBS}/{id}");
-    let mark = Blob { name: name.clone(), bytes: body.as_str().len() };
+    let mark = Blob {
+        name: name.clone(),
+        bytes: body.as_str().len(),
+    };
     Ok((Json::of(&mark)?, name))
 }
 
 /// The name of the value that holds this entry's body, if it is not in the entry.
 pub(crate) fn blob_name(body: &Json) -> Option<String> {
-    body.as_str().starts_with(BLOB_MARK).then(|| body.to::<Blob>().ok()).flatten().map(|blob| blob.name)
+    body.as_str()
+        .starts_with(BLOB_MARK)
+        .then(|| body.to::<Blob>().ok())
+        .flatten()
+        .map(|blob| blob.name)
 }

@@ -21,8 +21,15 @@ pub(super) struct Period {
 impl Period {
     /// The zone that days are meant in.
     pub(super) fn zone(&self) -> Result<TimeZone> {
-        let Some(name) = &self.zone else { return Ok(TimeZone::UTC) };
-        let unknown = |_| Error::invalid("time_zone", format!("\"{name}\" is unknown; use a name such as Europe/Berlin"));
+        let Some(name) = &self.zone else {
+            return Ok(TimeZone::UTC);
+        };
+        let unknown = |_| {
+            Error::invalid(
+                "time_zone",
+                format!("\"{name}\" is unknown; use a name such as Europe/Berlin"),
+            )
+        };
         TimeZone::get(name).map_err(unknown)
     }
 
@@ -30,21 +37,48 @@ impl Period {
     pub(super) fn bounds(&self) -> Result<(Option<Millis>, Option<Millis>)> {
         let has_range = self.date_from.is_some() || self.date_to.is_some();
         if self.date.is_some() && has_range {
-            return Err(Error::invalid("date", "cannot be given together with date_from or date_to"));
+            return Err(Error::invalid(
+                "date",
+                "cannot be given together with date_from or date_to",
+            ));
         }
         let has_instants = self.from_instant.is_some() || self.to_instant.is_some();
         if has_instants && (self.date.is_some() || has_range) {
-            return Err(Error::invalid("from_instant", "instants cannot be given together with dates"));
+            return Err(Error::invalid(
+                "from_instant",
+                "instants cannot be given together with dates",
+            ));
         }
         let zone = self.zone()?;
-        let first = self.date.as_deref().map(|date| ("date", date)).or(self.date_from.as_deref().map(|date| ("date_from", date)));
-        let last = self.date.as_deref().map(|date| ("date", date)).or(self.date_to.as_deref().map(|date| ("date_to", date)));
-        let from = first.map(|(field, date)| start(field, date, 0, &zone)).transpose()?.or(self.from_instant);
-        let to = last.map(|(field, date)| start(field, date, 1, &zone)).transpose()?.or(self.to_instant);
+        let first = self
+            .date
+            .as_deref()
+            .map(|date| ("date", date))
+            .or(self.date_from.as_deref().map(|date| ("date_from", date)));
+        let last = self
+            .date
+            .as_deref()
+            .map(|date| ("date", date))
+            .or(self.date_to.as_deref().map(|date| ("date_to", date)));
+        let from = first
+            .map(|(field, date)| start(field, date, 0, &zone))
+            .transpose()?
+            .or(self.from_instant);
+        let to = last
+            .map(|(field, date)| start(field, date, 1, &zone))
+            .transpose()?
+            .or(self.to_instant);
         match (from, to) {
             (Some(from), Some(to)) if from >= to => {
-                let field = if has_instants { "to_instant" } else { "date_to" };
-                Err(Error::invalid(field, "lies before the beginning of the range"))
+                let field = if has_instants {
+                    "to_instant"
+                } else {
+                    "date_to"
+                };
+                Err(Error::invalid(
+                    field,
+                    "lies before the beginning of the range",
+                ))
             }
             bounds => Ok(bounds),
         }
@@ -53,9 +87,17 @@ impl Period {
 
 /// When the day that comes `days` after this one begins.
 fn start(field: &str, date: &str, days: i64, zone: &TimeZone) -> Result<Millis> {
-    let bad = |_| Error::invalid(field, format!("\"{date}\" is not a date; write it as 2026-11-21"));
+    let bad = |_| {
+        Error::invalid(
+            field,
+            format!("\"{date}\" is not a date; write it as 2026-11-21"),
+        )
+    };
     let day: Date = date.parse().map_err(bad)?;
-    let begins = day.checked_add(days.days()).and_then(|day| day.to_zoned(zone.clone())).map_err(bad)?;
+    let begins = day
+        .checked_add(days.days())
+        .and_then(|day| day.to_zoned(zone.clone()))
+        .map_err(bad)?;
     Ok(begins.timestamp().as_millisecond())
 }
 

@@ -1,0 +1,122 @@
+//! Who listens, what a listener answers, and what keeps it from holding up or breaking an operation.
+
+use crate::{Error, Result};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answer of a *before* listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing against it.
+    Continue,
+    /// The operation must not happen, and why.
+    Veto(String),
+}
+
+impl Verdict {
+    /// The operation must not happen, and why.
+    pub fn veto(reason: impl Into<String>) -> Self {
+        Self::Veto(reason.into())
+    }
+}
+
+/// What an error of a *before* listener means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// The operation fails with it.
+    #[default]
+    Fail,
+    /// What the listener changed is undone, and the operation goes on.
+    Ignore,
+}
+
+/// How a listener is treated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerOptions {
+    /// Its name in messages and logs; an empty one is replaced by its number among the event's listeners.
+    pub name: String,
+    /// What an error of it means.
+    pub on_error: OnError,
+    /// How long it may take for one event.
+    pub deadline: Duration,
+}
+
+impl Default for ListenerOptions {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            on_error: OnError::Fail,
+            deadline: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a *before* listener is.
+pub(super) type Ask<E> = dyn for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync;
+/// What an *after* listener is.
+pub(super) type Tell<E> = dyn Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync;
+
+/// A listener, `F` being `Ask` or `Tell` of one event.
+pub(super) struct Listener<F: ?Sized> {
+    pub options: ListenerOptions,
+    pub call: Arc<F>,
+}
+
+impl<F: ?Sized> Clone for Listener<F> {
+    fn clone(&self) -> Self {
+        Self {
+            options: self.options.clone(),
+            call: Arc::clone(&self.call),
+        }
+    }
+}
+
+/// All listeners: for each `F` an `Arc<Vec<Listener<F>>>`, in the order of registration.
+#[derive(Default)]
+pub(super) struct Listeners(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl Listeners {
+    pub fn of<F: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<Vec<Listener<F>>>> {
+        let listeners = Arc::clone(self.0.get(&TypeId::of::<F>())?);
+        listeners.downcast().ok()
+    }
+
+    /// Those who are being asked or told at this moment do not see the new one.
+    pub fn add<F: ?Sized + Send + Sync + 'static>(&mut self, mut listener: Listener<F>) {
+        let mut listeners = self.of::<F>().unwrap_or_default().to_vec();
+        if listener.options.name.is_empty() {
+            listener.options.name = format!("listener {}", listeners.len() + 1);
+        }
+        listeners.push(listener);
+        self.0.insert(TypeId::of::<F>(), Arc::new(listeners));
+    }
+
+    pub fn has<F: ?Sized + 'static>(&self) -> bool {
+        self.0.contains_key(&TypeId::of::<F>())
+    }
+}
+
+/// The listener's answer; being late or panicking is an error like any other.
+pub(super) async fn guarded<'a, T>(
+    options: &ListenerOptions,
+    event: &'static str,
+    call: impl FnOnce() -> BoxFuture<'a, Result<T>> + Send,
+) -> Result<T> {
+    let work = AssertUnwindSafe(async { call().await }).catch_unwind();
+    let ListenerOptions { name, deadline, .. } = options;
+    match tokio::time::timeout(*deadline, work).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_panic)) => Err(Error::Internal {
+            what: format!("listener \"{name}\" of {event} panicked"),
+        }),
+        Err(_late) => Err(Error::Unavailable {
+            what: format!("listener \"{name}\" of {event} (no answer within {deadline:?})"),
+            source: None,
+        }),
+    }
+}

@@ -1,0 +1,200 @@
+//! The namespaces: whose memory it is, where it lies, and how a handle on it is made.
+
+use super::{Memory, Ttl};
+use crate::address::Space;
+use crate::clock::Clock;
+use crate::directory::Track;
+use crate::driver::{self, Driver};
+use crate::{Error, Result, SessionIdentity, identity};
+use std::sync::Arc;
+
+/// The scope under which a conversation's memory is kept.
+pub const SCOPE: &str = "memory";
+
+/// Whose memory it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Namespace {
+    /// A user's, across agents and chats.
+    User,
+    /// A team's.
+    Team,
+    /// A conversation's.
+    Chat,
+    /// A request's; gone when it ends.
+    Context,
+}
+
+impl Namespace {
+    /// The name that scripts use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Team => "team",
+            Self::Chat => "chat",
+            Self::Context => "context",
+        }
+    }
+
+    /// What a namespace without an owner asks for.
+    pub(super) fn missing_owner(self) -> Error {
+        let (field, reason) = match self {
+            Self::User => ("memory.user", "needs authorized.user_id"),
+            Self::Team => ("memory.team", "needs authorized.team_id"),
+            Self::Chat => ("memory.chat", "needs chat_id"),
+            Self::Context => ("memory.context", "needs context_id"),
+        };
+        Error::invalid(field, reason)
+    }
+}
+
+/// What an app decides about a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long a value lives if its write does not say.
+    pub default_ttl: Ttl,
+    /// The largest value or list item, in bytes.
+    pub value_limit: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            default_ttl: Ttl::Never,
+            value_limit: 1 << 20,
+        }
+    }
+}
+
+/// The conversation that owns a chat memory.
+#[derive(Clone)]
+pub struct Conversation {
+    /// Its identity; the scope is set here.
+    pub identity: SessionIdentity,
+    /// The index row of its memory, which every write that makes data carries, so that no data exists without its row.
+    /// `None` for temporary sessions, which are not tracked.
+    pub tracking: Option<Tracking>,
+}
+
+/// An index row and where it is kept.
+#[derive(Clone)]
+pub struct Tracking {
+    /// The row.
+    pub track: Track,
+    /// The store of the index, where it is not the one of the data.
+    pub index: Option<Arc<dyn Driver>>,
+}
+
+#[derive(Clone)]
+pub(super) struct Owner {
+    pub id: String,
+    pub space: Space,
+}
+
+impl Memory {
+    /// What a user keeps. Without a user it reads as empty and refuses writes.
+    pub fn user(
+        driver: Arc<dyn Driver>,
+        tenant: &str,
+        user_id: Option<&str>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let space = |id: &str| Space::user_memory(tenant, id);
+        let owner = owner("user_id", user_id, space)?;
+        Ok(Self::new(driver, Namespace::User, owner, settings))
+    }
+
+    /// What a team keeps. Without a team it reads as empty and refuses writes.
+    pub fn team(
+        driver: Arc<dyn Driver>,
+        tenant: &str,
+        team_id: Option<&str>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let space = |id: &str| Space::team_memory(tenant, id);
+        let owner = owner("team_id", team_id, space)?;
+        Ok(Self::new(driver, Namespace::Team, owner, settings))
+    }
+
+    /// What a conversation keeps. Without one it reads as empty and refuses writes.
+    pub fn chat(
+        driver: Arc<dyn Driver>,
+        tenant: &str,
+        conversation: Option<Conversation>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let Some(Conversation { identity, tracking }) = conversation else {
+            return Ok(Self::new(driver, Namespace::Chat, None, settings));
+        };
+        let owner = Owner {
+            id: identity.chat_name().unwrap_or_default().to_owned(),
+            space: Space::of(tenant, &identity.with_scope(SCOPE)?),
+        };
+        let memory = Self::new(driver, Namespace::Chat, Some(owner), settings);
+        Ok(Self {
+            tracking: tracking.map(Arc::new),
+            ..memory
+        })
+    }
+
+    /// What one request keeps, in a store of its own: it ends with `end`, or with the last handle if the request is
+    /// broken off.
+    pub fn request(
+        clock: Clock,
+        tenant: &str,
+        context_id: &str,
+        settings: Settings,
+    ) -> Result<Self> {
+        let space = |id: &str| Space::request_memory(tenant, id);
+        let owner = owner("context_id", Some(context_id), space)?;
+        let options = driver::Options {
+            clock,
+            ..driver::Options::default()
+        };
+        let driver = Arc::new(driver::memory::Memory::new(options));
+        Ok(Self::new(driver, Namespace::Context, owner, settings))
+    }
+
+    fn new(
+        driver: Arc<dyn Driver>,
+        namespace: Namespace,
+        owner: Option<Owner>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            driver,
+            namespace,
+            owner,
+            settings,
+            tracking: None,
+        }
+    }
+}
+
+fn owner(
+    field: &'static str,
+    id: Option<&str>,
+    space: impl Fn(&str) -> Space,
+) -> Result<Option<Owner>> {
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    identity::check(field, id)?;
+    Ok(Some(Owner {
+        id: id.to_owned(),
+        space: space(id),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn g105_a_broken_off_request_leaves_nothing_behind() {
+        let memory = Memory::request(Clock::default(), "t", "ctx-1", Settings::default()).unwrap();
+        memory.set("k", "text", None).await.unwrap();
+        let store = Arc::downgrade(&memory.driver);
+        drop(memory);
+        assert!(store.upgrade().is_none());
+    }
+}
