@@ -85,7 +85,14 @@ BEGIN
       VALUES (p_space, p_name, p_tenant, p_path, nextval('counter'), v_count)
       RETURNING id, generation, last INTO v_log, o_generation, o_last;
   END IF;
-  IF EXISTS (SELECT FROM entry WHERE log_id = v_log AND entry_id = ANY (p_ids)) THEN
+  INSERT INTO entry (log_id, seq, at, entry_id, body)
+    SELECT v_log, o_last - v_count + n, v_now, id, body
+    FROM unnest(p_ids, p_bodies) WITH ORDINALITY AS w (id, body, n)
+    ON CONFLICT (entry_id, log_id) DO NOTHING;
+  GET DIAGNOSTICS v_new = ROW_COUNT;
+  IF v_new < v_count THEN
+    -- Some ids are there already: those in front of them must close up.
+    DELETE FROM entry WHERE log_id = v_log AND seq > o_last - v_count;
     WITH wanted AS (
       SELECT w.n, w.id, w.body, e.seq, row_number() OVER (PARTITION BY e.seq IS NULL ORDER BY w.n) AS place
       FROM unnest(p_ids, p_bodies) WITH ORDINALITY AS w (id, body, n)
@@ -94,14 +101,9 @@ BEGIN
       INSERT INTO entry (log_id, seq, at, entry_id, body)
         SELECT v_log, o_last - v_count + place, v_now, id, body FROM wanted WHERE seq IS NULL ORDER BY place
     )
-    SELECT array_agg(coalesce(seq, o_last - v_count + place) ORDER BY n), count(*) FILTER (WHERE seq IS NULL)
-      INTO o_seqs, v_new FROM wanted;
+    SELECT array_agg(coalesce(seq, o_last - v_count + place) ORDER BY n) INTO o_seqs FROM wanted;
     o_last := o_last - v_count + v_new;
     UPDATE log SET last = o_last WHERE id = v_log;
-  ELSE
-    INSERT INTO entry (log_id, seq, at, entry_id, body)
-      SELECT v_log, o_last - v_count + n, v_now, id, body
-      FROM unnest(p_ids, p_bodies) WITH ORDINALITY AS w (id, body, n);
   END IF;
   IF p_is_items THEN
     UPDATE identity SET last_activity_at = v_now WHERE space = p_space AND v_now - last_activity_at >= p_step;
@@ -159,7 +161,9 @@ BEGIN
     RETURN;
   END IF;
   IF p_alike IS NOT NULL THEN
-    SELECT array_agg(body) INTO o_items FROM item WHERE list_id = o_id AND fingerprint = ANY (p_alike);
+    -- Written so that only the index on the hash serves.
+    SELECT array_agg(body) INTO o_items FROM item WHERE list_id + 0 = o_id AND hashint8extended(fingerprint, list_id)
+      = ANY (ARRAY(SELECT hashint8extended(print, o_id) FROM unnest(p_alike) AS w (print)));
   ELSIF p_last > 0 THEN
     SELECT array_agg(body ORDER BY pos) INTO o_items FROM item WHERE list_id = o_id AND pos >= o_length - p_last;
   END IF;

@@ -17,8 +17,8 @@ use tokio_postgres::Row;
 const SELECT: &str = "SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 1) END, v.length, v.version, \
      v.expires_at, l.items FROM value v LEFT JOIN LATERAL (SELECT array_agg(body ORDER BY pos) AS items FROM item \
      WHERE $6 AND list_id = v.id AND v.body IS NULL \
-     AND pos >= CASE WHEN $4 < 0 THEN v.length + $4 ELSE $4 END \
-     AND pos <= CASE WHEN $5 < 0 THEN v.length + $5 ELSE $5 END) l ON true \
+     AND pos >= CASE WHEN $4::bigint < 0 THEN v.length + $4 ELSE $4 END \
+     AND pos <= CASE WHEN $5::bigint < 0 THEN v.length + $5 ELSE $5 END) l ON true \
      WHERE v.space = $1 AND v.name >= $2 AND v.name < $3 AND (v.expires_at IS NULL OR v.expires_at > \
      floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $7) ORDER BY v.name LIMIT $8";
 

@@ -16,15 +16,16 @@ pub(super) fn lock_key(settings: &Settings, part: &str) -> i64 {
     super::place::number(&hash)
 }
 
-/// What every connection is told first. Sequential scans are off because plans are kept from when the tables were
-/// empty; every query here has an index. The time limits free what a frozen node holds.
+/// What every connection is told first. Plans are kept from when the tables were empty, so what is only good for small
+/// tables is off; every query here walks an index. The time limits free what a frozen node holds.
 pub(super) fn setup(settings: &Settings, options: &Options) -> String {
     let synchronous = match options.durability {
         Durability::Full => "on",
         Durability::Normal => "off",
     };
     format!(
-        "SET search_path TO {}; SET synchronous_commit TO {synchronous}; SET enable_seqscan TO off; SET jit TO off; \
+        "SET search_path TO {}; SET synchronous_commit TO {synchronous}; SET enable_seqscan TO off; \
+         SET enable_hashjoin TO off; SET enable_mergejoin TO off; SET enable_material TO off; SET jit TO off; \
          SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '30s'; \
          SET idle_in_transaction_session_timeout TO '60s'; SET client_min_messages TO error",
         settings.schema

@@ -1,5 +1,7 @@
 -- Layout 1. Spaces are found by the SHA-256 of tenant and path (32 bytes whatever their length); both are kept as text
 -- beside it for people. Names are bytes: those of values may hold U+0000. Bodies are JSON as text, byte for byte.
+-- Plans are made while tables are small and kept while they grow, so no two indexes of a table serve one question:
+-- the planner then cannot take the wrong one.
 
 CREATE SEQUENCE counter;
 -- So that `last_value` always is a number that was given out.
@@ -23,7 +25,7 @@ CREATE TABLE entry (
   entry_id text COLLATE "C" NOT NULL,
   body text NOT NULL,
   PRIMARY KEY (log_id, seq),
-  UNIQUE (log_id, entry_id)
+  UNIQUE (entry_id, log_id)
 );
 
 -- `body` is null for lists, whose items are rows of their own; `epoch` is that of a lease.
@@ -49,7 +51,7 @@ CREATE TABLE item (
   fingerprint bigint NOT NULL,
   PRIMARY KEY (list_id, pos)
 );
-CREATE INDEX item_fingerprint ON item (list_id, fingerprint);
+CREATE INDEX item_alike ON item (hashint8extended(fingerprint, list_id));
 
 -- The key is not `ordinal`: rows copied from another store bring their own.
 CREATE TABLE identity (
