@@ -1,6 +1,11 @@
 //! The PostgreSQL driver against the memory driver, and what only shows with many connections. Runs where
 //! `TEST_POSTGRES_URL` names a server; reported as ignored elsewhere.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "these are tests, though clippy only knows those with #[test]"
+)]
+
 #[path = "postgres/compare.rs"]
 mod compare;
 #[path = "postgres/dice.rs"]
@@ -23,8 +28,10 @@ fn main() {
         let server = server.clone();
         let is_missing = server.is_none();
         let run = move || {
+            let (url, schema) = own_schema(&server.unwrap_or_default(), name);
             let runtime = tokio::runtime::Runtime::new()?;
-            runtime.block_on(test(own_schema(&server.unwrap_or_default(), name)));
+            runtime.block_on(test(url.clone()));
+            runtime.block_on(sql(&url, &format!("DROP SCHEMA {schema} CASCADE")));
             Ok::<(), Failed>(())
         };
         trials.push(Trial::test(name, run).with_ignored_flag(is_missing));
@@ -52,11 +59,20 @@ fn main() {
 
 type Done = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-fn own_schema(server: &str, test: &str) -> String {
-    let joiner = if server.contains('?') { '&' } else { '?' };
+/// The address of a schema for this test alone, and the schema's name.
+fn own_schema(server: &str, test: &str) -> (String, String) {
     let number = std::process::id();
     let test: String = test.chars().take(24).collect();
-    format!("{server}{joiner}ambit_schema=t_{test}_{number}")
+    let schema = format!("t_{test}_{number}");
+    (format!("{server}?ambit_schema={schema}"), schema)
+}
+
+async fn sql(url: &str, statements: &str) {
+    let (server, _) = url.split_once('?').unwrap();
+    let connect = tokio_postgres::connect(server, tokio_postgres::NoTls);
+    let (client, connection) = connect.await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(statements).await.unwrap();
 }
 
 async fn open(url: &str) -> Arc<dyn Driver> {
@@ -279,15 +295,8 @@ async fn opens(url: String) {
 
 async fn newer(url: String) {
     drop(open(&url).await);
-    let (server, schema) = url.split_once("?ambit_schema=").unwrap();
-    let (client, connection) = tokio_postgres::connect(server, tokio_postgres::NoTls)
-        .await
-        .unwrap();
-    tokio::spawn(connection);
-    client
-        .batch_execute(&format!("UPDATE {schema}.layout SET version = 99"))
-        .await
-        .unwrap();
+    let (_, schema) = url.split_once("?ambit_schema=").unwrap();
+    sql(&url, &format!("UPDATE {schema}.layout SET version = 99")).await;
     let error = driver::open(&url, Options::default())
         .await
         .err()

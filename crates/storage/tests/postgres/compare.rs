@@ -258,6 +258,7 @@ pub async fn random_batches(url: String) {
         .and_then(|count| count.into_string().ok()?.parse().ok())
         .unwrap_or(3_000);
     let mut dice = Dice::new(seed);
+    let mut kinds = std::collections::BTreeMap::<String, u32>::new();
     for number in 1..=count {
         let mut other = dice.clone();
         let batch = dice.batch(&memory.given, number, &memory.rows);
@@ -267,6 +268,12 @@ pub async fn random_batches(url: String) {
             .commit(other.batch(&postgres.given, number, &postgres.rows))
             .await;
         assert_eq!(found, wanted, "batch {number} of seed {seed}: {shown}");
+        for line in &wanted {
+            let kind = line.split(|letter: char| !letter.is_alphabetic()).next();
+            *kinds
+                .entry(kind.unwrap_or_default().to_owned())
+                .or_insert(0) += 1;
+        }
         if dice.below(8) == 0 {
             let mut other = dice.clone();
             let wanted = memory.seen(&mut dice).await;
@@ -300,4 +307,5 @@ pub async fn random_batches(url: String) {
             );
         }
     }
+    eprintln!("outcomes: {kinds:?}");
 }

@@ -21,6 +21,8 @@ pub struct Given {
 }
 
 const NAMES: &[&str] = &["a", "a\0b", "ab", "a*b", "b%", "é", "a_b", "zz"];
+/// A number that no store gives out here, hence the same for both.
+const NEVER: u64 = 900_000_000_000_001;
 const ENTRY_IDS: u64 = 40;
 const TEXTS: &[&str] = &[
     "1",
@@ -36,7 +38,7 @@ const TEXTS: &[&str] = &[
     "-3",
     "1.0",
     "\"é\"",
-    "{\"holder\":\"me\",\"epoch\":3}",
+    "{\"holder\":\"me\",\"epoch\":900000000000001}",
 ];
 
 impl Dice {
@@ -119,7 +121,7 @@ impl Dice {
         let choice = self.below(4);
         let at = self.below(1_000);
         let holder = self.pick(&["me", "you"]).to_owned();
-        let epoch = recent(&given.epochs, at).unwrap_or(77);
+        let epoch = recent(&given.epochs, at).unwrap_or(NEVER);
         let op = match choice {
             0 | 1 => Op::Acquire { holder },
             2 => Op::Renew { epoch },
@@ -230,32 +232,35 @@ impl Dice {
                 });
                 Mirror::Value { key, entry }
             }
-            _ => {
-                let identity = self.identity();
-                let touch = Touch {
-                    agent: "agent".to_owned(),
-                    base: identity.base(),
-                    first_at: time,
-                    last_at: time,
-                };
-                Mirror::Row(Box::new(Tracked {
-                    id: format!("mirrored-{number}"),
-                    ordinal: number,
-                    tenant: "default".to_owned(),
-                    identity,
-                    state: State::Live,
-                    generation: 0,
-                    items: 0,
-                    created_at: time,
-                    last_activity_at: time,
-                    placement: Vec::new(),
-                    created_by: None,
-                    team: None,
-                    labels: BTreeMap::new(),
-                    touches: vec![touch],
-                }))
-            }
+            _ => Mirror::Row(Box::new(self.row(number))),
         })
+    }
+
+    fn row(&mut self, number: u64) -> Tracked {
+        let time = 1_800_000_000_000;
+        let identity = self.identity();
+        let touch = Touch {
+            agent: "agent".to_owned(),
+            base: identity.base(),
+            first_at: time,
+            last_at: time,
+        };
+        Tracked {
+            id: format!("mirrored-{number}"),
+            ordinal: number,
+            tenant: "default".to_owned(),
+            identity,
+            state: State::Live,
+            generation: 0,
+            items: 0,
+            created_at: time,
+            last_activity_at: time,
+            placement: Vec::new(),
+            created_by: None,
+            team: None,
+            labels: BTreeMap::new(),
+            touches: vec![touch],
+        }
     }
 
     pub fn batch(&mut self, given: &Given, number: u64, rows: &[String]) -> Batch {
@@ -274,7 +279,7 @@ impl Dice {
                 },
                 _ => Check::Lease {
                     key: lease,
-                    epoch: recent(&given.epochs, at).unwrap_or(5),
+                    epoch: recent(&given.epochs, at).unwrap_or(NEVER),
                 },
             });
         }
@@ -312,8 +317,8 @@ impl Dice {
             5 => filter.storage_key = Some(identity.storage_key()),
             6 => filter.key = Some(identity.key()),
             7 => {
-                filter.labels =
-                    BTreeMap::from([("k".to_owned(), self.pick(&["v", "w\0"]).to_owned())])
+                let value = self.pick(&["v", "w\0"]).to_owned();
+                filter.labels = BTreeMap::from([("k".to_owned(), value)]);
             }
             8 => {
                 let user = self.maybe("ann".to_owned());

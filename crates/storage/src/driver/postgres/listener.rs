@@ -54,7 +54,9 @@ impl Board {
     /// Remembers which log the topic stands for.
     pub(super) fn follow(&self, log: &LogKey) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        if followed.insert(place::topic(log), log.clone()).is_none() && followed.len() % 64 == 0 {
+        if followed.insert(place::topic(log), log.clone()).is_none()
+            && followed.len().is_multiple_of(64)
+        {
             let watched: HashSet<LogKey> = self.hub.watched().into_iter().collect();
             followed.retain(|_, log| watched.contains(log));
         }

@@ -5,7 +5,7 @@ use super::transaction::failed;
 use crate::address;
 use crate::driver::{Durability, Options};
 use crate::{Error, Result};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, Transaction};
 
 /// What each version of the layout adds; the last one's number is the layout's.
 const LAYOUTS: &[&[&str]] = &[&[include_str!("tables.sql"), include_str!("functions.sql")]];
@@ -58,19 +58,7 @@ async fn advance(client: &mut Client, settings: &Settings) -> Result<()> {
         .await
         .map_err(failed)?;
     let known = i32::try_from(LAYOUTS.len()).unwrap_or(i32::MAX);
-    let found = match transaction
-        .query_one("SELECT to_regclass('layout') IS NOT NULL", &[])
-        .await
-        .map_err(failed)?
-        .get(0)
-    {
-        true => transaction
-            .query_one("SELECT version FROM layout", &[])
-            .await
-            .map_err(failed)?
-            .get(0),
-        false => 0,
-    };
+    let found = layout(&transaction).await.map_err(failed)?;
     if found > known {
         return Err(Error::invalid(
             "driver",
@@ -107,4 +95,14 @@ async fn advance(client: &mut Client, settings: &Settings) -> Result<()> {
         .await
         .map_err(failed)?;
     transaction.commit().await.map_err(failed)
+}
+
+/// The layout that is there; 0 where there is none.
+async fn layout(transaction: &Transaction<'_>) -> Result<i32, tokio_postgres::Error> {
+    let exists = "SELECT to_regclass('layout') IS NOT NULL";
+    if !transaction.query_one(exists, &[]).await?.get::<_, bool>(0) {
+        return Ok(0);
+    }
+    let version = transaction.query_one("SELECT version FROM layout", &[]);
+    Ok(version.await?.get(0))
 }

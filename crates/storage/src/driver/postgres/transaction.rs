@@ -23,7 +23,7 @@ pub(super) type Bound = Box<dyn ToSql + Sync + Send>;
 /// Binds values of any type, in order.
 macro_rules! bind {
     ($($value:expr),* $(,)?) => {
-        vec![$(Box::new($value) as $crate::driver::postgres::transaction::Bound),*]
+        Vec::from([$(Box::new($value) as $crate::driver::postgres::transaction::Bound),*])
     };
 }
 pub(super) use bind;
