@@ -150,15 +150,20 @@ pub(crate) fn temporary_tenant(tenant: &str) -> String {
 
 /// The hex SHA-256 of the parts, each with its length, so that no two lists of parts give the same bytes.
 pub fn digest(parts: &[&str]) -> String {
+    hash(parts)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// What `digest` spells in hex.
+pub(crate) fn hash(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_le_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().into()
 }
 
 /// `a:agent` or `g:group`, then `u:`, `c:`, `s:` where present. Injective; at most 2.5 kB.

@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod file;
 pub mod memory;
+pub mod postgres;
 mod state;
 mod watch;
 
@@ -200,6 +201,11 @@ impl FaultPoints {
         Self(Some(Arc::new(at)))
     }
 
+    /// True where somebody looks: a driver that sends a write and its commit together then sends them apart.
+    pub fn is_watched(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// A write has come to this point.
     pub fn reach(&self, point: &'static str) {
         if let Some(at) = &self.0 {
@@ -222,7 +228,11 @@ pub type Open =
     fn(address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>>;
 
 /// Every driver, by the scheme of its address.
-pub const DRIVERS: &[(&str, Open)] = &[("memory", memory::open), ("file", file::open)];
+pub const DRIVERS: &[(&str, Open)] = &[
+    ("memory", memory::open),
+    ("file", file::open),
+    ("postgres", postgres::open),
+];
 
 /// Opens `scheme:address`, for instance `sqlite:data/ambit.db`.
 pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Driver>> {

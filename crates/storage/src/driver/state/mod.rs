@@ -6,7 +6,7 @@ mod rows;
 mod value;
 
 pub use log::Log;
-pub use rows::{Rows, told};
+pub use rows::{ACTIVITY_STEP, Rows, told};
 pub use value::Stored;
 
 use crate::address::{ITEMS, Key, LogKey, Space};
@@ -294,7 +294,8 @@ impl State {
     }
 }
 
-fn expect<T: std::fmt::Debug + PartialEq>(
+/// `Conflict` unless the writer expected what is there.
+pub fn expect<T: std::fmt::Debug + PartialEq>(
     what: &impl ToString,
     expected: Option<T>,
     found: Option<T>,

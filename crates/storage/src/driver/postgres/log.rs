@@ -1,0 +1,217 @@
+//! Logs: appends, redactions, copies and reads.
+
+use super::place;
+use super::store::Store;
+use super::transaction::{Call, bind};
+use crate::address::{ITEMS, LogKey, Space};
+use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::driver::state::{self, ACTIVITY_STEP};
+use crate::driver::{Direction, Page, Range};
+use crate::json::Json;
+use crate::{Error, Result};
+use std::collections::HashMap;
+use tokio_postgres::Row;
+
+const FORWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.body FROM log l LEFT JOIN LATERAL \
+     (SELECT seq, entry_id, at, body FROM entry WHERE log_id = l.id AND seq >= $3 ORDER BY seq LIMIT $4) e ON true \
+     WHERE l.space = $1 AND l.name = $2 ORDER BY e.seq";
+const BACKWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.body FROM log l LEFT JOIN LATERAL \
+     (SELECT seq, entry_id, at, body FROM entry WHERE log_id = l.id AND seq <= $3 ORDER BY seq DESC LIMIT $4) e ON true \
+     WHERE l.space = $1 AND l.name = $2 ORDER BY e.seq DESC";
+const REDACT: &str = "UPDATE entry SET body = w.body FROM unnest($3::bigint[], $4::text[]) AS w (seq, body) \
+     WHERE entry.log_id = (SELECT id FROM log WHERE space = $1 AND name = $2) AND entry.seq = w.seq \
+     RETURNING entry.seq";
+
+/// A number of ours as the tables have it; none of theirs is larger.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number of the tables, which hold none below 0.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// The condition that a log ends at `head`.
+pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> Call {
+    let values = bind![
+        place::space(&log.space),
+        log.name.clone().into_bytes(),
+        head.map(|head| signed(head.generation)),
+        head.map(|head| signed(head.last)),
+    ];
+    let log = log.clone();
+    Call::new("SELECT check_head($1, $2, $3, $4)", values).refused(move |found| {
+        let found = pair(found).map(|(generation, last)| Head { generation, last });
+        conflict(state::expect(&log, head, found))
+    })
+}
+
+/// The error of a condition that the server found not to hold.
+pub(super) fn conflict(judged: Result<()>) -> Error {
+    judged.err().unwrap_or_else(|| Error::Internal {
+        what: "the server refused a condition that holds".to_owned(),
+    })
+}
+
+fn pair(found: &str) -> Option<(u64, u64)> {
+    let (first, second) = found.split_once(' ')?;
+    Some((first.parse().ok()?, second.parse().ok()?))
+}
+
+/// Appends; an id that stands in the batch twice is sent once.
+pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> Call {
+    let mut places = HashMap::with_capacity(entries.len());
+    let (mut ids, mut bodies) = (Vec::new(), Vec::new());
+    let mut sent = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let place = *places.entry(entry.id.as_str()).or_insert(ids.len());
+        if place == ids.len() {
+            ids.push(entry.id.clone());
+            bodies.push(entry.body.as_str().to_owned());
+        }
+        sent.push(place);
+    }
+    let count = ids.len() as u64;
+    let values = bind![
+        place::space(&log.space),
+        log.name.clone().into_bytes(),
+        log.space.tenant.clone(),
+        log.space.path.clone(),
+        ids,
+        bodies,
+        log.name == ITEMS,
+        ACTIVITY_STEP,
+    ];
+    Call::new(
+        "SELECT * FROM append($1, $2, $3, $4, $5, $6, $7, $8)",
+        values,
+    )
+    .reading(move |rows| {
+        let row = one(rows)?;
+        let head = head(row);
+        let stored: Option<Vec<i64>> = row.get(2);
+        let first = head.last.saturating_sub(count) + 1;
+        let seq = |place: &usize| match &stored {
+            Some(seqs) => seqs.get(*place).map_or(0, |seq| unsigned(*seq)),
+            None => first + *place as u64,
+        };
+        let seqs = sent.iter().map(seq).collect();
+        Ok(Outcome::Appended { head, seqs })
+    })
+}
+
+/// Replaces bodies.
+pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> Call {
+    let last: HashMap<u64, &Json> = bodies.iter().map(|(seq, body)| (*seq, body)).collect();
+    let (seqs, texts): (Vec<i64>, Vec<String>) = last
+        .iter()
+        .map(|(seq, body)| (signed(*seq), body.as_str().to_owned()))
+        .unzip();
+    let wanted: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
+    let values = bind![
+        place::space(&log.space),
+        log.name.clone().into_bytes(),
+        seqs,
+        texts,
+    ];
+    Call::new(REDACT, values).reading(move |rows| {
+        let done: std::collections::HashSet<u64> =
+            rows.iter().map(|row| unsigned(row.get(0))).collect();
+        let erased = wanted.iter().filter(|seq| done.contains(seq)).count();
+        Ok(Outcome::Erased(erased as u64))
+    })
+}
+
+/// Goes on with another store's entries.
+pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
+    let seqs: Vec<i64> = entries.iter().map(|entry| signed(entry.seq)).collect();
+    let ids: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
+    let times: Vec<i64> = entries.iter().map(|entry| entry.at).collect();
+    let bodies: Vec<String> = entries
+        .iter()
+        .map(|entry| entry.body.as_str().to_owned())
+        .collect();
+    let values = bind![
+        place::space(&log.space),
+        log.name.clone().into_bytes(),
+        log.space.tenant.clone(),
+        log.space.path.clone(),
+        signed(head.generation),
+        seqs,
+        ids,
+        times,
+        bodies,
+    ];
+    let what = log.to_string();
+    Call::new(
+        "SELECT mirror_log($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        values,
+    )
+    .refused(move |found| {
+        let (expected, found) = found.split_once(' ').unwrap_or((found, "?"));
+        Error::Conflict {
+            what,
+            expected: format!("entry {expected}"),
+            found: format!("entry {found}"),
+        }
+    })
+    .reading(|_| Ok(Outcome::Done))
+}
+
+/// Part of a log; head and entries are of one moment.
+pub(super) async fn read(store: &Store, log: &LogKey, range: Range) -> Result<Page> {
+    let sql = match range.direction {
+        Direction::Forward => FORWARD,
+        Direction::Backward => BACKWARD,
+    };
+    let values = bind![
+        place::space(&log.space),
+        log.name.clone().into_bytes(),
+        signed(range.from),
+        signed(range.limit as u64),
+    ];
+    let rows = store.rows(sql, &values).await?;
+    Ok(Page {
+        head: rows.first().map(head),
+        entries: rows.iter().filter_map(entry).collect(),
+        stale_possible: false,
+    })
+}
+
+fn head(row: &Row) -> Head {
+    Head {
+        generation: unsigned(row.get(0)),
+        last: unsigned(row.get(1)),
+    }
+}
+
+fn entry(row: &Row) -> Option<LogEntry> {
+    Some(LogEntry {
+        seq: unsigned(row.get::<_, Option<i64>>(2)?),
+        id: row.get(3),
+        at: row.get(4),
+        body: Json::stored(row.get::<_, String>(5)),
+    })
+}
+
+/// The names of the logs of a space.
+pub(super) async fn names(store: &Store, space: &Space) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM log WHERE space = $1 ORDER BY name";
+    let rows = store.rows(sql, &bind![place::space(space)]).await?;
+    rows.iter()
+        .map(|row| text(row.get(0), || format!("a log's name in {space}")))
+        .collect()
+}
+
+/// A name of the tables.
+pub(super) fn text(bytes: Vec<u8>, place: impl Fn() -> String) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::corrupt(place(), error))
+}
+
+/// The only row of an answer that always has one.
+pub(super) fn one(rows: &[Row]) -> Result<&Row> {
+    rows.first().ok_or_else(|| Error::Internal {
+        what: "a function of the PostgreSQL store gave no row".to_owned(),
+    })
+}

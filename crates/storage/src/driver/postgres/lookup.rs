@@ -1,0 +1,120 @@
+//! Reading values.
+
+use super::log::{signed, text, unsigned};
+use super::place;
+use super::store::Store;
+use super::transaction::bind;
+use super::value::bounds;
+use crate::Result;
+use crate::address::{Key, Space};
+use crate::batch::Entry;
+use crate::driver::{Part, Scan};
+use crate::json::{Json, Value};
+use tokio_postgres::Row;
+
+/// Values of a space by name, from $2 to below $3, with the items from … to … ($4, $5, negative ones from the end) of
+/// a list. $6 says whether the content is wanted; without it the first byte still tells the type.
+const SELECT: &str = "SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 1) END, v.length, v.version, \
+     v.expires_at, l.items FROM value v LEFT JOIN LATERAL (SELECT array_agg(body ORDER BY pos) AS items FROM item \
+     WHERE $6 AND list_id = v.id AND v.body IS NULL \
+     AND pos >= CASE WHEN $4::bigint < 0 THEN v.length + $4 ELSE $4 END \
+     AND pos <= CASE WHEN $5::bigint < 0 THEN v.length + $5 ELSE $5 END) l ON true \
+     WHERE v.space = $1 AND v.name >= $2 AND v.name < $3 AND (v.expires_at IS NULL OR v.expires_at > \
+     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $7) ORDER BY v.name LIMIT $8";
+
+/// Rows of one round trip where a pattern may refuse some of them.
+const STEP: usize = 256;
+
+/// One value.
+pub(super) async fn get(store: &Store, key: &Key, part: Part) -> Result<Option<Entry>> {
+    let mut end = key.name.clone().into_bytes();
+    end.push(0);
+    let from = key.name.as_bytes().to_vec();
+    let rows = range(store, &key.space, (from, end), (part, 1)).await?;
+    Ok(rows.first().map(|row| entry(row, part)))
+}
+
+/// The live values whose name matches.
+pub(super) async fn scan(
+    store: &Store,
+    space: &Space,
+    scan: &Scan,
+) -> Result<Vec<(String, Entry)>> {
+    let (mut from, end) = bounds(&scan.pattern);
+    if let Some(after) = &scan.after {
+        from = from.max(behind(after));
+    }
+    let mut found = Vec::new();
+    while found.len() < scan.limit && from < end {
+        let step = STEP.min(scan.limit);
+        let rows = range(store, space, (from, end.clone()), (scan.part, step)).await?;
+        let is_last = rows.len() < step;
+        from = Vec::new();
+        for row in rows {
+            let name = text(row.get(0), || format!("a value's name in {space}"))?;
+            from = behind(&name);
+            if found.len() < scan.limit && scan.pattern.matches(&name) {
+                found.push((name, entry(&row, scan.part)));
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The next name in byte order.
+fn behind(name: &str) -> Vec<u8> {
+    let mut bytes = name.as_bytes().to_vec();
+    bytes.push(0);
+    bytes
+}
+
+async fn range(
+    store: &Store,
+    space: &Space,
+    (from, end): (Vec<u8>, Vec<u8>),
+    (part, limit): (Part, usize),
+) -> Result<Vec<Row>> {
+    let (first, last) = match part {
+        Part::Items(first, last) => (first, last),
+        Part::Whole | Part::Nothing => (0, -1),
+    };
+    let values = bind![
+        place::space(space),
+        from,
+        end,
+        first,
+        last,
+        part != Part::Nothing,
+        store.options.clock.offset(),
+        signed(limit as u64),
+    ];
+    store.rows(SELECT, &values).await
+}
+
+fn entry(row: &Row, part: Part) -> Entry {
+    let (body, items): (Option<String>, Option<Vec<String>>) = (row.get(1), row.get(5));
+    let value = match body {
+        Some(body) => Value::Plain(Json::stored(body)),
+        None => Value::List(
+            items
+                .unwrap_or_default()
+                .into_iter()
+                .map(Json::stored)
+                .collect(),
+        ),
+    };
+    Entry {
+        kind: value.kind(),
+        length: unsigned(row.get(2)),
+        value: match part {
+            Part::Nothing => Json::stored("null"),
+            _ => value.json(),
+        },
+        version: unsigned(row.get(3)),
+        expires_at: row.get(4),
+        stale_possible: false,
+    }
+}

@@ -1,0 +1,123 @@
+//! The pool of connections, and what is common to reads and batches.
+
+use super::place;
+use super::schema;
+use super::settings::Settings;
+use super::transaction::{Bound, failed};
+use crate::driver::Options;
+use crate::{Error, Result};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+    Timeouts,
+};
+use std::time::Duration;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{NoTls, Row};
+
+/// How long a caller waits for a free connection.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// An open store.
+pub(super) struct Store {
+    pub(super) settings: Settings,
+    pub(super) options: Options,
+    /// The key of the lock that all batches share.
+    pub(super) lock: i64,
+    pool: Pool,
+}
+
+impl Store {
+    /// A pool without connections; they are made when needed.
+    pub(super) fn new(settings: Settings, options: Options) -> Result<Self> {
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let manager = Manager::from_config(settings.config.clone(), NoTls, recycling);
+        let setup = schema::setup(&settings, &options);
+        let hook = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+            let setup = setup.clone();
+            Box::pin(async move {
+                client
+                    .batch_execute(&setup)
+                    .await
+                    .map_err(HookError::Backend)
+            })
+        });
+        let timeouts = Timeouts {
+            wait: Some(WAIT),
+            create: None,
+            recycle: Some(WAIT),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(settings.pool)
+            .timeouts(timeouts)
+            .post_create(hook)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| Error::unavailable(settings.name.clone(), error))?;
+        Ok(Self {
+            lock: place::store_lock(&settings),
+            settings,
+            options,
+            pool,
+        })
+    }
+
+    /// A connection for a transaction.
+    pub(super) async fn connection(&self) -> Result<Object> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+                failed(&self.settings, error)
+            }
+            PoolError::Closed => self.closed(),
+            other => Error::unavailable(
+                format!(
+                    "{} ({} connections)",
+                    self.settings.name, self.settings.pool
+                ),
+                other,
+            ),
+        })
+    }
+
+    /// The rows of a query that changes nothing. A connection that turns out to be dead is replaced once.
+    pub(super) async fn rows(&self, sql: &str, values: &[Bound]) -> Result<Vec<Row>> {
+        let values: Vec<&(dyn ToSql + Sync)> = values
+            .iter()
+            .map(|value| &**value as &(dyn ToSql + Sync))
+            .collect();
+        let mut is_repeated = false;
+        loop {
+            let client = self.connection().await?;
+            let answer = async {
+                let statement = client.prepare_cached(sql).await?;
+                client.query(&statement, &values).await
+            };
+            match answer.await {
+                Ok(rows) => return Ok(rows),
+                Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
+                Err(error) => return Err(failed(&self.settings, error)),
+            }
+        }
+    }
+
+    /// Ends all connections that are free, and the others as they become so.
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
+    /// `Unavailable` once the store was closed.
+    pub(super) fn is_open(&self) -> Result<()> {
+        if self.pool.is_closed() {
+            return Err(self.closed());
+        }
+        Ok(())
+    }
+
+    fn closed(&self) -> Error {
+        Error::Unavailable {
+            what: format!("{} (it was closed)", self.settings.name),
+            source: None,
+        }
+    }
+}

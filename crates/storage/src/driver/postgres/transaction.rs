@@ -1,0 +1,280 @@
+//! One transaction in as few network waves as its data dependencies allow: calls are queued, and sent together.
+
+use super::settings::Settings;
+use crate::batch::Outcome;
+use crate::{Error, Result};
+use deadpool_postgres::Object;
+use futures::future::{MaybeDone, maybe_done};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+/// Calls sent at once; a longer queue goes in several waves.
+const WAVE: usize = 256;
+/// Raised by our own functions when a condition does not hold.
+const RAISED: &str = "AMBIT";
+
+/// A bound value.
+pub(super) type Bound = Box<dyn ToSql + Sync + Send>;
+
+/// Binds values of any type, in order.
+macro_rules! bind {
+    ($($value:expr),* $(,)?) => {
+        Vec::from([$(Box::new($value) as $crate::driver::postgres::transaction::Bound),*])
+    };
+}
+pub(super) use bind;
+
+type Refusal = Box<dyn FnOnce(&str) -> Error + Send + Sync>;
+type Reading = Box<dyn FnOnce(&[Row]) -> Result<Outcome> + Send + Sync>;
+
+/// One statement with its values, and what its answer means.
+pub(super) struct Call {
+    sql: &'static str,
+    values: Vec<Bound>,
+    refusal: Option<Refusal>,
+    reading: Option<Reading>,
+}
+
+impl Call {
+    /// A statement whose answer says nothing.
+    pub(super) fn new(sql: &'static str, values: Vec<Bound>) -> Self {
+        Self {
+            sql,
+            values,
+            refusal: None,
+            reading: None,
+        }
+    }
+
+    /// The error to give when the statement raises a failed condition, made from what it found.
+    pub(super) fn refused(
+        mut self,
+        error: impl FnOnce(&str) -> Error + Send + Sync + 'static,
+    ) -> Self {
+        self.refusal = Some(Box::new(error));
+        self
+    }
+
+    /// The outcome of the write that this is, made from the rows.
+    pub(super) fn reading(
+        mut self,
+        outcome: impl FnOnce(&[Row]) -> Result<Outcome> + Send + Sync + 'static,
+    ) -> Self {
+        self.reading = Some(Box::new(outcome));
+        self
+    }
+}
+
+/// Why a transaction ended early.
+pub(super) enum Stop {
+    /// The batch is refused.
+    Refused(Error),
+    /// The server or the way to it failed.
+    Failed(tokio_postgres::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<tokio_postgres::Error> for Stop {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Stop {
+    /// True where the same batch may succeed when it is tried again: it lost a race, and changed nothing.
+    pub(super) fn is_lost_race(&self) -> bool {
+        let Self::Failed(error) = self else {
+            return false;
+        };
+        [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::UNIQUE_VIOLATION,
+            SqlState::FOREIGN_KEY_VIOLATION,
+        ]
+        .iter()
+        .any(|state| error.code() == Some(state))
+    }
+
+    /// The error for the caller.
+    pub(super) fn error(self, settings: &Settings) -> Error {
+        match self {
+            Self::Refused(error) => error,
+            Self::Failed(error) => failed(settings, error),
+        }
+    }
+}
+
+fn refused(error: tokio_postgres::Error, refusal: Option<Refusal>) -> Stop {
+    let found = error.as_db_error().filter(|db| db.code().code() == RAISED);
+    match (found, refusal) {
+        (Some(found), Some(refusal)) => refusal(found.message()).into(),
+        _ => error.into(),
+    }
+}
+
+/// A client's error with its cause: on its own it only says "db error".
+#[derive(Debug, thiserror::Error)]
+#[error("{error}{}", cause(error))]
+pub(super) struct ServerError {
+    error: tokio_postgres::Error,
+}
+
+fn cause(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(db), _) => format!(": {} ({})", db.message(), db.code().code()),
+        (None, Some(source)) => format!(": {source}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What a failure of the server means.
+pub(super) fn failed(settings: &Settings, error: tokio_postgres::Error) -> Error {
+    match error.code() {
+        Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => Error::Busy {
+            what: settings.name.clone(),
+            reason: "another writer keeps its lock for more than 30 s".to_owned(),
+        },
+        Some(code) if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
+            Error::corrupt(settings.name.clone(), ServerError { error })
+        }
+        _ => Error::unavailable(settings.name.clone(), ServerError { error }),
+    }
+}
+
+/// A transaction. Dropped before its end, it takes its connection along, so that the server rolls it back.
+pub(super) struct Transaction {
+    client: Option<Object>,
+    queue: Vec<Call>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Transaction {
+    /// Queues the beginning.
+    pub(super) fn begin(client: Object) -> Self {
+        Self {
+            client: Some(client),
+            queue: vec![Call::new("BEGIN", Vec::new())],
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// Queues a statement.
+    pub(super) fn queue(&mut self, call: Call) {
+        self.queue.push(call);
+    }
+
+    /// Adds the outcome of a write, behind those of the calls that were queued before the last `ask`.
+    pub(super) fn done(&mut self, outcome: Outcome) {
+        self.outcomes.push(outcome);
+    }
+
+    /// Sends what is queued and this statement; gives its rows.
+    pub(super) async fn ask(&mut self, call: Call) -> Result<Vec<Row>, Stop> {
+        self.queue(call);
+        self.flush().await
+    }
+
+    /// Sends what is queued; gives the rows of the last statement.
+    pub(super) async fn flush(&mut self) -> Result<Vec<Row>, Stop> {
+        let mut rows = Vec::new();
+        let mut queue = std::mem::take(&mut self.queue).into_iter();
+        loop {
+            let wave: Vec<Call> = queue.by_ref().take(WAVE).collect();
+            if wave.is_empty() {
+                return Ok(rows);
+            }
+            rows = self.send(wave).await?;
+        }
+    }
+
+    async fn send(&mut self, wave: Vec<Call>) -> Result<Vec<Row>, Stop> {
+        let Some(client) = &self.client else {
+            let what = "a transaction goes on behind its end".to_owned();
+            return Err(Error::Internal { what }.into());
+        };
+        let mut statements = Vec::with_capacity(wave.len());
+        for call in &wave {
+            statements.push(client.prepare_cached(call.sql).await?);
+        }
+        let sent = wave
+            .iter()
+            .zip(&statements)
+            .map(|(call, statement)| query(client, statement, &call.values))
+            .collect();
+        let answers = in_order(sent).await;
+        let mut last = Vec::new();
+        for (call, answer) in wave.into_iter().zip(answers) {
+            let rows = answer.map_err(|error| refused(error, call.refusal))?;
+            if let Some(reading) = call.reading {
+                self.outcomes.push(reading(&rows)?);
+            }
+            last = rows;
+        }
+        Ok(last)
+    }
+
+    /// Sends the rest and the end; gives the outcomes of the writes.
+    pub(super) async fn commit(&mut self) -> Result<Vec<Outcome>, Stop> {
+        self.ask(Call::new("COMMIT", Vec::new())).await?;
+        self.client.take();
+        Ok(std::mem::take(&mut self.outcomes))
+    }
+
+    /// Takes everything back and keeps the connection for others.
+    pub(super) async fn roll_back(mut self) {
+        let Some(client) = &self.client else { return };
+        if client.batch_execute("ROLLBACK").await.is_ok() {
+            self.client.take();
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+async fn query(
+    client: &Object,
+    statement: &Statement,
+    values: &[Bound],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let values: Vec<&(dyn ToSql + Sync)> = values
+        .iter()
+        .map(|value| &**value as &(dyn ToSql + Sync))
+        .collect();
+    client.query(statement, &values).await
+}
+
+/// Polls the futures strictly in this order, because that is the order in which their statements are sent.
+async fn in_order<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+    let mut waiting: Vec<Pin<Box<MaybeDone<F>>>> = futures
+        .into_iter()
+        .map(|future| Box::pin(maybe_done(future)))
+        .collect();
+    poll_fn(|context| {
+        let mut all = true;
+        for future in &mut waiting {
+            all &= future.as_mut().poll(context).is_ready();
+        }
+        if all { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    waiting
+        .iter_mut()
+        .filter_map(|future| future.as_mut().take_output())
+        .collect()
+}
