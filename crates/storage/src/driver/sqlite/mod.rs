@@ -11,11 +11,13 @@ mod backup;
 mod ledger;
 mod log;
 mod network;
+mod operate;
 mod place;
 mod query;
 mod reader;
 mod rows;
 mod schema;
+mod scrub;
 mod value;
 mod writer;
 
@@ -29,6 +31,7 @@ use futures::future::BoxFuture;
 use ledger::Ledger;
 use place::Place;
 use reader::Readers;
+use scrub::Scrub;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -81,7 +84,7 @@ impl Sqlite {
             place: place.clone(),
             hub: hub.clone(),
             faults: options.fault_points.clone(),
-            cut_at: None,
+            scrub: Scrub::default(),
         };
         let (queue, jobs) = mpsc::channel();
         let thread = std::thread::Builder::new()

@@ -9,7 +9,6 @@ use crate::batch::{Entry, Outcome};
 use crate::clock::Millis;
 use crate::driver::Part;
 use crate::json::{Json, Value};
-use crate::op::{self, Applied, Op, Window};
 use crate::pattern::Pattern;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -43,7 +42,7 @@ impl Stored {
         })
     }
 
-    fn is_live(&self, now: Millis) -> bool {
+    pub(super) fn is_live(&self, now: Millis) -> bool {
         self.expires_at.is_none_or(|end| end > now)
     }
 
@@ -60,7 +59,7 @@ impl Stored {
     }
 
     /// The items at these positions; one that is missing is damage.
-    fn items(
+    pub(super) fn items(
         &self,
         connection: &Connection,
         (space, name): (i64, &str),
@@ -111,17 +110,17 @@ impl Stored {
 }
 
 /// Where a value is, and what is there, expired or not.
-struct Place<'a> {
-    space: i64,
-    name: &'a str,
-    before: Option<Stored>,
+pub(super) struct Slot<'a> {
+    pub space: i64,
+    pub name: &'a str,
+    pub before: Option<Stored>,
 }
 
 /// When a value was changed and when it ends.
 #[derive(Clone, Copy)]
-struct Stamp {
-    version: u64,
-    expires_at: Option<Millis>,
+pub(super) struct Stamp {
+    pub version: u64,
+    pub expires_at: Option<Millis>,
 }
 
 impl Ledger {
@@ -136,7 +135,7 @@ impl Ledger {
             .map(|stored| (space, stored)))
     }
 
-    fn stored(&self, space: i64, name: &str) -> rusqlite::Result<Option<Stored>> {
+    pub(super) fn stored(&self, space: i64, name: &str) -> rusqlite::Result<Option<Stored>> {
         let sql =
             "SELECT body, length, version, expires_at FROM value WHERE space = ?1 AND name = ?2";
         self.connection
@@ -145,49 +144,8 @@ impl Ledger {
             .optional()
     }
 
-    pub(super) fn operate(
-        &mut self,
-        key: &Key,
-        op: &Op,
-        life: Option<Millis>,
-        now: Millis,
-    ) -> Done<Outcome> {
-        let version = self.tick();
-        let space = self.space(&key.space)?.map(|known| known.id);
-        let before = match space {
-            Some(space) => self.stored(space, &key.name)?,
-            None => None,
-        };
-        let live = before.clone().filter(|stored| stored.is_live(now));
-        let end = live.as_ref().map(|stored| stored.expires_at);
-        let expires_at = op::end_of_life(op, end, now, life);
-        let version = match (op, &live) {
-            (Op::Renew { .. }, Some(stored)) => stored.version,
-            _ => version,
-        };
-        let stamp = Stamp {
-            version,
-            expires_at,
-        };
-        if let (Some(list), Some(space), true) = (&live, space, op.is_list_op())
-            && list.body.is_none()
-        {
-            return self.operate_on_list((space, key), list, op, stamp);
-        }
-        let current = match (&live, space) {
-            (Some(stored), Some(space)) if !matches!(op, Op::Set(_) | Op::Del) => {
-                Some(stored.whole(&self.connection, space, &key.name)?)
-            }
-            _ => None,
-        };
-        let Applied { value, output } = op.apply(&key.name, current, version)?;
-        let version = value.as_ref().map(|_| version);
-        self.put(key, before, value.as_ref(), stamp)?;
-        Ok(Outcome::Applied { output, version })
-    }
-
     /// Replaces what is there, expired or not, by this value.
-    fn put(
+    pub(super) fn put(
         &mut self,
         key: &Key,
         before: Option<Stored>,
@@ -201,7 +159,7 @@ impl Ledger {
                 None => return Ok(()),
             },
         };
-        let place = Place {
+        let place = Slot {
             space,
             name: &key.name,
             before,
@@ -217,7 +175,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn replace(&self, place: &Place<'_>, value: &Value, stamp: Stamp) -> rusqlite::Result<()> {
+    fn replace(&self, place: &Slot<'_>, value: &Value, stamp: Stamp) -> rusqlite::Result<()> {
         self.erase_items(place, 0)?;
         let (body, length) = match value {
             Value::Plain(json) => (Some(json.as_str()), 1),
@@ -242,7 +200,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn erase_value(&self, place: &Place<'_>) -> rusqlite::Result<()> {
+    fn erase_value(&self, place: &Slot<'_>) -> rusqlite::Result<()> {
         self.erase_items(place, 0)?;
         let sql = "DELETE FROM value WHERE space = ?1 AND name = ?2";
         self.run(sql, (place.space, place.name))?;
@@ -250,7 +208,7 @@ impl Ledger {
     }
 
     /// Cuts a list to this length.
-    fn erase_items(&self, place: &Place<'_>, keep: u64) -> rusqlite::Result<()> {
+    pub(super) fn erase_items(&self, place: &Slot<'_>, keep: u64) -> rusqlite::Result<()> {
         let is_longer = |stored: &Stored| stored.body.is_none() && stored.length > keep;
         if place.before.as_ref().is_some_and(is_longer) {
             let sql = "DELETE FROM item WHERE space = ?1 AND name = ?2 AND pos >= ?3";
@@ -259,7 +217,12 @@ impl Ledger {
         Ok(())
     }
 
-    fn put_item(&self, place: &Place<'_>, position: u64, item: &Json) -> rusqlite::Result<()> {
+    pub(super) fn put_item(
+        &self,
+        place: &Slot<'_>,
+        position: u64,
+        item: &Json,
+    ) -> rusqlite::Result<()> {
         let sql =
             "INSERT INTO item (space, name, pos, fingerprint, body) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (space, name, pos) DO UPDATE SET fingerprint = ?4, body = ?5";
@@ -269,64 +232,6 @@ impl Ledger {
             (place.space, place.name, at, fingerprint, item.as_str()),
         )?;
         Ok(())
-    }
-
-    /// A list operation that sees no more of the list than it must.
-    fn operate_on_list(
-        &self,
-        (space, key): (i64, &Key),
-        list: &Stored,
-        op: &Op,
-        stamp: Stamp,
-    ) -> Done<Outcome> {
-        let name = key.name.as_str();
-        let length = list.length;
-        let within = |from: u64| list.items(&self.connection, (space, name), from..length);
-        let seen = match op.window() {
-            Window::Nothing => Vec::new(),
-            Window::All => within(0)?,
-            Window::Last(count) => within(length.saturating_sub(count))?,
-            Window::Alike(fingerprints) => self.alike((space, name), &fingerprints)?,
-        };
-        let (change, output) = op.apply_to_list(name, length, seen)?;
-        let place = Place {
-            space,
-            name,
-            before: Some(list.clone()),
-        };
-        self.erase_items(&place, change.keep)?;
-        let mut length = change.keep;
-        for (position, item) in &change.put {
-            self.put_item(&place, *position, item)?;
-            length = length.max(position + 1);
-        }
-        let sql = "UPDATE value SET length = ?3, version = ?4, expires_at = ?5 WHERE space = ?1 AND name = ?2";
-        let version = signed(stamp.version);
-        self.run(
-            sql,
-            (space, name, signed(length), version, stamp.expires_at),
-        )?;
-        Ok(Outcome::Applied {
-            output,
-            version: Some(stamp.version),
-        })
-    }
-
-    fn alike(
-        &self,
-        (space, name): (i64, &str),
-        fingerprints: &[i64],
-    ) -> rusqlite::Result<Vec<Json>> {
-        let sql = "SELECT body FROM item WHERE space = ?1 AND name = ?2 AND fingerprint = ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut found = Vec::new();
-        for fingerprint in fingerprints {
-            let items = statement.query_map((space, name, fingerprint), |row| text(row, 0))?;
-            for item in items {
-                found.push(item?);
-            }
-        }
-        Ok(found)
     }
 
     pub(super) fn wipe(&mut self, space: &Space, pattern: &Pattern, now: Millis) -> Done<Outcome> {
@@ -339,7 +244,7 @@ impl Ledger {
             .filter(|(_, stored)| stored.is_live(now))
             .count();
         for (name, stored) in doomed {
-            self.erase_value(&Place {
+            self.erase_value(&Slot {
                 space: id,
                 name: &name,
                 before: Some(stored),

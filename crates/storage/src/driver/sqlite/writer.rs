@@ -2,23 +2,18 @@
 
 use super::ledger::Ledger;
 use super::place::{Done, Place, Stop};
+use super::scrub::{RETRY, Scrub};
 use crate::batch::{Batch, Outcome, Write};
 use crate::driver::{FaultPoints, Hub, memory};
 use crate::{Error, Result};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// At most so many jobs share a commit.
 const GROUP: usize = 256;
 /// How often the writer looks for commits of other processes while somebody follows a log.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often a checkpoint that readers held up is tried again.
-const RETRY: Duration = Duration::from_secs(1);
-/// How long a checkpoint may wait for readers.
-const CHECKPOINT_WAIT: Duration = Duration::from_millis(100);
-/// A WAL file of this size is cut, which the ordinary checkpoint (at 4 MB) does not do.
-const LONG_WAL: u64 = 16 << 20;
 
 /// What the writer is asked to do.
 pub enum Message {
@@ -58,8 +53,7 @@ pub struct Writer {
     pub place: Place,
     pub hub: Hub,
     pub faults: FaultPoints,
-    /// Set while removed bytes, or too many bytes, are in the WAL; when to cut it.
-    pub cut_at: Option<Instant>,
+    pub scrub: Scrub,
 }
 
 impl Writer {
@@ -71,7 +65,7 @@ impl Writer {
                 Ok(Message::Look) => self.look(),
                 Err(RecvTimeoutError::Timeout) => {
                     self.look();
-                    self.cut();
+                    self.scrub.run(&self.ledger, &self.place);
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -85,10 +79,10 @@ impl Writer {
         if self.hub.is_watched() {
             return queue.recv_timeout(LOOK);
         }
-        match self.cut_at {
-            Some(_) => queue.recv_timeout(RETRY),
-            None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        if self.scrub.is_due() {
+            return queue.recv_timeout(RETRY);
         }
+        queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
     /// Commits this job and those that wait behind it.
@@ -103,9 +97,9 @@ impl Writer {
             }
         }
         let answers = self.commit(&jobs);
-        self.plan_cut(&jobs);
-        if is_idle || self.cut_at.is_some_and(|at| at.elapsed() > RETRY) {
-            self.cut();
+        self.scrub.note(jobs.iter().any(is_removal), &self.place);
+        if is_idle || self.scrub.is_overdue() {
+            self.scrub.run(&self.ledger, &self.place);
         }
         for (job, answer) in jobs.into_iter().zip(answers) {
             // A caller that has gone away needs no answer.
@@ -205,43 +199,13 @@ impl Writer {
             }
         }
     }
+}
 
-    /// Removed bytes are still in the WAL after the commit that removed them.
-    fn plan_cut(&mut self, jobs: &[Job]) {
-        let is_removal = |job: &Job| match &job.work {
-            Work::Commit(batch) => batch.writes.iter().any(removes),
-            Work::Sweep(_) => false,
-        };
-        if self.cut_at.is_none() && (jobs.iter().any(is_removal) || self.is_wal_long()) {
-            self.cut_at = Some(Instant::now());
-        }
-    }
-
-    fn is_wal_long(&self) -> bool {
-        let mut wal = self.place.path.clone().into_os_string();
-        wal.push("-wal");
-        std::fs::metadata(wal).is_ok_and(|found| found.len() > LONG_WAL)
-    }
-
-    /// Brings the WAL into the database and cuts the file to nothing, if that is due.
-    fn cut(&mut self) {
-        if self.cut_at.is_none() {
-            return;
-        }
-        // A reader of another process may hold the WAL for long; writers do not wait for it.
-        let connection = &self.ledger.connection;
-        let waited = connection.busy_timeout(CHECKPOINT_WAIT.min(self.place.busy));
-        let cut = waited.and_then(|()| self.ledger.one("PRAGMA wal_checkpoint(TRUNCATE)", []));
-        let restored = self.ledger.connection.busy_timeout(self.place.busy);
-        self.cut_at = match cut.and_then(|held_up| restored.map(|()| held_up)) {
-            Ok(0) => None,
-            Ok(_) => Some(Instant::now()),
-            Err(error) => {
-                let error = self.place.failed("cutting the WAL", error);
-                tracing::warn!(error = %error, "sqlite.checkpoint");
-                Some(Instant::now())
-            }
-        };
+/// True where a job removes what must not be found any more.
+fn is_removal(job: &Job) -> bool {
+    match &job.work {
+        Work::Commit(batch) => batch.writes.iter().any(removes),
+        Work::Sweep(_) => false,
     }
 }
 
