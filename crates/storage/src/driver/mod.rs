@@ -4,6 +4,7 @@ pub mod chain;
 pub mod file;
 pub mod memory;
 pub mod postgres;
+pub mod sqlite;
 mod state;
 mod watch;
 
@@ -231,6 +232,7 @@ pub type Open =
 pub const DRIVERS: &[(&str, Open)] = &[
     ("memory", memory::open),
     ("file", file::open),
+    ("sqlite", sqlite::open),
     ("postgres", postgres::open),
 ];
 

@@ -70,6 +70,12 @@ impl Hub {
             .collect()
     }
 
+    /// True where somebody follows a log.
+    pub fn is_watched(&self) -> bool {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.values().any(|sender| sender.receiver_count() > 0)
+    }
+
     /// Ends all watches.
     pub fn close(&self) {
         self.watched

@@ -1,0 +1,322 @@
+//! The writing connection, inside a transaction: judges a batch and does its writes.
+//! The heads of logs are remembered here, so that an append reads nothing.
+
+use super::place::{Done, Stop, signed, unsigned};
+use crate::Error;
+use crate::address::{Key, LogKey, Space};
+use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
+use crate::clock::{Clock, Millis};
+use crate::driver::state;
+use crate::op::{self, Op};
+use rusqlite::{Connection, OptionalExtension, Params};
+use std::collections::HashMap;
+
+/// More spaces than this are not remembered; all are forgotten at once and read again when needed.
+const REMEMBERED: usize = 16_384;
+
+/// The writing connection and what it remembers of the file.
+#[derive(Debug)]
+pub struct Ledger {
+    pub connection: Connection,
+    pub clock: Clock,
+    counter: Counter,
+    spaces: HashMap<Space, Known>,
+    data_version: i64,
+}
+
+/// The last integer given out, and the last one that is stored.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter {
+    given: u64,
+    stored: u64,
+}
+
+/// What is remembered of a space.
+#[derive(Debug)]
+pub struct Known {
+    /// Its row.
+    pub id: i64,
+    /// Its logs, as far as they were used.
+    pub logs: HashMap<String, KnownLog>,
+    /// The index row of the space and its last activity; the outer `None` says that it was not looked up.
+    pub activity: Option<Option<(u64, Millis)>>,
+}
+
+/// What is remembered of a log.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownLog {
+    /// Its row.
+    pub id: i64,
+    /// Where it ends.
+    pub head: Head,
+}
+
+impl Ledger {
+    pub fn new(connection: Connection, clock: Clock) -> Self {
+        Self {
+            connection,
+            clock,
+            counter: Counter::default(),
+            spaces: HashMap::new(),
+            data_version: -1,
+        }
+    }
+
+    /// True where another process has committed since the last call. What was remembered is forgotten then.
+    pub fn refresh(&mut self) -> rusqlite::Result<bool> {
+        let version = self.one("PRAGMA data_version", [])?;
+        if version == self.data_version {
+            return Ok(false);
+        }
+        self.forget_all();
+        self.data_version = version;
+        Ok(true)
+    }
+
+    /// Reads the store-wide counter, where it may have moved. Only inside a transaction.
+    pub fn begin(&mut self) -> rusqlite::Result<bool> {
+        let is_foreign = self.refresh()?;
+        if self.counter.given == 0 {
+            let value = unsigned(self.one("SELECT value FROM counter WHERE id = 1", [])?);
+            self.counter = Counter {
+                given: value,
+                stored: value,
+            };
+        }
+        Ok(is_foreign)
+    }
+
+    /// Stores the counter, if numbers were given out. Only inside a transaction.
+    pub fn end(&mut self) -> rusqlite::Result<()> {
+        if self.counter.given != self.counter.stored {
+            let given = signed(self.counter.given);
+            self.run("UPDATE counter SET value = ?1 WHERE id = 1", [given])?;
+            self.counter.stored = self.counter.given;
+        }
+        Ok(())
+    }
+
+    /// Forgets what a rolled back transaction had changed.
+    pub fn forget_all(&mut self) {
+        self.spaces.clear();
+        self.counter = Counter::default();
+    }
+
+    /// The batch whole, or nothing of it and why.
+    pub fn apply(&mut self, batch: &Batch) -> Done<Vec<Outcome>> {
+        let now = self.clock.now();
+        for check in &batch.checks {
+            self.check(check, now)?;
+        }
+        let counter = self.counter;
+        let outcomes = if may_stop_midway(batch) {
+            self.write_guarded(batch, now)
+        } else {
+            self.write_all(batch, now)
+        };
+        if outcomes.is_err() {
+            self.counter = counter;
+        }
+        outcomes
+    }
+
+    /// Takes back what a batch has done if it is refused midway, so that its neighbours in the transaction stay.
+    fn write_guarded(&mut self, batch: &Batch, now: Millis) -> Done<Vec<Outcome>> {
+        self.run("SAVEPOINT batch", [])?;
+        let outcomes = self.write_all(batch, now);
+        if let Err(Stop::Refused(_)) = outcomes {
+            self.run("ROLLBACK TO batch", [])?;
+            batch.writes.iter().for_each(|write| self.forget_of(write));
+        }
+        if !matches!(outcomes, Err(Stop::Broken(_))) {
+            self.run("RELEASE batch", [])?;
+        }
+        outcomes
+    }
+
+    fn write_all(&mut self, batch: &Batch, now: Millis) -> Done<Vec<Outcome>> {
+        batch
+            .writes
+            .iter()
+            .map(|write| self.write(write, now))
+            .collect()
+    }
+
+    fn check(&mut self, check: &Check, now: Millis) -> Done<()> {
+        match check {
+            Check::Head { log, head } => {
+                let found = self.log(log)?.map(|known| known.head);
+                state::expect(log, *head, found)?;
+            }
+            Check::Version { key, version } => {
+                let found = self.live(key, now)?.map(|(_, row)| row.version);
+                state::expect(key, *version, found)?;
+            }
+            Check::Lease { key, epoch } => {
+                let held = match self.live(key, now)? {
+                    Some((space, row)) => {
+                        op::epoch_of(&row.whole(&self.connection, space, &key.name)?)
+                    }
+                    None => None,
+                };
+                if held != Some(*epoch) {
+                    return Err(fenced(key, *epoch).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, write: &Write, now: Millis) -> Done<Outcome> {
+        match write {
+            Write::Append { log, entries } => self.append(log, entries, now),
+            Write::Redact { log, bodies } => self.redact(log, bodies),
+            Write::Apply { key, op, life } => self.operate(key, op, *life, now),
+            Write::Wipe { space, pattern } => self.wipe(space, pattern, now),
+            Write::Clear { space } => self.clear(space),
+            Write::Remove { space } => self.remove(space),
+            Write::Track(track) => self.track(track, now),
+            Write::Untrack { tenant, id } => self.untrack(tenant, id),
+            Write::Mirror(Mirror::Log { log, head, entries }) => {
+                self.mirror_log(log, *head, entries)
+            }
+            Write::Mirror(Mirror::Value { key, entry }) => self.mirror_value(key, entry.as_ref()),
+            Write::Mirror(Mirror::Row(row)) => self.mirror_row(row),
+        }
+    }
+
+    /// The next integer of the store.
+    pub fn tick(&mut self) -> u64 {
+        self.counter.given += 1;
+        self.counter.given
+    }
+
+    /// No integer up to this one is given out any more.
+    pub fn pass(&mut self, number: u64) {
+        self.counter.given = self.counter.given.max(number);
+    }
+
+    /// Executes a statement that is prepared once; the answer is how many rows it changed.
+    pub fn run(&self, sql: &'static str, values: impl Params) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute(values)
+    }
+
+    /// The one number that a statement gives.
+    pub fn one(&self, sql: &'static str, values: impl Params) -> rusqlite::Result<i64> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_row(values, |row| row.get(0))
+    }
+
+    /// What is known of a space, if it has anything.
+    pub fn space(&mut self, space: &Space) -> rusqlite::Result<Option<&mut Known>> {
+        if !self.spaces.contains_key(space) {
+            let sql = "SELECT id FROM space WHERE tenant = ?1 AND path = ?2";
+            let Some(id) = self.one(sql, (&space.tenant, &space.path)).optional()? else {
+                return Ok(None);
+            };
+            self.remember(space, id);
+        }
+        Ok(self.spaces.get_mut(space))
+    }
+
+    /// The row of a space, made if need be.
+    pub fn space_or_new(&mut self, space: &Space) -> rusqlite::Result<i64> {
+        if let Some(known) = self.space(space)? {
+            return Ok(known.id);
+        }
+        let sql = "INSERT INTO space (tenant, path) VALUES (?1, ?2)";
+        self.run(sql, (&space.tenant, &space.path))?;
+        let id = self.connection.last_insert_rowid();
+        self.remember(space, id);
+        Ok(id)
+    }
+
+    fn remember(&mut self, space: &Space, id: i64) {
+        if self.spaces.len() >= REMEMBERED {
+            self.spaces.clear();
+        }
+        let known = Known {
+            id,
+            logs: HashMap::new(),
+            activity: None,
+        };
+        self.spaces.insert(space.clone(), known);
+    }
+
+    /// Forgets what is known of a space.
+    pub fn forget(&mut self, space: &Space) {
+        self.spaces.remove(space);
+    }
+
+    fn forget_of(&mut self, write: &Write) {
+        match write {
+            Write::Append { log, .. } | Write::Redact { log, .. } => self.forget(&log.space),
+            Write::Apply { key, .. } => self.forget(&key.space),
+            Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
+                self.forget(space);
+            }
+            Write::Mirror(Mirror::Log { log, .. }) => self.forget(&log.space),
+            Write::Mirror(Mirror::Value { key, .. }) => self.forget(&key.space),
+            Write::Track(track) => self.forget(&Space::of(&track.tenant, &track.identity)),
+            Write::Mirror(Mirror::Row(row)) => self.forget(&Space::of(&row.tenant, &row.identity)),
+            Write::Untrack { .. } => self.spaces.clear(),
+        }
+    }
+
+    /// A space without logs and values leaves no row, which would tell its owner's name.
+    pub fn forget_empty(&mut self, space: &Space, id: i64) -> rusqlite::Result<()> {
+        let sql =
+            "DELETE FROM space WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM value WHERE space = ?1)
+            AND NOT EXISTS (SELECT 1 FROM log WHERE space = ?1)";
+        if self.run(sql, [id])? > 0 {
+            self.forget(space);
+        }
+        Ok(())
+    }
+
+    /// A log, if there is one.
+    pub fn log(&mut self, log: &LogKey) -> rusqlite::Result<Option<KnownLog>> {
+        let Some(known) = self.space(&log.space)? else {
+            return Ok(None);
+        };
+        if let Some(found) = known.logs.get(&log.name) {
+            return Ok(Some(*found));
+        }
+        let id = known.id;
+        let Some(found) = super::log::find(&self.connection, id, &log.name)? else {
+            return Ok(None);
+        };
+        self.remember_log(log, found);
+        Ok(Some(found))
+    }
+
+    /// Remembers where a log ends.
+    pub fn remember_log(&mut self, log: &LogKey, found: KnownLog) {
+        if let Some(known) = self.spaces.get_mut(&log.space) {
+            known.logs.insert(log.name.clone(), found);
+        }
+    }
+}
+
+/// True where a later write may be refused after an earlier one was done, or one in the middle of its work.
+fn may_stop_midway(batch: &Batch) -> bool {
+    let may_refuse = |write: &Write| match write {
+        Write::Apply { op, .. } => !matches!(op, Op::Set(_) | Op::Del | Op::GetDel),
+        _ => false,
+    };
+    let is_mirror = |write: &Write| matches!(write, Write::Mirror(_));
+    batch.writes.iter().any(is_mirror) || batch.writes.iter().skip(1).any(may_refuse)
+}
+
+fn fenced(lease: &Key, epoch: u64) -> Error {
+    Error::Fenced {
+        lease: lease.to_string(),
+        epoch,
+    }
+}
+
+/// The outcome of erasing so many things.
+pub fn erased(count: usize) -> Outcome {
+    Outcome::Erased(count as u64)
+}

@@ -1,0 +1,292 @@
+//! Logs: entries are appended to one table and found by log and sequence.
+
+use super::ledger::{KnownLog, Ledger, erased};
+use super::place::{Done, signed, unsigned};
+use crate::Error;
+use crate::address::{ITEMS, LogKey, Space};
+use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::clock::Millis;
+use crate::driver::state::ACTIVITY_STEP;
+use crate::driver::{Direction, Page, Range};
+use crate::json::Json;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// The log of a space, by name.
+pub fn find(connection: &Connection, space: i64, name: &str) -> rusqlite::Result<Option<KnownLog>> {
+    let sql = "SELECT id, generation, coalesce((SELECT max(seq) FROM entry WHERE log = log.id), 0)
+        FROM log WHERE space = ?1 AND name = ?2";
+    connection
+        .prepare_cached(sql)?
+        .query_row((space, name), known)
+        .optional()
+}
+
+fn known(row: &Row<'_>) -> rusqlite::Result<KnownLog> {
+    let head = Head {
+        generation: unsigned(row.get(1)?),
+        last: unsigned(row.get(2)?),
+    };
+    Ok(KnownLog {
+        id: row.get(0)?,
+        head,
+    })
+}
+
+/// Part of a log, read from one snapshot.
+pub fn page(connection: &Connection, log: &LogKey, range: Range) -> rusqlite::Result<Page> {
+    let sql = "SELECT l.id, l.generation, coalesce((SELECT max(seq) FROM entry WHERE log = l.id), 0)
+        FROM space s JOIN log l ON l.space = s.id AND l.name = ?3 WHERE s.tenant = ?1 AND s.path = ?2";
+    let key = (&log.space.tenant, &log.space.path, &log.name);
+    let found = connection.prepare_cached(sql)?.query_row(key, known);
+    let Some(found) = found.optional()? else {
+        return Ok(Page::default());
+    };
+    let mut page = Page {
+        head: Some(found.head),
+        ..Page::default()
+    };
+    if range.limit == 0 {
+        return Ok(page);
+    }
+    let sql = match range.direction {
+        Direction::Forward => {
+            "SELECT seq, entry_id, at, body FROM entry WHERE log = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3"
+        }
+        Direction::Backward => {
+            "SELECT seq, entry_id, at, body FROM entry WHERE log = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT ?3"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let which = (found.id, signed(range.from), signed(range.limit as u64));
+    let entries = statement.query_map(which, |row| {
+        Ok(LogEntry {
+            seq: unsigned(row.get(0)?),
+            id: row.get(1)?,
+            at: row.get(2)?,
+            body: text(row, 3)?,
+        })
+    })?;
+    page.entries = entries.collect::<rusqlite::Result<_>>()?;
+    Ok(page)
+}
+
+/// A column of JSON text, copied once.
+pub fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Json> {
+    let value = row.get_ref(column)?;
+    let text = value.as_str().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), Box::new(error))
+    })?;
+    Ok(Json::stored(text))
+}
+
+/// The names of the logs of a space, in byte order.
+pub fn names(connection: &Connection, space: &Space) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT l.name FROM space s JOIN log l ON l.space = s.id WHERE s.tenant = ?1 AND s.path = ?2 ORDER BY l.name";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement
+        .query_map((&space.tenant, &space.path), |row| row.get(0))?
+        .collect()
+}
+
+/// Where an entry goes.
+struct Slot<'a> {
+    log: i64,
+    seq: u64,
+    at: Millis,
+    id: &'a str,
+    body: &'a Json,
+}
+
+impl Ledger {
+    pub(super) fn append(
+        &mut self,
+        key: &LogKey,
+        entries: &[NewEntry],
+        now: Millis,
+    ) -> Done<Outcome> {
+        let mut log = match self.log(key)? {
+            Some(log) => log,
+            None => {
+                let generation = self.tick();
+                self.new_log(key, generation)?
+            }
+        };
+        let mut seqs = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let slot = Slot {
+                log: log.id,
+                seq: log.head.last + 1,
+                at: now,
+                id: &entry.id,
+                body: &entry.body,
+            };
+            if self.insert(&slot)? {
+                log.head.last += 1;
+                seqs.push(log.head.last);
+            } else {
+                let sql = "SELECT seq FROM entry WHERE entry_id = ?1 AND log = ?2";
+                seqs.push(unsigned(self.one(sql, (&entry.id, log.id))?));
+            }
+        }
+        self.remember_log(key, log);
+        if key.name == ITEMS {
+            self.note_activity(&key.space, now)?;
+        }
+        Ok(Outcome::Appended {
+            head: log.head,
+            seqs,
+        })
+    }
+
+    /// True where the entry was stored, false where the log has its id already.
+    fn insert(&self, slot: &Slot<'_>) -> rusqlite::Result<bool> {
+        let sql = "INSERT INTO entry (log, seq, at, entry_id, body) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (entry_id, log) DO NOTHING";
+        let body = slot.body.as_str();
+        Ok(self.run(sql, (slot.log, signed(slot.seq), slot.at, slot.id, body))? > 0)
+    }
+
+    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<KnownLog> {
+        let space = self.space_or_new(&key.space)?;
+        let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3)";
+        self.run(sql, (space, &key.name, signed(generation)))?;
+        let head = Head {
+            generation,
+            last: 0,
+        };
+        let log = KnownLog {
+            id: self.connection.last_insert_rowid(),
+            head,
+        };
+        self.remember_log(key, log);
+        Ok(log)
+    }
+
+    /// Moves the last activity of the space's index row, if it has one and a second has passed.
+    fn note_activity(&mut self, space: &Space, now: Millis) -> rusqlite::Result<()> {
+        let remembered = self.space(space)?.and_then(|known| known.activity);
+        let activity = match remembered {
+            Some(activity) => activity,
+            None => self.activity(space)?,
+        };
+        let moved = match activity {
+            Some((ordinal, at)) if now - at >= ACTIVITY_STEP => {
+                let sql = "UPDATE identity SET last_activity_at = ?2 WHERE ordinal = ?1";
+                self.run(sql, (signed(ordinal), now))?;
+                Some((ordinal, now))
+            }
+            unmoved => unmoved,
+        };
+        if let Some(known) = self.space(space)? {
+            known.activity = Some(moved);
+        }
+        Ok(())
+    }
+
+    fn activity(&self, space: &Space) -> rusqlite::Result<Option<(u64, Millis)>> {
+        let sql =
+            "SELECT ordinal, last_activity_at FROM identity WHERE tenant = ?1 AND storage_key = ?2";
+        self.connection
+            .prepare_cached(sql)?
+            .query_row((&space.tenant, &space.path), |row| {
+                Ok((unsigned(row.get(0)?), row.get(1)?))
+            })
+            .optional()
+    }
+
+    pub(super) fn redact(&mut self, key: &LogKey, bodies: &[(u64, Json)]) -> Done<Outcome> {
+        let Some(log) = self.log(key)? else {
+            return Ok(erased(0));
+        };
+        let mut count = 0;
+        for (seq, body) in bodies {
+            let sql = "UPDATE entry SET body = ?3 WHERE log = ?1 AND seq = ?2";
+            count += self.run(sql, (log.id, signed(*seq), body.as_str()))?;
+        }
+        Ok(erased(count))
+    }
+
+    pub(super) fn clear(&mut self, space: &Space) -> Done<Outcome> {
+        self.erase(space, Some(ITEMS))
+    }
+
+    pub(super) fn remove(&mut self, space: &Space) -> Done<Outcome> {
+        self.erase(space, None)
+    }
+
+    /// Erases a space; a log of the name `kept` stays, empty, as a new generation.
+    fn erase(&mut self, space: &Space, kept: Option<&str>) -> Done<Outcome> {
+        let Some(id) = self.space(space)?.map(|known| known.id) else {
+            return Ok(erased(0));
+        };
+        let sql = "DELETE FROM entry WHERE log IN (SELECT id FROM log WHERE space = ?1)";
+        let mut count = self.run(sql, [id])?;
+        count += self.run("DELETE FROM value WHERE space = ?1", [id])?;
+        self.run("DELETE FROM item WHERE space = ?1", [id])?;
+        let sql = "DELETE FROM log WHERE space = ?1 AND name IS NOT ?2";
+        self.run(sql, (id, kept))?;
+        self.forget(space);
+        let is_kept =
+            kept.is_some() && self.one("SELECT count(*) FROM log WHERE space = ?1", [id])? > 0;
+        if is_kept {
+            let generation = signed(self.tick());
+            self.run(
+                "UPDATE log SET generation = ?2 WHERE space = ?1",
+                (id, generation),
+            )?;
+        } else {
+            self.run("DELETE FROM space WHERE id = ?1", [id])?;
+        }
+        Ok(erased(count))
+    }
+
+    pub(super) fn mirror_log(
+        &mut self,
+        key: &LogKey,
+        head: Head,
+        entries: &[LogEntry],
+    ) -> Done<Outcome> {
+        self.pass(head.generation);
+        let mut log = match self.log(key)? {
+            Some(log) => log,
+            None => self.new_log(key, head.generation)?,
+        };
+        if log.head.generation != head.generation {
+            self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
+            let sql = "UPDATE log SET generation = ?2 WHERE id = ?1";
+            self.run(sql, (log.id, signed(head.generation)))?;
+            log.head = Head {
+                generation: head.generation,
+                last: 0,
+            };
+        }
+        for entry in entries {
+            let next = log.head.last + 1;
+            if entry.seq > next {
+                return Err(gap(key, next, entry.seq).into());
+            }
+            if entry.seq < next {
+                continue;
+            }
+            let slot = Slot {
+                log: log.id,
+                seq: next,
+                at: entry.at,
+                id: &entry.id,
+                body: &entry.body,
+            };
+            self.insert(&slot)?;
+            log.head.last = next;
+        }
+        self.remember_log(key, log);
+        Ok(Outcome::Done)
+    }
+}
+
+fn gap(key: &LogKey, next: u64, found: u64) -> Error {
+    Error::Conflict {
+        what: key.to_string(),
+        expected: format!("entry {next}"),
+        found: format!("entry {found}"),
+    }
+}

@@ -1,0 +1,250 @@
+//! One SQLite file in WAL mode: the default on one machine.
+//!
+//! One thread writes, with group commit: callers that wait at the same time share one sync. Readers have connections of
+//! their own and are not held up. Other processes may use the file at the same time.
+//!
+//! The address is `path/to/file.db`, with `?busy_ms=…` for how long a lock is waited for (5000).
+//! Fault points: `sqlite.migrate` (tables made, not committed), `sqlite.begin` (lock held, nothing written),
+//! `sqlite.before_commit` (written, not committed), `sqlite.after_commit`.
+
+mod backup;
+mod ledger;
+mod log;
+mod network;
+mod operate;
+mod place;
+mod query;
+mod reader;
+mod rows;
+mod schema;
+mod scrub;
+mod value;
+mod writer;
+
+use super::{Driver, Hub, Options, Page, Part, Range, Scan, Watch};
+use crate::address::{Key, LogKey, Space};
+use crate::batch::{Batch, Entry, Outcome};
+use crate::directory::{Filter, PageRequest, Tracked};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use ledger::Ledger;
+use place::Place;
+use reader::Readers;
+use scrub::Scrub;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use tokio::sync::{Semaphore, oneshot};
+use writer::{Job, Message, Work, Writer};
+
+/// So many jobs may wait for the writer; further callers wait until there is room.
+const QUEUE: usize = 1_024;
+
+/// Opens `path/to/file.db`, and makes the file and its folder if need be.
+pub fn open(address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
+    Box::pin(async move {
+        let driver: Arc<dyn Driver> = Arc::new(Sqlite::open(&address, options).await?);
+        Ok(driver)
+    })
+}
+
+/// The SQLite driver.
+#[derive(Debug)]
+pub struct Sqlite {
+    place: Place,
+    options: Options,
+    hub: Hub,
+    readers: Arc<Readers>,
+    room: Arc<Semaphore>,
+    queue: Mutex<Option<mpsc::Sender<Message>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Sqlite {
+    /// Opens the file, brings it to the present form and starts the writer.
+    pub async fn open(address: &str, options: Options) -> Result<Self> {
+        let place = Place::parse(address)?;
+        blocking(move || Self::start(place, options)).await
+    }
+
+    fn start(place: Place, options: Options) -> Result<Self> {
+        schema::refuse_old_sqlite(rusqlite::version_number())?;
+        let folder = place.path.parent().unwrap_or(&place.path);
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::unavailable(format!("the folder {}", folder.display()), error)
+        })?;
+        network::refuse_network(&place, options.force)?;
+        let connection = place.connect()?;
+        schema::bring_up(&connection, &place, &options.fault_points)?;
+        schema::prepare_writer(&connection, &place, options.durability)?;
+        let hub = Hub::default();
+        let writer = Writer {
+            ledger: Ledger::new(connection, options.clock.clone()),
+            place: place.clone(),
+            hub: hub.clone(),
+            faults: options.fault_points.clone(),
+            scrub: Scrub::default(),
+        };
+        let (queue, jobs) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || writer.run(&jobs))
+            .map_err(|error| Error::unavailable("the thread that writes to sqlite", error))?;
+        Ok(Self {
+            readers: Arc::new(Readers::new(place.clone())),
+            place,
+            options,
+            hub,
+            room: Arc::new(Semaphore::new(QUEUE)),
+            queue: Mutex::new(Some(queue)),
+            writer: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Copies the store, as it is at one point in time, to a new file while writes go on.
+    pub async fn backup(&self, to: &Path) -> Result<()> {
+        let (place, to) = (self.place.clone(), to.to_owned());
+        if self.room.is_closed() {
+            return Err(place.closed());
+        }
+        blocking(move || backup::copy(&place, &to)).await
+    }
+
+    async fn ask(&self, work: Work) -> Result<Vec<Outcome>> {
+        let room = Arc::clone(&self.room).acquire_owned().await;
+        let place = room.map_err(|_| self.place.closed())?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Message::Job(Job {
+            work,
+            answer,
+            _place: place,
+        }))?;
+        answered.await.map_err(|_| self.writer_died())?
+    }
+
+    fn send(&self, message: Message) -> Result<()> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = queue.as_ref().ok_or_else(|| self.place.closed())?;
+        queue.send(message).map_err(|_| self.writer_died())
+    }
+
+    fn writer_died(&self) -> Error {
+        Error::Unavailable {
+            what: format!(
+                "the sqlite store {} (its writer has ended; open it again)",
+                self.place.path.display()
+            ),
+            source: None,
+        }
+    }
+
+    /// Lets the writer finish what waits, and takes its thread.
+    fn stop(&self) -> Option<JoinHandle<()>> {
+        self.room.close();
+        self.hub.close();
+        self.readers.close();
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        if let Some(writer) = self.stop() {
+            // A writer that panicked has said so itself, and no caller is left.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Work that may wait for locks or the disk, away from the tasks.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Error::unavailable("a thread for sqlite", error)))
+}
+
+#[async_trait]
+impl Driver for Sqlite {
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+        batch.validate(&self.options.limits)?;
+        self.ask(Work::Commit(batch)).await
+    }
+
+    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+        self.readers.read("reading a log", |connection| {
+            Ok(reader::page(connection, log, range)?)
+        })
+    }
+
+    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+        let now = self.options.clock.now();
+        self.readers.read("reading a value", |connection| {
+            reader::get(connection, key, part, now)
+        })
+    }
+
+    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+        let now = self.options.clock.now();
+        self.readers.read("reading values", |connection| {
+            reader::scan(connection, space, scan, now)
+        })
+    }
+
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        self.readers.read("listing logs", |connection| {
+            Ok(reader::names(connection, space)?)
+        })
+    }
+
+    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+        self.readers.read("listing identities", |connection| {
+            reader::identities(connection, filter, page)
+        })
+    }
+
+    async fn count(&self, filter: &Filter) -> Result<u64> {
+        self.readers.read("counting identities", |connection| {
+            reader::count(connection, filter)
+        })
+    }
+
+    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+        let watch = self.hub.watch(log);
+        self.send(Message::Look)?;
+        Ok(watch)
+    }
+
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        match self.ask(Work::Sweep(limit)).await?.first() {
+            Some(Outcome::Erased(count)) => Ok(*count),
+            _ => Ok(0),
+        }
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        let readers = Arc::clone(&self.readers);
+        blocking(move || readers.read("checking it", reader::check)).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        let Some(writer) = self.stop() else {
+            return Ok(());
+        };
+        blocking(move || writer.join().map_err(|_| panicked())).await
+    }
+}
+
+fn panicked() -> Error {
+    Error::Internal {
+        what: "the thread that writes to sqlite has panicked".to_owned(),
+    }
+}

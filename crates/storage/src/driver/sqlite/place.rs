@@ -1,0 +1,165 @@
+//! Where a database is and how it is opened: the address, and the words of its errors.
+
+use crate::{Error, Result};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a lock of another process is waited for.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// A database file.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The file, absolute, so that a later change of the working directory moves nothing.
+    pub path: PathBuf,
+    /// How long a lock is waited for.
+    pub busy: Duration,
+    /// The size the file may grow to, so that tests can fill it.
+    pub max_pages: Option<u32>,
+}
+
+/// Why a piece of work on the database ended.
+#[derive(Debug)]
+pub enum Stop {
+    /// The work was judged and refused; the database is well.
+    Refused(Error),
+    /// The database failed.
+    Broken(rusqlite::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Stop {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// The result of work inside the database.
+pub type Done<T> = std::result::Result<T, Stop>;
+
+impl Place {
+    /// Reads `path/to/file.db?busy_ms=5000&max_pages=1000`; both options are optional.
+    pub fn parse(address: &str) -> Result<Self> {
+        let (path, options) = address.rsplit_once('?').unwrap_or((address, ""));
+        if path.is_empty() {
+            return Err(Error::invalid(
+                "driver",
+                "sqlite needs a file, for instance sqlite:data/ambit.db",
+            ));
+        }
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::unavailable(format!("the path {path}"), error))?;
+        let mut place = Self {
+            path,
+            busy: BUSY,
+            max_pages: None,
+        };
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            place.set(option)?;
+        }
+        Ok(place)
+    }
+
+    fn set(&mut self, option: &str) -> Result<()> {
+        let bad = |reason: &str| {
+            Error::invalid("driver", format!("the sqlite option \"{option}\" {reason}"))
+        };
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let number = value.parse::<u32>();
+        let number = number.map_err(|_| bad("needs a whole number, for instance busy_ms=5000"));
+        match name {
+            "busy_ms" => self.busy = Duration::from_millis(number?.into()),
+            "max_pages" => self.max_pages = Some(number?),
+            _ => return Err(bad("is unknown; known are busy_ms and max_pages")),
+        }
+        Ok(())
+    }
+
+    /// A new connection that waits for locks. A path is a path here, never a URI with options of its own.
+    pub fn connect(&self) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)
+            .map_err(|error| self.failed("opening it", error))?;
+        let prepare = || {
+            connection.busy_timeout(self.busy)?;
+            connection.set_prepared_statement_cache_capacity(128);
+            connection.pragma_update(None, "temp_store", "MEMORY")
+        };
+        prepare().map_err(|error| self.failed("opening it", error))?;
+        Ok(connection)
+    }
+
+    /// What a failure of the database means.
+    pub fn failed(&self, doing: &str, error: rusqlite::Error) -> Error {
+        let path = self.path.display();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy {
+                what: format!("the sqlite store {path}"),
+                reason: format!(
+                    "another process has held its lock for more than {} ms",
+                    self.busy.as_millis()
+                ),
+            },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damaged(error),
+            Some(_) => Error::unavailable(format!("the sqlite store {path} ({doing})"), error),
+            None if is_misfit(&error) => self.damaged(error),
+            None => Error::unavailable(format!("the sqlite store {path} ({doing})"), error),
+        }
+    }
+
+    /// The file is not what was written.
+    pub fn damaged(&self, reason: impl std::fmt::Display) -> Error {
+        Error::corrupt(
+            format!("the sqlite store {}", self.path.display()),
+            format!(
+                "{reason}; it is left as it is. To restore it, stop every process that uses it, move it and its \
+                 -wal and -shm files away and put a copy made by `ambit backup` in its place"
+            ),
+        )
+    }
+
+    /// The answer to every call after `close`.
+    pub fn closed(&self) -> Error {
+        Error::Unavailable {
+            what: format!("the sqlite store {} (it was closed)", self.path.display()),
+            source: None,
+        }
+    }
+
+    /// The error of a piece of work that stopped.
+    pub fn error(&self, doing: &str, stop: Stop) -> Error {
+        match stop {
+            Stop::Refused(error) => error,
+            Stop::Broken(error) => self.failed(doing, error),
+        }
+    }
+}
+
+/// True where a column does not hold what was written there.
+fn is_misfit(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
+}
+
+/// SQLite's integers are signed; nothing here comes near the half of the range that is lost.
+pub fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A stored count or number.
+pub fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

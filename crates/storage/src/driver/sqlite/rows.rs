@@ -1,0 +1,193 @@
+//! Index rows: writing them, and reading them back.
+
+use super::ledger::{Ledger, erased};
+use super::log::text;
+use super::place::{Done, signed, unsigned};
+use crate::address::Space;
+use crate::batch::Outcome;
+use crate::clock::Millis;
+use crate::directory::{State, Track, Tracked};
+use crate::driver::state::touched;
+use crate::identity::SessionIdentity;
+use crate::json::Json;
+use crate::{Error, Result};
+use rusqlite::{Params, Row};
+use serde::de::DeserializeOwned;
+
+/// What `read_row` reads, in its order. The log of items says what the storage holds.
+pub const COLUMNS: &str = "i.ordinal, i.id, i.tenant, i.agent_name, i.chat_name, i.user_id, i.group_name, i.scope,
+    i.created_at, i.last_activity_at, i.placement, i.created_by, i.team, i.labels, i.touches, l.generation,
+    (SELECT max(seq) FROM entry WHERE log = l.id)";
+
+/// The way from a row to its log of items.
+pub const ITEMS_LOG: &str = "LEFT JOIN space s ON s.tenant = i.tenant AND s.path = i.storage_key
+    LEFT JOIN log l ON l.space = s.id AND l.name = 'items'";
+
+/// A row from `COLUMNS`.
+pub fn read_row(row: &Row<'_>) -> Done<Tracked> {
+    let ordinal = unsigned(row.get(0)?);
+    let generation: Option<i64> = row.get(15)?;
+    let items = row.get::<_, Option<i64>>(16)?.map_or(0, unsigned);
+    let is_cleared = generation.is_some() && items == 0;
+    Ok(Tracked {
+        id: row.get(1)?,
+        ordinal,
+        tenant: row.get(2)?,
+        identity: read_identity(row, ordinal)?,
+        state: if is_cleared {
+            State::Cleared
+        } else {
+            State::Live
+        },
+        generation: generation.map_or(0, unsigned),
+        items,
+        created_at: row.get(8)?,
+        last_activity_at: row.get(9)?,
+        placement: parsed(&text(row, 10)?, ordinal)?,
+        created_by: row.get(11)?,
+        team: row.get(12)?,
+        labels: parsed(&text(row, 13)?, ordinal)?,
+        touches: parsed(&text(row, 14)?, ordinal)?,
+    })
+}
+
+fn read_identity(row: &Row<'_>, ordinal: u64) -> Done<SessionIdentity> {
+    let mut identity = SessionIdentity::builder(row.get::<_, String>(3)?);
+    if let Some(chat) = row.get::<_, Option<String>>(4)? {
+        identity = identity.chat_name(chat);
+    }
+    if let Some(user) = row.get::<_, Option<String>>(5)? {
+        identity = identity.user_id(user);
+    }
+    if let Some(group) = row.get::<_, Option<String>>(6)? {
+        identity = identity.group(group);
+    }
+    if let Some(scope) = row.get::<_, Option<String>>(7)? {
+        identity = identity.scope(scope);
+    }
+    Ok(identity.build().map_err(|error| damaged(ordinal, &error))?)
+}
+
+fn parsed<T: DeserializeOwned>(json: &Json, ordinal: u64) -> Result<T> {
+    json.to().map_err(|error| damaged(ordinal, &error))
+}
+
+fn damaged(ordinal: u64, error: &Error) -> Error {
+    Error::corrupt(format!("the index row {ordinal}"), error)
+}
+
+impl Ledger {
+    pub(super) fn track(&mut self, track: &Track, now: Millis) -> Done<Outcome> {
+        let space = Space::of(&track.tenant, &track.identity);
+        let before = self.row_of(&space)?;
+        let ordinal = match &before {
+            Some(row) => row.ordinal,
+            None => self.tick(),
+        };
+        let row = touched(before.as_ref(), track, ordinal, now);
+        match &before {
+            None => {
+                self.insert_row(&row)?;
+                self.forget(&space);
+            }
+            Some(before) if before.touches != row.touches => self.add_touch(&row)?,
+            Some(_) => {}
+        }
+        Ok(Outcome::Tracked {
+            is_new: before.is_none(),
+            id: row.id,
+        })
+    }
+
+    pub(super) fn untrack(&mut self, tenant: &str, id: &str) -> Done<Outcome> {
+        let Some(row) = self.row("i.id = ?1 AND i.tenant = ?2", (id, tenant))? else {
+            return Ok(erased(0));
+        };
+        self.delete_row(&row)?;
+        Ok(erased(1))
+    }
+
+    pub(super) fn mirror_row(&mut self, row: &Tracked) -> Done<Outcome> {
+        self.pass(row.ordinal);
+        let space = Space::of(&row.tenant, &row.identity);
+        if let Some(twin) = self.row_of(&space)? {
+            self.delete_row(&twin)?;
+        }
+        if let Some(other) = self.row("i.ordinal = ?1", [signed(row.ordinal)])? {
+            self.delete_row(&other)?;
+        }
+        self.insert_row(row)?;
+        self.forget(&space);
+        Ok(Outcome::Done)
+    }
+
+    fn row_of(&self, space: &Space) -> Done<Option<Tracked>> {
+        let key = (&space.tenant, &space.path);
+        self.row("i.tenant = ?1 AND i.storage_key = ?2", key)
+    }
+
+    fn row(&self, condition: &'static str, values: impl Params) -> Done<Option<Tracked>> {
+        let sql = format!("SELECT {COLUMNS} FROM identity i {ITEMS_LOG} WHERE {condition}");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(values)?;
+        rows.next()?.map(read_row).transpose()
+    }
+
+    fn insert_row(&self, row: &Tracked) -> Done<()> {
+        let sql = "INSERT INTO identity (ordinal, id, tenant, storage_key, key, agent_name, chat_name, user_id, group_name,
+            scope, created_at, last_activity_at, placement, created_by, team, labels, touches)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+        let identity = &row.identity;
+        let placement = Json::of(&row.placement)?;
+        let labels = Json::of(&row.labels)?;
+        let touches = Json::of(&row.touches)?;
+        let values = rusqlite::params![
+            signed(row.ordinal),
+            row.id,
+            row.tenant,
+            identity.storage_key(),
+            identity.key(),
+            identity.agent_name(),
+            identity.chat_name(),
+            identity.user_id(),
+            identity.group(),
+            identity.scope(),
+            row.created_at,
+            row.last_activity_at,
+            placement.as_str(),
+            row.created_by,
+            row.team,
+            labels.as_str(),
+            touches.as_str(),
+        ];
+        self.run(sql, values)?;
+        self.add_ways(row)
+    }
+
+    fn add_touch(&self, row: &Tracked) -> Done<()> {
+        let touches = Json::of(&row.touches)?;
+        let sql = "UPDATE identity SET touches = ?2 WHERE ordinal = ?1";
+        self.run(sql, (signed(row.ordinal), touches.as_str()))?;
+        self.add_ways(row)
+    }
+
+    fn add_ways(&self, row: &Tracked) -> Done<()> {
+        let sql =
+            "INSERT INTO touch (tenant, agent, ordinal) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        for touch in &row.touches {
+            self.run(sql, (&row.tenant, &touch.agent, signed(row.ordinal)))?;
+        }
+        Ok(())
+    }
+
+    fn delete_row(&mut self, row: &Tracked) -> Done<()> {
+        let ordinal = signed(row.ordinal);
+        let sql = "DELETE FROM touch WHERE tenant = ?1 AND agent = ?2 AND ordinal = ?3";
+        for touch in &row.touches {
+            self.run(sql, (&row.tenant, &touch.agent, ordinal))?;
+        }
+        self.run("DELETE FROM identity WHERE ordinal = ?1", [ordinal])?;
+        self.forget(&Space::of(&row.tenant, &row.identity));
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Bringing a file to the present form, once, however many processes open it at the same time.
+
+use super::place::{Done, Place, Stop};
+use crate::driver::{Durability, FaultPoints};
+use crate::{Error, Result};
+use rusqlite::{Connection, ErrorCode};
+use std::time::{Duration, Instant};
+
+/// The bundled SQLite must be at least this one: older ones can lose a commit when the WAL is reset.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// "Ambt": tells our files from those of other programs.
+const APPLICATION: i32 = 0x416D_6274;
+
+/// What brings a file from each version to the next; `PRAGMA user_version` counts how many were done.
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+
+/// Up to this size a file is checked whole when it is opened, which takes some 20 ms.
+const CHECKED_AT_OPEN: u64 = 8 << 20;
+
+/// Fails with an SQLite that is too old.
+pub fn refuse_old_sqlite(version: i32) -> Result<()> {
+    if version >= OLDEST_SQLITE {
+        return Ok(());
+    }
+    Err(Error::Internal {
+        what: format!(
+            "built with SQLite {version}, which can lose commits; {OLDEST_SQLITE} or newer is needed"
+        ),
+    })
+}
+
+/// The settings of the one connection that writes.
+pub fn prepare_writer(
+    connection: &Connection,
+    place: &Place,
+    durability: Durability,
+) -> Result<()> {
+    let synchronous = match durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    let settings = || {
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        // Removed bytes are overwritten with zeros.
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        connection.pragma_update(None, "cache_size", -16_000)?;
+        connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
+        if let Some(pages) = place.max_pages {
+            connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
+        }
+        Ok(())
+    };
+    settings().map_err(|error| place.failed("opening it", error))
+}
+
+/// Makes the file a database of this version in WAL mode, or says why it cannot be one.
+pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) -> Result<()> {
+    enter_wal(connection, place)?;
+    let found =
+        migrate(connection, place, faults).map_err(|stop| place.error("preparing it", stop))?;
+    if found == 0 {
+        return Ok(());
+    }
+    refuse_damage(connection, place)
+}
+
+/// The change to WAL answers "busy" at once while another process makes it, so it is repeated here.
+fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
+    let deadline = Instant::now() + place.busy.max(Duration::from_secs(1));
+    loop {
+        let mode: rusqlite::Result<String> =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                return Err(Error::Unavailable {
+                    what: format!(
+                        "the sqlite store {} (it stays in journal mode {mode} where WAL is needed)",
+                        place.path.display()
+                    ),
+                    source: None,
+                });
+            }
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(place.failed("opening it", error)),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// Does the missing migrations in one transaction; the answer is the version that was found.
+fn migrate(connection: &Connection, place: &Place, faults: &FaultPoints) -> Done<usize> {
+    if known_version(connection, place)? == MIGRATIONS.len() {
+        return Ok(MIGRATIONS.len());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let migrated = migrate_locked(connection, place, faults);
+    if migrated.is_ok() {
+        connection.execute_batch("COMMIT")?;
+    } else {
+        // The reason of the failure is worth more than that of a failing rollback, which the end of the connection does too.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    migrated
+}
+
+fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) -> Done<usize> {
+    let found = known_version(connection, place)?;
+    for migration in &MIGRATIONS[found..] {
+        connection.execute_batch(migration)?;
+        faults.reach("sqlite.migrate");
+    }
+    if found < MIGRATIONS.len() {
+        connection.pragma_update(None, "application_id", APPLICATION)?;
+        connection.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    }
+    Ok(found)
+}
+
+/// The file's version, if this program may work on the file.
+fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let version = number("PRAGMA user_version")?;
+    let application = number("PRAGMA application_id")?;
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let path = place.path.display();
+    if tables > 0 && application != i64::from(APPLICATION) {
+        let reason = format!("{path} is the SQLite database of another program; name another file");
+        return Err(Stop::Refused(Error::invalid("driver", reason)));
+    }
+    let known = MIGRATIONS.len();
+    match usize::try_from(version) {
+        Ok(version) if version <= known => Ok(version),
+        _ => Err(Stop::Refused(Error::invalid(
+            "driver",
+            format!(
+                "{path} has schema version {version}, this program knows versions up to {known}; use the ambit that \
+                 wrote it or a newer one"
+            ),
+        ))),
+    }
+}
+
+/// Fails where the file is visibly damaged: a small one is read whole, of a large one each table's ends.
+fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
+    let size = std::fs::metadata(&place.path).map_or(0, |found| found.len());
+    let findings = if size <= CHECKED_AT_OPEN {
+        quick_check(connection)
+    } else {
+        read_ends(connection).map(|()| Vec::new())
+    };
+    let findings = findings.map_err(|error| place.failed("checking it", error))?;
+    findings
+        .first()
+        .map_or(Ok(()), |finding| Err(place.damaged(finding)))
+}
+
+fn read_ends(connection: &Connection) -> rusqlite::Result<()> {
+    for sql in [
+        "SELECT min(id), max(id) FROM space",
+        "SELECT min(id), max(id) FROM log",
+        "SELECT min(id), max(id) FROM entry",
+        "SELECT min(ordinal), max(ordinal) FROM identity",
+        "SELECT min(log), max(log) FROM entry",
+        "SELECT min(entry_id), max(entry_id) FROM entry",
+        "SELECT min(space), max(space) FROM value",
+        "SELECT min(space), max(space) FROM item",
+        "SELECT value, value FROM counter",
+    ] {
+        connection.query_row(sql, [], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// What SQLite itself finds wrong with the file.
+pub fn quick_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
+    let findings = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let findings: Vec<String> = findings.collect::<rusqlite::Result<_>>()?;
+    Ok(findings
+        .into_iter()
+        .filter(|finding| finding != "ok")
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g135_the_bundled_sqlite_is_new_enough_and_an_old_one_is_refused() {
+        assert!(refuse_old_sqlite(rusqlite::version_number()).is_ok());
+        assert!(refuse_old_sqlite(3_051_002).is_err());
+    }
+}

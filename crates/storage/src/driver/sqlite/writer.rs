@@ -1,0 +1,217 @@
+//! The one writer: a thread that commits all waiting jobs together, so that many callers share one wait for the disk.
+
+use super::ledger::Ledger;
+use super::place::{Done, Place, Stop};
+use super::scrub::{RETRY, Scrub};
+use crate::batch::{Batch, Outcome, Write};
+use crate::driver::{FaultPoints, Hub, memory};
+use crate::{Error, Result};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// At most so many jobs share a commit.
+const GROUP: usize = 256;
+/// How often the writer looks for commits of other processes while somebody follows a log.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the writer is asked to do.
+pub enum Message {
+    /// A job, answered when it is committed.
+    Job(Job),
+    /// Somebody follows a log now.
+    Look,
+}
+
+/// One caller's work.
+pub struct Job {
+    pub work: Work,
+    pub answer: oneshot::Sender<Result<Vec<Outcome>>>,
+    /// The job's place in the queue, which is bounded.
+    pub _place: OwnedSemaphorePermit,
+}
+
+/// What is to be done.
+pub enum Work {
+    /// A batch.
+    Commit(Batch),
+    /// Erases at most so many expired values.
+    Sweep(usize),
+}
+
+/// Where a transaction failed.
+enum Failure {
+    /// In one of the jobs; alone, the others may succeed.
+    Work(Error),
+    /// At its begin or end.
+    Commit(Error),
+}
+
+/// The writer's own state.
+pub struct Writer {
+    pub ledger: Ledger,
+    pub place: Place,
+    pub hub: Hub,
+    pub faults: FaultPoints,
+    pub scrub: Scrub,
+}
+
+impl Writer {
+    /// Works until the queue is closed and empty.
+    pub fn run(mut self, queue: &Receiver<Message>) {
+        loop {
+            match self.wait(queue) {
+                Ok(Message::Job(job)) => self.serve(job, queue),
+                Ok(Message::Look) => self.look(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.look();
+                    self.scrub.run(&self.ledger, &self.place);
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn wait(&self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+        if let Ok(message) = queue.try_recv() {
+            return Ok(message);
+        }
+        if self.hub.is_watched() {
+            return queue.recv_timeout(LOOK);
+        }
+        if self.scrub.is_due() {
+            return queue.recv_timeout(RETRY);
+        }
+        queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
+    }
+
+    /// Commits this job and those that wait behind it.
+    fn serve(&mut self, first: Job, queue: &Receiver<Message>) {
+        let mut jobs = vec![first];
+        let mut is_idle = false;
+        while jobs.len() < GROUP && !is_idle {
+            match queue.try_recv() {
+                Ok(Message::Job(job)) => jobs.push(job),
+                Ok(Message::Look) => {}
+                Err(_) => is_idle = true,
+            }
+        }
+        let answers = self.commit(&jobs);
+        self.scrub.note(jobs.iter().any(is_removal), &self.place);
+        if is_idle || self.scrub.is_overdue() {
+            self.scrub.run(&self.ledger, &self.place);
+        }
+        for (job, answer) in jobs.into_iter().zip(answers) {
+            // A caller that has gone away needs no answer.
+            let _ = job.answer.send(answer);
+        }
+    }
+
+    fn commit(&mut self, jobs: &[Job]) -> Vec<Result<Vec<Outcome>>> {
+        match self.transact(jobs) {
+            Ok(answers) => answers,
+            Err(Failure::Work(_)) if jobs.len() > 1 => jobs
+                .iter()
+                .flat_map(|job| self.commit(std::slice::from_ref(job)))
+                .collect(),
+            Err(Failure::Work(error) | Failure::Commit(error)) => {
+                jobs.iter().map(|_| Err(error.clone())).collect()
+            }
+        }
+    }
+
+    /// All jobs in one transaction; a job that is refused leaves no trace in it.
+    fn transact(&mut self, jobs: &[Job]) -> Result<Vec<Result<Vec<Outcome>>>, Failure> {
+        self.begin()
+            .map_err(|stop| Failure::Commit(self.place.error("beginning a write", stop)))?;
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            match self.work(&job.work) {
+                Ok(outcomes) => answers.push(Ok(outcomes)),
+                Err(Stop::Refused(error)) => answers.push(Err(error)),
+                Err(stop) => {
+                    self.roll_back();
+                    return Err(Failure::Work(self.place.error("writing", stop)));
+                }
+            }
+        }
+        if let Err(stop) = self.end() {
+            self.roll_back();
+            return Err(Failure::Commit(self.place.error("committing", stop)));
+        }
+        self.notify(jobs, &answers);
+        Ok(answers)
+    }
+
+    fn begin(&mut self) -> Done<()> {
+        self.ledger.run("BEGIN IMMEDIATE", [])?;
+        self.faults.reach("sqlite.begin");
+        match self.ledger.begin() {
+            Ok(true) => self.hub.notify_all(),
+            Ok(false) => {}
+            Err(error) => {
+                self.roll_back();
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, work: &Work) -> Done<Vec<Outcome>> {
+        match work {
+            Work::Commit(batch) => self.ledger.apply(batch),
+            Work::Sweep(limit) => Ok(vec![self.ledger.sweep(*limit)?]),
+        }
+    }
+
+    fn end(&mut self) -> Done<()> {
+        self.ledger.end()?;
+        self.faults.reach("sqlite.before_commit");
+        self.ledger.run("COMMIT", [])?;
+        self.faults.reach("sqlite.after_commit");
+        Ok(())
+    }
+
+    /// After some failures SQLite has rolled back already, and then refuses to do it again.
+    fn roll_back(&mut self) {
+        let _ = self.ledger.run("ROLLBACK", []);
+        self.ledger.forget_all();
+    }
+
+    fn notify(&self, jobs: &[Job], answers: &[Result<Vec<Outcome>>]) {
+        for (job, answer) in jobs.iter().zip(answers) {
+            if let (Work::Commit(batch), Ok(_)) = (&job.work, answer) {
+                memory::notify(&self.hub, batch);
+            }
+        }
+    }
+
+    /// Wakes those who follow logs, if another process has committed.
+    fn look(&mut self) {
+        match self.ledger.refresh() {
+            Ok(true) => self.hub.notify_all(),
+            Ok(false) => {}
+            Err(error) => {
+                let error = self
+                    .place
+                    .failed("looking for writes of other processes", error);
+                tracing::warn!(error = %error, "sqlite.watch");
+            }
+        }
+    }
+}
+
+/// True where a job removes what must not be found any more.
+fn is_removal(job: &Job) -> bool {
+    match &job.work {
+        Work::Commit(batch) => batch.writes.iter().any(removes),
+        Work::Sweep(_) => false,
+    }
+}
+
+fn removes(write: &Write) -> bool {
+    matches!(
+        write,
+        Write::Remove { .. } | Write::Clear { .. } | Write::Redact { .. } | Write::Untrack { .. }
+    )
+}
