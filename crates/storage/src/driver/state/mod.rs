@@ -6,7 +6,7 @@ mod rows;
 mod value;
 
 pub use log::Log;
-pub use rows::Rows;
+pub use rows::{ACTIVITY_STEP, Rows, touched};
 pub use value::Stored;
 
 use crate::address::{ITEMS, Key, LogKey, Space};
@@ -294,7 +294,8 @@ impl State {
     }
 }
 
-fn expect<T: std::fmt::Debug + PartialEq>(
+/// A conflict where the store does not hold what the writer saw.
+pub fn expect<T: std::fmt::Debug + PartialEq>(
     what: &impl ToString,
     expected: Option<T>,
     found: Option<T>,
