@@ -1,5 +1,6 @@
 //! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
 
+pub mod file;
 pub mod memory;
 pub mod redis;
 mod state;
@@ -221,7 +222,11 @@ pub type Open =
     fn(address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>>;
 
 /// Every driver, by the scheme of its address.
-pub const DRIVERS: &[(&str, Open)] = &[("memory", memory::open), ("redis", redis::open)];
+pub const DRIVERS: &[(&str, Open)] = &[
+    ("memory", memory::open),
+    ("file", file::open),
+    ("redis", redis::open),
+];
 
 /// Opens `scheme:address`, for instance `sqlite:data/ambit.db`.
 pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Driver>> {

@@ -2,7 +2,7 @@
 
 use super::{State, Undo};
 use crate::address::{ITEMS, Space};
-use crate::batch::Outcome;
+use crate::batch::{Head, Outcome};
 use crate::clock::Millis;
 use crate::directory::{Filter, Lookup, PageRequest, State as RowState, Touch, Track, Tracked};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -136,6 +136,22 @@ pub fn touched(before: Option<&Tracked>, track: &Track, ordinal: u64, now: Milli
     row
 }
 
+/// The row with what the head of its items says.
+pub fn told(row: &Tracked, head: Option<Head>) -> Tracked {
+    let state = if head.is_some_and(|head| head.last == 0) {
+        RowState::Cleared
+    } else {
+        RowState::Live
+    };
+    let (generation, items) = head.map_or((0, 0), |head| (head.generation, head.last));
+    Tracked {
+        state,
+        generation,
+        items,
+        ..row.clone()
+    }
+}
+
 impl State {
     pub(super) fn track(&mut self, track: &Track, now: Millis) -> (Outcome, Undo) {
         let before = self
@@ -157,19 +173,10 @@ impl State {
 
     /// The row with what its space says about it.
     fn told(&self, row: &Tracked) -> Tracked {
-        let head = self.head(&Space::of(&row.tenant, &row.identity).log(ITEMS));
-        let state = if head.is_some_and(|head| head.last == 0) {
-            RowState::Cleared
-        } else {
-            RowState::Live
-        };
-        let (generation, items) = head.map_or((0, 0), |head| (head.generation, head.last));
-        Tracked {
-            state,
-            generation,
-            items,
-            ..row.clone()
-        }
+        told(
+            row,
+            self.head(&Space::of(&row.tenant, &row.identity).log(ITEMS)),
+        )
     }
 
     /// One page of rows.

@@ -1,0 +1,166 @@
+//! A commit: what the batch touches is loaded, `State` judges and changes it, and what differs is written.
+
+use super::counter::Counter;
+use super::folder::{self, COUNTER, Folder, ROWS};
+use super::redo::{self, Change};
+use super::{Shared, format};
+use crate::Result;
+use crate::address::{ITEMS, Space};
+use crate::batch::{Batch, Check, Mirror, Outcome, Write};
+use crate::driver::memory;
+use crate::driver::state::{Contents, Rows, State};
+use std::collections::BTreeSet;
+
+/// What a batch looks at or changes.
+#[derive(Default)]
+struct Touched {
+    spaces: BTreeSet<Space>,
+    /// Index rows, by the space they belong to.
+    rows: BTreeSet<Space>,
+    /// Index rows whose space is not known: tenant and id.
+    ids: BTreeSet<(String, String)>,
+}
+
+/// The batch whole, or nothing and the reason. The caller holds the lock alone.
+pub fn commit(shared: &Shared, batch: &Batch) -> Result<Vec<Outcome>> {
+    let folder = &shared.folder;
+    let counter = Counter::read(folder)?;
+    let touched = touched(folder, batch)?;
+    let mut state = load(folder, &touched, counter)?;
+    let (spaces, rows) = (state.spaces.clone(), state.rows.clone());
+    let outcomes = state.commit(batch, shared.options.clock.now())?;
+    let mut changes = Vec::new();
+    for space in &touched.spaces {
+        changes.extend(space_change(space, spaces.get(space), &state)?);
+    }
+    for space in &touched.rows {
+        let find = |rows: &Rows| rows.by_storage_key(&space.tenant, &space.path).cloned();
+        let (before, after) = (find(&rows), find(&state.rows));
+        if before != after {
+            changes.push(Change {
+                file: folder::row_file(space),
+                text: after.as_ref().map(format::row_text).transpose()?,
+            });
+        }
+    }
+    write(shared, changes, counter, state.clock)?;
+    memory::notify(&shared.hub, batch);
+    Ok(outcomes)
+}
+
+/// Erases expired values of one space, at most `limit`. The caller holds the lock alone.
+pub fn sweep(shared: &Shared, space: &Space, limit: usize) -> Result<u64> {
+    let Some(contents) = format::read_space(&shared.folder, space)? else {
+        return Ok(0);
+    };
+    let mut state = State::default();
+    state.spaces.insert(space.clone(), contents.clone());
+    let erased = state.sweep(limit, shared.options.clock.now());
+    let changes = space_change(space, Some(&contents), &state)?;
+    let counter = Counter::read(&shared.folder)?;
+    write(shared, changes.into_iter().collect(), counter, counter.last)?;
+    Ok(erased)
+}
+
+fn space_change(space: &Space, before: Option<&Contents>, state: &State) -> Result<Option<Change>> {
+    let after = state.spaces.get(space);
+    if before == after {
+        return Ok(None);
+    }
+    let text = after.map(|contents| format::space_text(space, contents));
+    Ok(Some(Change {
+        file: folder::space_file(space),
+        text: text.transpose()?,
+    }))
+}
+
+/// The counter's file comes last, so that those who watch it find the rest in place.
+fn write(shared: &Shared, mut changes: Vec<Change>, counter: Counter, last: u64) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let counter = Counter {
+        last,
+        commits: counter.commits + 1,
+    };
+    changes.push(Change {
+        file: COUNTER.to_owned(),
+        text: Some(counter.text()),
+    });
+    redo::write(&shared.folder, &changes, &shared.options.fault_points)
+}
+
+fn load(folder: &Folder, touched: &Touched, counter: Counter) -> Result<State> {
+    let mut state = State {
+        clock: counter.last,
+        ..State::default()
+    };
+    for space in &touched.spaces {
+        if let Some(contents) = format::read_space(folder, space)? {
+            state.spaces.insert(space.clone(), contents);
+        }
+    }
+    for space in &touched.rows {
+        if let Some(row) = format::read_row_file(folder, &folder::row_file(space))? {
+            state.rows.insert(row);
+        }
+    }
+    Ok(state)
+}
+
+fn touched(folder: &Folder, batch: &Batch) -> Result<Touched> {
+    let mut touched = Touched::default();
+    for check in &batch.checks {
+        let space = match check {
+            Check::Head { log, .. } => &log.space,
+            Check::Version { key, .. } | Check::Lease { key, .. } => &key.space,
+        };
+        touched.spaces.insert(space.clone());
+    }
+    batch.writes.iter().for_each(|write| touched.note(write));
+    if touched.ids.is_empty() {
+        return Ok(touched);
+    }
+    for file in folder.files(ROWS)? {
+        // A damaged row is not found by its id; whoever names its storage is told.
+        let Ok(Some(row)) = format::read_row_file(folder, &file?) else {
+            continue;
+        };
+        let space = Space::of(&row.tenant, &row.identity);
+        if touched.ids.contains(&(row.tenant, row.id)) {
+            touched.rows.insert(space);
+        }
+    }
+    Ok(touched)
+}
+
+impl Touched {
+    fn note(&mut self, write: &Write) {
+        match write {
+            Write::Append { log, .. } => {
+                self.spaces.insert(log.space.clone());
+                if log.name == ITEMS {
+                    self.rows.insert(log.space.clone());
+                }
+            }
+            Write::Redact { log, .. } | Write::Mirror(Mirror::Log { log, .. }) => {
+                self.spaces.insert(log.space.clone());
+            }
+            Write::Apply { key, .. } | Write::Mirror(Mirror::Value { key, .. }) => {
+                self.spaces.insert(key.space.clone());
+            }
+            Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
+                self.spaces.insert(space.clone());
+            }
+            Write::Track(track) => {
+                self.rows.insert(Space::of(&track.tenant, &track.identity));
+            }
+            Write::Mirror(Mirror::Row(row)) => {
+                self.rows.insert(Space::of(&row.tenant, &row.identity));
+            }
+            Write::Untrack { tenant, id } => {
+                self.ids.insert((tenant.clone(), id.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What the files say. The first line is a header: kind, tenant and path in clear, and the SHA-256 of what follows.
+//! Behind it comes one JSON text a line (a body that was stored with line breaks keeps them).
+
+use super::folder::{self, Folder};
+use crate::address::{ITEMS, Space};
+use crate::batch::{Head, LogEntry};
+use crate::clock::Millis;
+use crate::directory::Tracked;
+use crate::driver::state::{Contents, Log, Stored};
+use crate::json::Json;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+const FORMAT: u32 = 1;
+
+/// The first line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    ambit: Kind,
+    format: u32,
+    tenant: String,
+    path: String,
+    /// Where each log ends.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub logs: BTreeMap<String, Head>,
+    /// When the first value ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_end: Option<Millis>,
+    sha256: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Space,
+    Row,
+}
+
+/// A line of a space's file.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Log {
+        name: String,
+        generation: u64,
+    },
+    Entry(LogEntry),
+    Value {
+        name: String,
+        version: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Millis>,
+        json: Json,
+    },
+}
+
+impl Header {
+    /// Whose file it is.
+    pub fn space(&self) -> Space {
+        Space {
+            tenant: self.tenant.clone(),
+            path: self.path.clone(),
+        }
+    }
+
+    fn new(ambit: Kind, space: &Space, body: &str) -> Self {
+        Self {
+            ambit,
+            format: FORMAT,
+            tenant: space.tenant.clone(),
+            path: space.path.clone(),
+            logs: BTreeMap::new(),
+            first_end: None,
+            sha256: checksum(body),
+        }
+    }
+}
+
+/// The text of a space's file.
+pub fn space_text(space: &Space, contents: &Contents) -> Result<String> {
+    let mut body = String::new();
+    for (name, log) in &contents.logs {
+        let (name, generation) = (name.clone(), log.head().generation);
+        push(&mut body, &Line::Log { name, generation })?;
+        for entry in log.entries() {
+            push(&mut body, &Line::Entry(entry.clone()))?;
+        }
+    }
+    for (name, stored) in &contents.values {
+        let line = Line::Value {
+            name: name.clone(),
+            version: stored.version,
+            expires_at: stored.expires_at,
+            json: stored.value.json(),
+        };
+        push(&mut body, &line)?;
+    }
+    let header = Header {
+        logs: heads(contents),
+        first_end: first_end(contents),
+        ..Header::new(Kind::Space, space, &body)
+    };
+    Ok(format!("{}\n{body}", Json::of(&header)?))
+}
+
+/// The text of a row's file.
+pub fn row_text(row: &Tracked) -> Result<String> {
+    let space = Space::of(&row.tenant, &row.identity);
+    let mut body = String::new();
+    push(&mut body, row)?;
+    let header = Header::new(Kind::Row, &space, &body);
+    Ok(format!("{}\n{body}", Json::of(&header)?))
+}
+
+/// What a space holds; `None` where it has no file.
+pub fn read_space(folder: &Folder, space: &Space) -> Result<Option<Contents>> {
+    read_space_file(folder, &folder::space_file(space)).map(|found| found.map(|(_, kept)| kept))
+}
+
+/// A space's file by its name.
+pub fn read_space_file(folder: &Folder, name: &str) -> Result<Option<(Space, Contents)>> {
+    let Some(text) = folder.read(name)? else {
+        return Ok(None);
+    };
+    let place = folder.path(name).display().to_string();
+    let (header, body) = split(&text, &place)?;
+    let header = header_of(header, name, Kind::Space, &place)?;
+    verify(&header, body, &place)?;
+    let contents = contents(body).map_err(|reason| Error::corrupt(&place, reason))?;
+    if heads(&contents) != header.logs {
+        return Err(Error::corrupt(
+            place,
+            "its logs do not end where its header says",
+        ));
+    }
+    Ok(Some((header.space(), contents)))
+}
+
+/// The header of a space's file, without looking at the rest.
+pub fn read_header(folder: &Folder, name: &str) -> Result<Option<Header>> {
+    let Some(line) = folder.read_line(name)? else {
+        return Ok(None);
+    };
+    let place = folder.path(name).display().to_string();
+    header_of(line.trim_end(), name, Kind::Space, &place).map(Some)
+}
+
+/// Where the items of a space end.
+pub fn read_items_head(folder: &Folder, space: &Space) -> Result<Option<Head>> {
+    let header = read_header(folder, &folder::space_file(space))?;
+    Ok(header.and_then(|header| header.logs.get(ITEMS).copied()))
+}
+
+/// A row's file by its name.
+pub fn read_row_file(folder: &Folder, name: &str) -> Result<Option<Tracked>> {
+    let Some(text) = folder.read(name)? else {
+        return Ok(None);
+    };
+    let place = folder.path(name).display().to_string();
+    let (header, body) = split(&text, &place)?;
+    let header = header_of(header, name, Kind::Row, &place)?;
+    verify(&header, body, &place)?;
+    let row: Tracked = serde_json::from_str(body).map_err(|error| Error::corrupt(&place, error))?;
+    if Space::of(&row.tenant, &row.identity) != header.space() {
+        return Err(Error::corrupt(
+            place,
+            "its row is not the one of its header",
+        ));
+    }
+    Ok(Some(row))
+}
+
+/// The hex SHA-256 of a text.
+pub fn checksum(body: &str) -> String {
+    let hash = Sha256::digest(body.as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn push(body: &mut String, line: &impl Serialize) -> Result<()> {
+    body.push_str(Json::of(line)?.as_str());
+    body.push('\n');
+    Ok(())
+}
+
+fn split<'a>(text: &'a str, place: &str) -> Result<(&'a str, &'a str)> {
+    text.split_once('\n')
+        .ok_or_else(|| Error::corrupt(place, "it has no header line"))
+}
+
+fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> {
+    let header: Header =
+        serde_json::from_str(line).map_err(|error| Error::corrupt(place, error))?;
+    if header.format != FORMAT {
+        let reason = format!(
+            "it has format {}; this Ambit reads format {FORMAT}",
+            header.format
+        );
+        return Err(Error::corrupt(place, reason));
+    }
+    let space = header.space();
+    let expected = match kind {
+        Kind::Space => folder::space_file(&space),
+        Kind::Row => folder::row_file(&space),
+    };
+    if header.ambit != kind || expected != name {
+        return Err(Error::corrupt(place, format!("it is the file of {space}")));
+    }
+    Ok(header)
+}
+
+fn verify(header: &Header, body: &str, place: &str) -> Result<()> {
+    if checksum(body) == header.sha256 {
+        return Ok(());
+    }
+    Err(Error::corrupt(
+        place,
+        "its content is not the one its header has the SHA-256 of",
+    ))
+}
+
+fn contents(body: &str) -> Result<Contents, String> {
+    let mut logs: Vec<(String, u64, Vec<LogEntry>)> = Vec::new();
+    let mut values = BTreeMap::new();
+    for line in serde_json::Deserializer::from_str(body).into_iter::<Line>() {
+        match line.map_err(|error| error.to_string())? {
+            Line::Log { name, generation } => logs.push((name, generation, Vec::new())),
+            Line::Entry(entry) => {
+                let (_, _, entries) = logs.last_mut().ok_or("an entry stands before any log")?;
+                if entry.seq != entries.len() as u64 + 1 {
+                    return Err(format!("entry {} is out of order", entry.seq));
+                }
+                entries.push(entry);
+            }
+            Line::Value {
+                name,
+                version,
+                expires_at,
+                json,
+            } => {
+                values.insert(name, Stored::from((json, version, expires_at)));
+            }
+        }
+    }
+    let logs = logs
+        .into_iter()
+        .map(|(name, generation, entries)| (name, Log::from((generation, entries))))
+        .collect();
+    Ok(Contents { logs, values })
+}
+
+fn heads(contents: &Contents) -> BTreeMap<String, Head> {
+    let heads = contents.logs.iter();
+    heads
+        .map(|(name, log)| (name.clone(), log.head()))
+        .collect()
+}
+
+fn first_end(contents: &Contents) -> Option<Millis> {
+    let ends = contents.values.values();
+    ends.filter_map(|stored| stored.expires_at).min()
+}

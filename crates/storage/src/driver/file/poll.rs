@@ -1,0 +1,82 @@
+//! Watches across processes: while somebody follows a log, the number of commits is looked at now and then.
+
+use super::counter::Counter;
+use super::folder::Folder;
+use crate::Result;
+use crate::address::LogKey;
+use crate::driver::{Hub, Watch};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+const STEP: Duration = Duration::from_millis(20);
+
+/// Looks for other processes' commits as long as there are watches.
+#[derive(Debug)]
+pub struct Poller {
+    folder: Folder,
+    hub: Hub,
+    task: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Poller {
+    /// Not yet at work.
+    pub fn new(folder: Folder, hub: Hub) -> Self {
+        Self {
+            folder,
+            hub,
+            task: Arc::default(),
+        }
+    }
+
+    /// A watch of this log, and the task that serves it.
+    pub fn watch(&self, log: &LogKey) -> Result<Watch> {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = Counter::commits(&self.folder)?;
+        let watch = self.hub.watch(log);
+        if task.as_ref().is_none_or(JoinHandle::is_finished) {
+            *task = Some(tokio::spawn(poll(
+                self.folder.clone(),
+                self.hub.clone(),
+                Arc::clone(&self.task),
+                seen,
+            )));
+        }
+        Ok(watch)
+    }
+
+    /// Ends the task.
+    pub fn stop(&self) {
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(task) = task {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+async fn poll(folder: Folder, hub: Hub, task: Arc<Mutex<Option<JoinHandle<()>>>>, mut seen: u64) {
+    loop {
+        tokio::time::sleep(STEP).await;
+        // A counter that cannot be read may hide a change: those who wait look for themselves and are told.
+        let now = Counter::commits(&folder).unwrap_or(seen.wrapping_add(1));
+        if now != seen {
+            seen = now;
+            hub.notify_all();
+        }
+        let mut task = task.lock().unwrap_or_else(PoisonError::into_inner);
+        if hub.watched().is_empty() {
+            *task = None;
+            return;
+        }
+    }
+}

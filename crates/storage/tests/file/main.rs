@@ -1,0 +1,467 @@
+//! The file driver: equal to the memory driver, whole after a kill, told of damage.
+
+mod random;
+
+use ambit_storage::address::{ITEMS, LogKey, Space};
+use ambit_storage::batch::{Batch, Check, NewEntry, Outcome, Write};
+use ambit_storage::directory::{Filter, Order, PageRequest, Track};
+use ambit_storage::driver::file::File;
+use ambit_storage::driver::{Driver, FaultPoints, Options, Part, Range};
+use ambit_storage::op::Op;
+use ambit_storage::{Error, Json, SessionIdentity};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn open(folder: &Path) -> File {
+    File::open(&folder.display().to_string(), Options::default()).unwrap()
+}
+
+fn identity(agent: &str, chat: &str) -> SessionIdentity {
+    let built = SessionIdentity::builder(agent).chat_name(chat).build();
+    built.unwrap().with_scope("chatHistory").unwrap()
+}
+
+fn items(agent: &str, chat: &str) -> LogKey {
+    Space::of("default", &identity(agent, chat)).log(ITEMS)
+}
+
+fn append(log: &LogKey, id: &str) -> Write {
+    let body = Json::of(&format!("text of {id}")).unwrap();
+    let entries = vec![NewEntry {
+        id: id.to_owned(),
+        body,
+    }];
+    Write::Append {
+        log: log.clone(),
+        entries,
+    }
+}
+
+fn track(agent: &str, chat: &str) -> Write {
+    let identity = identity(agent, chat);
+    Write::Track(Box::new(Track {
+        id: format!("id-{agent}-{chat}"),
+        tenant: "default".to_owned(),
+        base: identity.base(),
+        identity,
+        agent: agent.to_owned(),
+        placement: vec!["file".to_owned()],
+        created_by: None,
+        team: None,
+        labels: BTreeMap::new(),
+    }))
+}
+
+async fn ids(driver: &dyn Driver, log: &LogKey) -> Vec<String> {
+    let page = driver.read(log, Range::from(1, 100)).await.unwrap();
+    page.entries.into_iter().map(|entry| entry.id).collect()
+}
+
+fn file_of(folder: &Path, space: &Space) -> std::path::PathBuf {
+    folder
+        .join("spaces")
+        .join(format!("{}.json", space.digest()))
+}
+
+const ALL: PageRequest = PageRequest {
+    order: Order::Oldest,
+    after: None,
+    limit: 100,
+};
+
+#[tokio::test]
+async fn g028_killed_at_every_point_a_reader_sees_old_or_new_and_all_of_a_batch() {
+    let points = [
+        ("file.begin", false),
+        ("file.redo_unnamed", false),
+        ("file.redo_written", true),
+        ("file.partly_applied", true),
+        ("file.applied", true),
+    ];
+    for (point, is_new) in points {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (items("a", "one"), items("a", "two"));
+        let calm = open(folder.path());
+        let first = [append(&one, "1"), append(&two, "1"), track("a", "one")];
+        calm.commit(Batch::of(first)).await.unwrap();
+        let fault_points = FaultPoints::new(move |at| assert_ne!(at, point, "killed here"));
+        let options = Options {
+            fault_points,
+            ..Options::default()
+        };
+        let killed = File::open(&folder.path().display().to_string(), options).unwrap();
+        let second = [append(&one, "2"), append(&two, "2"), track("a", "two")];
+        let cut_off = killed.commit(Batch::of(second)).await.unwrap_err();
+        assert!(
+            matches!(cut_off, Error::Internal { .. }),
+            "{point}: {cut_off}"
+        );
+        let reader = open(folder.path());
+        let expected = if is_new { vec!["1", "2"] } else { vec!["1"] };
+        assert_eq!(ids(&reader, &one).await, expected, "{point}");
+        assert_eq!(ids(&calm, &two).await, expected, "{point}");
+        let rows = calm.count(&Filter::default()).await.unwrap();
+        assert_eq!(rows, expected.len() as u64, "{point}");
+        assert!(!folder.path().join("redo.json").exists(), "{point}");
+        calm.commit(Batch::of([append(&one, "3")])).await.unwrap();
+        assert_eq!(
+            reader.check().await.unwrap(),
+            Vec::<String>::new(),
+            "{point}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn g028_a_record_cut_at_any_byte_before_it_has_its_name_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let driver = open(folder.path());
+    driver.commit(Batch::of([append(&log, "1")])).await.unwrap();
+    for length in [0, 1, 40, 200] {
+        std::fs::write(folder.path().join("redo.json.tmp"), "x".repeat(length)).unwrap();
+        assert_eq!(ids(&driver, &log).await, ["1"]);
+    }
+    driver.commit(Batch::of([append(&log, "2")])).await.unwrap();
+    assert_eq!(ids(&driver, &log).await, ["1", "2"]);
+}
+
+#[tokio::test]
+async fn g027_damage_anywhere_in_a_file_blocks_its_own_space_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bad, good) = (items("a", "bad"), items("a", "good"));
+    let driver = open(folder.path());
+    let writes = [
+        append(&bad, "1"),
+        append(&good, "1"),
+        track("a", "bad"),
+        track("a", "good"),
+    ];
+    driver.commit(Batch::of(writes)).await.unwrap();
+    let path = file_of(folder.path(), &bad.space);
+    let whole = std::fs::read(&path).unwrap();
+    for cut in 0..whole.len() {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        let error = driver.read(&bad, Range::last(1)).await.unwrap_err();
+        let names_it =
+            matches!(&error, Error::Corrupt { place, .. } if *place == path.display().to_string());
+        assert!(names_it, "cut at {cut}: {error}");
+    }
+    for at in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        std::fs::write(&path, &flipped).unwrap();
+        let error = driver.read(&bad, Range::last(1)).await;
+        assert!(
+            matches!(error, Err(Error::Corrupt { .. })),
+            "flipped at {at}: {error:?}"
+        );
+    }
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    for write in [
+        append(&bad, "2"),
+        Write::Remove {
+            space: bad.space.clone(),
+        },
+    ] {
+        let both = driver.commit(Batch::of([append(&good, "no"), write])).await;
+        assert!(matches!(both, Err(Error::Corrupt { .. })), "{both:?}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), &whole[..whole.len() / 2]);
+    driver
+        .commit(Batch::of([append(&good, "2")]))
+        .await
+        .unwrap();
+    assert_eq!(ids(&driver, &good).await, ["1", "2"]);
+    assert_eq!(
+        driver
+            .identities(&Filter::default(), &ALL)
+            .await
+            .unwrap()
+            .len(),
+        2
+    );
+    let found = driver.check().await.unwrap();
+    assert!(
+        found.len() == 1 && found[0].contains(&path.display().to_string()),
+        "{found:?}"
+    );
+}
+
+#[tokio::test]
+async fn g027_a_damaged_row_is_told_to_those_who_ask_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = open(folder.path());
+    driver
+        .commit(Batch::of([track("a", "bad"), track("a", "good")]))
+        .await
+        .unwrap();
+    let space = Space::of("default", &identity("a", "bad"));
+    let path = folder
+        .path()
+        .join("rows")
+        .join(format!("{}.json", space.digest()));
+    std::fs::write(&path, "{}").unwrap();
+    let exact = Filter {
+        storage_key: Some(space.path.clone()),
+        ..Filter::tenant("default")
+    };
+    let asked = driver.identities(&exact, &ALL).await;
+    assert!(matches!(asked, Err(Error::Corrupt { .. })), "{asked:?}");
+    let again = driver.commit(Batch::of([track("a", "bad")])).await;
+    assert!(matches!(again, Err(Error::Corrupt { .. })), "{again:?}");
+    assert_eq!(
+        driver
+            .identities(&Filter::default(), &ALL)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
+}
+
+#[tokio::test]
+async fn g027_a_lost_counter_stops_writes_instead_of_giving_numbers_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let driver = open(folder.path());
+    driver.commit(Batch::of([append(&log, "1")])).await.unwrap();
+    std::fs::remove_file(folder.path().join("counter.json")).unwrap();
+    let refused = driver.commit(Batch::of([append(&log, "2")])).await;
+    assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
+    assert_eq!(ids(&driver, &log).await, ["1"]);
+}
+
+#[tokio::test]
+async fn g053_file_names_are_injective_where_case_and_normal_forms_are_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = open(folder.path());
+    let chats = [
+        "Key",
+        "key",
+        "KEY",
+        "caf\u{e9}",
+        "cafe\u{301}",
+        "..",
+        "../../x",
+        "a/b",
+        "a~2fb",
+        "con",
+        ".",
+    ];
+    for chat in chats {
+        let log = items("a", chat);
+        driver
+            .commit(Batch::of([append(&log, chat), track("a", chat)]))
+            .await
+            .unwrap();
+    }
+    for chat in chats {
+        assert_eq!(ids(&driver, &items("a", chat)).await, [chat]);
+    }
+    let mut found = 0;
+    for within in ["spaces", "rows"] {
+        for file in std::fs::read_dir(folder.path().join(within)).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            let digest = name.strip_suffix(".json").unwrap();
+            assert!(
+                digest.len() == 64
+                    && digest
+                        .bytes()
+                        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            );
+            found += 1;
+        }
+    }
+    assert_eq!(found, 2 * chats.len());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[tokio::test]
+async fn a_file_shows_tenant_and_path_and_keeps_every_text_byte_for_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let driver = open(folder.path());
+    let body = Json::parse("{ \"a\" :\n 1.50,\"b\":\"\\u00e9\u{e9}\" }").unwrap();
+    let entries = vec![NewEntry {
+        id: "odd\u{1}\"id".to_owned(),
+        body: body.clone(),
+    }];
+    driver
+        .commit(Batch::of([Write::Append {
+            log: log.clone(),
+            entries,
+        }]))
+        .await
+        .unwrap();
+    let page = open(folder.path())
+        .read(&log, Range::from(1, 9))
+        .await
+        .unwrap();
+    assert_eq!(page.entries[0].body, body);
+    let text = std::fs::read_to_string(file_of(folder.path(), &log.space)).unwrap();
+    let header = text.lines().next().unwrap();
+    assert!(
+        header.contains("\"tenant\":\"default\"") && header.contains(&log.space.path),
+        "{header}"
+    );
+}
+
+#[tokio::test]
+async fn a_lock_held_by_another_process_is_waited_for_and_then_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Arc::new(open(folder.path()));
+    let held = std::fs::File::open(folder.path().join("lock")).unwrap();
+    held.lock().unwrap();
+    let waiting = {
+        let driver = Arc::clone(&driver);
+        tokio::spawn(async move {
+            driver
+                .commit(Batch::of([append(&items("a", "one"), "1")]))
+                .await
+        })
+    };
+    held.unlock().unwrap();
+    waiting.await.unwrap().unwrap();
+    held.lock().unwrap();
+    let refused = driver.read(&items("a", "one"), Range::head()).await;
+    assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn two_handles_that_write_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let options = || Options {
+        durability: ambit_storage::driver::Durability::Normal,
+        ..Options::default()
+    };
+    let place = folder.path().display().to_string();
+    let writers: Vec<_> = (0..4)
+        .map(|handle| {
+            let driver = File::open(&place, options()).unwrap();
+            let log = log.clone();
+            tokio::spawn(async move {
+                for turn in 0..10 {
+                    let key = log.space.key("count");
+                    let count = Write::Apply {
+                        key,
+                        op: Op::Incr(1.into()),
+                        life: None,
+                    };
+                    driver
+                        .commit(Batch::of([
+                            append(&log, &format!("{handle}-{turn}")),
+                            count,
+                        ]))
+                        .await
+                        .unwrap();
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let driver = open(folder.path());
+    assert_eq!(ids(&driver, &log).await.len(), 40);
+    let count = driver
+        .get(&log.space.key("count"), Part::Whole)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(count.value.as_str(), "40");
+}
+
+#[tokio::test]
+async fn a_watch_wakes_on_another_handles_write_and_ends_at_close() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let (reader, writer) = (open(folder.path()), open(folder.path()));
+    let mut watch = reader.watch(&log).await.unwrap();
+    for id in ["1", "2"] {
+        writer.commit(Batch::of([append(&log, id)])).await.unwrap();
+        let woken = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+        assert!(woken.unwrap());
+    }
+    reader.close().await.unwrap();
+    assert!(!watch.changed().await);
+    let closed = reader.read(&log, Range::head()).await;
+    assert!(
+        matches!(closed, Err(Error::Unavailable { .. })),
+        "{closed:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_sweep_erases_expired_values_up_to_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options::default();
+    let driver = File::open(&folder.path().display().to_string(), options.clone()).unwrap();
+    let set = |space: &Space, name: &str, life| Write::Apply {
+        key: space.key(name),
+        op: Op::Set(Json::of(name).unwrap().into()),
+        life,
+    };
+    let spaces = ["u", "v"].map(|user| Space::user_memory("default", user));
+    for space in &spaces {
+        let short = ["1", "2", "3"].map(|name| set(space, name, Some(10)));
+        driver.commit(Batch::of(short)).await.unwrap();
+    }
+    driver
+        .commit(Batch::of([set(&spaces[0], "stays", None)]))
+        .await
+        .unwrap();
+    options.clock.advance(Duration::from_secs(1));
+    assert_eq!(driver.sweep(4).await.unwrap(), 4);
+    assert_eq!(driver.sweep(4).await.unwrap(), 2);
+    assert_eq!(driver.sweep(4).await.unwrap(), 0);
+    assert_eq!(
+        std::fs::read_dir(folder.path().join("spaces"))
+            .unwrap()
+            .count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_refused_batch_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = items("a", "one");
+    let reached = Arc::new(AtomicBool::new(false));
+    let note = Arc::clone(&reached);
+    let fault_points = FaultPoints::new(move |_| note.store(true, Ordering::Release));
+    let options = Options {
+        fault_points,
+        ..Options::default()
+    };
+    let driver = File::open(&folder.path().display().to_string(), options).unwrap();
+    let wrong = Check::Version {
+        key: log.space.key("k"),
+        version: Some(3),
+    };
+    let refused = driver
+        .commit(Batch::of([append(&log, "1")]).checking(wrong))
+        .await;
+    assert!(
+        matches!(refused, Err(Error::Conflict { .. })),
+        "{refused:?}"
+    );
+    assert!(!reached.load(Ordering::Acquire));
+    let done = driver
+        .commit(Batch::of([append(&log, "1"), append(&log, "1")]))
+        .await
+        .unwrap();
+    let [
+        Outcome::Appended { seqs: first, .. },
+        Outcome::Appended { seqs: again, .. },
+    ] = &done[..]
+    else {
+        panic!("{done:?}");
+    };
+    assert_eq!(first, again);
+}
