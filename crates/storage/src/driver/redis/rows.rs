@@ -8,8 +8,8 @@ use super::plan::Plan;
 use super::server::Server;
 use crate::Result;
 use crate::address::{self, ITEMS, Space};
-use crate::batch::{Head, Outcome};
-use crate::directory::{Filter, Lookup, Order, PageRequest, Position, State, Track, Tracked};
+use crate::batch::Outcome;
+use crate::directory::{Filter, Lookup, Order, PageRequest, Position, Track, Tracked};
 use crate::driver::state;
 use crate::json::Json;
 
@@ -340,15 +340,7 @@ async fn tell(server: &Server, rows: &mut [Tracked]) -> Result<()> {
         for (row, text) in rows.iter_mut().zip(heads) {
             let log = Space::of(&row.tenant, &row.identity).log(ITEMS);
             let head = text.map(|text| parse_head(&text, &log)).transpose()?;
-            let known = head.unwrap_or(Head {
-                generation: 0,
-                last: 0,
-            });
-            row.state = match head {
-                Some(Head { last: 0, .. }) => State::Cleared,
-                _ => State::Live,
-            };
-            (row.generation, row.items) = (known.generation, known.last);
+            *row = state::told(row, head);
         }
     }
     Ok(())
