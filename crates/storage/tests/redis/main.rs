@@ -146,7 +146,11 @@ async fn random_batches(store: &Store) -> Outcomes {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(3);
-    for seed in 1..=rounds {
+    let first = std::env::var("TEST_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1);
+    for seed in first..first + rounds {
         let options = Options {
             clock: store.clock.clone(),
             ..Options::default()

@@ -276,7 +276,13 @@ fn draft(dice: &mut Dice, number: u64) -> Draft {
             life: None,
         }));
     }
-    // A mirrored number may be far ahead of those that a batch has reserved.
+    // A mirrored number may be far ahead of those that a batch has reserved, and no two things have the same.
+    let mirrors = writes
+        .iter()
+        .filter(|write| matches!(write, Write::Mirror(_)));
+    if mirrors.count() > 1 {
+        writes.retain(|write| !matches!(write, Write::Mirror(_)));
+    }
     if writes.iter().any(|write| matches!(write, Write::Mirror(_))) {
         writes.retain(|write| !matches!(write, Write::Append { .. } | Write::Track(_)));
     }
