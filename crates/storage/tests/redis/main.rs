@@ -1,6 +1,7 @@
 //! The Redis driver on a real server: `TEST_REDIS_URL=redis://127.0.0.1:6379/0`. Without it the cases are skipped.
 
 mod random;
+mod server;
 
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, NewEntry, Outcome, Write};
@@ -75,10 +76,16 @@ const CASES: &[(&str, Case)] = &[
         Box::pin(watching(store))
     }),
     ("a_server_that_evicts_is_refused", |store| {
-        Box::pin(eviction(store))
+        Box::pin(server::eviction(store))
     }),
     ("wiping_many_values_leaves_nothing", |store| {
         Box::pin(wiping(store))
+    }),
+    ("a_restarted_server_is_found_again", |store| {
+        Box::pin(server::restart(store))
+    }),
+    ("g104_wiping_100_000_values_holds_nobody_up", |store| {
+        Box::pin(server::crowd(store))
     }),
     ("removal_leaves_no_key", |store| Box::pin(removal(store))),
     ("recent_comes_by_last_activity", |store| {
@@ -249,41 +256,6 @@ async fn watching(store: &Store) -> Outcomes {
     assert!(tokio::time::timeout(Duration::from_secs(2), other.changed()).await?);
     reader.close().await?;
     while watch.changed().await {}
-    Ok(())
-}
-
-async fn eviction(_store: &Store) -> Outcomes {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port()
-        .to_string();
-    let mut server = std::process::Command::new("redis-server")
-        .args(["--port", &port, "--save", "", "--maxmemory", "50mb"])
-        .args(["--maxmemory-policy", "allkeys-lru"])
-        .stdout(std::process::Stdio::null())
-        .spawn()?;
-    let url = format!("redis://127.0.0.1:{port}/0");
-    let mut tries = 0;
-    let refused = loop {
-        tries += 1;
-        match driver::open(&url, Options::default()).await {
-            Err(Error::Unavailable { .. }) if tries < 50 => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            other => break other.map(|_| ()),
-        }
-    };
-    let forced = Options {
-        force: true,
-        ..Options::default()
-    };
-    let forced = driver::open(&url, forced).await.map(|_| ());
-    server.kill()?;
-    server.wait()?;
-    let refused = refused.unwrap_err();
-    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
-    assert!(refused.to_string().contains("allkeys-lru"), "{refused}");
-    assert!(forced.is_ok());
     Ok(())
 }
 

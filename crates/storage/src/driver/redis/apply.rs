@@ -10,15 +10,31 @@ use crate::driver::state::Stored;
 use crate::json::{Json, Value};
 use crate::op::{self, ListChange, Op};
 
+/// What the store gives to a value that is written whole.
+#[derive(Clone, Copy)]
+struct Given {
+    number: u64,
+    expires_at: Option<Millis>,
+}
+
 impl Plan {
     pub(super) fn apply(&mut self, key: &Key, op: &Op, life: Option<Millis>) -> Result<Outcome> {
         let number = self.seen.take_number();
-        let slot = self.seen.values.get(key).cloned().flatten();
-        match slot {
+        // Moved out, so that a long list is not copied; a refused batch never looks at it again.
+        match self.seen.values.remove(key).flatten() {
             Some(slot) if slot.header.list != 0 && op.is_list_op() => {
                 self.apply_to_list(key, op, slot, number)
             }
-            slot => self.apply_to_whole(key, op, life, slot, number),
+            slot => {
+                let slot = slot.as_ref();
+                let expires_at = op::end_of_life(
+                    op,
+                    slot.map(|slot| slot.header.expires_at),
+                    self.seen.now,
+                    life,
+                );
+                self.apply_to_whole(key, op, slot, Given { number, expires_at })
+            }
         }
     }
 
@@ -26,26 +42,19 @@ impl Plan {
         &mut self,
         key: &Key,
         op: &Op,
-        life: Option<Millis>,
-        slot: Option<Slot>,
-        number: u64,
+        slot: Option<&Slot>,
+        given: Given,
     ) -> Result<Outcome> {
-        let digest = key.space.digest();
-        let header = slot.as_ref().map(|slot| &slot.header);
-        let expires_at = op::end_of_life(
-            op,
-            header.map(|header| header.expires_at),
-            self.seen.now,
-            life,
-        );
-        let version = match (op, header) {
-            (Op::Renew { .. }, Some(header)) => header.version,
+        let Given { number, expires_at } = given;
+        let version = match (op, slot) {
+            (Op::Renew { .. }, Some(slot)) => slot.header.version,
             _ => number,
         };
         if slot.is_none() && matches!(op, Op::Acquire { .. }) {
-            self.seen.guard(&["floor?", &digest, &number.to_string()]);
+            let guard = ["floor?", &key.space.digest(), &number.to_string()];
+            self.seen.guard(&guard);
         }
-        let applied = op.apply(&key.name, slot.as_ref().map(Slot::whole), number)?;
+        let applied = op.apply(&key.name, slot.map(Slot::whole), number)?;
         let stored = applied.value.map(|value| Stored {
             value,
             version,
@@ -53,8 +62,8 @@ impl Plan {
         });
         let version = stored.as_ref().map(|stored| stored.version);
         self.store(key, stored, number);
-        if let (Op::AddToSet(_), Some(Some(slot))) = (op, self.seen.values.get(key).cloned()) {
-            self.count_all(key, slot);
+        if matches!(op, Op::AddToSet(_)) {
+            self.count_all(key);
         }
         Ok(Outcome::Applied {
             output: applied.output,
@@ -126,9 +135,10 @@ impl Plan {
         let mut slot = slot;
         slot.header.version = number;
         self.change(key, &mut slot, change);
-        self.seen.values.insert(key.clone(), Some(slot.clone()));
-        if matches!(op, Op::AddToSet(_)) && !slot.header.is_counted {
-            self.count_all(key, slot);
+        let is_counted = slot.header.is_counted;
+        self.seen.values.insert(key.clone(), Some(slot));
+        if matches!(op, Op::AddToSet(_)) && !is_counted {
+            self.count_all(key);
         }
         Ok(Outcome::Applied {
             output,
@@ -177,12 +187,14 @@ impl Plan {
     }
 
     /// Begins to count the fingerprints of a list that is known whole.
-    fn count_all(&mut self, key: &Key, mut slot: Slot) {
-        let Content::Tail(items) = &slot.content else {
+    fn count_all(&mut self, key: &Key) {
+        let Some(mut slot) = self.seen.values.remove(key).flatten() else {
             return;
         };
         let (digest, id) = (key.space.digest(), slot.header.list.to_string());
-        self.count(&digest, &id, items, "1");
+        if let Content::Tail(items) = &slot.content {
+            self.count(&digest, &id, items, "1");
+        }
         slot.header.is_counted = true;
         self.put(key, &slot);
         self.seen.values.insert(key.clone(), Some(slot));
