@@ -54,6 +54,11 @@ impl Pattern {
         self.is_open() && self.pieces.iter().all(String::is_empty)
     }
 
+    /// The literal pieces between the stars.
+    pub fn pieces(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().map(String::as_str)
+    }
+
     /// What every matching name starts with.
     pub fn prefix(&self) -> &str {
         &self.pieces[0]

@@ -4,6 +4,7 @@ pub mod chain;
 pub mod file;
 pub mod memory;
 pub mod postgres;
+pub mod redis;
 pub mod sqlite;
 mod state;
 mod watch;
@@ -234,6 +235,7 @@ pub const DRIVERS: &[(&str, Open)] = &[
     ("file", file::open),
     ("sqlite", sqlite::open),
     ("postgres", postgres::open),
+    ("redis", redis::open),
 ];
 
 /// Opens `scheme:address`, for instance `sqlite:data/ambit.db`.

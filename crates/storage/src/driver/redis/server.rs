@@ -1,0 +1,230 @@
+//! The connection: where the server is, whether it may be trusted with data, and how scripts are run on it.
+
+use crate::clock::Clock;
+use crate::{Error, Result};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, FromRedisValue, RedisError, Script};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The prefix of all keys where the address names none.
+const DEFAULT_PREFIX: &str = "ambit";
+
+/// The scripts, each with what they share in front of it.
+#[derive(Debug)]
+pub struct Scripts {
+    pub load: Script,
+    pub read: Script,
+    pub commit: Script,
+    pub sweep: Script,
+    pub check: Script,
+}
+
+impl Default for Scripts {
+    fn default() -> Self {
+        let script = |code: &str| Script::new(&format!("{}{code}", include_str!("prelude.lua")));
+        Self {
+            load: script(include_str!("load.lua")),
+            read: script(include_str!("read.lua")),
+            commit: script(include_str!("commit.lua")),
+            sweep: script(include_str!("sweep.lua")),
+            check: script(include_str!("check.lua")),
+        }
+    }
+}
+
+/// One server and the keys behind one prefix.
+pub struct Server {
+    /// `host:port`, for messages: never with a password.
+    pub place: String,
+    /// What all keys start with.
+    pub prefix: String,
+    /// Opens connections of their own, for subscriptions.
+    pub client: Client,
+    /// The scripts.
+    pub scripts: Scripts,
+    clock: Clock,
+    connection: Mutex<Option<ConnectionManager>>,
+}
+
+impl Server {
+    /// Connects to `//host:port/db?ambit_prefix=name`.
+    pub async fn open(address: &str, clock: Clock) -> Result<Self> {
+        let (url, prefix) = split_prefix(address)?;
+        let client = Client::open(format!("redis:{url}")).map_err(|error| {
+            let reason = error.detail().unwrap_or("it cannot be read").to_owned();
+            Error::invalid(
+                "driver",
+                format!("the address of a redis store is redis://host:port/db: {reason}"),
+            )
+        })?;
+        let place = client.get_connection_info().addr().to_string();
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(1)
+            .set_connection_timeout(Some(Duration::from_secs(5)))
+            .set_response_timeout(Some(Duration::from_secs(60)));
+        let connection = client
+            .get_connection_manager_with_config(config)
+            .await
+            .map_err(|error| failure(&place, error))?;
+        Ok(Self {
+            place,
+            prefix,
+            client,
+            scripts: Scripts::default(),
+            clock,
+            connection: Mutex::new(Some(connection)),
+        })
+    }
+
+    /// Fails where the server may throw data away to make room.
+    pub async fn refuse_eviction(&self) -> Result<()> {
+        let memory: String = self.ask(redis::cmd("INFO").arg("memory")).await?;
+        let setting = |name: &str| {
+            memory
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .map(str::trim)
+        };
+        let policy = setting("maxmemory_policy").unwrap_or("noeviction");
+        if policy == "noeviction" || setting("maxmemory") == Some("0") {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            format!("redis {}", self.place),
+            format!(
+                "may evict what is stored: its maxmemory-policy is {policy}; set it to noeviction (CONFIG SET \
+                 maxmemory-policy noeviction), or open the store with force"
+            ),
+        ))
+    }
+
+    /// A key, or the name of a channel.
+    pub fn key(&self, kind: &str) -> String {
+        format!("{}:{kind}", self.prefix)
+    }
+
+    /// A key of one space or index.
+    pub fn key_of(&self, kind: &str, digest: &str) -> String {
+        format!("{}:{kind}:{digest}", self.prefix)
+    }
+
+    /// Runs a script that may run twice: if the connection was lost, it is asked again on a new one.
+    pub async fn read<T: FromRedisValue>(&self, script: &Script, words: &[String]) -> Result<T> {
+        match self.invoke(script, words).await? {
+            Err(error) if error.is_io_error() => self.invoke(script, words).await?,
+            result => result,
+        }
+        .map_err(|error| failure(&self.place, error))
+    }
+
+    /// Runs a script that writes; it is sent once.
+    pub async fn write<T: FromRedisValue>(&self, script: &Script, words: &[String]) -> Result<T> {
+        self.invoke(script, words)
+            .await?
+            .map_err(|error| failure(&self.place, error))
+    }
+
+    /// One command that may run twice.
+    pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T> {
+        let mut connection = self.connection()?;
+        match command.query_async(&mut connection).await {
+            Err(error) if error.is_io_error() => command.query_async(&mut connection).await,
+            result => result,
+        }
+        .map_err(|error| failure(&self.place, error))
+    }
+
+    /// Many commands at once that may run twice.
+    pub async fn ask_all<T: FromRedisValue>(&self, commands: &redis::Pipeline) -> Result<T> {
+        let mut connection = self.connection()?;
+        match commands.query_async(&mut connection).await {
+            Err(error) if error.is_io_error() => commands.query_async(&mut connection).await,
+            result => result,
+        }
+        .map_err(|error| failure(&self.place, error))
+    }
+
+    /// Lets go of the connection; later calls fail.
+    pub fn close(&self) {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+    }
+
+    async fn invoke<T: FromRedisValue>(
+        &self,
+        script: &Script,
+        words: &[String],
+    ) -> Result<redis::RedisResult<T>> {
+        let mut connection = self.connection()?;
+        let mut invocation = script.prepare_invoke();
+        invocation.arg(&self.prefix).arg(self.clock.offset());
+        for word in words {
+            invocation.arg(word);
+        }
+        Ok(invocation.invoke_async(&mut connection).await)
+    }
+
+    fn connection(&self) -> Result<ConnectionManager> {
+        let connection = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        connection.clone().ok_or_else(|| Error::Unavailable {
+            what: format!("the redis store at {} (it was closed)", self.place),
+            source: None,
+        })
+    }
+}
+
+/// A failure of the server or the way to it.
+pub fn failure(place: &str, error: RedisError) -> Error {
+    Error::unavailable(format!("the redis store at {place}"), error)
+}
+
+/// The address without our own parameter, and that parameter.
+fn split_prefix(address: &str) -> Result<(String, String)> {
+    let (base, query) = address.split_once('?').unwrap_or((address, ""));
+    let mut prefix = DEFAULT_PREFIX;
+    let mut others = Vec::new();
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        match parameter.strip_prefix("ambit_prefix=") {
+            Some(name) => prefix = name,
+            None => others.push(parameter),
+        }
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if prefix.is_empty() || !prefix.bytes().all(is_plain) {
+        return Err(Error::invalid(
+            "ambit_prefix",
+            format!("\"{prefix}\" is not made of letters, digits, '-', '_' and '.'"),
+        ));
+    }
+    let url = if others.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", others.join("&"))
+    };
+    Ok((url, prefix.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefix_is_taken_out_of_the_address() {
+        let split = |address: &str| split_prefix(address).map_err(|error| error.to_string());
+        let pair = |url: &str, prefix: &str| Ok((url.to_owned(), prefix.to_owned()));
+        assert_eq!(split("//h:1/2"), pair("//h:1/2", "ambit"));
+        assert_eq!(split("//h?ambit_prefix=a-1"), pair("//h", "a-1"));
+        assert_eq!(
+            split("//h?protocol=resp3&ambit_prefix=a"),
+            pair("//h?protocol=resp3", "a")
+        );
+        assert!(split("//h?ambit_prefix=").is_err());
+        assert!(split("//h?ambit_prefix=a:b").is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! What concerns the server itself: its settings, its restart, and others who use it at the same time.
+
+use super::{Outcomes, Store, apply, memory_of, number};
+use ambit_storage::batch::{Batch, Outcome, Write};
+use ambit_storage::driver::{self, Options, Part, Scan};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Error, Value};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A server that ends with the test.
+struct Own(Child);
+
+impl Own {
+    fn start(port: u16, folder: &std::path::Path, settings: &[&str]) -> Outcomes<Self> {
+        let child = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--save", ""])
+            .args(settings)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .spawn()?;
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> Outcomes<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port())
+}
+
+async fn listening(port: u16) -> Outcomes {
+    for _ in 0..100 {
+        if tokio::net::TcpStream::connect(("127.0.0.1", port))
+            .await
+            .is_ok()
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err("the server does not listen".into())
+}
+
+pub async fn eviction(_store: &Store) -> Outcomes {
+    let (port, folder) = (free_port()?, tempfile::tempdir()?);
+    let settings = ["--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"];
+    let _server = Own::start(port, folder.path(), &settings)?;
+    listening(port).await?;
+    let url = format!("redis://127.0.0.1:{port}/0");
+    let Err(refused) = driver::open(&url, Options::default()).await else {
+        return Err("a server that evicts was accepted".into());
+    };
+    assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+    assert!(refused.to_string().contains("allkeys-lru"), "{refused}");
+    let forced = Options {
+        force: true,
+        ..Options::default()
+    };
+    driver::open(&url, forced).await?;
+    Ok(())
+}
+
+pub async fn restart(_store: &Store) -> Outcomes {
+    let (port, folder) = (free_port()?, tempfile::tempdir()?);
+    let settings = ["--appendonly", "yes", "--appendfsync", "always"];
+    let server = Own::start(port, folder.path(), &settings)?;
+    listening(port).await?;
+    let url = format!("redis://:secret@127.0.0.1:{port}/0");
+    let Err(refused) = driver::open(&url, Options::default()).await else {
+        return Err("a wrong password was accepted".into());
+    };
+    assert!(!refused.to_string().contains("secret"), "{refused}");
+
+    let driver = driver::open(&format!("redis://127.0.0.1:{port}/0"), Options::default()).await?;
+    let space = memory_of("u");
+    driver
+        .commit(apply(&space, "k", Op::Incr(1.into())))
+        .await?;
+    let mut watch = driver.watch(&space.log("items")).await?;
+    drop(server);
+    let down = driver.commit(apply(&space, "k", Op::Incr(1.into()))).await;
+    let Err(Error::Unavailable { what, .. }) = down else {
+        return Err(format!("{down:?}").into());
+    };
+    assert!(what.contains(&format!("127.0.0.1:{port}")), "{what}");
+
+    let _server = Own::start(port, folder.path(), &settings)?;
+    listening(port).await?;
+    // Subscribed again, it wakes everybody, as something may have been missed.
+    assert!(tokio::time::timeout(Duration::from_secs(5), watch.changed()).await?);
+    let entry = driver
+        .get(&space.key("k"), Part::Whole)
+        .await?
+        .ok_or("absent")?;
+    assert_eq!(entry.value, number(1));
+    driver
+        .commit(apply(&space, "k", Op::Incr(1.into())))
+        .await?;
+    Ok(())
+}
+
+/// The time that 99 of 100 calls of another user did not exceed while `work` went on.
+async fn others_wait(store: &Store, work: impl Future<Output = Outcomes>) -> Outcomes<Duration> {
+    let other = store.open().await?;
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_done = Arc::clone(&done);
+    let bystander = tokio::spawn(async move {
+        let mut waits = Vec::new();
+        while !is_done.load(std::sync::atomic::Ordering::Relaxed) || waits.len() < 100 {
+            let start = Instant::now();
+            other
+                .commit(apply(&memory_of("other"), "n", Op::Incr(1.into())))
+                .await?;
+            waits.push(start.elapsed());
+        }
+        Ok::<_, Error>(waits)
+    });
+    work.await?;
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut waits = bystander.await??;
+    waits.sort();
+    println!(
+        "{} calls, p99 {:?}, most {:?}",
+        waits.len(),
+        waits[waits.len() * 99 / 100],
+        waits.last()
+    );
+    Ok(waits[waits.len() * 99 / 100])
+}
+
+pub async fn crowd(store: &Store) -> Outcomes {
+    let driver = store.open().await?;
+    let space = memory_of("u");
+    let fill = async || {
+        for first in (0..100_000).step_by(1_000) {
+            let set = |at: u64| Write::Apply {
+                key: space.key(format!("k{at:06}")),
+                op: if at % 4 == 0 {
+                    Op::Push(vec![number(1)])
+                } else {
+                    Op::Set(Value::Plain(number(1)))
+                },
+                life: None,
+            };
+            driver
+                .commit(Batch::of((first..first + 1_000).map(set)))
+                .await?;
+        }
+        Ok::<_, Error>(())
+    };
+    let wipe = |pattern: &str| {
+        Batch::of([Write::Wipe {
+            space: space.clone(),
+            pattern: Pattern::parse(pattern),
+        }])
+    };
+    let names = async {
+        let scan = Scan {
+            pattern: Pattern::all(),
+            after: None,
+            limit: usize::MAX,
+            part: Part::Nothing,
+        };
+        assert_eq!(driver.scan(&space, &scan).await?.len(), 100_000);
+        Ok(())
+    };
+    let clear = async {
+        assert_eq!(driver.commit(wipe("*")).await?, [Outcome::Erased(100_000)]);
+        Ok(())
+    };
+    fill().await?;
+    let listing = others_wait(store, names).await?;
+    let clearing = others_wait(store, clear).await?;
+    fill().await?;
+    let part = async {
+        assert_eq!(
+            driver.commit(wipe("k0*")).await?,
+            [Outcome::Erased(100_000)]
+        );
+        Ok(())
+    };
+    let start = Instant::now();
+    let parting = others_wait(store, part).await?;
+    println!("k0* took {:?}", start.elapsed());
+    let limit = Duration::from_millis(50);
+    assert!(
+        listing < limit && clearing < limit,
+        "{listing:?} {clearing:?} {parting:?}"
+    );
+    Ok(())
+}
