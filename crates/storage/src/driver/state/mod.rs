@@ -313,15 +313,7 @@ impl State {
     }
 }
 
-<<<<<<< HEAD
-<<<<<<< HEAD
 /// `Conflict` unless the writer expected what is there.
-=======
-/// Fails `Conflict` where something is not as the writer saw it.
->>>>>>> sqlite
-=======
-/// A conflict where the store does not hold what the writer saw.
->>>>>>> redis
 pub fn expect<T: std::fmt::Debug + PartialEq>(
     what: &impl ToString,
     expected: Option<T>,
