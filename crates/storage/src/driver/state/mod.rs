@@ -6,7 +6,7 @@ mod rows;
 mod value;
 
 pub use log::Log;
-pub use rows::{ACTIVITY_STEP, Rows, told};
+pub use rows::{ACTIVITY_STEP, Rows, told, touched};
 pub use value::Stored;
 
 use crate::address::{ITEMS, Key, LogKey, Space};
