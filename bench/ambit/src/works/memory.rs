@@ -51,9 +51,12 @@ async fn one_caller(bench: &Bench, level: &dyn Level) -> Result<()> {
 }
 
 async fn many_callers(bench: &Bench, level: &Arc<dyn Level>) -> Result<()> {
-    let each = bench.sizes.operations.div_ceil(WRITERS);
+    let each = bench.sizes.operations.div_ceil(4);
     let rate = |seconds: f64| (each * WRITERS) as f64 / seconds;
-    let row = |work| operations(bench, work);
+    let row = |work| Row {
+        p: each * WRITERS,
+        ..operations(bench, work)
+    };
     let seconds = together(WRITERS, |caller| {
         let level = Arc::clone(level);
         async move {
