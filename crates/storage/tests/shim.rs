@@ -1,5 +1,6 @@
 //! The fault layer itself: what it journals, and which disks a loss of power can leave.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 #[path = "support/shim.rs"]
 mod shim;

@@ -1,5 +1,7 @@
 //! The fault layer below a process's files: its journal, and the disk as a loss of power leaves it.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up fails")]
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -127,8 +129,7 @@ pub fn power_loss(
 ) -> io::Result<()> {
     let changes = changes(steps);
     let mut disk = Disk::default();
-    for (at, change) in changes.iter().enumerate() {
-        let synced = changes[at..].iter().any(|later| later.syncs(change));
+    for (change, synced) in changes.iter().zip(synced(&changes)) {
         disk.take(change, &mut || synced || survives());
     }
     disk.write(root, into)
@@ -148,21 +149,28 @@ enum Change<'a> {
     },
 }
 
-impl Change<'_> {
-    /// True where this is the sync that makes `earlier` safe.
-    fn syncs(&self, earlier: &Self) -> bool {
-        let Self::Sync { file, folder } = self else {
-            return false;
-        };
-        match earlier {
-            Self::Content(changed, _) => *file == Some(*changed),
-            Self::Name { from, to, .. } => [from, to]
+/// For each change, whether a later sync makes it safe.
+fn synced(changes: &[Change<'_>]) -> Vec<bool> {
+    let mut files = HashSet::new();
+    let mut folders = HashSet::new();
+    let mut synced: Vec<bool> = changes
+        .iter()
+        .rev()
+        .map(|change| match change {
+            Change::Content(file, _) => files.contains(file),
+            Change::Name { from, to, .. } => [from, to]
                 .into_iter()
                 .flatten()
-                .all(|name| name.parent() == Some(*folder)),
-            Self::Sync { .. } => false,
-        }
-    }
+                .all(|name| name.parent().is_some_and(|folder| folders.contains(folder))),
+            Change::Sync { file, folder } => {
+                files.extend(*file);
+                folders.insert(*folder);
+                false
+            }
+        })
+        .collect();
+    synced.reverse();
+    synced
 }
 
 fn changes(steps: &[Step]) -> Vec<Change<'_>> {
