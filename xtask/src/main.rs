@@ -1,3 +1,42 @@
-//! The project's own commands.
+//! The project's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
 
-fn main() {}
+mod bench;
+mod process;
+mod servers;
+mod test;
+mod tidy;
+
+use process::Result;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test [ARGUMENTS]   format, lints, docs, all tests and the tidy checks;
+                               with arguments only the tests that `cargo test ARGUMENTS` runs
+cargo xtask tidy               the tidy checks alone
+cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options";
+
+/// One command: it gets its arguments and answers whether all is well.
+type Run = fn(&[String]) -> Result<bool>;
+
+const COMMANDS: &[(&str, Run)] = &[
+    ("test", test::run),
+    ("tidy", tidy::run),
+    ("bench", bench::run),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("", String::as_str);
+    let Some((_, run)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match run(&arguments[1..]) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("cargo xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

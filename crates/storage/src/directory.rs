@@ -249,7 +249,7 @@ impl Order {
             Self::Oldest => rows.sort_by_key(|row| row.ordinal),
             Self::Newest => rows.sort_by_key(|row| std::cmp::Reverse(row.ordinal)),
             Self::Recent => {
-                rows.sort_by_key(|row| std::cmp::Reverse((row.last_activity_at, row.ordinal)))
+                rows.sort_by_key(|row| std::cmp::Reverse((row.last_activity_at, row.ordinal)));
             }
         }
     }

@@ -1,0 +1,227 @@
+//! What a work needs of a level of Ambit, and the lowest level: a driver.
+
+use crate::{Result, Store};
+use ambit_storage::address::{ITEMS, Key, LogKey, Space};
+use ambit_storage::batch::{Batch, NewEntry, Outcome, Write};
+use ambit_storage::directory::{Filter, Order, PageRequest, Track};
+use ambit_storage::driver::{Driver, Durability, Options, Part, Range, open};
+use ambit_storage::op::{Op, Output};
+use ambit_storage::{Json, SessionIdentity, Value};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub user: String,
+    pub chat: String,
+}
+
+impl Session {
+    pub fn new(user: &str, chat: &str) -> Self {
+        Self {
+            user: user.to_owned(),
+            chat: chat.to_owned(),
+        }
+    }
+}
+
+/// What the works do, on whichever level of Ambit. Conversations and values of two levels do not meet.
+#[async_trait]
+pub trait Level: Send + Sync + 'static {
+    /// Makes a conversation.
+    async fn start(&self, session: &Session) -> Result<()>;
+    /// Makes many, as cheaply as it can be done.
+    async fn start_all(&self, sessions: &[Session]) -> Result<()>;
+    /// Adds messages, given as JSON.
+    async fn append(&self, session: &Session, messages: Vec<String>) -> Result<()>;
+    /// Reads all messages, or the last ones; how many there were.
+    async fn load(&self, session: &Session, last: Option<usize>) -> Result<usize>;
+    /// How many conversations this user has, each of them read.
+    async fn list(&self, user: &str) -> Result<usize>;
+    /// Stores a text.
+    async fn set(&self, key: &str, text: &str) -> Result<()>;
+    /// Reads a value, as JSON.
+    async fn get(&self, key: &str) -> Result<Option<String>>;
+    /// Adds 1 to a number.
+    async fn add(&self, key: &str) -> Result<()>;
+    /// Adds texts to a list.
+    async fn push(&self, key: &str, texts: Vec<String>) -> Result<()>;
+    /// Takes the last item of a list; false where there was none.
+    async fn pop(&self, key: &str) -> Result<bool>;
+}
+
+/// The level of drivers: batches and reads.
+pub struct DriverLevel {
+    pub driver: Arc<dyn Driver>,
+    tenant: String,
+    memory: Space,
+    entries: AtomicU64,
+}
+
+impl DriverLevel {
+    /// On a driver that is open, apart from other tenants.
+    pub fn new(driver: Arc<dyn Driver>, tenant: &str) -> Self {
+        Self {
+            driver,
+            tenant: tenant.to_owned(),
+            memory: Space::user_memory(tenant, "user"),
+            entries: AtomicU64::new(0),
+        }
+    }
+
+    /// Opens the driver first.
+    pub async fn open(store: &Store, tenant: &str) -> Result<Self> {
+        let options = Options {
+            durability: if store.normal {
+                Durability::Normal
+            } else {
+                Durability::Full
+            },
+            // A benchmark may run on whatever there is.
+            force: true,
+            ..Options::default()
+        };
+        Ok(Self::new(open(&store.url, options).await?, tenant))
+    }
+
+    fn log(&self, session: &Session) -> Result<LogKey> {
+        let identity = base(session)?.with_scope(SCOPE)?;
+        Ok(Space::of(&self.tenant, &identity).log(ITEMS))
+    }
+
+    fn key(&self, name: &str) -> Key {
+        self.memory.key(name)
+    }
+
+    fn track(&self, session: &Session) -> Result<Write> {
+        let base = base(session)?;
+        Ok(Write::Track(Box::new(Track {
+            id: format!("{}-{}-{}", self.tenant, session.user, session.chat),
+            tenant: self.tenant.clone(),
+            identity: base.with_scope(SCOPE)?,
+            agent: AGENT.to_owned(),
+            base,
+            placement: vec!["bench".to_owned()],
+            created_by: None,
+            team: None,
+            labels: BTreeMap::new(),
+        })))
+    }
+
+    async fn write(&self, write: Write) -> Result<Option<Outcome>> {
+        Ok(self.driver.commit(Batch::of([write])).await?.pop())
+    }
+
+    async fn apply(&self, key: &str, op: Op) -> Result<Option<Outcome>> {
+        let key = self.key(key);
+        self.write(Write::Apply {
+            key,
+            op,
+            life: None,
+        })
+        .await
+    }
+}
+
+const AGENT: &str = "assistant";
+const SCOPE: &str = "chatHistory";
+/// More entries than any history here has.
+const ALL: usize = 1 << 20;
+/// Index rows of one batch.
+const ROWS: usize = 5_000;
+
+fn base(session: &Session) -> Result<SessionIdentity> {
+    let builder = SessionIdentity::builder(AGENT)
+        .user_id(&session.user)
+        .chat_name(&session.chat);
+    Ok(builder.build()?)
+}
+
+#[async_trait]
+impl Level for DriverLevel {
+    async fn start(&self, session: &Session) -> Result<()> {
+        let log = self.log(session)?;
+        let entries = Vec::new();
+        let writes = [self.track(session)?, Write::Append { log, entries }];
+        self.driver.commit(Batch::of(writes)).await?;
+        Ok(())
+    }
+
+    async fn start_all(&self, sessions: &[Session]) -> Result<()> {
+        for some in sessions.chunks(ROWS) {
+            let rows: Result<Vec<Write>> = some.iter().map(|session| self.track(session)).collect();
+            self.driver.commit(Batch::of(rows?)).await?;
+        }
+        Ok(())
+    }
+
+    async fn append(&self, session: &Session, messages: Vec<String>) -> Result<()> {
+        let log = self.log(session)?;
+        let entry = |text: &String| -> Result<NewEntry> {
+            let number = self.entries.fetch_add(1, Ordering::Relaxed);
+            Ok(NewEntry {
+                // Ids of two processes that write to one conversation must differ.
+                id: format!("{number:012x}-{:x}", std::process::id()),
+                body: Json::parse(text)?,
+            })
+        };
+        let entries = messages.iter().map(entry).collect::<Result<Vec<_>>>()?;
+        self.write(Write::Append { log, entries }).await?;
+        Ok(())
+    }
+
+    async fn load(&self, session: &Session, last: Option<usize>) -> Result<usize> {
+        let range = last.map_or(Range::from(1, ALL), Range::last);
+        let page = self.driver.read(&self.log(session)?, range).await?;
+        Ok(page.entries.len())
+    }
+
+    async fn list(&self, user: &str) -> Result<usize> {
+        let filter = Filter {
+            user: Some(user.to_owned()),
+            ..Filter::tenant(&self.tenant)
+        };
+        let page = PageRequest {
+            order: Order::Recent,
+            after: None,
+            limit: 1_000,
+        };
+        Ok(self.driver.identities(&filter, &page).await?.len())
+    }
+
+    async fn set(&self, key: &str, text: &str) -> Result<()> {
+        let value = Value::from(Json::of(text)?);
+        self.apply(key, Op::Set(value)).await?;
+        Ok(())
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<String>> {
+        let entry = self.driver.get(&self.key(key), Part::Whole).await?;
+        Ok(entry.map(|entry| entry.value.to_string()))
+    }
+
+    async fn add(&self, key: &str) -> Result<()> {
+        self.apply(key, Op::Incr(1.into())).await?;
+        Ok(())
+    }
+
+    async fn push(&self, key: &str, texts: Vec<String>) -> Result<()> {
+        let items: ambit_storage::Result<Vec<Json>> = texts.iter().map(Json::of).collect();
+        self.apply(key, Op::Push(items?)).await?;
+        Ok(())
+    }
+
+    async fn pop(&self, key: &str) -> Result<bool> {
+        let outcome = self.apply(key, Op::Pop).await?;
+        Ok(matches!(
+            outcome,
+            Some(Outcome::Applied {
+                output: Output::Taken(Some(_)),
+                ..
+            })
+        ))
+    }
+}

@@ -1,0 +1,168 @@
+//! Sizes, messages, clocks and the form of a result.
+
+use crate::Result;
+use serde_json::json;
+use std::future::Future;
+use std::time::Instant;
+
+/// How much of everything.
+pub struct Sizes {
+    /// Messages that a conversation has before a turn.
+    pub history: &'static [usize],
+    /// Turns measured, at each length.
+    pub turns: usize,
+    /// Messages of the conversations that are loaded.
+    pub loads: &'static [usize],
+    /// Messages of the conversation whose end is loaded.
+    pub long: usize,
+    /// Conversations in the index.
+    pub sessions: &'static [usize],
+    /// Operations of each kind on memory.
+    pub operations: usize,
+    /// Items of the lists that are pushed onto.
+    pub lists: &'static [usize],
+    /// Turns of each of several writers.
+    pub turns_each: usize,
+}
+
+/// Writers at once.
+pub const WRITERS: usize = 16;
+/// What each writer adds to one counter.
+pub const ADDS: usize = 25;
+
+impl Sizes {
+    pub fn full() -> Self {
+        Self {
+            history: &[10, 100, 1_000, 5_000, 100_000],
+            turns: 50,
+            loads: &[100, 1_000],
+            long: 100_000,
+            sessions: &[10_000, 1_000_000],
+            operations: 1_000,
+            lists: &[10, 100_000],
+            turns_each: 50,
+        }
+    }
+
+    pub fn quick() -> Self {
+        Self {
+            history: &[10, 100],
+            turns: 10,
+            loads: &[100, 1_000],
+            long: 1_000,
+            sessions: &[1_000],
+            operations: 100,
+            lists: &[10, 1_000],
+            turns_each: 5,
+        }
+    }
+}
+
+/// A result's name and size.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    pub work: &'a str,
+    pub p: usize,
+    pub unit: &'a str,
+    pub note: &'a str,
+}
+
+/// Prints results.
+pub struct Output {
+    pub backend: String,
+}
+
+impl Output {
+    pub fn row(&self, row: Row<'_>, value: f64) {
+        let line = json!({
+            "peer": "ambit", "backend": self.backend, "work": row.work, "p": row.p,
+            "v": value, "unit": row.unit, "note": row.note,
+        });
+        println!("{line}");
+    }
+
+    /// The median time of `times` calls in milliseconds, after three calls that are not counted.
+    pub async fn median(
+        &self,
+        row: Row<'_>,
+        times: usize,
+        mut call: impl AsyncFnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        for number in 0..3 {
+            call(number).await?;
+        }
+        let mut spent = Vec::with_capacity(times);
+        for number in 0..times {
+            let start = Instant::now();
+            call(number + 3).await?;
+            spent.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        self.row(row, median(spent));
+        Ok(())
+    }
+
+    /// How many calls a second one caller makes.
+    pub async fn rate(
+        &self,
+        row: Row<'_>,
+        mut call: impl AsyncFnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        for number in 0..row.p {
+            call(number).await?;
+        }
+        self.row(row, row.p as f64 / start.elapsed().as_secs_f64());
+        Ok(())
+    }
+}
+
+/// The middle value.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Runs callers at once; the seconds until the last has ended.
+pub async fn together<F>(callers: usize, call: impl Fn(usize) -> F) -> Result<f64>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..callers)
+        .map(|number| tokio::spawn(call(number)))
+        .collect();
+    for task in tasks {
+        task.await??;
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Bytes that this process has written so far; `None` where the system does not say.
+pub fn written() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix("wchar: ")?.parse().ok())
+}
+
+/// The two messages of a turn, about 300 bytes each.
+pub fn pair(turn: usize) -> Vec<String> {
+    ["user", "assistant"]
+        .iter()
+        .map(|role| json!({"role": role, "content": text(turn)}).to_string())
+        .collect()
+}
+
+fn text(turn: usize) -> String {
+    const WORDS: [&str; 8] = [
+        "alpha", "bravo", "order", "refund", "ticket", "please", "status", "invoice",
+    ];
+    let mut text = turn.to_string();
+    let mut next = turn;
+    while text.len() < 295 {
+        text.push(' ');
+        text.push_str(WORDS[next % WORDS.len()]);
+        next = next.wrapping_mul(31).wrapping_add(7);
+    }
+    text.truncate(295);
+    text
+}

@@ -1,0 +1,21 @@
+# Shortcuts; each is one command that also works without just.
+
+# the worked example
+run:
+    cargo run --release
+
+# everything that must pass
+test *arguments:
+    cargo xtask test {{arguments}}
+
+# the tidy checks alone
+tidy:
+    cargo xtask tidy
+
+# the benchmarks
+bench *arguments:
+    cargo xtask bench {{arguments}}
+
+# format all code
+format:
+    cargo fmt --all

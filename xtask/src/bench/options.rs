@@ -1,0 +1,134 @@
+//! What `cargo xtask bench` is asked for.
+
+use super::BACKENDS;
+use crate::process::{Result, root};
+use std::path::PathBuf;
+
+pub const HELP: &str = "\
+cargo xtask bench [OPTIONS]
+  --driver NAME     only this driver (memory, sqlite, file, postgres, redis); may be given more than once
+  --work W1,W4      only these works
+  --rounds N        so many rounds (3)
+  --quick           small sizes, one round: to see that it works, not to measure
+  --peers           other frameworks' stores too, in the same rounds; needs python3 and npm. Which: the variable PEERS,
+                    as in PEERS=embedded or PEERS=\"mastra:libsql openai_agents:sqlite\"
+  --peers-dir DIR   the folder of the peers' scripts (bench/peers)
+  --dir DIR         where the stores are kept while they are measured (target/bench)
+  --tmpfs           the embedded stores in /dev/shm too: what they cost without the disk";
+
+/// What to measure, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    pub drivers: Vec<String>,
+    pub work: Option<String>,
+    pub rounds: usize,
+    pub quick: bool,
+    pub peers: bool,
+    pub peers_dir: PathBuf,
+    pub dir: PathBuf,
+    pub tmpfs: bool,
+}
+
+impl Options {
+    /// The options, or `None` where help is asked for.
+    pub fn of(arguments: &[String]) -> Result<Option<Self>> {
+        let mut options = Self {
+            drivers: Vec::new(),
+            work: None,
+            rounds: 3,
+            quick: false,
+            peers: false,
+            peers_dir: root().join("bench/peers"),
+            dir: root().join("target/bench"),
+            tmpfs: false,
+        };
+        let mut rest = arguments.iter();
+        while let Some(option) = rest.next() {
+            let mut value = || {
+                let value = rest.next().cloned();
+                value.ok_or_else(|| format!("{option} needs a value"))
+            };
+            match option.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--driver" => options.drivers.push(known(value()?)?),
+                "--work" => options.work = Some(value()?),
+                "--rounds" => {
+                    let text = value()?;
+                    let number = text.parse().ok().filter(|number| *number > 0);
+                    options.rounds =
+                        number.ok_or_else(|| format!("\"{text}\" is no number of rounds"))?;
+                }
+                "--quick" => (options.quick, options.rounds) = (true, 1),
+                "--peers" => options.peers = true,
+                "--peers-dir" => options.peers_dir = absolute(&value()?)?,
+                "--dir" => options.dir = absolute(&value()?)?,
+                "--tmpfs" => options.tmpfs = true,
+                _ => return Err(format!("{option} is unknown\n{HELP}")),
+            }
+        }
+        Ok(Some(options))
+    }
+}
+
+fn known(name: String) -> Result<String> {
+    if BACKENDS.iter().any(|backend| backend.scheme == name) {
+        return Ok(name);
+    }
+    let mut names: Vec<&str> = BACKENDS.iter().map(|backend| backend.scheme).collect();
+    names.dedup();
+    Err(format!(
+        "\"{name}\" is unknown; known are {}",
+        names.join(", ")
+    ))
+}
+
+fn absolute(path: &str) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| format!("{path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    fn options(text: &str) -> Result<Option<Options>, String> {
+        let arguments: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        Options::of(&arguments)
+    }
+
+    #[test]
+    fn a_driver_stands_for_all_its_rows() {
+        let options = options("--driver sqlite --work W1,W4 --rounds 5")
+            .unwrap()
+            .unwrap();
+        let names: Vec<&str> = options.backends().map(|backend| backend.name).collect();
+        assert_eq!(names, ["sqlite", "sqlite NORMAL"]);
+        assert_eq!(
+            (options.work.as_deref(), options.rounds),
+            (Some("W1,W4"), 5)
+        );
+    }
+
+    #[test]
+    fn all_drivers_are_measured_without_a_choice() {
+        let options = options("--quick").unwrap().unwrap();
+        assert_eq!((options.backends().count(), options.rounds), (6, 1));
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused_by_name() {
+        for (text, named) in [
+            ("--fast", "--fast"),
+            ("--driver tape", "\"tape\""),
+            ("--rounds 0", "\"0\""),
+            ("--dir", "--dir"),
+        ] {
+            let message = options(text).unwrap_err();
+            assert!(message.contains(named), "{message}");
+        }
+    }
+
+    #[test]
+    fn help_is_no_run() {
+        assert_eq!(options("--peers --help"), Ok(None));
+    }
+}

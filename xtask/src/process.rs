@@ -1,0 +1,64 @@
+//! Running other programs, and the two places that everything else starts from: the repository and the environment.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a command of the project answers; the error is a sentence for a person.
+pub type Result<T, E = String> = std::result::Result<T, E>;
+
+/// The repository's folder.
+pub fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// An environment variable, where it is set and not empty.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the project's commands are set up by the environment; this is their one place that reads it"
+)]
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The cargo that runs this program, in the repository.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(environment("CARGO").unwrap_or_else(|| "cargo".to_owned()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command to its end with its output shown; true where it succeeded.
+pub fn succeeds(command: &mut Command) -> Result<bool> {
+    let status = command
+        .status()
+        .map_err(|error| cannot_start(command, &error))?;
+    Ok(status.success())
+}
+
+/// Runs a command and hands over each line of its output as it comes; true where it succeeded.
+pub fn each_line(command: &mut Command, mut line: impl FnMut(&str)) -> Result<bool> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| cannot_start(command, &error))?;
+    if let Some(output) = child.stdout.take() {
+        let mut reader = BufReader::new(output);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            line(String::from_utf8_lossy(&bytes).trim_end_matches('\n'));
+            bytes.clear();
+        }
+    }
+    let status = child
+        .wait()
+        .map_err(|error| cannot_start(command, &error))?;
+    Ok(status.success())
+}
+
+/// The message for a program that cannot be run at all.
+pub fn cannot_start(command: &Command, error: &std::io::Error) -> String {
+    let program = command.get_program().to_string_lossy();
+    format!("cannot run {program}: {error}; is it installed and on the PATH?")
+}

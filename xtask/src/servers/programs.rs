@@ -1,0 +1,148 @@
+//! Finding the servers' programs, and installing them where that is possible.
+
+use crate::process::{Result, environment, succeeds};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The programs of the servers.
+#[derive(Debug)]
+pub struct Programs {
+    /// Makes a PostgreSQL data folder.
+    pub initdb: PathBuf,
+    /// The PostgreSQL server.
+    pub postgres: PathBuf,
+    /// The Redis server.
+    pub redis: PathBuf,
+}
+
+/// Finds the programs that are needed; installs the Debian packages of those that are missing if this is root on Debian.
+pub fn find(postgres: bool, redis: bool) -> Result<Programs> {
+    let missing = || {
+        let mut packages = Vec::new();
+        if postgres && program("initdb").and(program("postgres")).is_none() {
+            packages.push("postgresql");
+        }
+        if redis && redis_server().is_none() {
+            packages.push("redis-server");
+        }
+        packages
+    };
+    let packages = missing();
+    if !packages.is_empty() {
+        install(&packages)?;
+    }
+    let still = missing();
+    if !still.is_empty() {
+        return Err(advice(
+            &still,
+            "are installed, but their programs were not found",
+        ));
+    }
+    Ok(Programs {
+        initdb: program("initdb").unwrap_or_default(),
+        postgres: program("postgres").unwrap_or_default(),
+        redis: redis_server().unwrap_or_default(),
+    })
+}
+
+fn redis_server() -> Option<PathBuf> {
+    program("redis-server").or_else(|| program("valkey-server"))
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    let is_root = Command::new("id").arg("-u").output();
+    let is_root = is_root.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !is_root || program("apt-get").is_none() {
+        return Err(advice(packages, "are missing"));
+    }
+    println!("installing {}", packages.join(" and "));
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        succeeds(command.args(arguments))
+    };
+    // An update that fails is no reason to stop: the lists that are there may do.
+    apt(&["update", "-q"])?;
+    let mut arguments = vec!["install", "-q", "-y", "--no-install-recommends"];
+    arguments.extend(packages);
+    if !apt(&arguments)? {
+        return Err(advice(packages, "could not be installed by apt-get"));
+    }
+    Ok(())
+}
+
+fn advice(packages: &[&str], what: &str) -> String {
+    format!(
+        "the packages {} {what}. Install them (Debian: apt-get install {}; Homebrew: brew install postgresql redis), \
+         or name running servers in TEST_POSTGRES_URL and TEST_REDIS_URL",
+        packages.join(" and "),
+        packages.join(" "),
+    )
+}
+
+fn program(name: &str) -> Option<PathBuf> {
+    search(name, &folders())
+}
+
+fn search(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    folders
+        .iter()
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// The PATH, then where Debian and Homebrew keep servers, the newest version first.
+fn folders() -> Vec<PathBuf> {
+    let path = environment("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(versions(Path::new("/usr/lib/postgresql"), "bin"));
+    for prefix in ["/opt/homebrew", "/usr/local"] {
+        folders.push(Path::new(prefix).join("bin"));
+        folders.extend(versions(&Path::new(prefix).join("opt"), "bin"));
+    }
+    folders.push(PathBuf::from("/usr/sbin"));
+    folders
+}
+
+fn versions(folder: &Path, within: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let number = |path: &Path| -> u32 {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+        digits.parse().unwrap_or(0)
+    };
+    found.sort_by_key(|path| std::cmp::Reverse(number(path)));
+    found.into_iter().map(|path| path.join(within)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{advice, search, versions};
+    use std::path::Path;
+
+    #[test]
+    fn the_newest_version_comes_first() {
+        let root = std::env::temp_dir().join(format!("ambit-versions-{}", std::process::id()));
+        for version in ["9", "15", "17"] {
+            std::fs::create_dir_all(root.join(version).join("bin")).unwrap();
+        }
+        std::fs::write(root.join("15/bin/postgres"), "").unwrap();
+        let found = versions(&root, "bin");
+        let expected = ["17", "15", "9"].map(|version| root.join(version).join("bin"));
+        assert_eq!(found, expected);
+        assert_eq!(
+            search("postgres", &found),
+            Some(root.join("15/bin/postgres"))
+        );
+        assert_eq!(search("initdb", &found), None);
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(versions(Path::new("/nowhere"), "bin").len(), 0);
+    }
+
+    #[test]
+    fn the_advice_names_the_packages() {
+        let text = advice(&["postgresql", "redis-server"], "are missing");
+        assert!(text.contains("apt-get install postgresql redis-server"));
+    }
+}

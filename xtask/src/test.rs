@@ -1,0 +1,157 @@
+//! `cargo xtask test`: the one test command.
+
+use crate::process::{Result, cargo, each_line, succeeds};
+use crate::servers::Servers;
+use crate::tidy;
+use std::fmt;
+use std::process::Command;
+
+/// Runs every check, or with arguments only `cargo test ARGUMENTS`. The last line says how many tests ran.
+pub fn run(arguments: &[String]) -> Result<bool> {
+    let mut tally = Tally::default();
+    let mut failed: Vec<&str> = Vec::new();
+    if arguments.is_empty() {
+        for (name, check) in CHECKS {
+            println!("── {name}");
+            if !report(check()) {
+                failed.push(name);
+                tally.failed += 1;
+            }
+        }
+    }
+    println!("── tests");
+    if !report(tests(arguments, &mut tally)) {
+        failed.push("tests");
+        // A run that ends without naming a failed test did not get as far as its tests.
+        tally.failed = tally.failed.max(failed.len());
+    }
+    if !failed.is_empty() {
+        println!("not passed: {}", failed.join(", "));
+    }
+    println!("{tally}");
+    Ok(failed.is_empty())
+}
+
+/// A check; true where it finds nothing.
+type Check = fn() -> Result<bool>;
+
+/// What is checked beside the tests.
+const CHECKS: &[(&str, Check)] = &[
+    ("format", format),
+    ("tidy", || tidy::run(&[])),
+    ("lints", lints),
+    ("documentation", documentation),
+];
+
+fn format() -> Result<bool> {
+    succeeds(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn lints() -> Result<bool> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--"];
+    succeeds(cargo(&arguments).args(["-D", "warnings"]))
+}
+
+fn documentation() -> Result<bool> {
+    let mut command = cargo(&["doc", "--workspace", "--no-deps"]);
+    succeeds(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests(arguments: &[String], tally: &mut Tally) -> Result<bool> {
+    let servers = Servers::for_tests()?;
+    let mut command = cargo(&["test", "--no-fail-fast"]);
+    if arguments.is_empty() {
+        command.arg("--workspace");
+    }
+    command.args(arguments);
+    count(servers.tell(&mut command), tally)
+}
+
+/// Runs the tests, showing their output and counting their results.
+fn count(command: &mut Command, tally: &mut Tally) -> Result<bool> {
+    each_line(command, |line| {
+        println!("{line}");
+        if let Some(result) = Tally::of(line) {
+            tally.passed += result.passed;
+            tally.failed += result.failed;
+            tally.skipped += result.skipped;
+        }
+    })
+}
+
+fn report(outcome: Result<bool>) -> bool {
+    outcome.unwrap_or_else(|message| {
+        println!("{message}");
+        false
+    })
+}
+
+/// How many tests did what.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Tally {
+    /// The numbers of one `test result:` line.
+    fn of(line: &str) -> Option<Self> {
+        let mut tally = Self::default();
+        let words: Vec<&str> = line.strip_prefix("test result:")?.split(' ').collect();
+        for pair in words.windows(2) {
+            let number = pair[0].parse().unwrap_or(0);
+            match pair[1] {
+                "passed;" => tally.passed = number,
+                "failed;" => tally.failed = number,
+                "ignored;" => tally.skipped = number,
+                _ => {}
+            }
+        }
+        Some(tally)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    #[test]
+    fn a_result_line_is_counted() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s";
+        let tally = Tally::of(line);
+        let expected = Tally {
+            passed: 12,
+            failed: 3,
+            skipped: 1,
+        };
+        assert_eq!(tally, Some(expected));
+    }
+
+    #[test]
+    fn other_lines_are_not_counted() {
+        assert_eq!(Tally::of("test tidy::tests::a ... ok"), None);
+    }
+
+    #[test]
+    fn the_last_line_names_skipped_tests_only_where_there_are_some() {
+        let mut tally = Tally {
+            passed: 5,
+            failed: 0,
+            skipped: 0,
+        };
+        assert_eq!(tally.to_string(), "5 passed, 0 failed");
+        tally.skipped = 2;
+        assert_eq!(tally.to_string(), "5 passed, 0 failed, 2 skipped");
+    }
+}

@@ -1,0 +1,132 @@
+//! `cargo xtask tidy`: the invariants of ARCHITECTURE.md that a look at the files can check.
+
+mod guarantees;
+mod manifests;
+mod source;
+mod tables;
+
+use crate::process::{Result, root};
+use std::fmt;
+use std::path::Path;
+
+/// Checks the repository; prints each finding, and is true where there is none.
+pub fn run(_arguments: &[String]) -> Result<bool> {
+    let root = root();
+    let sources = read(&root, "crates", "rs")?;
+    let manifests = read(&root, "crates", "toml")?;
+    let page = std::fs::read_to_string(root.join(guarantees::PAGE))
+        .map_err(|error| format!("cannot read {}: {error}", guarantees::PAGE))?;
+    let mut findings = manifests::check(&manifests);
+    findings.extend(source::check(&sources));
+    findings.extend(tables::check(&sources));
+    findings.extend(guarantees::check(&page, guarantees::DUE, &sources));
+    for finding in &findings {
+        println!("{finding}");
+    }
+    Ok(findings.is_empty())
+}
+
+/// A file of the repository.
+#[derive(Debug)]
+struct Source {
+    /// Its path from the repository's folder, with `/` between the parts.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// The text before the file's unit tests.
+    fn without_tests(&self) -> &str {
+        let mut length = 0;
+        for line in self.text.split_inclusive('\n') {
+            if line.starts_with("#[cfg(test)]") {
+                break;
+            }
+            length += line.len();
+        }
+        &self.text[..length]
+    }
+}
+
+/// A rule that a file breaks.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    place: String,
+    what: String,
+}
+
+impl Finding {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// All files below `folder` with this ending, by path.
+fn read(root: &Path, folder: &str, ending: &str) -> Result<Vec<Source>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        let failed = |error| format!("cannot read {}: {error}", folder.display());
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == ending) {
+                found.push(open(root, &path)?);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+fn open(root: &Path, path: &Path) -> Result<Source> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let path = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    Ok(Source {
+        path: parts.join("/"),
+        text,
+    })
+}
+
+#[cfg(test)]
+fn source(path: &str, text: &str) -> Source {
+    Source {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, source};
+    use crate::process::root;
+
+    #[test]
+    fn unit_tests_are_cut_off() {
+        let file = source("a.rs", "fn a() {}\n\n#[cfg(test)]\nmod tests {}\n");
+        assert_eq!(file.without_tests(), "fn a() {}\n\n");
+    }
+
+    #[test]
+    fn every_crate_is_read() {
+        let found = read(&root(), "crates", "toml").unwrap();
+        let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
+        let expected = ["ambit", "runtime", "script", "storage"];
+        assert_eq!(
+            paths,
+            expected.map(|name| format!("crates/{name}/Cargo.toml"))
+        );
+    }
+}
