@@ -1,5 +1,6 @@
 //! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
 
+pub mod chain;
 pub mod file;
 pub mod memory;
 mod state;
