@@ -1,0 +1,196 @@
+//! Making one driver's logs, values and rows equal to another's. Nothing is judged, and everything can be repeated.
+//!
+//! The target is always looked at before the source: what the target has came from the source earlier, so a target that
+//! is ahead even then did not get it from there, and is left alone.
+
+use crate::address::{Key, LogKey, Space};
+use crate::batch::{Batch, Check, Head, Mirror, Write};
+use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::driver::{Driver, Part, Range, Scan};
+use crate::pattern::Pattern;
+use crate::{Error, Result};
+
+/// Entries, values or rows copied at once.
+const STEP: usize = 64;
+/// How often a copy that another writer crossed is begun anew.
+const TRIES: usize = 8;
+
+/// Copies what `to` misses of a log. A log that `from` has not is left as it is: erasing is not copying.
+pub async fn log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()> {
+    for _ in 1..TRIES {
+        match copy_log(from, to, log).await {
+            Err(Error::Conflict { .. }) => {}
+            done => return done,
+        }
+    }
+    copy_log(from, to, log).await
+}
+
+/// Makes a value equal, absent included.
+pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
+    for _ in 1..TRIES {
+        match copy_value(from, to, key).await {
+            Err(Error::Conflict { .. }) => {}
+            done => return done,
+        }
+    }
+    copy_value(from, to, key).await
+}
+
+/// Makes the index row of a space equal, absent included.
+pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+    let theirs = row_of(to, space).await?;
+    let ours = row_of(from, space).await?;
+    let write = match (ours, theirs) {
+        (None, None) => return Ok(()),
+        (None, Some(theirs)) => Write::Untrack {
+            tenant: theirs.tenant,
+            id: theirs.id,
+        },
+        (Some(ours), theirs) if theirs.as_ref() == Some(&ours) => return Ok(()),
+        (Some(ours), Some(theirs)) if theirs.ordinal > ours.ordinal => {
+            return Err(ahead(
+                &format!("the index row of {space}"),
+                ours.ordinal,
+                theirs.ordinal,
+            ));
+        }
+        (Some(ours), _) => Write::Mirror(Mirror::Row(Box::new(ours))),
+    };
+    to.commit(Batch::of([write])).await.map(|_| ())
+}
+
+/// Erases a space in `to` and copies all of it.
+pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+    let space = space.clone();
+    to.commit(Batch::of([Write::Remove {
+        space: space.clone(),
+    }]))
+    .await?;
+    for name in from.logs(&space).await? {
+        log(from, to, &space.log(name)).await?;
+    }
+    let mut after = None;
+    loop {
+        let found = from
+            .scan(&space, &page(after.take(), Part::Nothing))
+            .await?;
+        for (name, _) in &found {
+            value(from, to, &space.key(name.as_str())).await?;
+        }
+        match found.into_iter().next_back() {
+            Some((last, _)) => after = Some(last),
+            None => break,
+        }
+    }
+    row(from, to, &space).await
+}
+
+/// The index row of a space.
+pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<Tracked>> {
+    let filter = Filter {
+        storage_key: Some(space.path.clone()),
+        ..Filter::tenant(space.tenant.as_str())
+    };
+    let rows = driver.identities(&filter, &first(1)).await?;
+    Ok(rows.into_iter().next())
+}
+
+/// The next values of a space, by name.
+pub fn page(after: Option<String>, part: Part) -> Scan {
+    Scan {
+        pattern: Pattern::all(),
+        after,
+        limit: STEP,
+        part,
+    }
+}
+
+/// The first rows, as they were made.
+pub fn first(limit: usize) -> PageRequest {
+    PageRequest {
+        order: Order::Oldest,
+        after: None,
+        limit,
+    }
+}
+
+/// True where this head cannot have come from that one.
+pub fn is_ahead(theirs: Head, ours: Head) -> bool {
+    (theirs.generation, theirs.last) > (ours.generation, ours.last)
+}
+
+/// A copy that contradicts its source.
+pub fn ahead(what: &str, ours: impl std::fmt::Debug, theirs: impl std::fmt::Debug) -> Error {
+    let reason = format!(
+        "the copy has {theirs:?} and is ahead of its primary, which has {ours:?}; \
+         `ambit doctor` compares them, keep the right one"
+    );
+    Error::corrupt(what, reason)
+}
+
+async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()> {
+    let mut theirs = to.read(log, Range::head()).await?.head;
+    loop {
+        let next = |ours: Head| match theirs {
+            Some(theirs) if theirs.generation == ours.generation => theirs.last + 1,
+            _ => 1,
+        };
+        let Some(ours) = from.read(log, Range::head()).await?.head else {
+            return Ok(());
+        };
+        if theirs == Some(ours) {
+            return Ok(());
+        }
+        if let Some(theirs) = theirs.filter(|theirs| is_ahead(*theirs, ours)) {
+            return Err(ahead(&format!("log {log}"), ours, theirs));
+        }
+        let page = from.read(log, Range::from(next(ours), STEP)).await?;
+        if page.head.map(|head| head.generation) != Some(ours.generation) {
+            continue;
+        }
+        let copied = page.entries.last().map_or(0, |entry| entry.seq);
+        let mirror = Write::Mirror(Mirror::Log {
+            log: log.clone(),
+            head: ours,
+            entries: page.entries,
+        });
+        let expected = Check::Head {
+            log: log.clone(),
+            head: theirs,
+        };
+        to.commit(Batch::of([mirror]).checking(expected)).await?;
+        theirs = Some(Head {
+            generation: ours.generation,
+            last: copied,
+        });
+    }
+}
+
+async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
+    let theirs = to.get(key, Part::Nothing).await?;
+    let ours = from.get(key, Part::Whole).await?;
+    match (&ours, &theirs) {
+        (None, None) => return Ok(()),
+        (Some(ours), Some(theirs)) if theirs.version > ours.version => {
+            return Err(ahead(&format!("value {key}"), ours.version, theirs.version));
+        }
+        (Some(ours), Some(theirs))
+            if (ours.version, ours.expires_at) == (theirs.version, theirs.expires_at) =>
+        {
+            return Ok(());
+        }
+        _ => {}
+    }
+    let expected = Check::Version {
+        key: key.clone(),
+        version: theirs.map(|entry| entry.version),
+    };
+    let mirror = Mirror::Value {
+        key: key.clone(),
+        entry: ours,
+    };
+    to.commit(Batch::of([Write::Mirror(mirror)]).checking(expected))
+        .await
+        .map(|_| ())
+}

@@ -1,0 +1,213 @@
+//! A write: the primary judges and commits, the secondaries receive what it then holds.
+
+use super::plan::{Plan, Touched, plan};
+use super::tombstone::{self, Tombstone};
+use super::{Chain, Member, Policy, copy};
+use crate::address::Space;
+use crate::batch::{Batch, Outcome, Write};
+use crate::directory::Filter;
+use crate::{Error, Result};
+use futures::future::join_all;
+use std::collections::{BTreeMap, HashSet};
+
+/// What is known of a space's erasures while it is written to.
+struct Owed {
+    /// Who owed before this write.
+    before: HashSet<String>,
+    /// The note as it stands.
+    stone: Tombstone,
+}
+
+/// What a secondary did not get, by space, and why.
+type Missed = BTreeMap<Space, String>;
+
+impl Chain {
+    pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Outcome>> {
+        if self.secondaries.is_empty() {
+            return self.primary.driver.commit(batch).await;
+        }
+        let plan = plan(&batch, &self.spaces_of_rows(&batch).await?);
+        let _turn = self.turns.take(plan.keys()).await;
+        let mut owed = self.prepare(&plan).await?;
+        let outcomes = self.commit_primary(batch, &plan, &mut owed).await?;
+        let deliveries = self
+            .secondaries
+            .iter()
+            .map(|to| self.deliver(to, &plan, &owed));
+        let missed = join_all(deliveries).await;
+        for (space, touched) in plan.iter().filter(|(_, touched)| touched.is_copied()) {
+            if let Some(owed) = owed.remove(space) {
+                let owing = self.still_owing(space, touched, &owed.before, &missed);
+                self.settle(space, owed.stone, owing).await;
+            }
+        }
+        self.judge(&missed).map(|()| outcomes)
+    }
+
+    /// The spaces of the rows that the batch deletes, wherever the rows still are.
+    async fn spaces_of_rows(&self, batch: &Batch) -> Result<Vec<Space>> {
+        let mut spaces = Vec::new();
+        for write in &batch.writes {
+            let Write::Untrack { tenant, id } = write else {
+                continue;
+            };
+            let filter = Filter {
+                id: Some(id.clone()),
+                ..Filter::tenant(tenant.as_str())
+            };
+            let page = copy::first(1);
+            let mut rows = self.primary.driver.identities(&filter, &page).await?;
+            for member in &self.secondaries {
+                if rows.is_empty() {
+                    let theirs = member.driver.identities(&filter, &page).await;
+                    rows = theirs.unwrap_or_default();
+                }
+            }
+            spaces.extend(rows.iter().map(|row| Space::of(&row.tenant, &row.identity)));
+        }
+        Ok(spaces)
+    }
+
+    /// Reads the notes, and gives back to the primary what it lost of that which it is about to judge.
+    async fn prepare(&self, plan: &Plan) -> Result<BTreeMap<Space, Owed>> {
+        let mut owed = BTreeMap::new();
+        for (space, touched) in plan {
+            let stone = self.tombstone(space).await?;
+            for log in &touched.logs_seen {
+                self.refill_log(log, &stone).await?;
+            }
+            for key in &touched.keys_seen {
+                self.refill_value(key, &stone).await?;
+            }
+            if touched.row_seen {
+                self.refill_row(space, &stone).await?;
+            }
+            let before = stone.owing.clone();
+            owed.insert(space.clone(), Owed { before, stone });
+        }
+        Ok(owed)
+    }
+
+    /// Commits the batch together with the notes of what it erases.
+    async fn commit_primary(
+        &self,
+        mut batch: Batch,
+        plan: &Plan,
+        owed: &mut BTreeMap<Space, Owed>,
+    ) -> Result<Vec<Outcome>> {
+        let asked = batch.writes.len();
+        let names = || self.secondaries.iter().map(|member| member.name.as_str());
+        let erased = || plan.iter().filter(|(_, touched)| touched.erases);
+        for (space, _) in erased() {
+            batch.writes.push(tombstone::note(space, names())?);
+        }
+        let mut outcomes = self.primary.driver.commit(batch).await?;
+        let notes = outcomes.split_off(asked.min(outcomes.len()));
+        for ((space, _), noted) in erased().zip(&notes) {
+            let owing: HashSet<String> = names().map(str::to_owned).collect();
+            self.remember(space, &owing);
+            if let Some(owed) = owed.get_mut(space) {
+                owed.stone = Tombstone {
+                    version: tombstone::version_of(Some(noted)),
+                    owing,
+                };
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Brings one secondary up to the primary in all that the batch touched.
+    async fn deliver(&self, to: &Member, plan: &Plan, owed: &BTreeMap<Space, Owed>) -> Missed {
+        let mut missed = Missed::new();
+        let mut is_down = None;
+        for (space, touched) in plan.iter().filter(|(_, touched)| touched.is_copied()) {
+            if let Some(why) = &is_down {
+                missed.insert(space.clone(), String::clone(why));
+                continue;
+            }
+            let owes = owed
+                .get(space)
+                .is_some_and(|owed| owed.before.contains(&to.name));
+            let delivered = self.deliver_space(to, space, touched, owes).await;
+            let Err(error) = delivered else {
+                continue;
+            };
+            if matches!(error, Error::Unavailable { .. }) {
+                is_down = Some(error.to_string());
+            }
+            missed.insert(space.clone(), error.to_string());
+        }
+        missed
+    }
+
+    async fn deliver_space(
+        &self,
+        to: &Member,
+        space: &Space,
+        touched: &Touched,
+        owes: bool,
+    ) -> Result<()> {
+        let (from, to) = (&*self.primary.driver, &*to.driver);
+        if owes || touched.starts_anew {
+            return copy::anew(from, to, space).await;
+        }
+        if !touched.wipes.is_empty() {
+            to.commit(Batch::of(touched.wipes.iter().cloned())).await?;
+        }
+        for log in &touched.logs {
+            copy::log(from, to, log).await?;
+        }
+        if !touched.redactions.is_empty() {
+            to.commit(Batch::of(touched.redactions.iter().cloned()))
+                .await?;
+        }
+        for key in &touched.keys {
+            copy::value(from, to, key).await?;
+        }
+        if touched.row {
+            copy::row(from, to, space).await?;
+        }
+        Ok(())
+    }
+
+    /// Whose copy of the space must not be believed now. A missed log tells by its head that it is behind; a missed
+    /// value or erasure does not.
+    fn still_owing(
+        &self,
+        space: &Space,
+        touched: &Touched,
+        before: &HashSet<String>,
+        missed: &[Missed],
+    ) -> HashSet<String> {
+        let tells_nothing = touched.erases || !touched.keys.is_empty();
+        self.secondaries
+            .iter()
+            .zip(missed)
+            .filter(|(member, missed)| {
+                missed.contains_key(space) && (tells_nothing || before.contains(&member.name))
+            })
+            .map(|(member, _)| member.name.clone())
+            .collect()
+    }
+
+    fn judge(&self, missed: &[Missed]) -> Result<()> {
+        let mut done = vec![self.primary.name.clone()];
+        let mut failed = Vec::new();
+        for (member, missed) in self.secondaries.iter().zip(missed) {
+            match missed.values().next() {
+                Some(why) => failed.push((member.name.clone(), why.clone())),
+                None => done.push(member.name.clone()),
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        match self.policy {
+            Policy::All => Err(Error::Partial { done, failed }),
+            Policy::Primary => {
+                self.note_degraded(&failed);
+                Ok(())
+            }
+        }
+    }
+}

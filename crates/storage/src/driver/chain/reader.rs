@@ -1,0 +1,211 @@
+//! Reads: the primary answers. What it lost is given back to it first; where it fails, the newest secondary answers
+//! and the answer is marked.
+
+use super::{Chain, Member, copy};
+use crate::Result;
+use crate::address::{Key, LogKey, Space};
+use crate::batch::Entry;
+use crate::directory::{Filter, PageRequest, Tracked};
+use crate::driver::{Page, Part, Range, Scan};
+
+impl Chain {
+    pub(super) async fn read_log(&self, log: &LogKey, range: Range) -> Result<Page> {
+        let primary = &self.primary.driver;
+        match primary.read(log, range).await {
+            Ok(page) if page.head.is_none() && self.regain_log(log).await? => {
+                primary.read(log, range).await
+            }
+            Err(error) if error.is_failure() => {
+                let mut newest: Option<Page> = None;
+                for member in self.believable(&log.space).await {
+                    let Ok(page) = member.driver.read(log, range).await else {
+                        continue;
+                    };
+                    let end = |page: &Page| page.head.map(|head| (head.generation, head.last));
+                    if newest.as_ref().is_none_or(|best| end(&page) > end(best)) {
+                        newest = Some(page);
+                    }
+                }
+                let mut page = newest.ok_or(error)?;
+                page.stale_possible = true;
+                Ok(page)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn read_value(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+        let primary = &self.primary.driver;
+        match primary.get(key, part).await {
+            Ok(None) if self.regain_value(key).await? => primary.get(key, part).await,
+            Err(error) if error.is_failure() => {
+                let mut newest: Option<Option<Entry>> = None;
+                for member in self.believable(&key.space).await {
+                    let Ok(found) = member.driver.get(key, part).await else {
+                        continue;
+                    };
+                    let version = |entry: &Option<Entry>| entry.as_ref().map(|kept| kept.version);
+                    if newest
+                        .as_ref()
+                        .is_none_or(|best| version(&found) > version(best))
+                    {
+                        newest = Some(found);
+                    }
+                }
+                Ok(newest.ok_or(error)?.map(stale))
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn scan_values(
+        &self,
+        space: &Space,
+        scan: &Scan,
+    ) -> Result<Vec<(String, Entry)>> {
+        match self.primary.driver.scan(space, scan).await {
+            Err(error) if error.is_failure() => {
+                for member in self.believable(space).await {
+                    if let Ok(found) = member.driver.scan(space, scan).await {
+                        let marked = found.into_iter().map(|(name, entry)| (name, stale(entry)));
+                        return Ok(marked.collect());
+                    }
+                }
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn list_logs(&self, space: &Space) -> Result<Vec<String>> {
+        match self.primary.driver.logs(space).await {
+            Ok(names) if names.is_empty() && self.regain_logs(space).await? => {
+                self.primary.driver.logs(space).await
+            }
+            Err(error) if error.is_failure() => {
+                for member in self.believable(space).await {
+                    if let Ok(names) = member.driver.logs(space).await {
+                        return Ok(names);
+                    }
+                }
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn list_rows(
+        &self,
+        filter: &Filter,
+        page: &PageRequest,
+    ) -> Result<Vec<Tracked>> {
+        let primary = &self.primary.driver;
+        match primary.identities(filter, page).await {
+            Ok(rows) if rows.is_empty() && self.regain_row(filter).await? => {
+                primary.identities(filter, page).await
+            }
+            Err(error) if error.is_failure() => {
+                for member in &self.secondaries {
+                    let Ok(mut rows) = member.driver.identities(filter, page).await else {
+                        continue;
+                    };
+                    rows.retain(|row| {
+                        let space = Space::of(&row.tenant, &row.identity);
+                        !self.remembered(&space).contains(&member.name)
+                    });
+                    return Ok(rows);
+                }
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn count_rows(&self, filter: &Filter) -> Result<u64> {
+        match self.primary.driver.count(filter).await {
+            Err(error) if error.is_failure() => {
+                for member in &self.secondaries {
+                    if let Ok(count) = member.driver.count(filter).await {
+                        return Ok(count);
+                    }
+                }
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    /// The secondaries that may answer for a primary that is down.
+    async fn believable(&self, space: &Space) -> Vec<&Member> {
+        let owing = self.distrusted(space).await;
+        let believed = |member: &&Member| !owing.contains(&member.name);
+        self.secondaries.iter().filter(believed).collect()
+    }
+
+    async fn regain_log(&self, log: &LogKey) -> Result<bool> {
+        if self.secondaries.is_empty() {
+            return Ok(false);
+        }
+        let _turn = self.turns.take([&log.space]).await;
+        let stone = self.tombstone(&log.space).await?;
+        let stone = self.clean(&log.space, stone).await;
+        self.refill_log(log, &stone).await
+    }
+
+    async fn regain_logs(&self, space: &Space) -> Result<bool> {
+        let mut is_regained = false;
+        for member in &self.secondaries {
+            for name in member.driver.logs(space).await.unwrap_or_default() {
+                is_regained |= self.regain_log(&space.log(name)).await?;
+            }
+        }
+        Ok(is_regained)
+    }
+
+    async fn regain_value(&self, key: &Key) -> Result<bool> {
+        if self.secondaries.is_empty() {
+            return Ok(false);
+        }
+        let _turn = self.turns.take([&key.space]).await;
+        let stone = self.tombstone(&key.space).await?;
+        let stone = self.clean(&key.space, stone).await;
+        self.refill_value(key, &stone).await
+    }
+
+    /// Only a question for one certain row is worth asking the secondaries.
+    async fn regain_row(&self, filter: &Filter) -> Result<bool> {
+        let asked = match (&filter.tenant, &filter.storage_key, &filter.id) {
+            (Some(tenant), Some(path), _) => vec![Space {
+                tenant: tenant.clone(),
+                path: path.clone(),
+            }],
+            (_, _, Some(_)) => self.spaces_elsewhere(filter).await,
+            _ => Vec::new(),
+        };
+        let mut is_regained = false;
+        for space in asked.iter().filter(|_| !self.secondaries.is_empty()) {
+            let _turn = self.turns.take([space]).await;
+            let stone = self.tombstone(space).await?;
+            let stone = self.clean(space, stone).await;
+            is_regained |= self.refill_row(space, &stone).await?;
+        }
+        Ok(is_regained)
+    }
+
+    async fn spaces_elsewhere(&self, filter: &Filter) -> Vec<Space> {
+        let mut spaces = Vec::new();
+        for member in &self.secondaries {
+            let rows = member.driver.identities(filter, &copy::first(1)).await;
+            let rows = rows.unwrap_or_default();
+            spaces.extend(rows.iter().map(|row| Space::of(&row.tenant, &row.identity)));
+        }
+        spaces
+    }
+}
+
+fn stale(entry: Entry) -> Entry {
+    Entry {
+        stale_possible: true,
+        ..entry
+    }
+}

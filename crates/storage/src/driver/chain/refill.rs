@@ -1,0 +1,94 @@
+//! Giving back to the primary what it lost: absent there without a note of an erasure, and held by a secondary.
+
+use super::tombstone::Tombstone;
+use super::{Chain, Member, copy};
+use crate::Result;
+use crate::address::{Key, LogKey, Space};
+use crate::batch::{Batch, Mirror, Write};
+use crate::driver::{Part, Range};
+
+impl Chain {
+    /// True where the primary was given the log.
+    pub(super) async fn refill_log(&self, log: &LogKey, stone: &Tombstone) -> Result<bool> {
+        let primary = &*self.primary.driver;
+        if primary.read(log, Range::head()).await?.head.is_some() {
+            return Ok(false);
+        }
+        let mut newest = None;
+        for member in self.believed(stone) {
+            let Some(page) = told(member, member.driver.read(log, Range::head()).await) else {
+                continue;
+            };
+            let found = page.head.map(|head| (head.generation, head.last));
+            if found > newest.as_ref().and_then(|(_, best)| *best) {
+                newest = Some((member, found));
+            }
+        }
+        let Some((member, _)) = newest else {
+            return Ok(false);
+        };
+        note(member, &format!("log {log}"));
+        copy::log(&*member.driver, primary, log).await?;
+        Ok(true)
+    }
+
+    /// True where the primary was given the value.
+    pub(super) async fn refill_value(&self, key: &Key, stone: &Tombstone) -> Result<bool> {
+        let primary = &*self.primary.driver;
+        if primary.get(key, Part::Nothing).await?.is_some() {
+            return Ok(false);
+        }
+        let mut newest: Option<(&Member, u64)> = None;
+        for member in self.believed(stone) {
+            let found = told(member, member.driver.get(key, Part::Nothing).await).flatten();
+            let Some(entry) = found else {
+                continue;
+            };
+            if newest.is_none_or(|(_, best)| entry.version > best) {
+                newest = Some((member, entry.version));
+            }
+        }
+        let Some((member, _)) = newest else {
+            return Ok(false);
+        };
+        note(member, &format!("value {key}"));
+        copy::value(&*member.driver, primary, key).await?;
+        Ok(true)
+    }
+
+    /// True where the primary was given the index row.
+    pub(super) async fn refill_row(&self, space: &Space, stone: &Tombstone) -> Result<bool> {
+        let primary = &*self.primary.driver;
+        if copy::row_of(primary, space).await?.is_some() {
+            return Ok(false);
+        }
+        for member in self.believed(stone) {
+            let found = told(member, copy::row_of(&*member.driver, space).await).flatten();
+            if let Some(row) = found {
+                note(member, &format!("the index row of {space}"));
+                let mirror = Write::Mirror(Mirror::Row(Box::new(row)));
+                primary.commit(Batch::of([mirror])).await?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn believed<'a>(&'a self, stone: &'a Tombstone) -> impl Iterator<Item = &'a Member> {
+        let owes = |member: &&Member| !stone.owing.contains(&member.name);
+        self.secondaries.iter().filter(owes)
+    }
+}
+
+/// What a secondary answered. One that cannot answer is no reason to refuse what the primary says.
+fn told<T>(member: &Member, answer: Result<T>) -> Option<T> {
+    answer
+        .inspect_err(|error| {
+            tracing::warn!(driver = %member.name, %error, "a secondary could not be asked");
+        })
+        .ok()
+}
+
+fn note(member: &Member, what: &str) {
+    tracing::warn!(driver = %member.name, what, "the primary lost what a secondary has; copied back");
+}

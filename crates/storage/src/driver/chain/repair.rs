@@ -1,0 +1,207 @@
+//! Bringing all drivers of a chain level, and telling where they are not. For `doctor`, and after a secondary was away.
+
+use super::{Chain, Member, copy};
+use crate::Result;
+use crate::address::Space;
+use crate::batch::Entry;
+use crate::directory::{Filter, PageRequest, Position, Tracked};
+use crate::driver::{Part, Range};
+use std::collections::BTreeSet;
+
+/// Index rows looked at at once.
+const STEP: usize = 64;
+
+/// What a repair did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// How many spaces were looked at.
+    pub spaces: u64,
+    /// What could not be repaired, by driver, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Chain {
+    /// Repairs every space that has an index row in some driver. Spaces without one (memory, ledgers) are repaired by
+    /// `repair_space`, or by the next write to them.
+    pub async fn repair(&self) -> Result<Repair> {
+        let mut done = Repair::default();
+        for member in self.members() {
+            let mut after = None;
+            loop {
+                let spaces = match spaces(member, after.take()).await {
+                    Ok((spaces, last)) => {
+                        after = last;
+                        spaces
+                    }
+                    Err(error) if member.name != self.primary.name => {
+                        done.failed.push((member.name.clone(), error.to_string()));
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                };
+                for space in &spaces {
+                    done.spaces += 1;
+                    done.failed.extend(self.repair_space(space).await?);
+                }
+                if after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Makes one space equal in all drivers, and tells by driver what could not be.
+    pub async fn repair_space(&self, space: &Space) -> Result<Vec<(String, String)>> {
+        let _turn = self.turns.take([space]).await;
+        let stone = self.tombstone(space).await?;
+        let stone = self.clean(space, stone).await;
+        let mut failed = Vec::new();
+        let (mut logs, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for member in self.members() {
+            if stone.owing.contains(&member.name) {
+                failed.push((
+                    member.name.clone(),
+                    format!("an erasure in {space} is owed"),
+                ));
+                continue;
+            }
+            match contents(member, space).await {
+                Ok(found) => {
+                    logs.extend(found.0);
+                    names.extend(found.1);
+                }
+                Err(error) if member.name != self.primary.name => {
+                    failed.push((member.name.clone(), error.to_string()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        for log in &logs {
+            self.refill_log(&space.log(log.as_str()), &stone).await?;
+        }
+        for name in &names {
+            self.refill_value(&space.key(name.as_str()), &stone).await?;
+        }
+        self.refill_row(space, &stone).await?;
+        let unreachable: BTreeSet<String> = failed.iter().map(|(name, _)| name.clone()).collect();
+        let rest = self.secondaries.iter();
+        for member in rest.filter(|member| !unreachable.contains(&member.name)) {
+            if let Err(error) = self.level(member, space, &logs, &names).await {
+                failed.push((member.name.clone(), error.to_string()));
+            }
+        }
+        Ok(failed)
+    }
+
+    async fn level(
+        &self,
+        to: &Member,
+        space: &Space,
+        logs: &BTreeSet<String>,
+        names: &BTreeSet<String>,
+    ) -> Result<()> {
+        let (from, to) = (&*self.primary.driver, &*to.driver);
+        for log in logs {
+            copy::log(from, to, &space.log(log.as_str())).await?;
+        }
+        for name in names {
+            copy::value(from, to, &space.key(name.as_str())).await?;
+        }
+        copy::row(from, to, space).await
+    }
+
+    /// What the drivers find themselves, and where a secondary has what its primary has not.
+    pub(super) async fn compare(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for member in self.members() {
+            let own = member.driver.check().await;
+            let own = own.unwrap_or_else(|error| vec![error.to_string()]);
+            found.extend(
+                own.iter()
+                    .map(|finding| format!("{}: {finding}", member.name)),
+            );
+        }
+        for member in &self.secondaries {
+            let mut after = None;
+            loop {
+                match spaces(member, after.take()).await {
+                    Ok((spaces, last)) => {
+                        for space in &spaces {
+                            found.extend(self.ahead(member, space).await?);
+                        }
+                        after = last;
+                    }
+                    Err(error) => found.push(format!("{}: {error}", member.name)),
+                }
+                if after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn ahead(&self, member: &Member, space: &Space) -> Result<Vec<String>> {
+        let primary = &*self.primary.driver;
+        if self.tombstone(space).await?.owing.contains(&member.name) {
+            return Ok(Vec::new());
+        }
+        let (logs, names) = match contents(member, space).await {
+            Ok(found) => found,
+            Err(error) => return Ok(vec![format!("{}: {error}", member.name)]),
+        };
+        let mut found = Vec::new();
+        for log in logs.iter().map(|name| space.log(name.as_str())) {
+            let theirs = member.driver.read(&log, Range::head()).await?.head;
+            let ours = primary.read(&log, Range::head()).await?.head;
+            if let (Some(theirs), Some(ours)) = (theirs, ours)
+                && copy::is_ahead(theirs, ours)
+            {
+                let error = copy::ahead(&format!("log {log}"), ours, theirs);
+                found.push(format!("{}: {error}", member.name));
+            }
+        }
+        for key in names.iter().map(|name| space.key(name.as_str())) {
+            let version = |entry: Entry| entry.version;
+            let theirs = member.driver.get(&key, Part::Nothing).await?.map(version);
+            let ours = primary.get(&key, Part::Nothing).await?.map(version);
+            if let (Some(theirs), Some(ours)) = (theirs, ours)
+                && theirs > ours
+            {
+                let error = copy::ahead(&format!("value {key}"), ours, theirs);
+                found.push(format!("{}: {error}", member.name));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The spaces of the next index rows, and where to go on if there may be more.
+async fn spaces(
+    member: &Member,
+    after: Option<Position>,
+) -> Result<(Vec<Space>, Option<Position>)> {
+    let page = PageRequest {
+        after,
+        ..copy::first(STEP)
+    };
+    let rows = member.driver.identities(&Filter::default(), &page).await?;
+    let last = rows.last().map(Tracked::position);
+    let spaces = rows.iter().map(|row| Space::of(&row.tenant, &row.identity));
+    Ok((spaces.collect(), last))
+}
+
+/// The names of the logs and values of a space.
+async fn contents(member: &Member, space: &Space) -> Result<(Vec<String>, Vec<String>)> {
+    let logs = member.driver.logs(space).await?;
+    let mut names: Vec<String> = Vec::new();
+    loop {
+        let page = copy::page(names.last().cloned(), Part::Nothing);
+        let found = member.driver.scan(space, &page).await?;
+        if found.is_empty() {
+            return Ok((logs, names));
+        }
+        names.extend(found.into_iter().map(|(name, _)| name));
+    }
+}

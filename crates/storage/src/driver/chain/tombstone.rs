@@ -1,0 +1,151 @@
+//! Notes of erasures that not every secondary has acknowledged: in the primary, in the commit that erased. A note is
+//! named by the digest of the space and says only who still owes, so nothing of a session outlives it.
+
+use super::{Chain, Member, copy};
+use crate::Result;
+use crate::address::{Key, Space};
+use crate::batch::{Batch, Check, Outcome, Write};
+use crate::driver::Part;
+use crate::json::Json;
+use crate::op::Op;
+use std::collections::HashSet;
+use std::sync::PoisonError;
+
+/// A note as stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Its version; `None` where there is no note.
+    pub version: Option<u64>,
+    /// Who owes the erasure.
+    pub owing: HashSet<String>,
+}
+
+/// Where the note of a space is.
+pub fn place(space: &Space) -> Key {
+    Space::tombstones(&space.tenant).key(space.digest())
+}
+
+/// The write that notes who owes.
+pub fn note<'a>(space: &Space, owing: impl IntoIterator<Item = &'a str>) -> Result<Write> {
+    let mut names: Vec<&str> = owing.into_iter().collect();
+    names.sort_unstable();
+    let op = if names.is_empty() {
+        Op::Del
+    } else {
+        Op::Set(Json::of(&names)?.into())
+    };
+    Ok(Write::Apply {
+        key: place(space),
+        op,
+        life: None,
+    })
+}
+
+/// The version that a write of a note gave it.
+pub fn version_of(outcome: Option<&Outcome>) -> Option<u64> {
+    match outcome {
+        Some(Outcome::Applied { version, .. }) => *version,
+        _ => None,
+    }
+}
+
+/// The note that a driver has.
+pub async fn read(member: &Member, space: &Space) -> Result<Tombstone> {
+    let Some(entry) = member.driver.get(&place(space), Part::Whole).await? else {
+        return Ok(Tombstone::default());
+    };
+    Ok(Tombstone {
+        version: Some(entry.version),
+        owing: entry.value.to()?,
+    })
+}
+
+impl Chain {
+    /// The primary's note, remembered for when the primary is down.
+    pub(super) async fn tombstone(&self, space: &Space) -> Result<Tombstone> {
+        let stone = read(&self.primary, space).await?;
+        self.remember(space, &stone.owing);
+        Ok(stone)
+    }
+
+    pub(super) fn remember(&self, space: &Space, owing: &HashSet<String>) {
+        let mut known = self.owing.lock().unwrap_or_else(PoisonError::into_inner);
+        if owing.is_empty() {
+            known.remove(space);
+        } else {
+            known.insert(space.clone(), owing.clone());
+        }
+    }
+
+    /// Who is known to owe without asking the primary: by memory, and by the copies of the note.
+    pub(super) async fn distrusted(&self, space: &Space) -> HashSet<String> {
+        let mut owing = self.remembered(space);
+        for member in &self.secondaries {
+            if let Ok(stone) = read(member, space).await {
+                owing.extend(stone.owing);
+            }
+        }
+        owing
+    }
+
+    pub(super) fn remembered(&self, space: &Space) -> HashSet<String> {
+        let known = self.owing.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(space).cloned().unwrap_or_default()
+    }
+
+    /// Erases what secondaries owe, as far as they can be reached; the note then says who still owes.
+    pub(super) async fn clean(&self, space: &Space, stone: Tombstone) -> Tombstone {
+        let mut left = stone.owing.clone();
+        for member in &self.secondaries {
+            if !stone.owing.contains(&member.name) {
+                continue;
+            }
+            match copy::anew(&*self.primary.driver, &*member.driver, space).await {
+                Ok(()) => left.remove(&member.name),
+                Err(error) => {
+                    tracing::warn!(driver = %member.name, %error, "an erasure is still owed");
+                    continue;
+                }
+            };
+        }
+        self.settle(space, stone, left).await
+    }
+
+    /// Makes the note say who owes now. Where another process has changed it meanwhile, that one's note stands.
+    pub(super) async fn settle(
+        &self,
+        space: &Space,
+        stone: Tombstone,
+        owing: HashSet<String>,
+    ) -> Tombstone {
+        if stone.owing == owing {
+            return stone;
+        }
+        self.remember(space, &owing);
+        let expected = Check::Version {
+            key: place(space),
+            version: stone.version,
+        };
+        let names = owing.iter().map(String::as_str);
+        let noted = async {
+            let batch = Batch::of([note(space, names)?]).checking(expected);
+            self.primary.driver.commit(batch).await
+        };
+        let version = match noted.await {
+            Ok(outcomes) => version_of(outcomes.first()),
+            Err(error) => {
+                tracing::warn!(driver = %self.primary.name, %error, "the note of an erasure is not up to date");
+                return stone;
+            }
+        };
+        for member in &self.secondaries {
+            let key = place(space);
+            // A copy of the note is a help for when the primary is down; the primary's is the one that counts.
+            let copied = copy::value(&*self.primary.driver, &*member.driver, &key).await;
+            if let Err(error) = copied {
+                tracing::debug!(driver = %member.name, %error, "the note of an erasure was not copied");
+            }
+        }
+        Tombstone { version, owing }
+    }
+}

@@ -1,0 +1,36 @@
+//! Writers of one space take turns.
+
+use crate::address::Space;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+const LANES: u64 = 64;
+
+/// A fixed number of lanes; each space has one, which it may share.
+pub struct Turns(Vec<Arc<Mutex<()>>>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self((0..LANES).map(|_| Arc::default()).collect())
+    }
+}
+
+impl Turns {
+    /// Waits until it is the caller's turn in all these spaces. Lanes are taken in order, so that nobody waits in a ring.
+    pub async fn take(&self, spaces: impl IntoIterator<Item = &Space>) -> Vec<OwnedMutexGuard<()>> {
+        let lanes: BTreeSet<usize> = spaces.into_iter().map(lane).collect();
+        let mut held = Vec::with_capacity(lanes.len());
+        for mutex in lanes.into_iter().filter_map(|lane| self.0.get(lane)) {
+            held.push(Arc::clone(mutex).lock_owned().await);
+        }
+        held
+    }
+}
+
+fn lane(space: &Space) -> usize {
+    let mut hasher = DefaultHasher::new();
+    space.hash(&mut hasher);
+    usize::try_from(hasher.finish() % LANES).unwrap_or(0)
+}
