@@ -6,6 +6,7 @@
 pub mod address;
 pub mod batch;
 pub mod clock;
+pub mod conformance;
 pub mod directory;
 pub mod driver;
 mod error;
