@@ -161,17 +161,17 @@ impl State {
             head: log.head(),
             seqs,
         };
-        if key.name == ITEMS {
-            self.rows.active(&key.space, now);
-        }
-        (
-            outcome,
-            if exists {
-                Undo::Shorten(key.clone(), before)
-            } else {
-                Undo::Log(key.clone(), None)
-            },
-        )
+        let activity = if key.name == ITEMS {
+            self.rows.active(&key.space, now)
+        } else {
+            None
+        };
+        let undo = Undo::Append {
+            log: key.clone(),
+            length: exists.then_some(before),
+            activity,
+        };
+        (outcome, undo)
     }
 
     pub(super) fn redact(&mut self, key: &LogKey, bodies: &[(u64, Json)]) -> (Outcome, Undo) {

@@ -54,7 +54,13 @@ impl Contents {
 enum Undo {
     Nothing,
     Log(LogKey, Option<Log>),
-    Shorten(LogKey, usize),
+    Append {
+        log: LogKey,
+        /// The length before; `None` where the append made the log.
+        length: Option<usize>,
+        /// The index row that was moved, and its last activity before.
+        activity: Option<(u64, Millis)>,
+    },
     Value(Key, Option<Stored>),
     Values(Space, BTreeMap<String, Stored>),
     Space(Space, Option<Contents>),
@@ -255,19 +261,18 @@ impl State {
                     .logs
                     .insert(log.name, before);
             }
-            Undo::Log(log, None) => {
-                if let Some(contents) = self.spaces.get_mut(&log.space) {
-                    contents.logs.remove(&log.name);
+            Undo::Log(log, None) => self.forget_log(&log),
+            Undo::Append {
+                log,
+                length,
+                activity,
+            } => {
+                match length {
+                    Some(length) => self.shorten(&log, length),
+                    None => self.forget_log(&log),
                 }
-                self.forget_empty(&log.space);
-            }
-            Undo::Shorten(log, length) => {
-                if let Some(kept) = self
-                    .spaces
-                    .get_mut(&log.space)
-                    .and_then(|contents| contents.logs.get_mut(&log.name))
-                {
-                    kept.shorten(length);
+                if let Some((ordinal, at)) = activity {
+                    self.rows.set_active(ordinal, at);
                 }
             }
             Undo::Value(key, before) => self.put(&key, before),
@@ -285,6 +290,20 @@ impl State {
                 }
             }
         }
+    }
+
+    fn shorten(&mut self, log: &LogKey, length: usize) {
+        let contents = self.spaces.get_mut(&log.space);
+        if let Some(kept) = contents.and_then(|contents| contents.logs.get_mut(&log.name)) {
+            kept.shorten(length);
+        }
+    }
+
+    fn forget_log(&mut self, log: &LogKey) {
+        if let Some(contents) = self.spaces.get_mut(&log.space) {
+            contents.logs.remove(&log.name);
+        }
+        self.forget_empty(&log.space);
     }
 
     fn forget_empty(&mut self, space: &Space) {

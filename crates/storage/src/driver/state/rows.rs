@@ -63,14 +63,21 @@ impl Rows {
         self.by_lookup.retain(|_, ordinals| !ordinals.is_empty());
     }
 
-    /// Notes that something was written to this space.
-    pub fn active(&mut self, space: &Space, now: Millis) {
-        let row = self
-            .by_space
-            .get(space)
-            .and_then(|ordinal| self.rows.get_mut(ordinal));
-        if let Some(row) = row.filter(|row| now - row.last_activity_at >= ACTIVITY_STEP) {
-            row.last_activity_at = now;
+    /// Notes that something was written to this space. Where that moves a row's last activity, the answer is the row
+    /// and the activity before.
+    pub fn active(&mut self, space: &Space, now: Millis) -> Option<(u64, Millis)> {
+        let ordinal = *self.by_space.get(space)?;
+        let row = self.rows.get_mut(&ordinal)?;
+        if now - row.last_activity_at < ACTIVITY_STEP {
+            return None;
+        }
+        Some((ordinal, std::mem::replace(&mut row.last_activity_at, now)))
+    }
+
+    /// Sets a row's last activity back.
+    pub fn set_active(&mut self, ordinal: u64, at: Millis) {
+        if let Some(row) = self.rows.get_mut(&ordinal) {
+            row.last_activity_at = at;
         }
     }
 
