@@ -272,7 +272,9 @@ impl Random {
         match self.below(100) {
             0..=49 => Step::Commit {
                 guard: self.chance(15).then(|| self.guard()),
-                actions: (0..=self.count(3)).map(|_| self.action(number)).collect(),
+                actions: (0..=self.count(3))
+                    .map(|at| self.action(number * 4 + at))
+                    .collect(),
             },
             50..=61 => Step::Read {
                 log: self.log(),
