@@ -9,8 +9,12 @@ mod ambit;
 pub mod batch;
 mod caller;
 pub mod clock;
+<<<<<<< HEAD
 mod commit;
 mod context;
+=======
+pub mod conformance;
+>>>>>>> kit
 pub mod directory;
 pub mod driver;
 mod error;

@@ -1,3 +1,83 @@
+//! Every case of the conformance kit on every driver: `driver::case`.
+
+#[path = "support/stores.rs"]
+mod stores;
+#[path = "support/toy.rs"]
+mod toy;
+
+use ambit_storage::address::{DEFAULT_TENANT, Space};
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::conformance::{Case, Fixture, cases};
+use ambit_storage::driver::FaultPoints;
+use ambit_storage::{Json, SessionIdentity};
+use libtest_mimic::{Arguments, Trial};
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use stores::{STORES, Store};
+
 fn main() {
-    libtest_mimic::run(&libtest_mimic::Arguments::from_args(), vec![]).exit();
+    let kit = STORES
+        .iter()
+        .flat_map(|store| cases().map(move |case| proves(store, case)));
+    let points = STORES.iter().map(reaches_its_fault_points);
+    let trials = kit.chain(points).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// One case on one driver.
+fn proves(store: &'static Store, case: &'static Case) -> Trial {
+    let name = format!("{}::{}", store.name, case.name);
+    let trial = Trial::test(name, move || {
+        wait_for((case.run)(Arc::new(store.fresh())));
+        Ok(())
+    });
+    trial.with_ignored_flag(store.is_missing())
+}
+
+/// A write comes to the points that the driver's row names, and to no other.
+fn reaches_its_fault_points(store: &'static Store) -> Trial {
+    let name = format!(
+        "{}::a_write_reaches_the_fault_points_of_its_row",
+        store.name
+    );
+    let trial = Trial::test(name, move || {
+        let reached: Arc<Mutex<BTreeSet<&'static str>>> = Arc::default();
+        let note = reached.clone();
+        let fresh = store.fresh_with(FaultPoints::new(move |point| {
+            note.lock().unwrap().insert(point);
+        }));
+        wait_for(async move {
+            let driver = fresh.open().await;
+            driver.commit(over_two_spaces()).await.unwrap();
+        });
+        let expected = store.fault_points.iter().copied().collect();
+        assert_eq!(*reached.lock().unwrap(), expected);
+        Ok(())
+    });
+    trial.with_ignored_flag(store.is_missing())
+}
+
+fn over_two_spaces() -> Batch {
+    let spaces = ["one", "two"].map(|chat| {
+        let identity = SessionIdentity::builder("Agent").chat_name(chat).build();
+        Space::of(DEFAULT_TENANT, &identity.unwrap())
+    });
+    Batch::of(spaces.map(|space| Write::Append {
+        log: space.log("items"),
+        entries: vec![NewEntry {
+            id: "a".to_owned(),
+            body: Json::stored("1"),
+        }],
+    }))
+}
+
+/// Each case has a runtime of its own, so that a driver's tasks end with it.
+fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(work)
 }

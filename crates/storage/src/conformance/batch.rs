@@ -1,0 +1,322 @@
+//! Batches: in order, and whole or not at all.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::address::Space;
+use crate::batch::{Batch, Check, Mirror, Outcome, Write};
+use crate::driver::Driver;
+use crate::op::{Op, Output};
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    an_empty_batch_does_nothing,
+    each_write_has_its_outcome_in_order,
+    a_later_write_sees_the_earlier_ones,
+    checks_are_judged_before_any_write,
+    a_batch_with_a_failed_check_changes_nothing,
+    a_batch_that_fails_in_its_last_write_changes_nothing,
+    a_batch_over_several_spaces_fails_whole,
+    g014_the_writer_after_a_failed_one_succeeds,
+    a_value_of_many_writes_has_the_version_of_the_last,
+];
+
+async fn an_empty_batch_does_nothing(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    assert_eq!(must(driver.commit(Batch::default()).await), []);
+    let check = Check::Version {
+        key: space("s").key("k"),
+        version: Some(1),
+    };
+    let checked = Batch::default().checking(check);
+    assert!(driver.commit(checked).await.is_err());
+}
+
+async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    let batch = Batch::of([
+        track("row", &identity("s")),
+        apply(&here.key("a"), incr(2)),
+        append(&here.log("items"), &[("x", "1")]),
+        track("another", &identity("s")),
+        wipe(&here, "a"),
+        Write::Untrack {
+            tenant: here.tenant.clone(),
+            id: "row".to_owned(),
+        },
+        remove(&here),
+        remove(&here),
+    ]);
+    let mut outcomes = must(driver.commit(batch).await);
+    let Outcome::Appended { head, .. } = outcomes[2].clone() else {
+        panic!("{:?} is no append", outcomes[2]);
+    };
+    let Outcome::Applied { version, .. } = outcomes[1].clone() else {
+        panic!("{:?} is no answer", outcomes[1]);
+    };
+    assert!(version.is_some());
+    let expected = [
+        Outcome::Tracked {
+            id: "row".to_owned(),
+            is_new: true,
+        },
+        Outcome::Applied {
+            output: Output::Number(json("2")),
+            version,
+        },
+        Outcome::Appended {
+            head,
+            seqs: vec![1],
+        },
+        Outcome::Tracked {
+            id: "row".to_owned(),
+            is_new: false,
+        },
+        Outcome::Erased(1),
+        Outcome::Erased(1),
+        Outcome::Erased(1),
+        Outcome::Erased(0),
+    ];
+    assert_eq!(std::mem::take(&mut outcomes), expected);
+    assert_eq!(snapshot(&*driver, &here).await, Snapshot::nothing());
+}
+
+async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    let (number, log) = (here.key("n"), here.log("items"));
+    let batch = Batch::of([
+        apply(&number, set("1")),
+        apply(&number, incr(1)),
+        append(&log, &[("a", "1"), ("b", "2")]),
+        Write::Redact {
+            log: log.clone(),
+            bodies: vec![(2, json("\"redacted\""))],
+        },
+        append(&log, &[("b", "3"), ("c", "4")]),
+    ]);
+    must(driver.commit(batch).await);
+    assert_eq!(text(&*driver, &number).await.as_deref(), Some("2"));
+    assert_eq!(
+        entries(&*driver, &log).await,
+        [
+            entry(1, "a", "1"),
+            entry(2, "b", "\"redacted\""),
+            entry(3, "c", "4")
+        ]
+    );
+    let batch = Batch::of([
+        clear(&here),
+        append(&log, &[("a", "5")]),
+        apply(&number, incr(1)),
+        apply(&number, Op::Del),
+        apply(&number, incr(7)),
+    ]);
+    must(driver.commit(batch).await);
+    assert_eq!(text(&*driver, &number).await.as_deref(), Some("7"));
+    assert_eq!(entries(&*driver, &log).await, [entry(1, "a", "5")]);
+}
+
+async fn checks_are_judged_before_any_write(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let absent = Check::Version {
+        key: key.clone(),
+        version: None,
+    };
+    let batch = Batch::of([apply(&key, set("1"))])
+        .checking(absent.clone())
+        .checking(absent);
+    must(driver.commit(batch).await);
+    assert_eq!(text(&*driver, &key).await.as_deref(), Some("1"));
+}
+
+async fn a_batch_with_a_failed_check_changes_nothing(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    furnish(&*driver, &here).await;
+    let version = some(get(&*driver, &here.key("text")).await).version;
+    let before = snapshot(&*driver, &here).await;
+    let seen = Check::Version {
+        key: here.key("text"),
+        version: Some(version),
+    };
+    let moved = Check::Head {
+        log: here.log("items"),
+        head: None,
+    };
+    let fenced = Check::Lease {
+        key: here.lease(),
+        epoch: version,
+    };
+    for failing in [moved, fenced] {
+        let batch = Batch::of([append(&here.log("items"), &[("z", "1")]), remove(&here)]);
+        let batch = batch.checking(seen.clone()).checking(failing);
+        assert!(driver.commit(batch).await.is_err());
+        assert_eq!(snapshot(&*driver, &here).await, before);
+    }
+}
+
+/// A space with something of everything.
+async fn furnish(driver: &dyn Driver, here: &Space) {
+    let batch = Batch::of([
+        track("row", &identity("s")),
+        append(&here.log("items"), &[("a", "1"), ("b", "2")]),
+        append(&here.log("usage"), &[("a", "1")]),
+        apply(&here.key("text"), set("\"text\"")),
+        apply(&here.key("list"), set("[1,2,3]")),
+        apply_for(&here.key("number"), set("1"), HOUR),
+    ]);
+    must(driver.commit(batch).await);
+}
+
+/// Every kind of write, each with an effect on a furnished space.
+async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
+    let number = some(get(driver, &here.key("number")).await);
+    let page = page(driver, &here.log("items")).await;
+    let mut row = some(row(driver, &identity("s")).await);
+    row.labels.insert("new".to_owned(), "label".to_owned());
+    let mut touch = request("unused", &identity("s"));
+    touch.agent = "Second".to_owned();
+    let mut head = some(page.head);
+    head.generation += 1_000;
+    vec![
+        append(&here.log("items"), &[("c", "3")]),
+        append(&here.log("new"), &[("a", "1")]),
+        Write::Redact {
+            log: here.log("items"),
+            bodies: vec![(1, json("null"))],
+        },
+        apply(&here.key("new"), set("{}")),
+        apply(&here.key("list"), push(&["4"])),
+        apply(&here.key("list"), Op::Pop),
+        apply(&here.key("list"), Op::Pull(2)),
+        apply(&here.key("list"), Op::PullAll),
+        apply(&here.key("list"), add_to_set(&["9"])),
+        apply(&here.key("list"), Op::ArraySet(0, json("9"))),
+        apply(&here.key("list"), set("[7]")),
+        apply(&here.key("number"), incr(1)),
+        apply(&here.key("number"), Op::Del),
+        apply(&here.key("number"), Op::GetDel),
+        wipe(here, "*"),
+        clear(here),
+        remove(here),
+        track("other", &identity("other")),
+        Write::Track(Box::new(touch)),
+        Write::Untrack {
+            tenant: here.tenant.clone(),
+            id: "row".to_owned(),
+        },
+        Write::Mirror(Mirror::Log {
+            log: here.log("items"),
+            head,
+            entries: page.entries.clone(),
+        }),
+        Write::Mirror(Mirror::Value {
+            key: here.key("list"),
+            entry: Some(number),
+        }),
+        Write::Mirror(Mirror::Value {
+            key: here.key("list"),
+            entry: None,
+        }),
+        Write::Mirror(Mirror::Row(Box::new(row))),
+    ]
+}
+
+async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let (here, other) = (space("s"), space("other"));
+    let bystander = space("bystander").key("text");
+    act(&*driver, &bystander, set("\"text\"")).await;
+    furnish(&*driver, &here).await;
+    fixture.clock().advance(MINUTE);
+    let before = snapshot(&*driver, &here).await;
+    for write in every_write(&*driver, &here).await {
+        let shown = format!("{write:?}");
+        let batch = Batch::of([write, apply(&bystander, incr(1))]);
+        assert_eq!(
+            refusal(driver.commit(batch).await),
+            "Incr: key \"text\" holds a string, not a number",
+            "{shown}"
+        );
+        assert_eq!(snapshot(&*driver, &here).await, before, "{shown}");
+        assert_eq!(
+            snapshot(&*driver, &other).await,
+            Snapshot::nothing(),
+            "{shown}"
+        );
+    }
+    let all = every_write(&*driver, &here).await;
+    let last = apply(&bystander, incr(1));
+    assert!(
+        driver
+            .commit(Batch::of(all.into_iter().chain([last])))
+            .await
+            .is_err()
+    );
+    assert_eq!(snapshot(&*driver, &here).await, before, "all at once");
+    write(&*driver, append(&here.log("items"), &[("c", "3")])).await;
+    assert_eq!(
+        entries(&*driver, &here.log("items")).await,
+        [entry(1, "a", "1"), entry(2, "b", "2"), entry(3, "c", "3")]
+    );
+}
+
+async fn a_batch_over_several_spaces_fails_whole(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let spaces: Vec<Space> = (0..5).map(|number| space(&format!("s{number}"))).collect();
+    act(&*driver, &spaces[4].key("k"), set("\"text\"")).await;
+    let batch = || Batch::of(spaces.iter().map(|space| apply(&space.key("k"), incr(1))));
+    assert!(driver.commit(batch()).await.is_err());
+    for space in &spaces[..4] {
+        assert_eq!(snapshot(&*driver, space).await, Snapshot::nothing());
+    }
+    act(&*driver, &spaces[4].key("k"), set("1")).await;
+    must(driver.commit(batch()).await);
+    for (space, expected) in spaces.iter().zip(["1", "1", "1", "1", "2"]) {
+        assert_eq!(
+            text(&*driver, &space.key("k")).await.as_deref(),
+            Some(expected)
+        );
+    }
+}
+
+async fn g014_the_writer_after_a_failed_one_succeeds(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    let (key, log) = (space("s").key("text"), space("s").log("items"));
+    act(&*driver, &key, set("\"text\"")).await;
+    for number in 0..20 {
+        let id = format!("id{number}");
+        let failing = Batch::of([append(&log, &[(&id, "1")]), apply(&key, incr(1))]);
+        assert!(driver.commit(failing).await.is_err());
+        write(&*other, append(&log, &[(&id, "2")])).await;
+    }
+    assert_eq!(page(&*driver, &log).await.entries.len(), 20);
+}
+
+async fn a_value_of_many_writes_has_the_version_of_the_last(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let outcomes = must(
+        driver
+            .commit(Batch::of((0..5).map(|_| apply(&key, incr(1)))))
+            .await,
+    );
+    let versions: Vec<u64> = outcomes
+        .iter()
+        .map(|outcome| match outcome {
+            Outcome::Applied {
+                version: Some(version),
+                ..
+            } => *version,
+            other => panic!("{other:?} has no version"),
+        })
+        .collect();
+    assert!(versions.is_sorted_by(|a, b| a < b), "{versions:?}");
+    assert_eq!(
+        Some(&some(get(&*driver, &key).await).version),
+        versions.last()
+    );
+}

@@ -1,0 +1,280 @@
+//! Filters of the index: each field, all together, and as bytes.
+
+use super::steps::{HOUR, append, identity, must, request, rows, space, track, write};
+use super::{Case, Fixture};
+use crate::SessionIdentity;
+use crate::address::DEFAULT_TENANT;
+use crate::batch::{Batch, Write};
+use crate::directory::{Filter, Order, PageRequest, Track, Tracked, Viewer};
+use crate::driver::Driver;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    each_field_of_a_filter_selects_its_rows,
+    fields_of_a_filter_must_all_hold,
+    g054_a_filter_compares_ids_as_bytes,
+    rows_are_selected_by_time,
+    a_viewer_sees_their_own_and_their_teams,
+    a_filtered_page_holds_wanted_rows_only,
+    the_rows_of_all_tenants_are_found_without_one,
+];
+
+/// Rows as `field=value` pairs; the agent is `Agent` where none is given.
+const ROWS: [(&str, &str); 7] = [
+    ("plain", ""),
+    ("ann", "user=ann chat=one by=ann team=red"),
+    ("ann2", "user=ann chat=two kind=test"),
+    ("bob", "user=bob chat=one team=red scope=usage"),
+    ("team", "agent=Other chat=one team=red by=bob"),
+    ("group", "agent=Other group=desk chat=one kind=real"),
+    ("blue", "chat=three team=blue by=ann scope=usage"),
+];
+
+fn made((id, fields): &(&str, &str)) -> Track {
+    let field = |wanted: &str| {
+        let mut pairs = fields.split(' ').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| *name == wanted)
+    };
+    let text = |wanted: &str| field(wanted).map(|(_, value)| value.to_owned());
+    let mut builder = SessionIdentity::builder(text("agent").unwrap_or("Agent".to_owned()));
+    if let Some(user) = text("user") {
+        builder = builder.user_id(user);
+    }
+    if let Some(chat) = text("chat") {
+        builder = builder.chat_name(chat);
+    }
+    if let Some(group) = text("group") {
+        builder = builder.group(group);
+    }
+    if let Some(scope) = text("scope") {
+        builder = builder.scope(scope);
+    }
+    Track {
+        created_by: text("by"),
+        team: text("team"),
+        labels: text("kind").map_or(BTreeMap::new(), |kind| label("kind", &kind)),
+        ..request(id, &must(builder.build()))
+    }
+}
+
+fn bob() -> SessionIdentity {
+    made(&ROWS[3]).identity
+}
+
+async fn furnish(driver: &dyn Driver) {
+    let tracks = ROWS.iter().map(|row| Write::Track(Box::new(made(row))));
+    must(driver.commit(Batch::of(tracks)).await);
+}
+
+/// Expects these rows, in the order they were made, and their number.
+async fn finds(driver: &dyn Driver, filter: &Filter, expected: &[&str]) {
+    let found = rows(driver, filter, Order::Oldest).await;
+    let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(ids, expected, "{filter:?}");
+    let count = must(driver.count(filter).await);
+    assert_eq!(count, expected.len() as u64, "{filter:?}");
+}
+
+/// A filter of the default tenant.
+fn by(set: impl FnOnce(&mut Filter)) -> Filter {
+    let mut filter = Filter::tenant(DEFAULT_TENANT);
+    set(&mut filter);
+    filter
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+fn label(name: &str, value: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([(name.to_owned(), value.to_owned())])
+}
+
+async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    furnish(&*driver).await;
+    let all = ROWS.map(|(id, _)| id);
+    finds(&*driver, &by(|_| {}), &all).await;
+    let one = ["ann", "bob", "team", "group"];
+    for (filter, expected) in [
+        (by(|f| f.id = text("bob")), &["bob"][..]),
+        (by(|f| f.id = text("nobody")), &[]),
+        (by(|f| f.storage_key = Some(bob().storage_key())), &["bob"]),
+        (by(|f| f.key = Some(bob().key())), &["bob"]),
+        (by(|f| f.key = text("Agent_ann")), &["ann", "ann2"]),
+        (by(|f| f.agent = text("Other")), &["team", "group"]),
+        (by(|f| f.user = text("ann")), &["ann", "ann2"]),
+        (by(|f| f.chat = text("one")), &one),
+        (by(|f| f.group = text("desk")), &["group"]),
+        (by(|f| f.scope = text("usage")), &["bob", "blue"]),
+        (by(|f| f.labels = label("kind", "test")), &["ann2"]),
+        (by(|f| f.labels = label("kind", "x")), &[]),
+        (Filter::tenant("other"), &[]),
+    ] {
+        finds(&*driver, &filter, expected).await;
+    }
+}
+
+async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    furnish(&*driver).await;
+    for (set, expected) in [
+        ("chat=one user=ann", &["ann"][..]),
+        ("chat=one agent=Other group=desk", &["group"]),
+        ("chat=one agent=Agent scope=usage", &["bob"]),
+        ("chat=two user=ann kind=real", &[]),
+        ("chat=two user=ann kind=test", &["ann2"]),
+        ("id=ann user=bob", &[]),
+        ("id=ann tenant=other", &[]),
+        ("id=ann user=ann agent=Agent chat=one", &["ann"]),
+        ("storage_key=bob user=ann", &[]),
+        ("storage_key=bob user=bob", &["bob"]),
+    ] {
+        let filter = by(|filter| {
+            for (name, value) in set.split(' ').filter_map(|pair| pair.split_once('=')) {
+                match name {
+                    "id" => filter.id = text(value),
+                    "tenant" => filter.tenant = text(value),
+                    "user" => filter.user = text(value),
+                    "chat" => filter.chat = text(value),
+                    "agent" => filter.agent = text(value),
+                    "group" => filter.group = text(value),
+                    "scope" => filter.scope = text(value),
+                    "kind" => filter.labels = label(name, value),
+                    _ => filter.storage_key = Some(bob().storage_key()),
+                }
+            }
+        });
+        finds(&*driver, &filter, expected).await;
+    }
+}
+
+async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let texts = [
+        "a_b", "axb", "a%", "ab", "a*", "A_B", "é", "e\u{301}", "a'b", "a\"b", "a\\b", " a",
+    ];
+    for given in texts {
+        let identity = must(
+            SessionIdentity::builder(given)
+                .user_id(given)
+                .chat_name(given)
+                .scope(given)
+                .build(),
+        );
+        let mut request = request(given, &identity);
+        request.labels = label(given, given);
+        write(&*driver, Write::Track(Box::new(request))).await;
+    }
+    for given in texts {
+        for filter in [
+            by(|f| f.id = text(given)),
+            by(|f| f.agent = text(given)),
+            by(|f| f.user = text(given)),
+            by(|f| f.chat = text(given)),
+            by(|f| f.scope = text(given)),
+            by(|f| f.labels = label(given, given)),
+        ] {
+            finds(&*driver, &filter, &[given]).await;
+        }
+        finds(&*driver, &by(|f| f.group = text(given)), &[]).await;
+        finds(&*driver, &Filter::tenant(given), &[]).await;
+    }
+}
+
+async fn rows_are_selected_by_time(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    for id in ["one", "two", "three"] {
+        write(&*driver, track(id, &identity(id))).await;
+        fixture.clock().advance(HOUR);
+    }
+    write(&*driver, append(&space("one").log("items"), &[("a", "1")])).await;
+    let made = rows(&*driver, &by(|_| {}), Order::Oldest).await;
+    let two = made[1].created_at;
+    let one = made[0].last_activity_at;
+    for (filter, expected) in [
+        (by(|f| f.created_before = Some(two)), &["one"][..]),
+        (by(|f| f.created_before = Some(two + 1)), &["one", "two"]),
+        (by(|f| f.created_after = Some(two)), &["two", "three"]),
+        (by(|f| f.created_after = Some(two + 1)), &["three"]),
+        (by(|f| f.active_before = Some(two)), &[]),
+        (by(|f| f.active_before = Some(two + 1)), &["two"]),
+        (by(|f| f.active_before = Some(one)), &["two", "three"]),
+        (by(|f| f.active_after = Some(one)), &["one"]),
+        (by(|f| f.active_after = Some(one + 1)), &[]),
+    ] {
+        finds(&*driver, &filter, expected).await;
+    }
+    let between = by(|f| (f.active_after, f.active_before) = (Some(two), Some(one)));
+    finds(&*driver, &between, &["two", "three"]).await;
+}
+
+async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    furnish(&*driver).await;
+    let sees = |user: Option<&str>, team: Option<&str>| Filter {
+        visible_to: Some(Viewer {
+            user: user.map(str::to_owned),
+            team: team.map(str::to_owned),
+        }),
+        ..by(|_| {})
+    };
+    for (filter, expected) in [
+        (sees(Some("ann"), None), vec!["ann", "ann2", "blue"]),
+        (
+            sees(Some("ann"), Some("red")),
+            vec!["ann", "ann2", "team", "blue"],
+        ),
+        (sees(Some("bob"), None), vec!["bob", "team"]),
+        (sees(Some("bob"), Some("blue")), vec!["bob", "team", "blue"]),
+        (sees(None, Some("red")), vec!["team"]),
+        (sees(None, None), vec![]),
+        (sees(Some("eve"), Some("green")), vec![]),
+    ] {
+        finds(&*driver, &filter, &expected).await;
+    }
+}
+
+async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    furnish(&*driver).await;
+    let filter = by(|f| f.chat = text("one"));
+    for (order, expected) in [
+        (Order::Oldest, ["ann", "bob", "team", "group"]),
+        (Order::Newest, ["group", "team", "bob", "ann"]),
+        (Order::Recent, ["group", "team", "bob", "ann"]),
+    ] {
+        let mut found: Vec<Tracked> = Vec::new();
+        for _ in 0..expected.len() {
+            let page = PageRequest {
+                order,
+                after: found.last().map(Tracked::position),
+                limit: 1,
+            };
+            found.extend(must(driver.identities(&filter, &page).await));
+        }
+        let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids, expected, "{order:?}");
+    }
+}
+
+async fn the_rows_of_all_tenants_are_found_without_one(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    for name in ["one", "two"] {
+        let mut request = request(name, &identity("s"));
+        request.tenant = name.to_owned();
+        write(&*driver, Write::Track(Box::new(request))).await;
+    }
+    finds(&*driver, &Filter::default(), &["one", "two"]).await;
+    let by_key = Filter {
+        storage_key: Some(identity("s").storage_key()),
+        ..Filter::default()
+    };
+    finds(&*driver, &by_key, &["one", "two"]).await;
+    let by_id = Filter {
+        id: text("two"),
+        ..Filter::default()
+    };
+    finds(&*driver, &by_id, &["two"]).await;
+}

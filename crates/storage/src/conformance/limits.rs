@@ -1,0 +1,176 @@
+//! Limits and names: what is too large or has no proper name is refused whole.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::batch::{Batch, NewEntry, Write};
+use crate::driver::Driver;
+use crate::op::Op;
+use crate::{Json, Value};
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    g024_a_value_over_the_limit_is_refused_with_the_limit,
+    g024_a_value_of_the_limit_is_stored,
+    g024_a_batch_over_the_limit_is_refused_with_the_limit,
+    g144_names_without_text_are_refused,
+    g144_names_over_the_limit_are_refused,
+    g144_names_with_a_nul_are_refused_where_they_cannot_be_kept,
+    g144_zero_is_an_ordinary_name,
+];
+
+/// A JSON text of so many bytes.
+fn sized(bytes: usize) -> Json {
+    json(&format!("\"{}\"", "x".repeat(bytes - 2)))
+}
+
+fn entry_of(id: &str, body: Json) -> Write {
+    Write::Append {
+        log: space("s").log("items"),
+        entries: vec![NewEntry {
+            id: id.to_owned(),
+            body,
+        }],
+    }
+}
+
+/// Expects the write to be refused in these words, alone and as the last of a batch, and nothing to be written.
+async fn refused(driver: &dyn Driver, write: Write, words: &str) {
+    let good = apply(&space("s").key("good"), set("1"));
+    for batch in [Batch::of([write.clone()]), Batch::of([good, write])] {
+        assert_eq!(refusal(driver.commit(batch).await), words);
+        assert_eq!(
+            snapshot(driver, &space("s")).await,
+            Snapshot::nothing(),
+            "after: {words}"
+        );
+    }
+}
+
+async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let limit = fixture.limits().value;
+    let over = limit + 1;
+    let large = sized(over);
+    let key = space("s").key("k");
+    let words = format!("value bytes is {over}; the limit is {limit}");
+    for op in [
+        Op::Set(Value::Plain(large.clone())),
+        Op::Push(vec![json("1"), large.clone()]),
+        Op::AddToSet(vec![large.clone()]),
+        Op::ArraySet(0, large.clone()),
+    ] {
+        refused(&*driver, apply(&key, op), &words).await;
+    }
+    let words = format!("entry bytes is {over}; the limit is {limit}");
+    refused(&*driver, entry_of("a", large), &words).await;
+}
+
+async fn g024_a_value_of_the_limit_is_stored(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let bytes = fixture.limits().value;
+    let large = sized(bytes);
+    let key = space("s").key("k");
+    write(&*driver, apply(&key, Op::Set(Value::Plain(large.clone())))).await;
+    let found = some(get(&*driver, &key).await).value;
+    assert!(found == large, "{bytes} bytes came back different");
+    write(&*driver, entry_of("a", large.clone())).await;
+    let found = page(&*driver, &space("s").log("items")).await.entries;
+    assert!(found[0].body == large, "{bytes} bytes came back different");
+}
+
+async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let limit = fixture.limits().batch;
+    let entries = (0..limit).map(|number| NewEntry {
+        id: number.to_string(),
+        body: json("1"),
+    });
+    let append = Write::Append {
+        log: space("s").log("items"),
+        entries: entries.collect(),
+    };
+    let over = limit + 1;
+    let words = format!("batch entries is {over}; the limit is {limit}");
+    assert_eq!(refusal(attempt(&*driver, append).await), words);
+    assert_eq!(snapshot(&*driver, &space("s")).await, Snapshot::nothing());
+}
+
+async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    for (write, field) in [
+        (apply(&here.key(""), set("1")), "key"),
+        (append(&here.log(""), &[("a", "1")]), "log name"),
+        (append(&here.log("items"), &[("", "1")]), "entry id"),
+    ] {
+        let words = format!("{field}: must be a non-empty string");
+        refused(&*driver, write, &words).await;
+    }
+}
+
+async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    let limit = fixture.limits().name;
+    let long = "é".repeat(limit / 2);
+    let longer = format!("{long}!");
+    for (write, field) in [
+        (apply(&here.key(longer.as_str()), set("1")), "key"),
+        (
+            append(&here.log(longer.as_str()), &[("a", "1")]),
+            "log name",
+        ),
+        (append(&here.log("items"), &[(&longer, "1")]), "entry id"),
+    ] {
+        let words = format!("{field}: exceeds {limit} bytes");
+        refused(&*driver, write, &words).await;
+    }
+    let batch = Batch::of([
+        apply(&here.key(long.as_str()), set("1")),
+        append(&here.log(long.as_str()), &[(&long, "2")]),
+    ]);
+    must(driver.commit(batch).await);
+    assert_eq!(
+        values(&*driver, &here, "*").await,
+        [(long.clone(), "1".to_owned())]
+    );
+    assert_eq!(
+        entries(&*driver, &here.log(long.as_str())).await,
+        [entry(1, &long, "2")]
+    );
+}
+
+async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    for (write, field) in [
+        (append(&here.log("a\0b"), &[("a", "1")]), "log name"),
+        (append(&here.log("items"), &[("a\0b", "1")]), "entry id"),
+    ] {
+        refused(&*driver, write, &format!("{field}: contains U+0000")).await;
+    }
+    for name in ["a\0b", "\0", "a"] {
+        act(&*driver, &here.key(name), set("1")).await;
+    }
+    assert_eq!(
+        values(&*driver, &here, "*").await,
+        ["\0", "a", "a\0b"].map(|name| (name.to_owned(), "1".to_owned()))
+    );
+}
+
+async fn g144_zero_is_an_ordinary_name(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("0");
+    let batch = Batch::of([
+        append(&here.log("0"), &[("0", "\"0\"")]),
+        apply(&here.key("0"), set("0")),
+        track("0", &identity("0")),
+    ]);
+    must(driver.commit(batch).await);
+    assert_eq!(
+        entries(&*driver, &here.log("0")).await,
+        [entry(1, "0", "\"0\"")]
+    );
+    assert_eq!(text(&*driver, &here.key("0")).await.as_deref(), Some("0"));
+    assert_eq!(some(row(&*driver, &identity("0")).await).id, "0");
+}

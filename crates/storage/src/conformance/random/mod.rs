@@ -1,0 +1,48 @@
+//! One script of random operations, on this driver and on the memory driver: equal answers, step by step.
+
+mod run;
+mod script;
+
+use super::{Case, Fixture};
+use crate::driver::Options;
+use crate::driver::memory::Memory;
+use run::Run;
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    g100_ten_thousand_random_operations_answer_as_in_memory,
+    g100_random_operations_from_two_handles_answer_as_in_memory,
+];
+
+async fn g100_ten_thousand_random_operations_answer_as_in_memory(fixture: Arc<dyn Fixture>) {
+    let operations = if fixture.is_small() { 2_000 } else { 10_000 };
+    compare(&*fixture, 0x5eed_0000_0001, operations, 1).await;
+}
+
+async fn g100_random_operations_from_two_handles_answer_as_in_memory(fixture: Arc<dyn Fixture>) {
+    compare(&*fixture, 0x5eed_0000_0002, 1_000, 2).await;
+}
+
+/// Runs the script on both, its steps spread over so many handles of the store.
+async fn compare(fixture: &dyn Fixture, seed: u64, operations: usize, handles: usize) {
+    let options = Options {
+        limits: fixture.limits(),
+        ..Options::default()
+    };
+    let reference_clock = options.clock.clone();
+    let mut reference = Run::new(reference_clock, Arc::new(Memory::new(options)));
+    let mut drivers = Vec::new();
+    for _ in 0..handles {
+        drivers.push(fixture.open().await);
+    }
+    let mut run = Run::new(fixture.clock(), drivers[0].clone());
+    for (number, step) in script::script(seed, operations).iter().enumerate() {
+        let expected = reference.step(step).await;
+        run.driver = drivers[number % handles].clone();
+        let found = run.step(step).await;
+        assert_eq!(
+            found, expected,
+            "step {number} answers otherwise than in memory: {step:?}"
+        );
+    }
+}

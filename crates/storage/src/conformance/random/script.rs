@@ -1,0 +1,320 @@
+//! The script: operations drawn by a generator of fixed seed, the same for every driver.
+
+use super::super::steps::{jsons, space};
+use crate::address::{Key, LogKey, Space};
+use crate::clock::Millis;
+use crate::driver::Part;
+use crate::op::Op;
+use crate::{Json, SessionIdentity, Value};
+use std::collections::BTreeMap;
+
+/// One step of the script. What depends on earlier answers (versions, heads, places) is filled in when it runs.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Commit {
+        guard: Option<Guard>,
+        actions: Vec<Action>,
+    },
+    Read {
+        log: LogKey,
+        from: u64,
+        limit: usize,
+        is_backward: bool,
+    },
+    Get(Key, Part),
+    Scan {
+        space: Space,
+        pattern: &'static str,
+        after: Option<&'static str>,
+        limit: usize,
+        part: Part,
+    },
+    Logs(Space),
+    Rows {
+        who: Who,
+        is_newest_first: bool,
+        goes_on: bool,
+        limit: usize,
+    },
+    Advance,
+    Sweep,
+}
+
+/// A condition on what was seen last.
+#[derive(Clone, Debug)]
+pub(super) enum Guard {
+    Head(LogKey),
+    Version(Key),
+    Lease(Key),
+}
+
+/// A write.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    Append(LogKey, Vec<(String, Json)>),
+    Redact(LogKey, Vec<(u64, Json)>),
+    Apply(Key, Op, Option<Millis>),
+    /// An operation on a lease with the epoch seen last.
+    Renew(Key),
+    Release(Key),
+    Wipe(Space, &'static str),
+    Clear(Space),
+    Remove(Space),
+    Track(String, SessionIdentity, &'static str),
+    /// Deletes the row seen last.
+    Untrack,
+    /// Copies the entries read last to a log that nothing else writes to.
+    CopyLog,
+    /// Copies the value read last.
+    CopyValue(Key),
+    /// Writes the row seen last back with another label.
+    CopyRow(&'static str),
+}
+
+/// Which rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who {
+    All,
+    Agent(&'static str),
+    Chat(&'static str),
+    Label(&'static str),
+    /// Active since this many steps of the clock.
+    ActiveSince(i64),
+}
+
+/// How far one step of the clock goes. Lives end between two steps, so that the time a driver takes does not matter.
+pub(super) const STEP: Millis = 20 * 60_000;
+const LIVES: &[Option<Millis>] = &[None, None, Some(50 * 60_000), Some(110 * 60_000)];
+
+const CHATS: &[&str] = &["one", "t_o", "t%o", "three"];
+const AGENTS: &[&str] = &["Agent", "Second"];
+const KEYS: &[&str] = &["n", "n:2", "l", "l:2", "x", "x_2"];
+const LOGS: &[&str] = &["items", "items", "usage", "o%"];
+const PATTERNS: &[&str] = &["*", "n*", "l:*", "*2", "x_2", "n", "*:*", "%"];
+const VALUES: &[&str] = &[
+    "0",
+    "41",
+    "1.5",
+    "9007199254740991",
+    "\"text\"",
+    "\"\\u0000\"",
+    "true",
+    "null",
+    "{}",
+    "{\"b\":1,\"a\":[2]}",
+    "[]",
+    "[1,2,3]",
+    "[[1],{\"a\":1},null]",
+];
+const ITEMS: &[&str] = &[
+    "1",
+    "2",
+    "3",
+    "\"a\"",
+    "{\"x\":1,\"y\":2}",
+    "{\"y\":2,\"x\":1}",
+    "[1]",
+    "null",
+    "1.0",
+];
+
+/// Draws numbers; xorshift is enough, and is the same everywhere.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below this one.
+    fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 11) % end
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn count(&mut self, end: u64) -> usize {
+        usize::try_from(self.below(end)).unwrap_or(0)
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        let at = self.count(from.len() as u64);
+        from[at]
+    }
+
+    fn space(&mut self) -> Space {
+        space(self.pick(CHATS))
+    }
+
+    fn log(&mut self) -> LogKey {
+        self.space().log(self.pick(LOGS))
+    }
+
+    fn key(&mut self) -> Key {
+        self.space().key(self.pick(KEYS))
+    }
+
+    fn lease(&mut self) -> Key {
+        self.space().lease()
+    }
+
+    fn items(&mut self) -> Vec<Json> {
+        let count = self.count(4);
+        let items: Vec<&str> = (0..count).map(|_| self.pick(ITEMS)).collect();
+        jsons(&items)
+    }
+
+    fn json(&mut self, from: &[&str]) -> Json {
+        Json::stored(self.pick(from))
+    }
+
+    fn index(&mut self) -> i64 {
+        self.pick(&[0, 1, 2, 5, 40, -1, -2, -7])
+    }
+
+    fn part(&mut self) -> Part {
+        match self.below(4) {
+            0 => Part::Nothing,
+            1 => Part::Items(self.index(), self.index()),
+            _ => Part::Whole,
+        }
+    }
+
+    fn op(&mut self) -> Op {
+        match self.below(14) {
+            0..=2 => Op::Set(Value::from(self.json(VALUES))),
+            3 => Op::Del,
+            4 => Op::GetDel,
+            5 | 6 => Op::Incr(self.pick(&[1_i64, -1, 7, 1 << 40]).into()),
+            7 | 8 => Op::Push(self.items()),
+            9 => Op::Pop,
+            10 => Op::Pull(self.below(4)),
+            11 => Op::PullAll,
+            12 => Op::AddToSet(self.items()),
+            _ => Op::ArraySet(self.index(), self.json(ITEMS)),
+        }
+    }
+
+    fn tally(&mut self) -> Action {
+        let add = BTreeMap::from([(self.pick(&["a", "b"]).to_owned(), 3)]);
+        let labels = self.json(VALUES);
+        let key = self.space().key("sums");
+        Action::Apply(key, Op::Tally { labels, add }, self.pick(LIVES))
+    }
+
+    fn identity(&mut self) -> (SessionIdentity, &'static str) {
+        let agent = self.pick(AGENTS);
+        let chat = self.pick(CHATS);
+        (super::super::steps::identity(chat), agent)
+    }
+
+    fn action(&mut self, number: usize) -> Action {
+        match self.below(100) {
+            0..=24 => {
+                let entries = (0..self.count(4)).map(|_| {
+                    let id = format!("id{}", self.below(60));
+                    (id, self.json(VALUES))
+                });
+                let entries = entries.collect();
+                Action::Append(self.log(), entries)
+            }
+            25..=28 => Action::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
+            29..=68 => Action::Apply(self.key(), self.op(), self.pick(LIVES)),
+            69..=71 => self.tally(),
+            72..=75 => {
+                let holder = self.pick(&["one", "two"]).to_owned();
+                Action::Apply(self.lease(), Op::Acquire { holder }, Some(50 * 60_000))
+            }
+            76 => Action::Renew(self.lease()),
+            77 => Action::Release(self.lease()),
+            78..=79 => Action::Wipe(self.space(), self.pick(PATTERNS)),
+            80 => Action::Clear(self.space()),
+            81 => Action::Remove(self.space()),
+            82..=89 => {
+                let (identity, agent) = self.identity();
+                Action::Track(format!("row{number}"), identity, agent)
+            }
+            90 => Action::Untrack,
+            91..=93 => Action::CopyLog,
+            94..=97 => Action::CopyValue(self.key()),
+            _ => Action::CopyRow(self.pick(&["red", "blue"])),
+        }
+    }
+
+    fn guard(&mut self) -> Guard {
+        match self.below(3) {
+            0 => Guard::Head(self.log()),
+            1 => Guard::Version(self.key()),
+            _ => Guard::Lease(self.lease()),
+        }
+    }
+
+    fn who(&mut self) -> Who {
+        match self.below(5) {
+            0 => Who::All,
+            1 => Who::Agent(self.pick(AGENTS)),
+            2 => Who::Chat(self.pick(CHATS)),
+            3 => Who::Label(self.pick(&["red", "blue"])),
+            _ => Who::ActiveSince(i64::try_from(self.below(4)).unwrap_or(0)),
+        }
+    }
+
+    fn step(&mut self, number: usize) -> Step {
+        match self.below(100) {
+            0..=49 => Step::Commit {
+                guard: self.chance(15).then(|| self.guard()),
+                actions: (0..=self.count(3))
+                    .map(|at| self.action(number * 4 + at))
+                    .collect(),
+            },
+            50..=61 => Step::Read {
+                log: self.log(),
+                from: self.pick(&[0, 1, 2, 5, 20, u64::MAX]),
+                limit: self.pick(&[0, 1, 3, 1_000]),
+                is_backward: self.chance(40),
+            },
+            62..=77 => Step::Get(self.key(), self.part()),
+            78..=86 => Step::Scan {
+                space: self.space(),
+                pattern: self.pick(PATTERNS),
+                after: self.pick(&[None, None, Some("l"), Some("n:"), Some("z")]),
+                limit: self.pick(&[0, 1, 2, 1_000]),
+                part: self.part(),
+            },
+            87..=88 => Step::Logs(self.space()),
+            89..=96 => Step::Rows {
+                who: self.who(),
+                is_newest_first: self.chance(50),
+                goes_on: self.chance(30),
+                limit: self.pick(&[1, 2, 1_000]),
+            },
+            97..=98 => Step::Sweep,
+            _ => Step::Advance,
+        }
+    }
+}
+
+/// The script of about this many operations.
+pub(super) fn script(seed: u64, operations: usize) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    let mut steps = Vec::new();
+    let mut count = 0;
+    while count < operations {
+        let step = random.step(steps.len());
+        count += match &step {
+            Step::Commit { actions, .. } => actions.len(),
+            _ => 1,
+        };
+        steps.push(step);
+    }
+    steps
+}

@@ -1,0 +1,171 @@
+//! Text: what went in comes out byte for byte.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::Value;
+use crate::batch::{Batch, NewEntry, Write};
+use crate::op::{Op, Output};
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    g043_json_round_trips_byte_for_byte,
+    g145_text_round_trips_in_every_place,
+    g145_items_round_trip_through_every_list_operation,
+    g145_names_and_ids_of_any_text_are_kept_apart,
+];
+
+/// JSON as it may stand in a stored item, spelled in ways that a parser would change.
+const JSONS: &[&str] = &[
+    "{\"role\":\"user\",\"content\":\"hello\",\"extra\":{\"z\":1,\"a\":2}}",
+    "{\"b\":1,\"a\":2,\"c\":{\"y\":null,\"x\":[]}}",
+    "{ \"spaced\" :\t[ 1 , 2 ] }",
+    "\"\\u0000 and \\u001f and \\u007f\"",
+    "\"\\ud83d\\ude00 as escapes\"",
+    "\"\\/ \\\" \\\\ \\b\\f\\n\\r\\t\"",
+    "123456789012345678901234567890",
+    "-0",
+    "-0.0",
+    "1.0",
+    "1e2",
+    "1E+2",
+    "0.1000",
+    "3.141592653589793238462643383279",
+    "1e400",
+    "9007199254740993",
+    "{\"a\":1,\"a\":2}",
+    "{\"\":\"empty name\"}",
+    "true",
+    "null",
+    "\"\"",
+    "{}",
+    "\"'; DROP TABLE entries; --\"",
+    "\"$1 %s {} ? :name @x\"",
+];
+
+/// Text that databases, file systems and terminals stumble over.
+const TEXTS: &[&str] = &[
+    "😀 👩‍👩‍👧‍👦 🏳️‍🌈",
+    "e\u{301} \u{e9} a\u{30a}\u{323}",
+    "שלום עולם مرحبا \u{202e}reversed\u{202c}",
+    "\u{1}\u{2}\u{1b}[31m\u{7f}\u{80}\u{9f}",
+    "tab\tline\nreturn\rquote\"back\\slash'",
+    "\u{feff}mark \u{200b}zero\u{200d}width\u{2028}line\u{2029}",
+    "\u{fffd}\u{fffe}\u{ffff}\u{10ffff}\u{e000}",
+    "日本語 한국어 ไทย हिन्दी",
+    "ß ſ İ ı Ǆ ﬁ",
+    "% _ * ? [ ] \\ / : ~ . .. ; -- /* */ ` $ # & | < >",
+    " leading and trailing ",
+    "NULL",
+    "true",
+];
+
+async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    let here = space("s");
+    let bodies = JSONS.iter().enumerate().map(|(number, text)| NewEntry {
+        id: format!("{number}"),
+        body: json(text),
+    });
+    let append = Write::Append {
+        log: here.log("items"),
+        entries: bodies.collect(),
+    };
+    let sets = JSONS.iter().enumerate().map(|(number, text)| {
+        let value = Op::Set(Value::Plain(json(text)));
+        apply(&here.key(format!("k{number}")), value)
+    });
+    must(driver.commit(Batch::of(sets.chain([append]))).await);
+    for handle in [&driver, &other] {
+        let stored = entries(&**handle, &here.log("items")).await;
+        let stored: Vec<&str> = stored.iter().map(|(_, _, body)| body.as_str()).collect();
+        assert_eq!(stored, JSONS);
+        for (number, expected) in JSONS.iter().enumerate() {
+            let found = text(&**handle, &here.key(format!("k{number}"))).await;
+            assert_eq!(found.as_deref(), Some(*expected));
+        }
+    }
+    let taken = act(&*driver, &here.key("k2"), Op::GetDel).await;
+    assert_eq!(
+        taken,
+        Output::Taken(Some(Value::Plain(json(JSONS[2])))),
+        "white space inside is kept"
+    );
+}
+
+async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    for (number, given) in TEXTS.iter().enumerate() {
+        let here = space(&format!("s{number}"));
+        let quoted = must(crate::Json::of(given));
+        let batch = Batch::of([
+            append(&here.log(*given), &[(given, quoted.as_str())]),
+            apply(&here.key(*given), set(quoted.as_str())),
+        ]);
+        must(driver.commit(batch).await);
+        for handle in [&driver, &other] {
+            assert_eq!(log_names(&**handle, &here).await, [*given]);
+            assert_eq!(
+                entries(&**handle, &here.log(*given)).await,
+                [entry(1, given, quoted.as_str())]
+            );
+            assert_eq!(
+                values(&**handle, &here, "*").await,
+                [((*given).to_owned(), quoted.as_str().to_owned())]
+            );
+        }
+    }
+}
+
+async fn g145_items_round_trip_through_every_list_operation(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    act(&*driver, &key, push(JSONS)).await;
+    assert_eq!(
+        text(&*driver, &key).await,
+        Some(format!("[{}]", JSONS.join(",")))
+    );
+    for (index, text) in JSONS.iter().enumerate().rev() {
+        let index = i64::try_from(index).unwrap_or(0);
+        act(&*driver, &key, Op::ArraySet(index, json("0"))).await;
+        act(&*driver, &key, Op::ArraySet(index, json(text))).await;
+    }
+    assert_eq!(
+        act(&*driver, &key, Op::Pull(3)).await,
+        Output::Items(jsons(&JSONS[JSONS.len() - 3..]))
+    );
+    assert_eq!(
+        act(&*driver, &key, Op::PullAll).await,
+        Output::Items(jsons(&JSONS[..JSONS.len() - 3]))
+    );
+    for text in JSONS {
+        act(&*driver, &key, add_to_set(&[text])).await;
+        let last = act(&*driver, &key, Op::Pop).await;
+        assert_eq!(last, Output::Taken(Some(Value::from(json(text)))));
+    }
+}
+
+async fn g145_names_and_ids_of_any_text_are_kept_apart(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let here = space("s");
+    let names: Vec<&str> = TEXTS
+        .iter()
+        .copied()
+        .chain([
+            "e\u{301}", "\u{e9}", "E\u{301}", "K", "\u{212a}", "ﬁ", "fi", "a", "a ", " a",
+        ])
+        .collect();
+    let ids: Vec<(&str, &str)> = names.iter().map(|name| (*name, "1")).collect();
+    let sets = names.iter().map(|name| apply(&here.key(*name), set("1")));
+    let batch = Batch::of(sets.chain([append(&here.log("items"), &ids)]));
+    must(driver.commit(batch).await);
+    let found = values(&*driver, &here, "*").await;
+    let found: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(found, sorted);
+    let stored = entries(&*driver, &here.log("items")).await;
+    let stored: Vec<&str> = stored.iter().map(|(_, id, _)| id.as_str()).collect();
+    assert_eq!(stored, names);
+}

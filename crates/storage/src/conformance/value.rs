@@ -1,0 +1,308 @@
+//! Values: what each operation does to a missing value, to one it fits, and to one it does not.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::batch::{Batch, Check, Entry, Outcome};
+use crate::op::{MAX_SAFE, Op, Output};
+use crate::{Json, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    g101_every_value_comes_back_as_itself,
+    g101_a_missing_value_is_nothing,
+    a_value_is_deleted_with_or_without_being_taken,
+    numbers_are_counted_up_and_down,
+    g096_numbers_are_exact_or_refused,
+    g096_a_number_with_a_fraction_is_counted,
+    g099_a_version_is_never_used_again,
+    versions_grow_with_each_change,
+    a_missing_value_has_no_version,
+    sums_are_kept_by_name,
+    a_sum_beyond_its_range_is_refused,
+    g152_an_operation_on_the_wrong_type_is_refused,
+    set_replaces_any_type,
+];
+
+const EVERY_VALUE: &[(&str, &str, u64)] = &[
+    ("null", "null", 1),
+    ("false", "boolean", 1),
+    ("true", "boolean", 1),
+    ("0", "number", 1),
+    ("-1.5", "number", 1),
+    ("\"\"", "string", 1),
+    ("\"text\"", "string", 1),
+    ("{}", "object", 1),
+    ("{\"b\":1,\"a\":[true,null]}", "object", 1),
+    ("[]", "list", 0),
+    ("[1,\"two\",[3],{\"four\":4},null]", "list", 5),
+];
+
+async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    for (number, (text, kind, length)) in EVERY_VALUE.iter().enumerate() {
+        let key = space("s").key(format!("k{number}"));
+        let outcome = write(&*driver, apply(&key, set(text))).await;
+        let Outcome::Applied {
+            output: Output::Nothing,
+            version: Some(version),
+        } = outcome
+        else {
+            panic!("{outcome:?} does not follow Set({text})");
+        };
+        let expected = Entry {
+            kind,
+            length: *length,
+            value: json(text),
+            version,
+            expires_at: None,
+            stale_possible: false,
+        };
+        for handle in [&driver, &other] {
+            assert_eq!(get(&**handle, &key).await, Some(expected.clone()));
+        }
+    }
+}
+
+async fn g101_a_missing_value_is_nothing(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    assert_eq!(get(&*driver, &key).await, None);
+    act(&*driver, &key, set("null")).await;
+    assert_eq!(text(&*driver, &key).await.as_deref(), Some("null"));
+    act(&*driver, &key, Op::Del).await;
+    assert_eq!(get(&*driver, &key).await, None);
+}
+
+async fn a_value_is_deleted_with_or_without_being_taken(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    assert_eq!(act(&*driver, &key, Op::Del).await, Output::Nothing);
+    assert_eq!(act(&*driver, &key, Op::GetDel).await, Output::Taken(None));
+    for (value, _, _) in EVERY_VALUE {
+        act(&*driver, &key, set(value)).await;
+        let taken = write(&*driver, apply(&key, Op::GetDel)).await;
+        assert_eq!(
+            taken,
+            Outcome::Applied {
+                output: Output::Taken(Some(Value::from(json(value)))),
+                version: None
+            }
+        );
+        assert_eq!(get(&*driver, &key).await, None, "{value} was taken");
+        act(&*driver, &key, set(value)).await;
+        assert_eq!(act(&*driver, &key, Op::Del).await, Output::Nothing);
+        assert_eq!(get(&*driver, &key).await, None, "{value} was deleted");
+    }
+}
+
+async fn numbers_are_counted_up_and_down(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    for (by, sum) in [(1, "1"), (41, "42"), (-50, "-8"), (0, "-8")] {
+        let answer = act(&*driver, &key, incr(by)).await;
+        assert_eq!(answer, Output::Number(json(sum)));
+        assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
+    }
+}
+
+async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    for bound in [MAX_SAFE, -MAX_SAFE] {
+        let almost = bound - bound.signum();
+        act(&*driver, &key, set(&almost.to_string())).await;
+        assert_eq!(
+            act(&*driver, &key, incr(bound.signum())).await,
+            Output::Number(json(&bound.to_string()))
+        );
+        let before = get(&*driver, &key).await;
+        for by in [bound.signum(), bound, i64::MAX, i64::MIN] {
+            if by.signum() != bound.signum() {
+                continue;
+            }
+            assert_eq!(
+                refusal(attempt(&*driver, apply(&key, incr(by))).await),
+                "Incr: result out of range for key \"k\""
+            );
+        }
+        assert_eq!(get(&*driver, &key).await, before);
+    }
+}
+
+async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let by = |text: &str| Op::Incr(must(json(text).to()));
+    for (delta, sum) in [
+        ("0.5", "0.5"),
+        ("0.25", "0.75"),
+        ("0.25", "1"),
+        ("2e3", "2001"),
+    ] {
+        let answer = act(&*driver, &key, by(delta)).await;
+        assert_eq!(answer, Output::Number(json(sum)));
+        assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
+    }
+    assert_eq!(
+        refusal(attempt(&*driver, apply(&key, by("1e300"))).await),
+        "Incr: result out of range for key \"k\""
+    );
+}
+
+async fn g099_a_version_is_never_used_again(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let seen = version_after(&*driver, &key, set("1")).await;
+    let check = |version| Check::Version {
+        key: key.clone(),
+        version,
+    };
+    let guarded = |version| Batch::of([apply(&key, set("\"mine\""))]).checking(check(version));
+    for erase in [
+        apply(&key, Op::Del),
+        remove(&key.space),
+        clear(&key.space),
+        wipe(&key.space, "k"),
+    ] {
+        write(&*driver, erase).await;
+        assert_eq!(
+            refusal(driver.commit(guarded(Some(seen))).await),
+            format!("{key} changed since it was read: expected {seen}, found nothing")
+        );
+        let now = version_after(&*driver, &key, set("1")).await;
+        assert!(now > seen, "{now} follows {seen}");
+        assert_eq!(
+            refusal(driver.commit(guarded(Some(seen))).await),
+            format!("{key} changed since it was read: expected {seen}, found {now}")
+        );
+        assert_eq!(
+            refusal(driver.commit(guarded(None)).await),
+            format!("{key} changed since it was read: expected nothing, found {now}")
+        );
+        assert_eq!(text(&*driver, &key).await.as_deref(), Some("1"));
+    }
+    let now = some(get(&*driver, &key).await).version;
+    must(driver.commit(guarded(Some(now))).await);
+    assert_eq!(text(&*driver, &key).await.as_deref(), Some("\"mine\""));
+}
+
+async fn versions_grow_with_each_change(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let mut last = 0;
+    for op in [
+        set("1"),
+        set("1"),
+        incr(1),
+        set("[]"),
+        push(&["1", "2"]),
+        add_to_set(&["2", "3"]),
+        Op::ArraySet(0, json("9")),
+        Op::Pop,
+        Op::Pull(1),
+        Op::PullAll,
+    ] {
+        let version = version_after(&*driver, &key, op.clone()).await;
+        assert!(version > last, "{} gave {version} after {last}", op.name());
+        assert_eq!(some(get(&*driver, &key).await).version, version);
+        last = version;
+    }
+}
+
+async fn a_missing_value_has_no_version(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    for op in [Op::Del, Op::GetDel, Op::Pop, Op::Pull(2), Op::PullAll] {
+        let outcome = write(&*driver, apply(&key, op.clone())).await;
+        let Outcome::Applied { version: None, .. } = outcome else {
+            panic!("{} on a missing value gave {outcome:?}", op.name());
+        };
+        assert_eq!(get(&*driver, &key).await, None);
+    }
+}
+
+fn tally(labels: &str, add: &[(&str, i64)]) -> Op {
+    Op::Tally {
+        labels: json(labels),
+        add: add
+            .iter()
+            .map(|(name, delta)| ((*name).to_owned(), *delta))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+async fn sums_are_kept_by_name(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let answer = act(&*driver, &key, tally("{\"day\":\"a\"}", &[("tokens", 3)])).await;
+    assert_eq!(answer, Output::Nothing);
+    let more = tally("{\"day\":\"b\"}", &[("tokens", -1), ("cost", 7)]);
+    act(&*driver, &key, more).await;
+    assert_eq!(
+        text(&*driver, &key).await.as_deref(),
+        Some("{\"labels\":{\"day\":\"a\"},\"sums\":{\"cost\":7,\"tokens\":2}}")
+    );
+}
+
+async fn a_sum_beyond_its_range_is_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    act(&*driver, &key, tally("null", &[("a", i64::MAX), ("b", 1)])).await;
+    let before = get(&*driver, &key).await;
+    let more = tally("null", &[("a", 1), ("b", 1)]);
+    assert_eq!(
+        refusal(attempt(&*driver, apply(&key, more)).await),
+        "Tally: result out of range for key \"k\""
+    );
+    assert_eq!(get(&*driver, &key).await, before);
+}
+
+async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k \"q\"");
+    let list_ops = [
+        push(&["1"]),
+        Op::Pop,
+        Op::Pull(1),
+        Op::PullAll,
+        add_to_set(&["1"]),
+        Op::ArraySet(0, json("1")),
+    ];
+    for (value, kind, _) in EVERY_VALUE {
+        act(&*driver, &key, set(value)).await;
+        let before = get(&*driver, &key).await;
+        let mut refused: Vec<(Op, &str)> = Vec::new();
+        if *kind != "number" {
+            refused.push((incr(1), "number"));
+        }
+        if *kind != "list" {
+            refused.extend(list_ops.iter().map(|op| (op.clone(), "list")));
+        }
+        for (op, wants) in refused {
+            assert_eq!(
+                refusal(attempt(&*driver, apply(&key, op.clone())).await),
+                format!(
+                    "{}: key \"k \"q\"\" holds a {kind}, not a {wants}",
+                    op.name()
+                )
+            );
+        }
+        assert_eq!(get(&*driver, &key).await, before, "{value} is unchanged");
+    }
+}
+
+async fn set_replaces_any_type(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let texts: Vec<&str> = EVERY_VALUE.iter().map(|(text, _, _)| *text).collect();
+    for first in &texts {
+        for second in ["[1,2]", "[]", "\"plain\""] {
+            let batch = Batch::of([apply(&key, set(first)), apply(&key, set(second))]);
+            must(driver.commit(batch).await);
+            let found: Option<Json> = get(&*driver, &key).await.map(|entry| entry.value);
+            assert_eq!(found, Some(json(second)), "{second} after {first}");
+        }
+    }
+}

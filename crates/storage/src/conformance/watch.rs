@@ -1,0 +1,102 @@
+//! Watches: every change wakes, whoever made it.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::batch::{Batch, Write};
+use crate::driver::Watch;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const CASES: &[Case] = cases![
+    a_watch_wakes_when_its_log_grows,
+    a_watch_wakes_on_writes_of_another_handle,
+    a_watch_wakes_on_every_kind_of_change,
+    no_growth_between_reading_and_waiting_is_missed,
+    a_watch_ends_with_its_driver,
+];
+
+/// Longer than any driver may take to notice.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn wakes(watch: &mut Watch, what: &str) {
+    match tokio::time::timeout(PATIENCE, watch.changed()).await {
+        Ok(is_open) => assert!(is_open, "the watch ended before it saw {what}"),
+        Err(_) => panic!("{what} woke nobody within {PATIENCE:?}"),
+    }
+}
+
+async fn a_watch_wakes_when_its_log_grows(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let log = space("s").log("items");
+    let mut watches = [
+        must(driver.watch(&log).await),
+        must(driver.watch(&log).await),
+    ];
+    for id in ["a", "b", "c"] {
+        write(&*driver, append(&log, &[(id, "1")])).await;
+        for watch in &mut watches {
+            wakes(watch, id).await;
+        }
+    }
+}
+
+async fn a_watch_wakes_on_writes_of_another_handle(fixture: Arc<dyn Fixture>) {
+    let reader = fixture.open().await;
+    let writer = fixture.open().await;
+    let log = space("s").log("items");
+    let mut watch = must(reader.watch(&log).await);
+    for last in 1..=5 {
+        write(&*writer, append(&log, &[(&format!("id{last}"), "1")])).await;
+        wakes(&mut watch, "an append").await;
+        while head(&*reader, &log).await.map(|head| head.last) != Some(last) {
+            wakes(&mut watch, "an append").await;
+        }
+    }
+}
+
+async fn a_watch_wakes_on_every_kind_of_change(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    let here = space("s");
+    let log = here.log("items");
+    write(&*driver, append(&log, &[("a", "1")])).await;
+    let redact = Write::Redact {
+        log: log.clone(),
+        bodies: vec![(1, json("null"))],
+    };
+    for change in [redact, clear(&here), remove(&here)] {
+        let what = format!("{change:?}");
+        let mut watch = must(driver.watch(&log).await);
+        write(&*other, change).await;
+        wakes(&mut watch, &what).await;
+    }
+}
+
+async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn Fixture>) {
+    let reader = fixture.open().await;
+    let writer = fixture.open().await;
+    let log = space("s").log("items");
+    let mut watch = must(reader.watch(&log).await);
+    let count: u64 = 50;
+    let written = tokio::spawn({
+        let log = log.clone();
+        async move {
+            for number in 0..count {
+                let batch = Batch::of([append(&log, &[(&number.to_string(), "1")])]);
+                must(writer.commit(batch).await);
+            }
+        }
+    });
+    while head(&*reader, &log).await.map_or(0, |head| head.last) < count {
+        wakes(&mut watch, "the next append").await;
+    }
+    assert!(written.await.is_ok());
+}
+
+async fn a_watch_ends_with_its_driver(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let mut watch = must(driver.watch(&space("s").log("items")).await);
+    must(driver.close().await);
+    let ended = async { while watch.changed().await {} };
+    assert!(tokio::time::timeout(PATIENCE, ended).await.is_ok());
+}
