@@ -9,12 +9,9 @@ mod ambit;
 pub mod batch;
 mod caller;
 pub mod clock;
-<<<<<<< HEAD
 mod commit;
-mod context;
-=======
 pub mod conformance;
->>>>>>> kit
+mod context;
 pub mod directory;
 pub mod driver;
 mod error;
