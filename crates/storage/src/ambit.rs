@@ -116,6 +116,18 @@ impl Ambit {
         &self.core.bus
     }
 
+    /// Erases the caller's tenant's temporary sessions that have been idle for their time; says how many there were.
+    pub async fn sweep_temporary(&self) -> Result<u64> {
+        let placement = self.stores().temporary()?;
+        let tenant = address::temporary_tenant(self.caller.tenant());
+        crate::temporary::sweep(
+            placement.driver().as_ref(),
+            &tenant,
+            &self.stores().options().clock,
+        )
+        .await
+    }
+
     /// Closes the stores.
     pub async fn close(&self) -> Result<()> {
         self.core.stores.close().await

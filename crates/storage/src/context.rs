@@ -15,7 +15,7 @@ use crate::storage::{
     check_prefix,
 };
 use crate::stores::{Placement, Stores};
-use crate::{Error, Result, SessionIdentity, address, commit, ids, removal};
+use crate::{Error, Result, SessionIdentity, address, commit, ids, removal, temporary};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -354,6 +354,9 @@ impl Context {
     async fn register_cell(&self, cell: &SharedCell) -> Result<SharedCell> {
         let cell = if self.is_temporary() {
             let placement = self.ambit().stores().temporary()?;
+            let space = cell.space(self.session.tenant());
+            let clock = &self.ambit().stores().options().clock;
+            temporary::end_if_over(placement.driver().as_ref(), &space, clock).await?;
             Arc::new(Cell::new(&cell.prefix, self.identity(), placement)?)
         } else {
             self.announce(cell).await?

@@ -6,7 +6,7 @@ use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
 use ambit_storage::directory::{Filter, Track};
 use ambit_storage::driver::Part;
-use ambit_storage::memory::{Conversation, Memory, Settings, Ttl};
+use ambit_storage::memory::{Conversation, Memory, Settings, Tracking, Ttl};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -207,7 +207,7 @@ fn conversation(user: &str) -> Conversation {
     };
     Conversation {
         identity,
-        track: Some(track),
+        tracking: Some(Tracking { track, index: None }),
     }
 }
 
@@ -234,7 +234,10 @@ async fn g031_the_first_value_of_a_chat_brings_its_index_row() {
     memory.set("k", &1, None).await.unwrap();
     memory.push("l", &1).await.unwrap();
     assert_eq!(driver.count(&Filter::default()).await.unwrap(), 1);
-    let space = Space::of("default", &conversation("ann").track.unwrap().identity);
+    let space = Space::of(
+        "default",
+        &conversation("ann").tracking.unwrap().track.identity,
+    );
     let stored = driver.get(&space.key("k"), Part::Whole).await.unwrap();
     assert_eq!(stored.unwrap().value.as_str(), "1");
     assert!(!open("bob").has("k").await.unwrap());
