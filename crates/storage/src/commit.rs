@@ -1,6 +1,6 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
-use crate::address::ITEMS;
+use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, Outcome, Write};
 use crate::context::{Context, SaveReport};
 use crate::event::{
@@ -206,7 +206,6 @@ async fn write_store(
     written: &mut Written,
 ) -> Result<()> {
     let session = context.session();
-    let clock = &context.ambit().stores().options().clock;
     let index = context.ambit().stores().index()?;
     let mut batch = Batch::default();
     // The lease of a turn is kept with the history: only there can it be judged.
@@ -231,31 +230,7 @@ async fn write_store(
         );
     }
     for part in parts {
-        let start = batch.writes.len();
-        let (checks, writes) = part.cell.writes(session.tenant(), &part.staged, clock)?;
-        batch.checks.extend(checks);
-        batch.writes.extend(writes);
-        if part
-            .staged
-            .basis
-            .as_ref()
-            .is_some_and(|basis| basis.view.is_none())
-            && !session.is_temporary()
-        {
-            let place = (session.tenant(), &part.cell.identity);
-            let more =
-                removal::following(context.ambit(), part.cell.driver(), place, Action::Clear)
-                    .await?;
-            batch.writes.splice(start..start, more);
-        }
-        if session.is_temporary() {
-            let life = context.ambit().settings().temporary_life;
-            batch.writes.push(temporary::stay(
-                &part.cell.space(session.tenant()),
-                clock,
-                life,
-            )?);
-        }
+        add_part(context, part, &mut batch).await?;
     }
     let writes = batch.writes.clone();
     let outcomes = store.driver().commit(batch).await?;
@@ -264,21 +239,48 @@ async fn write_store(
     }
     for part in parts {
         let items = part.cell.space(session.tenant()).log(ITEMS);
-        let added = writes
-            .iter()
-            .zip(&outcomes)
-            .rev()
-            .find_map(|(write, outcome)| match (write, outcome) {
-                (Write::Append { log, .. }, Outcome::Appended { seqs, .. }) if *log == items => {
-                    Some(seqs.clone())
-                }
-                _ => None,
-            });
-        written
-            .sequences
-            .insert(part.cell.prefix.clone(), added.unwrap_or_default());
+        let added = sequences(&items, writes.iter().zip(&outcomes).rev());
+        written.sequences.insert(part.cell.prefix.clone(), added);
     }
     Ok(())
+}
+
+/// Adds the writes of one storage. A clear takes along what belongs to the data.
+async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<()> {
+    let (session, clock) = (context.session(), &context.ambit().stores().options().clock);
+    let is_clear = part
+        .staged
+        .basis
+        .as_ref()
+        .is_some_and(|basis| basis.view.is_none());
+    if is_clear && !session.is_temporary() {
+        let place = (session.tenant(), &part.cell.identity);
+        let more = removal::following(context.ambit(), part.cell.driver(), place, Action::Clear);
+        batch.writes.extend(more.await?);
+    }
+    let (checks, writes) = part.cell.writes(session.tenant(), &part.staged, clock)?;
+    batch.checks.extend(checks);
+    batch.writes.extend(writes);
+    if session.is_temporary() {
+        let life = context.ambit().settings().temporary_life;
+        let space = part.cell.space(session.tenant());
+        batch.writes.push(temporary::stay(&space, clock, life)?);
+    }
+    Ok(())
+}
+
+/// The sequences that the last append to this log was given.
+fn sequences<'a>(
+    items: &LogKey,
+    mut done: impl Iterator<Item = (&'a Write, &'a Outcome)>,
+) -> Vec<u64> {
+    let added = done.find_map(|(write, outcome)| match (write, outcome) {
+        (Write::Append { log, .. }, Outcome::Appended { seqs, .. }) if log == items => {
+            Some(seqs.clone())
+        }
+        _ => None,
+    });
+    added.unwrap_or_default()
 }
 
 /// The index rows that these storages need. A clear of what was never written leaves nothing to track.

@@ -65,7 +65,7 @@ impl Parts {
                 )?;
             }
             Some(UsageStorage::PREFIX) => {
-                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?
+                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
             }
             _ => {}
         }

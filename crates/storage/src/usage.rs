@@ -122,6 +122,8 @@ impl Totals {
     }
 }
 
+type Row = (Labels, BTreeMap<String, i64>);
+
 /// A question about usage. Narrowing gives a new question.
 #[derive(Clone, Debug)]
 pub struct Usage {
@@ -265,31 +267,20 @@ impl Usage {
         for driver in self.stores()? {
             let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
             loop {
-                let space = Space::usage_sums(&self.tenant);
-                let scan = Scan {
-                    pattern: Pattern::all(),
-                    after,
-                    limit: CHUNK,
-                    part: Part::Whole,
-                };
-                let page = driver.scan(&space, &scan).await?;
-                let Some((last, _)) = page.last() else { break };
-                after = Some(last.clone());
-                let mut is_over = false;
-                for (_, entry) in page {
-                    let row: Sums = entry.value.to()?;
-                    let labels: Labels = row.labels.to()?;
-                    is_over = to.is_some_and(|to| labels.start >= to);
-                    if is_over {
-                        break;
-                    }
-                    if self.wants(&labels) {
-                        let sums = self
-                            .within(driver.as_ref(), &labels, row.sums, (from, to))
-                            .await?;
-                        groups.entry(group(&labels)).or_default().add(&sums);
-                    }
+                let (rows, last) = self.rows(driver.as_ref(), after).await?;
+                let inside = rows
+                    .iter()
+                    .filter(|(labels, _)| to.is_none_or(|to| labels.start < to));
+                for (labels, sums) in inside.filter(|(labels, _)| self.wants(labels)) {
+                    let sums = self
+                        .within(driver.as_ref(), labels, sums, (from, to))
+                        .await?;
+                    groups.entry(group(labels)).or_default().add(&sums);
                 }
+                let is_over = rows
+                    .last()
+                    .is_none_or(|(labels, _)| to.is_some_and(|to| labels.start >= to));
+                after = last;
                 if is_over {
                     break;
                 }
@@ -299,19 +290,41 @@ impl Usage {
         Ok(Some(groups))
     }
 
+    /// One page of rows of sums, and the name of its last one.
+    async fn rows(
+        &self,
+        driver: &dyn Driver,
+        after: Option<String>,
+    ) -> Result<(Vec<Row>, Option<String>)> {
+        let space = Space::usage_sums(&self.tenant);
+        let scan = Scan {
+            pattern: Pattern::all(),
+            after,
+            limit: CHUNK,
+            part: Part::Whole,
+        };
+        let page = driver.scan(&space, &scan).await?;
+        let last = page.last().map(|(name, _)| name.clone());
+        let row = |(_, entry): (String, crate::batch::Entry)| {
+            let row: Sums = entry.value.to()?;
+            Ok((row.labels.to()?, row.sums))
+        };
+        Ok((page.into_iter().map(row).collect::<Result<_>>()?, last))
+    }
+
     /// A row's sums; of a stretch that is cut by the period's end, those of the records inside it.
     async fn within(
         &self,
         driver: &dyn Driver,
         labels: &Labels,
-        sums: BTreeMap<String, i64>,
+        sums: &BTreeMap<String, i64>,
         (from, to): (Option<Millis>, Option<Millis>),
     ) -> Result<BTreeMap<String, i64>> {
         let end = labels.start + period::STRETCH;
         let is_whole =
             from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
         let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
-            return Ok(sums);
+            return Ok(sums.clone());
         };
         let log = Space {
             tenant: self.tenant.clone(),

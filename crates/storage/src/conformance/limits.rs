@@ -52,7 +52,7 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
     let over = limit + 1;
     let large = sized(over);
     let key = space("s").key("k");
-    let words = format!("value bytes is {over}; the limit is {limit}");
+    let words = format!("value exceeds {limit} bytes");
     for op in [
         Op::Set(Value::Plain(large.clone())),
         Op::Push(vec![json("1"), large.clone()]),
@@ -61,7 +61,7 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
     ] {
         refused(&*driver, apply(&key, op), &words).await;
     }
-    let words = format!("entry bytes is {over}; the limit is {limit}");
+    let words = format!("entry exceeds {limit} bytes");
     refused(&*driver, entry_of("a", large), &words).await;
 }
 
@@ -89,8 +89,7 @@ async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
         log: space("s").log("items"),
         entries: entries.collect(),
     };
-    let over = limit + 1;
-    let words = format!("batch entries is {over}; the limit is {limit}");
+    let words = format!("batch exceeds {limit} entries");
     assert_eq!(refusal(attempt(&*driver, append).await), words);
     assert_eq!(snapshot(&*driver, &space("s")).await, Snapshot::nothing());
 }
@@ -103,7 +102,7 @@ async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
         (append(&here.log(""), &[("a", "1")]), "log name"),
         (append(&here.log("items"), &[("", "1")]), "entry id"),
     ] {
-        let words = format!("{field}: must be a non-empty string");
+        let words = format!("{field} must be a non-empty string");
         refused(&*driver, write, &words).await;
     }
 }
@@ -122,7 +121,7 @@ async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn Fixture>) {
         ),
         (append(&here.log("items"), &[(&longer, "1")]), "entry id"),
     ] {
-        let words = format!("{field}: exceeds {limit} bytes");
+        let words = format!("{field} exceeds {limit} bytes");
         refused(&*driver, write, &words).await;
     }
     let batch = Batch::of([
@@ -147,7 +146,7 @@ async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Ar
         (append(&here.log("a\0b"), &[("a", "1")]), "log name"),
         (append(&here.log("items"), &[("a\0b", "1")]), "entry id"),
     ] {
-        refused(&*driver, write, &format!("{field}: contains U+0000")).await;
+        refused(&*driver, write, &format!("{field} contains U+0000")).await;
     }
     for name in ["a\0b", "\0", "a"] {
         act(&*driver, &here.key(name), set("1")).await;

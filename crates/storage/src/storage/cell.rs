@@ -62,10 +62,10 @@ impl Staged {
 impl Cell {
     pub(crate) fn new(
         prefix: &str,
-        identity: &SessionIdentity,
+        identity: impl std::borrow::Borrow<SessionIdentity>,
         placement: Placement,
     ) -> Result<Self> {
-        let identity = identity.with_scope(prefix)?;
+        let identity = identity.borrow().with_scope(prefix)?;
         Ok(Self {
             prefix: prefix.to_owned(),
             identity,

@@ -48,7 +48,7 @@ impl ChatHistoryStorage {
         placement: Placement,
         options: HistoryOptions,
     ) -> Result<Self> {
-        let cell = Arc::new(Cell::new(Self::PREFIX, &identity, placement)?);
+        let cell = Arc::new(Cell::new(Self::PREFIX, identity, placement)?);
         Ok(Self {
             cell,
             options,

@@ -168,7 +168,7 @@ impl UsageStorage {
     /// Usage of this identity at this place; a session opens it.
     pub fn new(identity: SessionIdentity, placement: Placement) -> Result<Self> {
         Ok(Self {
-            cell: Arc::new(Cell::new(Self::PREFIX, &identity, placement)?),
+            cell: Arc::new(Cell::new(Self::PREFIX, identity, placement)?),
             session: None,
         })
     }

@@ -80,10 +80,10 @@ impl View {
     pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
         let overlays = driver.read(&space.log(OVERLAYS), Range::last(1)).await?;
         let items = driver.read(&space.log(ITEMS), Range::head()).await?;
-        Self::of(items, overlays)
+        Self::of(&items, overlays)
     }
 
-    fn of(items: Page, overlays: Page) -> Result<Self> {
+    fn of(items: &Page, overlays: Page) -> Result<Self> {
         let newest = overlays.entries.into_iter().next();
         let overlay = newest
             .as_ref()
@@ -131,7 +131,7 @@ impl View {
             }
             match piece {
                 Piece::Kept(first, last) => {
-                    read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?
+                    read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?;
                 }
                 Piece::Made { id, body, from } => {
                     items.push(Item {

@@ -127,9 +127,7 @@ impl Chain {
             loop {
                 match spaces(member, after.take()).await {
                     Ok((spaces, last)) => {
-                        for space in &spaces {
-                            found.extend(self.ahead(member, space).await?);
-                        }
+                        found.extend(self.all_ahead(member, &spaces).await?);
                         after = last;
                     }
                     Err(error) => found.push(format!("{}: {error}", member.name)),
@@ -138,6 +136,14 @@ impl Chain {
                     break;
                 }
             }
+        }
+        Ok(found)
+    }
+
+    async fn all_ahead(&self, member: &Member, spaces: &[Space]) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for space in spaces {
+            found.extend(self.ahead(member, space).await?);
         }
         Ok(found)
     }

@@ -77,6 +77,7 @@ impl State {
         let mut outcomes = Vec::with_capacity(batch.writes.len());
         let mut undo = Vec::new();
         let keeps_undo = batch.writes.len() > 1;
+        let clock = self.clock;
         for write in &batch.writes {
             match self.write(write, now, keeps_undo) {
                 Ok((outcome, step)) => {
@@ -85,6 +86,7 @@ impl State {
                 }
                 Err(error) => {
                     undo.into_iter().rev().for_each(|step| self.undo(step));
+                    self.clock = clock;
                     return Err(error);
                 }
             }
