@@ -37,44 +37,47 @@ pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> 
     copy_value(from, to, key).await
 }
 
-/// Makes the index row of a space equal, absent included.
+/// Copies the index row of a space. A row that `from` has not is left as it is: erasing is not copying.
 pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
     let theirs = row_of(to, space).await?;
-    let ours = row_of(from, space).await?;
-    let write = match (ours, theirs) {
-        (None, None) => return Ok(()),
-        (None, Some(theirs)) => Write::Untrack {
-            tenant: theirs.tenant,
-            id: theirs.id,
-        },
-        (Some(ours), theirs) if theirs.as_ref() == Some(&ours) => return Ok(()),
-        (Some(ours), Some(theirs)) if theirs.ordinal > ours.ordinal => {
-            return Err(ahead(
-                &format!("the index row of {space}"),
-                ours.ordinal,
-                theirs.ordinal,
-            ));
-        }
-        (Some(ours), _) => Write::Mirror(Mirror::Row(Box::new(ours))),
+    let Some(ours) = row_of(from, space).await? else {
+        return Ok(());
     };
-    to.commit(Batch::of([write])).await.map(|_| ())
+    if theirs.as_ref() == Some(&ours) {
+        return Ok(());
+    }
+    if let Some(theirs) = theirs.filter(|theirs| theirs.ordinal > ours.ordinal) {
+        let what = format!("the index row of {space}");
+        return Err(ahead(&what, ours.ordinal, theirs.ordinal));
+    }
+    let mirror = Write::Mirror(Mirror::Row(Box::new(ours)));
+    to.commit(Batch::of([mirror])).await.map(|_| ())
+}
+
+/// Makes the index row of a space equal, absent included.
+pub async fn row_or_none(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+    if row_of(from, space).await?.is_some() {
+        return row(from, to, space).await;
+    }
+    let Some(Tracked { tenant, id, .. }) = row_of(to, space).await? else {
+        return Ok(());
+    };
+    let untrack = Write::Untrack { tenant, id };
+    to.commit(Batch::of([untrack])).await.map(|_| ())
 }
 
 /// Erases a space in `to` and copies all of it.
 pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
-    let space = space.clone();
-    to.commit(Batch::of([Write::Remove {
+    let remove = Write::Remove {
         space: space.clone(),
-    }]))
-    .await?;
-    for name in from.logs(&space).await? {
+    };
+    to.commit(Batch::of([remove])).await?;
+    for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
     let mut after = None;
     loop {
-        let found = from
-            .scan(&space, &page(after.take(), Part::Nothing))
-            .await?;
+        let found = from.scan(space, &page(after.take(), Part::Nothing)).await?;
         for (name, _) in &found {
             value(from, to, &space.key(name.as_str())).await?;
         }
@@ -83,7 +86,7 @@ pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<(
             None => break,
         }
     }
-    row(from, to, &space).await
+    row_or_none(from, to, space).await
 }
 
 /// The index row of a space.

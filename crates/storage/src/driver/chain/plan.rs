@@ -80,6 +80,7 @@ fn note_write(plan: &mut Plan, write: &Write) {
             touched.logs.insert(log.clone());
             // An append moves the last activity of the row.
             touched.row |= log.name == ITEMS;
+            touched.row_seen |= log.name == ITEMS;
             (&log.space, touched)
         }
         Write::Redact { log, .. } => {
@@ -108,6 +109,7 @@ fn note_write(plan: &mut Plan, write: &Write) {
             let mut touched = of(space);
             // A storage that the primary lost is cleared, not forgotten.
             touched.logs_seen.insert(space.log(ITEMS));
+            touched.row_seen = true;
             touched.starts_anew = true;
             touched.erases = true;
             (space, touched)
