@@ -9,6 +9,7 @@ use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 
 /// Entries, values or rows copied at once.
 const STEP: usize = 64;
@@ -24,6 +25,35 @@ pub async fn log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()>
         }
     }
     copy_log(from, to, log).await
+}
+
+/// Copies the bodies of entries that both have.
+pub async fn bodies(
+    from: &dyn Driver,
+    to: &dyn Driver,
+    log: &LogKey,
+    seqs: &BTreeSet<u64>,
+) -> Result<()> {
+    let theirs = to.read(log, Range::head()).await?.head;
+    let mut bodies = Vec::with_capacity(seqs.len());
+    for seq in seqs {
+        let page = from.read(log, Range::from(*seq, 1)).await?;
+        let is_same = page.head.map(|head| head.generation) == theirs.map(|head| head.generation);
+        let entries = page.entries.into_iter();
+        let found = entries.filter(|entry| is_same && entry.seq == *seq);
+        bodies.extend(found.map(|entry| (entry.seq, entry.body)));
+    }
+    let redact = Write::Redact {
+        log: log.clone(),
+        bodies,
+    };
+    let expected = Check::Head {
+        log: log.clone(),
+        head: theirs,
+    };
+    to.commit(Batch::of([redact]).checking(expected))
+        .await
+        .map(|_| ())
 }
 
 /// Makes a value equal, absent included.

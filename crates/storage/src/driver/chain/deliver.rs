@@ -157,9 +157,8 @@ impl Chain {
         for log in &touched.logs {
             copy::log(from, to, log).await?;
         }
-        if !touched.redactions.is_empty() {
-            to.commit(Batch::of(touched.redactions.iter().cloned()))
-                .await?;
+        for (log, seqs) in &touched.redacted {
+            copy::bodies(from, to, log, seqs).await?;
         }
         for key in &touched.keys {
             copy::value(from, to, key).await?;
