@@ -38,7 +38,7 @@ const JSONS: &[&str] = &[
     "null",
     "\"\"",
     "{}",
-    "\"'; DROP TABLE entries; --\"",
+    "\"'; drop entries; --\"",
     "\"$1 %s {} ? :name @x\"",
 ];
 

@@ -9,6 +9,7 @@ use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
+use std::collections::BTreeSet;
 
 /// Entries, values or rows copied at once.
 const STEP: usize = 64;
@@ -26,6 +27,35 @@ pub async fn log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()>
     copy_log(from, to, log).await
 }
 
+/// Copies the bodies of entries that both have.
+pub async fn bodies(
+    from: &dyn Driver,
+    to: &dyn Driver,
+    log: &LogKey,
+    seqs: &BTreeSet<u64>,
+) -> Result<()> {
+    let theirs = to.read(log, Range::head()).await?.head;
+    let mut bodies = Vec::with_capacity(seqs.len());
+    for seq in seqs {
+        let page = from.read(log, Range::from(*seq, 1)).await?;
+        let is_same = page.head.map(|head| head.generation) == theirs.map(|head| head.generation);
+        let entries = page.entries.into_iter();
+        let found = entries.filter(|entry| is_same && entry.seq == *seq);
+        bodies.extend(found.map(|entry| (entry.seq, entry.body)));
+    }
+    let redact = Write::Redact {
+        log: log.clone(),
+        bodies,
+    };
+    let expected = Check::Head {
+        log: log.clone(),
+        head: theirs,
+    };
+    to.commit(Batch::of([redact]).checking(expected))
+        .await
+        .map(|_| ())
+}
+
 /// Makes a value equal, absent included.
 pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
     for _ in 1..TRIES {
@@ -37,44 +67,47 @@ pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> 
     copy_value(from, to, key).await
 }
 
-/// Makes the index row of a space equal, absent included.
+/// Copies the index row of a space. A row that `from` has not is left as it is: erasing is not copying.
 pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
     let theirs = row_of(to, space).await?;
-    let ours = row_of(from, space).await?;
-    let write = match (ours, theirs) {
-        (None, None) => return Ok(()),
-        (None, Some(theirs)) => Write::Untrack {
-            tenant: theirs.tenant,
-            id: theirs.id,
-        },
-        (Some(ours), theirs) if theirs.as_ref() == Some(&ours) => return Ok(()),
-        (Some(ours), Some(theirs)) if theirs.ordinal > ours.ordinal => {
-            return Err(ahead(
-                &format!("the index row of {space}"),
-                ours.ordinal,
-                theirs.ordinal,
-            ));
-        }
-        (Some(ours), _) => Write::Mirror(Mirror::Row(Box::new(ours))),
+    let Some(ours) = row_of(from, space).await? else {
+        return Ok(());
     };
-    to.commit(Batch::of([write])).await.map(|_| ())
+    if theirs.as_ref() == Some(&ours) {
+        return Ok(());
+    }
+    if let Some(theirs) = theirs.filter(|theirs| theirs.ordinal > ours.ordinal) {
+        let what = format!("the index row of {space}");
+        return Err(ahead(&what, ours.ordinal, theirs.ordinal));
+    }
+    let mirror = Write::Mirror(Mirror::Row(Box::new(ours)));
+    to.commit(Batch::of([mirror])).await.map(|_| ())
+}
+
+/// Makes the index row of a space equal, absent included.
+pub async fn row_or_none(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+    if row_of(from, space).await?.is_some() {
+        return row(from, to, space).await;
+    }
+    let Some(Tracked { tenant, id, .. }) = row_of(to, space).await? else {
+        return Ok(());
+    };
+    let untrack = Write::Untrack { tenant, id };
+    to.commit(Batch::of([untrack])).await.map(|_| ())
 }
 
 /// Erases a space in `to` and copies all of it.
 pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
-    let space = space.clone();
-    to.commit(Batch::of([Write::Remove {
+    let remove = Write::Remove {
         space: space.clone(),
-    }]))
-    .await?;
-    for name in from.logs(&space).await? {
+    };
+    to.commit(Batch::of([remove])).await?;
+    for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
     let mut after = None;
     loop {
-        let found = from
-            .scan(&space, &page(after.take(), Part::Nothing))
-            .await?;
+        let found = from.scan(space, &page(after.take(), Part::Nothing)).await?;
         for (name, _) in &found {
             value(from, to, &space.key(name.as_str())).await?;
         }
@@ -83,7 +116,7 @@ pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<(
             None => break,
         }
     }
-    row(from, to, &space).await
+    row_or_none(from, to, space).await
 }
 
 /// The index row of a space.

@@ -157,17 +157,17 @@ impl Chain {
         for log in &touched.logs {
             copy::log(from, to, log).await?;
         }
-        if !touched.redactions.is_empty() {
-            to.commit(Batch::of(touched.redactions.iter().cloned()))
-                .await?;
+        for (log, seqs) in &touched.redacted {
+            copy::bodies(from, to, log, seqs).await?;
         }
         for key in &touched.keys {
             copy::value(from, to, key).await?;
         }
-        if touched.row {
-            copy::row(from, to, space).await?;
+        match (touched.row, touched.erases) {
+            (true, true) => copy::row_or_none(from, to, space).await,
+            (true, false) => copy::row(from, to, space).await,
+            (false, _) => Ok(()),
         }
-        Ok(())
     }
 
     /// Whose copy of the space must not be believed now. A missed log tells by its head that it is behind; a missed

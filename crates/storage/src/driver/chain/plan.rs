@@ -21,8 +21,8 @@ pub struct Touched {
     pub starts_anew: bool,
     /// Wipes, repeated as they are before values are copied.
     pub wipes: Vec<Write>,
-    /// Redactions, repeated as they are after entries are copied.
-    pub redactions: Vec<Write>,
+    /// Entries whose bodies are copied: what a redaction met depends on its place in the batch.
+    pub redacted: BTreeMap<LogKey, BTreeSet<u64>>,
     /// Logs to copy.
     pub logs: BTreeSet<LogKey>,
     /// Values to copy.
@@ -80,13 +80,15 @@ fn note_write(plan: &mut Plan, write: &Write) {
             touched.logs.insert(log.clone());
             // An append moves the last activity of the row.
             touched.row |= log.name == ITEMS;
+            touched.row_seen |= log.name == ITEMS;
             (&log.space, touched)
         }
-        Write::Redact { log, .. } => {
+        Write::Redact { log, bodies } => {
             let mut touched = of(&log.space);
             touched.logs_seen.insert(log.clone());
             touched.logs.insert(log.clone());
-            touched.redactions.push(write.clone());
+            let redacted = touched.redacted.entry(log.clone()).or_default();
+            redacted.extend(bodies.iter().map(|(seq, _)| *seq));
             touched.erases = true;
             (&log.space, touched)
         }
@@ -108,6 +110,7 @@ fn note_write(plan: &mut Plan, write: &Write) {
             let mut touched = of(space);
             // A storage that the primary lost is cleared, not forgotten.
             touched.logs_seen.insert(space.log(ITEMS));
+            touched.row_seen = true;
             touched.starts_anew = true;
             touched.erases = true;
             (space, touched)

@@ -123,29 +123,30 @@ impl Chain {
             );
         }
         for member in &self.secondaries {
-            let mut after = None;
-            loop {
-                match spaces(member, after.take()).await {
-                    Ok((spaces, last)) => {
-                        found.extend(self.all_ahead(member, &spaces).await?);
-                        after = last;
-                    }
-                    Err(error) => found.push(format!("{}: {error}", member.name)),
-                }
-                if after.is_none() {
-                    break;
-                }
-            }
+            found.extend(self.compare_with(member).await?);
         }
         Ok(found)
     }
 
-    async fn all_ahead(&self, member: &Member, spaces: &[Space]) -> Result<Vec<String>> {
+    async fn compare_with(&self, member: &Member) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        for space in spaces {
-            found.extend(self.ahead(member, space).await?);
+        let mut after = None;
+        loop {
+            let (spaces, last) = match spaces(member, after).await {
+                Ok(page) => page,
+                Err(error) => {
+                    found.push(format!("{}: {error}", member.name));
+                    return Ok(found);
+                }
+            };
+            for space in &spaces {
+                found.extend(self.ahead(member, space).await?);
+            }
+            if last.is_none() {
+                return Ok(found);
+            }
+            after = last;
         }
-        Ok(found)
     }
 
     async fn ahead(&self, member: &Member, space: &Space) -> Result<Vec<String>> {

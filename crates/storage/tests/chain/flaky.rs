@@ -1,0 +1,97 @@
+//! A memory driver that fails on demand.
+
+use ambit_storage::address::{Key, LogKey, Space};
+use ambit_storage::batch::{Batch, Entry, Outcome};
+use ambit_storage::directory::{Filter, PageRequest, Tracked};
+use ambit_storage::driver::memory::Memory;
+use ambit_storage::driver::{Driver, Options, Page, Part, Range, Scan, Watch};
+use ambit_storage::{Error, Result};
+use async_trait::async_trait;
+use std::sync::Mutex;
+
+/// What fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    #[default]
+    Nothing,
+    /// Everything: it cannot be reached.
+    Down,
+    /// Writes, before anything is written.
+    Writes,
+    /// Writes, after they were carried out: the answer is lost.
+    Answers,
+}
+
+pub struct Flaky {
+    inner: Mutex<std::sync::Arc<Memory>>,
+    fault: Mutex<Fault>,
+}
+
+impl Flaky {
+    pub fn new() -> Self {
+        Self {
+            inner: Mutex::new(std::sync::Arc::new(Memory::new(Options::default()))),
+            fault: Mutex::default(),
+        }
+    }
+
+    pub fn fails(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Loses all data, and all numbers with it.
+    pub fn lose(&self) {
+        *self.inner.lock().unwrap() = std::sync::Arc::new(Memory::new(Options::default()));
+    }
+
+    fn reached(&self, failing: &[Fault]) -> Result<std::sync::Arc<Memory>> {
+        if failing.contains(&*self.fault.lock().unwrap()) {
+            return Err(Error::Unavailable {
+                what: "the flaky store".to_owned(),
+                source: None,
+            });
+        }
+        Ok(self.inner.lock().unwrap().clone())
+    }
+}
+
+#[async_trait]
+impl Driver for Flaky {
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+        let done = self
+            .reached(&[Fault::Down, Fault::Writes])?
+            .commit(batch)
+            .await?;
+        self.reached(&[Fault::Answers]).map(|_| done)
+    }
+    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+        self.reached(&[Fault::Down])?.read(log, range).await
+    }
+    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+        self.reached(&[Fault::Down])?.get(key, part).await
+    }
+    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+        self.reached(&[Fault::Down])?.scan(space, scan).await
+    }
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        self.reached(&[Fault::Down])?.logs(space).await
+    }
+    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+        self.reached(&[Fault::Down])?.identities(filter, page).await
+    }
+    async fn count(&self, filter: &Filter) -> Result<u64> {
+        self.reached(&[Fault::Down])?.count(filter).await
+    }
+    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+        self.reached(&[Fault::Down])?.watch(log).await
+    }
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        self.reached(&[Fault::Down])?.sweep(limit).await
+    }
+    async fn check(&self) -> Result<Vec<String>> {
+        self.reached(&[Fault::Down])?.check().await
+    }
+    async fn close(&self) -> Result<()> {
+        self.reached(&[Fault::Down])?.close().await
+    }
+}

@@ -1,0 +1,193 @@
+//! Two drivers that fail on demand, and what is written to a chain of them.
+
+use super::flaky::Flaky;
+use ambit_storage::address::{ITEMS, Key, LogKey, Space};
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::directory::{Filter, Order, PageRequest, Track};
+use ambit_storage::driver::chain::{Chain, Policy};
+use ambit_storage::driver::{Driver, Part, Range, Scan};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Json, SessionIdentity};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub const ALL: PageRequest = PageRequest {
+    order: Order::Oldest,
+    after: None,
+    limit: 100,
+};
+
+/// Two drivers, and chains over them.
+pub struct Pair {
+    pub first: Arc<Flaky>,
+    pub second: Arc<Flaky>,
+}
+
+impl Pair {
+    pub fn new() -> Self {
+        Self {
+            first: Arc::new(Flaky::new()),
+            second: Arc::new(Flaky::new()),
+        }
+    }
+
+    /// A new chain, as after a restart of the process.
+    pub fn chain(&self, policy: Policy) -> Chain {
+        let (first, second): (Arc<dyn Driver>, Arc<dyn Driver>) =
+            (self.first.clone(), self.second.clone());
+        Chain::new(
+            vec![("first".to_owned(), first), ("second".to_owned(), second)],
+            policy,
+        )
+        .unwrap()
+    }
+
+    pub async fn assert_equal(&self) {
+        assert_eq!(content(&*self.second).await, content(&*self.first).await);
+    }
+}
+
+pub fn identity(at: usize) -> SessionIdentity {
+    let built = SessionIdentity::builder("agent")
+        .chat_name(at.to_string())
+        .build();
+    built.unwrap().with_scope("chatHistory").unwrap()
+}
+
+pub fn space(at: usize) -> Space {
+    Space::of("default", &identity(at))
+}
+
+pub fn items() -> LogKey {
+    space(0).log(ITEMS)
+}
+
+pub fn key() -> Key {
+    space(0).key("k")
+}
+
+pub fn append(log: &LogKey, id: &str) -> Write {
+    let body = Json::of(&format!("text of {id}")).unwrap();
+    Write::Append {
+        log: log.clone(),
+        entries: vec![NewEntry {
+            id: id.to_owned(),
+            body,
+        }],
+    }
+}
+
+pub fn apply(key: &Key, op: Op) -> Write {
+    Write::Apply {
+        key: key.clone(),
+        op,
+        life: None,
+    }
+}
+
+pub fn set(key: &Key, text: &str) -> Write {
+    apply(key, Op::Set(Json::of(text).unwrap().into()))
+}
+
+pub fn track(at: usize) -> Write {
+    Write::Track(Box::new(Track {
+        id: format!("row-{at}"),
+        tenant: "default".to_owned(),
+        base: identity(at).base(),
+        identity: identity(at),
+        agent: "agent".to_owned(),
+        placement: vec!["first".to_owned(), "second".to_owned()],
+        created_by: None,
+        team: None,
+        labels: BTreeMap::new(),
+    }))
+}
+
+/// All that a driver says about the spaces of these tests, notes of erasures included.
+pub async fn content(driver: &dyn Driver) -> Vec<String> {
+    let mut said = Vec::new();
+    let spaces = [space(0), space(1), space(2), Space::tombstones("default")];
+    for space in &spaces {
+        for name in driver.logs(space).await.unwrap() {
+            let page = driver
+                .read(&space.log(name.as_str()), Range::from(1, 1000))
+                .await
+                .unwrap();
+            said.push(format!("{name} {page:?}"));
+        }
+        let scan = Scan {
+            pattern: Pattern::all(),
+            after: None,
+            limit: 100,
+            part: Part::Whole,
+        };
+        said.push(format!("{:?}", driver.scan(space, &scan).await.unwrap()));
+    }
+    said.push(format!(
+        "{:?}",
+        driver.identities(&Filter::default(), &ALL).await.unwrap()
+    ));
+    said
+}
+
+pub async fn ids(driver: &dyn Driver, log: &LogKey) -> Vec<String> {
+    let page = driver.read(log, Range::from(1, 1000)).await.unwrap();
+    page.entries.into_iter().map(|entry| entry.id).collect()
+}
+
+pub fn everything() -> Batch {
+    let other = space(0).log("overlays");
+    Batch::of([
+        track(0),
+        append(&items(), "1"),
+        append(&other, "1"),
+        set(&key(), "v"),
+        set(&space(0).key("l"), "w"),
+        apply(&space(1).key("list"), Op::Push(vec![Json::of(&1).unwrap()])),
+    ])
+}
+
+pub fn erasures() -> Vec<(&'static str, Vec<Write>)> {
+    let bodies = vec![(1, Json::of("forgotten").unwrap())];
+    vec![
+        ("clear", vec![Write::Clear { space: space(0) }]),
+        (
+            "remove",
+            vec![
+                Write::Remove { space: space(0) },
+                Write::Untrack {
+                    tenant: "default".to_owned(),
+                    id: "row-0".to_owned(),
+                },
+            ],
+        ),
+        (
+            "remove and begin again",
+            vec![Write::Remove { space: space(0) }, append(&items(), "new")],
+        ),
+        (
+            "wipe",
+            vec![Write::Wipe {
+                space: space(0),
+                pattern: Pattern::all(),
+            }],
+        ),
+        ("delete", vec![apply(&key(), Op::Del)]),
+        ("take", vec![apply(&key(), Op::GetDel)]),
+        (
+            "redact",
+            vec![Write::Redact {
+                log: items(),
+                bodies,
+            }],
+        ),
+        (
+            "untrack",
+            vec![Write::Untrack {
+                tenant: "default".to_owned(),
+                id: "row-0".to_owned(),
+            }],
+        ),
+    ]
+}
