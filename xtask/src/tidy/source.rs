@@ -107,13 +107,16 @@ mod tests {
     fn a_file_over_the_limit_is_too_long_and_its_tests_do_not_count() {
         let path = "crates/storage/src/op.rs";
         let tests = format!("#[cfg(test)]\n{}", "//\n".repeat(300));
-        assert_eq!(findings(path, &("//\n".repeat(LINES) + &tests)), []);
+        assert_eq!(findings(path, &("//\n".repeat(super::LINES) + &tests)), []);
         assert_eq!(
-            findings(path, &("//\n".repeat(LINES + 1) + &tests)).len(),
+            findings(path, &("//\n".repeat(super::LINES + 1) + &tests)).len(),
             1
         );
         assert_eq!(
-            findings("crates/storage/tests/long.rs", &"//\n".repeat(LINES + 1)),
+            findings(
+                "crates/storage/tests/long.rs",
+                &"//\n".repeat(super::LINES + 1)
+            ),
             []
         );
     }
