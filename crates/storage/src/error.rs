@@ -12,11 +12,11 @@ pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// The caller's input breaks a rule; nothing was changed.
-    #[error("{field}: {reason}")]
+    #[error("{field} {reason}")]
     Invalid {
-        /// Which part of the input.
+        /// Which part of the input: the subject of the message.
         field: String,
-        /// Which rule, and what would be accepted.
+        /// Which rule, and what would be accepted: the rest of the sentence, as in "must be a non-empty string".
         reason: String,
     },
     /// A value operation met a value it cannot work on; the value is unchanged.
@@ -78,9 +78,9 @@ pub enum Error {
         epoch: u64,
     },
     /// Too large or too many.
-    #[error("{what} is {actual}; the limit is {limit}")]
+    #[error("{}", exceeds(what, *limit))]
     Limited {
-        /// What was measured, with its unit.
+        /// What was measured, its unit as the last word: "value bytes".
         what: String,
         /// Its size.
         actual: u64,
@@ -184,6 +184,14 @@ impl Error {
             self,
             Self::Unavailable { .. } | Self::Corrupt { .. } | Self::Internal { .. }
         )
+    }
+}
+
+/// `value exceeds 512 bytes`, the form that the `ctx.memory` reference fixes.
+fn exceeds(what: &str, limit: u64) -> String {
+    match what.rsplit_once(' ') {
+        Some((thing, unit)) => format!("{thing} exceeds {limit} {unit}"),
+        None => format!("at most {limit} {what} are accepted"),
     }
 }
 

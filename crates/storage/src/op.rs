@@ -2,7 +2,8 @@
 
 mod list;
 
-pub use list::{ListChange, Window};
+pub(crate) use list::too_long;
+pub use list::{ListChange, MAX_LIST, Window};
 
 use crate::clock::Millis;
 use crate::error::Problem;

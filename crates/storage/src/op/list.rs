@@ -5,6 +5,9 @@ use crate::error::Problem;
 use crate::json::{Json, Value};
 use crate::{Error, Result};
 
+/// The most items a list may have.
+pub const MAX_LIST: u64 = 100_000;
+
 /// Which items of a list an operation must see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Window {
@@ -64,8 +67,8 @@ impl Op {
             put: Vec::new(),
         };
         match self {
-            Self::Push(items) => Ok(grow(length, items.clone())),
-            Self::AddToSet(items) => Ok(grow(length, missing(items, &seen))),
+            Self::Push(items) => grow(length, items.clone()),
+            Self::AddToSet(items) => grow(length, missing(items, &seen)),
             Self::Pop => {
                 let taken = seen.into_iter().next_back().map(Value::from);
                 Ok((cut(length.saturating_sub(1)), Output::Taken(taken)))
@@ -155,10 +158,22 @@ pub(crate) fn position(index: i64, length: u64) -> Option<u64> {
     u64::try_from(at).ok().filter(|at| *at < length)
 }
 
-fn grow(length: u64, items: Vec<Json>) -> (ListChange, Output) {
+fn grow(length: u64, items: Vec<Json>) -> Result<(ListChange, Output)> {
     let total = length + items.len() as u64;
+    if total > MAX_LIST && !items.is_empty() {
+        return Err(too_long(total));
+    }
     let put = (length..).zip(items).collect();
-    (ListChange { keep: length, put }, Output::Length(total))
+    Ok((ListChange { keep: length, put }, Output::Length(total)))
+}
+
+/// A list of this length is refused.
+pub(crate) fn too_long(length: u64) -> Error {
+    Error::Limited {
+        what: "list items".to_owned(),
+        actual: length,
+        limit: MAX_LIST,
+    }
 }
 
 /// Those of `items` that equal none of `seen` and none before them, by deep equality.

@@ -141,9 +141,12 @@ impl State {
     fn take(&mut self, key: &Key, op: &Op) -> Option<Value> {
         let stored = self.spaces.get_mut(&key.space)?.values.get_mut(&key.name)?;
         match (&mut stored.value, op) {
-            (Value::List(items), Op::Push(_) | Op::Pop | Op::Pull(_)) => {
+            (Value::List(items), Op::Push(more))
+                if (items.len() + more.len()) as u64 <= op::MAX_LIST =>
+            {
                 Some(Value::List(std::mem::take(items)))
             }
+            (Value::List(items), Op::Pop | Op::Pull(_)) => Some(Value::List(std::mem::take(items))),
             (value, _) => Some(value.clone()),
         }
     }
