@@ -43,12 +43,13 @@ fn reaches_its_fault_points(store: &'static Store) -> Trial {
     );
     let trial = Trial::test(name, move || {
         let reached: Arc<Mutex<BTreeSet<&'static str>>> = Arc::default();
-        let note = reached.clone();
+        let (note, opened) = (reached.clone(), reached.clone());
         let fresh = store.fresh_with(FaultPoints::new(move |point| {
             note.lock().unwrap().insert(point);
         }));
         wait_for(async move {
             let driver = fresh.open().await;
+            opened.lock().unwrap().clear();
             driver.commit(over_two_spaces()).await.unwrap();
         });
         let expected = store.fault_points.iter().copied().collect();

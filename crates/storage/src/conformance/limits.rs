@@ -3,8 +3,8 @@
 use super::steps::*;
 use super::{Case, Fixture};
 use crate::batch::{Batch, NewEntry, Write};
-use crate::driver::Driver;
-use crate::op::Op;
+use crate::driver::{Driver, Part};
+use crate::op::{MAX_LIST, Op, Output};
 use crate::{Json, Value};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub(super) const CASES: &[Case] = cases![
     g024_a_value_over_the_limit_is_refused_with_the_limit,
     g024_a_value_of_the_limit_is_stored,
     g024_a_batch_over_the_limit_is_refused_with_the_limit,
+    g024_a_list_over_the_limit_is_refused_with_the_limit,
     g144_names_without_text_are_refused,
     g144_names_over_the_limit_are_refused,
     g144_names_with_a_nul_are_refused_where_they_cannot_be_kept,
@@ -49,10 +50,9 @@ async fn refused(driver: &dyn Driver, write: Write, words: &str) {
 async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
     let driver = fixture.open().await;
     let limit = fixture.limits().value;
-    let over = limit + 1;
-    let large = sized(over);
+    let large = sized(limit + 1);
     let key = space("s").key("k");
-    let words = format!("value bytes is {over}; the limit is {limit}");
+    let words = format!("value exceeds {limit} bytes");
     for op in [
         Op::Set(Value::Plain(large.clone())),
         Op::Push(vec![json("1"), large.clone()]),
@@ -61,7 +61,7 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
     ] {
         refused(&*driver, apply(&key, op), &words).await;
     }
-    let words = format!("entry bytes is {over}; the limit is {limit}");
+    let words = format!("entry exceeds {limit} bytes");
     refused(&*driver, entry_of("a", large), &words).await;
 }
 
@@ -89,10 +89,27 @@ async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
         log: space("s").log("items"),
         entries: entries.collect(),
     };
-    let over = limit + 1;
-    let words = format!("batch entries is {over}; the limit is {limit}");
+    let words = format!("batch exceeds {limit} entries");
     assert_eq!(refusal(attempt(&*driver, append).await), words);
     assert_eq!(snapshot(&*driver, &space("s")).await, Snapshot::nothing());
+}
+
+async fn g024_a_list_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let zeros = |count: u64| vec![json("0"); usize::try_from(count).unwrap_or(0)];
+    act(&*driver, &key, Op::Push(zeros(MAX_LIST - 1))).await;
+    act(&*driver, &key, push(&["1"])).await;
+    let before = must(driver.get(&key, Part::Nothing).await);
+    for op in [push(&["2"]), add_to_set(&["2"])] {
+        assert_eq!(
+            refusal(attempt(&*driver, apply(&key, op)).await),
+            format!("list exceeds {MAX_LIST} items")
+        );
+    }
+    assert_eq!(must(driver.get(&key, Part::Nothing).await), before);
+    let known = act(&*driver, &key, add_to_set(&["1", "0"])).await;
+    assert_eq!(known, Output::Length(MAX_LIST));
 }
 
 async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
@@ -103,7 +120,7 @@ async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
         (append(&here.log(""), &[("a", "1")]), "log name"),
         (append(&here.log("items"), &[("", "1")]), "entry id"),
     ] {
-        let words = format!("{field}: must be a non-empty string");
+        let words = format!("{field} must be a non-empty string");
         refused(&*driver, write, &words).await;
     }
 }
@@ -122,7 +139,7 @@ async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn Fixture>) {
         ),
         (append(&here.log("items"), &[(&longer, "1")]), "entry id"),
     ] {
-        let words = format!("{field}: exceeds {limit} bytes");
+        let words = format!("{field} exceeds {limit} bytes");
         refused(&*driver, write, &words).await;
     }
     let batch = Batch::of([
@@ -147,7 +164,7 @@ async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Ar
         (append(&here.log("a\0b"), &[("a", "1")]), "log name"),
         (append(&here.log("items"), &[("a\0b", "1")]), "entry id"),
     ] {
-        refused(&*driver, write, &format!("{field}: contains U+0000")).await;
+        refused(&*driver, write, &format!("{field} contains U+0000")).await;
     }
     for name in ["a\0b", "\0", "a"] {
         act(&*driver, &here.key(name), set("1")).await;

@@ -4,6 +4,7 @@ pub mod memory;
 mod state;
 mod watch;
 
+pub use state::State;
 pub use watch::{Hub, Watch};
 
 use crate::address::{Key, LogKey, Space};

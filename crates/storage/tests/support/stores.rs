@@ -47,7 +47,13 @@ pub const STORES: &[Store] = &[
         place: || Place::in_folder("file", ""),
         is_shared: true,
         is_small: true,
-        fault_points: &["file.redo_written", "file.partly_applied", "file.applied"],
+        fault_points: &[
+            "file.begin",
+            "file.redo_unnamed",
+            "file.redo_written",
+            "file.partly_applied",
+            "file.applied",
+        ],
     },
     Store {
         name: "sqlite",
@@ -67,11 +73,7 @@ pub const STORES: &[Store] = &[
         place: || Place::on_server("TEST_POSTGRES_URL", "ambit_schema"),
         is_shared: true,
         is_small: false,
-        fault_points: &[
-            "postgres.begin",
-            "postgres.before_commit",
-            "postgres.after_commit",
-        ],
+        fault_points: &["postgres.begin", "postgres.written", "postgres.committed"],
     },
     Store {
         name: "redis",
