@@ -12,9 +12,8 @@ use ambit_storage::driver::FaultPoints;
 use ambit_storage::{Json, SessionIdentity};
 use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
-use stores::{STORES, Store};
+use stores::{STORES, Store, wait_for};
 
 fn main() {
     let kit = STORES
@@ -71,14 +70,4 @@ fn over_two_spaces() -> Batch {
             body: Json::stored("1"),
         }],
     }))
-}
-
-/// Each case has a runtime of its own, so that a driver's tasks end with it.
-fn wait_for<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(work)
 }
