@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -263,9 +264,12 @@ impl Worker {
         kill_process(Pid::from_raw(id).expect("a process id"), signal).expect("it runs");
     }
 
-    /// Waits for its end; true where it did all it was ordered to.
+    /// Waits for its end; true where it did all it was ordered to, false where it was killed.
     pub fn ended_well(&mut self) -> bool {
-        self.child.wait().expect("it ends").success()
+        let status = self.child.wait().expect("it ends");
+        let was_killed = status.signal() == Some(Signal::KILL.as_raw());
+        assert!(status.success() || was_killed, "the worker: {status}");
+        status.success()
     }
 }
 
