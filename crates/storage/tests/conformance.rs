@@ -12,9 +12,8 @@ use ambit_storage::driver::FaultPoints;
 use ambit_storage::{Json, SessionIdentity};
 use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
-use stores::{STORES, Store};
+use stores::{STORES, Store, wait_for};
 
 fn main() {
     let kit = STORES
@@ -43,12 +42,13 @@ fn reaches_its_fault_points(store: &'static Store) -> Trial {
     );
     let trial = Trial::test(name, move || {
         let reached: Arc<Mutex<BTreeSet<&'static str>>> = Arc::default();
-        let note = reached.clone();
+        let (note, opened) = (reached.clone(), reached.clone());
         let fresh = store.fresh_with(FaultPoints::new(move |point| {
             note.lock().unwrap().insert(point);
         }));
         wait_for(async move {
             let driver = fresh.open().await;
+            opened.lock().unwrap().clear();
             driver.commit(over_two_spaces()).await.unwrap();
         });
         let expected = store.fault_points.iter().copied().collect();
@@ -70,14 +70,4 @@ fn over_two_spaces() -> Batch {
             body: Json::stored("1"),
         }],
     }))
-}
-
-/// Each case has a runtime of its own, so that a driver's tasks end with it.
-fn wait_for<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(work)
 }

@@ -3,8 +3,8 @@
 use super::steps::*;
 use super::{Case, Fixture};
 use crate::batch::{Batch, NewEntry, Write};
-use crate::driver::Driver;
-use crate::op::Op;
+use crate::driver::{Driver, Part};
+use crate::op::{MAX_LIST, Op, Output};
 use crate::{Json, Value};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub(super) const CASES: &[Case] = cases![
     g024_a_value_over_the_limit_is_refused_with_the_limit,
     g024_a_value_of_the_limit_is_stored,
     g024_a_batch_over_the_limit_is_refused_with_the_limit,
+    g024_a_list_over_the_limit_is_refused_with_the_limit,
     g144_names_without_text_are_refused,
     g144_names_over_the_limit_are_refused,
     g144_names_with_a_nul_are_refused_where_they_cannot_be_kept,
@@ -49,8 +50,7 @@ async fn refused(driver: &dyn Driver, write: Write, words: &str) {
 async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
     let driver = fixture.open().await;
     let limit = fixture.limits().value;
-    let over = limit + 1;
-    let large = sized(over);
+    let large = sized(limit + 1);
     let key = space("s").key("k");
     let words = format!("value exceeds {limit} bytes");
     for op in [
@@ -92,6 +92,24 @@ async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
     let words = format!("batch exceeds {limit} entries");
     assert_eq!(refusal(attempt(&*driver, append).await), words);
     assert_eq!(snapshot(&*driver, &space("s")).await, Snapshot::nothing());
+}
+
+async fn g024_a_list_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("s").key("k");
+    let zeros = |count: u64| vec![json("0"); usize::try_from(count).unwrap_or(0)];
+    act(&*driver, &key, Op::Push(zeros(MAX_LIST - 1))).await;
+    act(&*driver, &key, push(&["1"])).await;
+    let before = must(driver.get(&key, Part::Nothing).await);
+    for op in [push(&["2"]), add_to_set(&["2"])] {
+        assert_eq!(
+            refusal(attempt(&*driver, apply(&key, op)).await),
+            format!("list exceeds {MAX_LIST} items")
+        );
+    }
+    assert_eq!(must(driver.get(&key, Part::Nothing).await), before);
+    let known = act(&*driver, &key, add_to_set(&["1", "0"])).await;
+    assert_eq!(known, Output::Length(MAX_LIST));
 }
 
 async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {

@@ -9,6 +9,7 @@ pub mod sqlite;
 mod state;
 mod watch;
 
+pub use state::State;
 pub use watch::{Hub, Watch};
 
 use crate::address::{Key, LogKey, Space};

@@ -5,6 +5,7 @@ use ambit_storage::clock::Clock;
 use ambit_storage::conformance::Fixture;
 use ambit_storage::driver::{self, Driver, Durability, FaultPoints, Open, Options};
 use async_trait::async_trait;
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 
@@ -189,4 +190,14 @@ impl Fixture for Fresh {
     fn is_small(&self) -> bool {
         self.store.is_small
     }
+}
+
+/// Each case has a runtime of its own, so that a driver's tasks end with it.
+pub fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(work)
 }
