@@ -300,9 +300,11 @@ impl Ledger {
 }
 
 /// True where a later write may be refused after an earlier one was done, or one in the middle of its work.
+/// A damaged row refuses those that must read it.
 fn may_stop_midway(batch: &Batch) -> bool {
     let may_refuse = |write: &Write| match write {
-        Write::Apply { op, .. } => !matches!(op, Op::Set(_) | Op::Del | Op::GetDel),
+        Write::Apply { op, .. } => !matches!(op, Op::Set(_) | Op::Del),
+        Write::Track(_) | Write::Untrack { .. } => true,
         _ => false,
     };
     let is_mirror = |write: &Write| matches!(write, Write::Mirror(_));

@@ -77,7 +77,9 @@ impl Stored {
                 range.start,
                 range.end
             );
-            return Err(Error::corrupt(format!("the list \"{name}\""), reason).into());
+            return Err(
+                Error::corrupt(format!("the list \"{name}\" of space {space}"), reason).into(),
+            );
         }
         Ok(items)
     }
