@@ -17,7 +17,9 @@ const REMEMBERED: usize = 16_384;
 /// The writing connection and what it remembers of the file.
 #[derive(Debug)]
 pub struct Ledger {
+    /// The only connection of this process that writes.
     pub connection: Connection,
+    /// The time it sees.
     pub clock: Clock,
     counter: Counter,
     spaces: HashMap<Space, Known>,
@@ -52,6 +54,7 @@ pub struct KnownLog {
 }
 
 impl Ledger {
+    /// Nothing is remembered yet.
     pub fn new(connection: Connection, clock: Clock) -> Self {
         Self {
             connection,
