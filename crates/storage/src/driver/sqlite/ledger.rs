@@ -17,7 +17,9 @@ const REMEMBERED: usize = 16_384;
 /// The writing connection and what it remembers of the file.
 #[derive(Debug)]
 pub struct Ledger {
+    /// The only connection of this process that writes.
     pub connection: Connection,
+    /// The time it sees.
     pub clock: Clock,
     counter: Counter,
     spaces: HashMap<Space, Known>,
@@ -52,6 +54,7 @@ pub struct KnownLog {
 }
 
 impl Ledger {
+    /// Nothing is remembered yet.
     pub fn new(connection: Connection, clock: Clock) -> Self {
         Self {
             connection,
@@ -300,9 +303,11 @@ impl Ledger {
 }
 
 /// True where a later write may be refused after an earlier one was done, or one in the middle of its work.
+/// A damaged row refuses those that must read it.
 fn may_stop_midway(batch: &Batch) -> bool {
     let may_refuse = |write: &Write| match write {
-        Write::Apply { op, .. } => !matches!(op, Op::Set(_) | Op::Del | Op::GetDel),
+        Write::Apply { op, .. } => !matches!(op, Op::Set(_) | Op::Del),
+        Write::Track(_) | Write::Untrack { .. } => true,
         _ => false,
     };
     let is_mirror = |write: &Write| matches!(write, Write::Mirror(_));

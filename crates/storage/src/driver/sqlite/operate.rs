@@ -98,7 +98,7 @@ impl Ledger {
         (space, name): (i64, &str),
         fingerprints: &[i64],
     ) -> rusqlite::Result<Vec<Json>> {
-        let sql = "SELECT body FROM item WHERE space = ?1 AND name = ?2 AND fingerprint = ?3";
+        let sql = "SELECT body FROM item INDEXED BY item_fingerprint WHERE space = ?1 AND name = ?2 AND fingerprint = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut found = Vec::new();
         for fingerprint in fingerprints {

@@ -1,6 +1,7 @@
 //! Where a database is and how it is opened: the address, and the words of its errors.
 
 use crate::{Error, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +92,8 @@ impl Place {
         let prepare = || {
             connection.busy_timeout(self.busy)?;
             connection.set_prepared_statement_cache_capacity(128);
+            // Else a statement is planned again whenever other values are bound to it.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.pragma_update(None, "temp_store", "MEMORY")
         };
         prepare().map_err(|error| self.failed("opening it", error))?;

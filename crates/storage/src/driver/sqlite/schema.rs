@@ -150,7 +150,7 @@ fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
     }
 }
 
-/// Fails where the file is visibly damaged: a small one is read whole, of a large one each table's ends.
+/// Fails where the file is visibly damaged: a small one is read whole, of a large one the ends of its tables.
 fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
     let size = std::fs::metadata(&place.path).map_or(0, |found| found.len());
     let findings = if size <= CHECKED_AT_OPEN {
@@ -165,16 +165,21 @@ fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
 }
 
 fn read_ends(connection: &Connection) -> rusqlite::Result<()> {
+    // One of each at a time: asked for both ends at once, SQLite reads all that is between them.
     for sql in [
-        "SELECT min(id), max(id) FROM space",
-        "SELECT min(id), max(id) FROM log",
-        "SELECT min(id), max(id) FROM entry",
-        "SELECT min(ordinal), max(ordinal) FROM identity",
-        "SELECT min(log), max(log) FROM entry",
-        "SELECT min(entry_id), max(entry_id) FROM entry",
-        "SELECT min(space), max(space) FROM value",
-        "SELECT min(space), max(space) FROM item",
-        "SELECT value, value FROM counter",
+        "SELECT max(id) FROM space",
+        "SELECT max(path) FROM space",
+        "SELECT max(id) FROM log",
+        "SELECT min(id) FROM entry",
+        "SELECT max(id) FROM entry",
+        "SELECT max(log) FROM entry",
+        "SELECT max(entry_id) FROM entry",
+        "SELECT max(space) FROM value",
+        "SELECT max(space) FROM item",
+        "SELECT max(ordinal) FROM identity",
+        "SELECT max(tenant) FROM identity",
+        "SELECT max(tenant) FROM touch",
+        "SELECT value FROM counter",
     ] {
         connection.query_row(sql, [], |_| Ok(()))?;
     }

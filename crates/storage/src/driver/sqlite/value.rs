@@ -77,7 +77,9 @@ impl Stored {
                 range.start,
                 range.end
             );
-            return Err(Error::corrupt(format!("the list \"{name}\""), reason).into());
+            return Err(
+                Error::corrupt(format!("the list \"{name}\" of space {space}"), reason).into(),
+            );
         }
         Ok(items)
     }
@@ -111,15 +113,20 @@ impl Stored {
 
 /// Where a value is, and what is there, expired or not.
 pub(super) struct Slot<'a> {
+    /// The space's row.
     pub space: i64,
+    /// The value's name.
     pub name: &'a str,
+    /// What is there now.
     pub before: Option<Stored>,
 }
 
 /// When a value was changed and when it ends.
 #[derive(Clone, Copy)]
 pub(super) struct Stamp {
+    /// Given by the store.
     pub version: u64,
+    /// The end of its life.
     pub expires_at: Option<Millis>,
 }
 

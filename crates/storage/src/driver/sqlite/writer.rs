@@ -25,7 +25,9 @@ pub enum Message {
 
 /// One caller's work.
 pub struct Job {
+    /// What it is.
     pub work: Work,
+    /// Where the caller waits.
     pub answer: oneshot::Sender<Result<Vec<Outcome>>>,
     /// The job's place in the queue, which is bounded.
     pub _place: OwnedSemaphorePermit,
@@ -49,10 +51,15 @@ enum Failure {
 
 /// The writer's own state.
 pub struct Writer {
+    /// The connection that writes.
     pub ledger: Ledger,
+    /// The file.
     pub place: Place,
+    /// Those who follow logs.
     pub hub: Hub,
+    /// Where tests end the process.
     pub faults: FaultPoints,
+    /// What is to be done about removed bytes.
     pub scrub: Scrub,
 }
 

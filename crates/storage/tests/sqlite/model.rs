@@ -2,7 +2,7 @@
 //! Numbers given by the store are compared by the order in which they were first seen.
 
 use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Check, Head, Mirror, NewEntry, Outcome, Write};
+use ambit_storage::batch::{Batch, Check, Entry, Head, Mirror, NewEntry, Outcome, Write};
 use ambit_storage::directory::{Filter, Order, PageRequest, Track, Tracked, Viewer};
 use ambit_storage::driver::{Driver, Durability, Options, Part, Range, Scan, open};
 use ambit_storage::op::{Op, Output, epoch_of};
@@ -128,21 +128,22 @@ impl Store {
                     part,
                 };
                 for (name, entry) in self.driver.scan(&space, &scan).await.unwrap() {
-                    let value = if epoch_of(&entry.value.clone().into()).is_some() {
-                        "lease".to_owned()
-                    } else {
-                        entry.value.to_string()
-                    };
-                    let version = self.number(entry.version);
-                    let ends = entry.expires_at.is_some();
-                    text += &format!(
-                        "  {name:?} {} {} {value} {version} {ends}\n",
-                        entry.kind, entry.length
-                    );
+                    text += &self.value(&name, &entry);
                 }
             }
         }
         text
+    }
+
+    fn value(&mut self, name: &str, entry: &Entry) -> String {
+        let value = if epoch_of(&entry.value.clone().into()).is_some() {
+            "lease".to_owned()
+        } else {
+            entry.value.to_string()
+        };
+        let (kind, length) = (entry.kind, entry.length);
+        let (version, ends) = (self.number(entry.version), entry.expires_at.is_some());
+        format!("  {name:?} {kind} {length} {value} {version} {ends}\n")
     }
 
     async fn rows(&mut self, dice: &mut Dice) -> String {

@@ -1,0 +1,89 @@
+//! What was removed is gone from the bytes of every file: G69.
+
+use crate::{append, identity, last, sqlite};
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, Write};
+use ambit_storage::directory::Track;
+use ambit_storage::driver::Driver;
+use ambit_storage::op::Op;
+use ambit_storage::{Json, SessionIdentity};
+use std::collections::BTreeMap;
+
+/// Entries, values and a list of mixed sizes under a mark that is searched for later.
+fn mixed(space: &Space, mark: &str, number: usize) -> Batch {
+    let json = |text: &str| Json::of(text).unwrap();
+    let text = format!("{mark}-{number} ").repeat(1 + number * 37 % 600);
+    let apply = |name: String, op: Op| Write::Apply {
+        key: space.key(name),
+        op,
+        life: None,
+    };
+    let last = if number.is_multiple_of(4) {
+        Op::Pop
+    } else {
+        Op::AddToSet(vec![json(mark)])
+    };
+    let mut batch = append(&space.log("items"), format!("{mark}-{number}"), &text);
+    batch.writes.extend([
+        apply(
+            format!("{mark}-{}", number * 7 % 400),
+            Op::Set(json(&text).into()),
+        ),
+        apply("list".to_owned(), Op::Push(vec![json(&text)])),
+        apply("list".to_owned(), last),
+    ]);
+    batch
+}
+
+fn track(identity: &SessionIdentity, id: &str) -> Batch {
+    let track = Track {
+        id: id.to_owned(),
+        tenant: "t".to_owned(),
+        base: identity.base(),
+        identity: identity.clone(),
+        agent: identity.agent_name().to_owned(),
+        placement: Vec::new(),
+        created_by: Some(id.to_owned()),
+        team: None,
+        labels: BTreeMap::from([("label".to_owned(), id.to_owned())]),
+    };
+    Batch::of([Write::Track(Box::new(track))])
+}
+
+#[tokio::test]
+async fn g69_no_byte_of_a_removed_session_is_left_in_any_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sqlite(&folder.path().join("bytes.db"), "").await.unwrap();
+    let secret = Space::of("t", &identity());
+    let open = SessionIdentity::builder("SecretAgent").user_id("open-user");
+    let open = Space::of("t", &open.build().unwrap());
+    for number in 0..400 {
+        let batch = if number % 3 == 0 {
+            mixed(&secret, "secretive", number)
+        } else {
+            mixed(&open, "public", number)
+        };
+        store.commit(batch).await.unwrap();
+    }
+    let row = track(&identity(), "secretive-row");
+    store.commit(row).await.unwrap();
+    let holding = || {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        let files = names.map(|name| std::fs::read(name.unwrap().path()).unwrap());
+        files
+            .filter(|bytes| bytes.windows(9).any(|part| part == b"secretive"))
+            .count()
+    };
+    assert!(holding() > 0);
+    let remove = Batch::of([
+        Write::Remove { space: secret },
+        Write::Untrack {
+            tenant: "t".to_owned(),
+            id: "secretive-row".to_owned(),
+        },
+    ]);
+    store.commit(remove).await.unwrap();
+    assert_eq!(holding(), 0);
+    assert_eq!(last(&store, &open.log("items")).await, 266);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}

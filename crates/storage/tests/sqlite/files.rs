@@ -1,0 +1,240 @@
+//! Group commit, backup, the WAL, handles, closing and watching: G141 and G143.
+
+use crate::{append, last, log, sqlite};
+use ambit_storage::batch::{Batch, Outcome, Write};
+use ambit_storage::driver::{Driver, Options, Part, Range, open};
+use ambit_storage::op::Op;
+use ambit_storage::{Json, Value};
+use futures::future::join_all;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_refused_batch_leaves_no_trace_and_hurts_no_neighbour() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sqlite(&folder.path().join("group.db"), "").await.unwrap();
+    let space = log().space;
+    let text = Value::from(Json::of("text").unwrap());
+    let set = |name: &str, op: Op| Write::Apply {
+        key: space.key(name),
+        op,
+        life: None,
+    };
+    let word = Batch::of([set("word", Op::Set(text.clone()))]);
+    store.commit(word).await.unwrap();
+    let jobs = (0..60).map(|number| {
+        let mut batch = append(&log(), number.to_string(), "x");
+        if number % 3 == 0 {
+            let odd = set(&format!("odd{number}"), Op::Set(text.clone()));
+            batch.writes.push(odd);
+            batch.writes.push(set("word", Op::Incr(1.into())));
+        }
+        store.commit(batch)
+    });
+    let answers = join_all(jobs).await;
+    let mut seqs = Vec::new();
+    for (number, answer) in answers.into_iter().enumerate() {
+        match answer {
+            Ok(outcomes) => seqs.push(outcomes),
+            Err(error) => assert!(number % 3 == 0, "{error}"),
+        }
+    }
+    assert_eq!(seqs.len(), 40);
+    assert_eq!(last(&store, &log()).await, 40);
+    for number in 0..60 {
+        let odd = space.key(format!("odd{number}"));
+        assert_eq!(store.get(&odd, Part::Whole).await.unwrap(), None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g141_a_backup_during_writes_is_one_point_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.db");
+    let store = Arc::new(sqlite(&file, "").await.unwrap());
+    let other = log().space.log("usage");
+    let stop = Arc::new(AtomicBool::new(false));
+    let writing = tokio::spawn({
+        let (store, stop, other) = (Arc::clone(&store), Arc::clone(&stop), other.clone());
+        async move {
+            let mut number = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let mut batch = append(&log(), number.to_string(), "text");
+                batch
+                    .writes
+                    .extend(append(&other, number.to_string(), "x").writes);
+                store.commit(batch).await.unwrap();
+                number += 1;
+            }
+        }
+    });
+    while last(store.as_ref(), &log()).await < 20 {
+        tokio::task::yield_now().await;
+    }
+    for number in 0..3 {
+        let copy = folder.path().join(format!("copy{number}.db"));
+        store.backup(&copy).await.unwrap();
+        assert!(store.backup(&copy).await.is_err(), "a copy is overwritten");
+        let copied = sqlite(&copy, "").await.unwrap();
+        let length = last(&copied, &log()).await;
+        assert!(length >= 20);
+        assert_eq!(last(&copied, &other).await, length);
+        assert_eq!(copied.check().await.unwrap(), Vec::<String>::new());
+    }
+    stop.store(true, Ordering::Relaxed);
+    writing.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g143_the_wal_stays_small_under_constant_readers_and_writers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wal.db");
+    let store = Arc::new(sqlite(&file, "").await.unwrap());
+    let stop = Arc::new(AtomicBool::new(false));
+    let reading = (0..4).map(|_| {
+        let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
+        tokio::spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                store.read(&log(), Range::last(5)).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    let reading: Vec<_> = reading.collect();
+    let text = "x".repeat(200_000);
+    let mut largest = 0;
+    for number in 0..400 {
+        store
+            .commit(append(&log(), number.to_string(), &text))
+            .await
+            .unwrap();
+        let wal = folder.path().join("wal.db-wal");
+        largest = largest.max(std::fs::metadata(wal).unwrap().len());
+    }
+    stop.store(true, Ordering::Relaxed);
+    join_all(reading).await;
+    assert!(largest < 64 << 20, "{largest}");
+    assert_eq!(last(store.as_ref(), &log()).await, 400);
+}
+
+#[tokio::test]
+async fn two_handles_write_by_turns_without_a_gap_and_use_no_number_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.db");
+    let lease = log().space.lease();
+    let mut epochs = Vec::new();
+    for round in 0..3 {
+        let handles = [
+            sqlite(&file, "").await.unwrap(),
+            sqlite(&file, "").await.unwrap(),
+        ];
+        for number in 0..40 {
+            let store = &handles[number % 2];
+            let mut batch = append(&log(), format!("{round}-{number}"), "x");
+            batch.writes.push(Write::Apply {
+                key: lease.clone(),
+                op: Op::Acquire {
+                    holder: "me".to_owned(),
+                },
+                life: None,
+            });
+            let outcomes = store.commit(batch).await.unwrap();
+            if let Outcome::Applied {
+                version: Some(version),
+                ..
+            } = outcomes[1]
+            {
+                epochs.push(version);
+            }
+        }
+        // The lease's epoch rises also after it was removed.
+        let space = lease.space.clone();
+        let removal = Batch::of([Write::Remove { space }]);
+        handles[0].commit(removal).await.unwrap();
+        let [one, other] = handles;
+        one.close().await.unwrap();
+        other.close().await.unwrap();
+    }
+    let store = sqlite(&file, "").await.unwrap();
+    assert_eq!(last(&store, &log()).await, 120);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    assert_eq!(epochs.len(), 120);
+    assert!(epochs.is_sorted_by(|a, b| a < b), "{epochs:?}");
+}
+
+/// The files that this process has open below a folder.
+fn handles(folder: &Path) -> usize {
+    let links = std::fs::read_dir("/proc/self/fd").unwrap();
+    links
+        .filter_map(|link| std::fs::read_link(link.ok()?.path()).ok())
+        .filter(|target| target.starts_with(folder))
+        .count()
+}
+
+#[tokio::test]
+async fn g143_opening_and_closing_leaks_no_handle_and_no_wal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cycle.db");
+    for cycle in 0..300 {
+        let store = sqlite(&file, "").await.unwrap();
+        if cycle % 10 == 0 {
+            let batch = append(&log(), cycle.to_string(), "x");
+            store.commit(batch).await.unwrap();
+        }
+        last(&store, &log()).await;
+        // Half are closed, the others only dropped.
+        if cycle % 2 == 0 {
+            store.close().await.unwrap();
+        }
+    }
+    assert_eq!(handles(folder.path()), 0);
+    assert!(!folder.path().join("cycle.db-wal").exists());
+}
+
+#[tokio::test]
+async fn a_closed_store_answers_unavailable_and_its_path_is_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("closed.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let waiting = join_all((0..50).map(|id| store.commit(append(&log(), id.to_string(), "x"))));
+    assert_eq!(waiting.await.iter().filter(|one| one.is_ok()).count(), 50);
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    let copy = folder.path().join("copy.db");
+    for error in [
+        store.commit(append(&log(), "1", "x")).await.unwrap_err(),
+        store.read(&log(), Range::head()).await.unwrap_err(),
+        store.watch(&log()).await.unwrap_err(),
+        store.sweep(1).await.unwrap_err(),
+        store.backup(&copy).await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("was closed"), "{error}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    let fresh = sqlite(&file, "").await.unwrap();
+    assert_eq!(last(&fresh, &log()).await, 0);
+}
+
+#[tokio::test]
+async fn a_watch_wakes_for_writes_of_other_handles() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}/watch.db", folder.path().display());
+    let here = open(&file, Options::default()).await.unwrap();
+    let there = open(&file, Options::default()).await.unwrap();
+    let mut watch = here.watch(&log()).await.unwrap();
+    for number in 1..=3 {
+        let batch = append(&log(), number.to_string(), "x");
+        there.commit(batch).await.unwrap();
+        let seen = async {
+            while last(here.as_ref(), &log()).await < number {
+                assert!(watch.changed().await);
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(10), seen).await;
+        assert!(waited.is_ok(), "never woken for {number}");
+    }
+    here.close().await.unwrap();
+    while watch.changed().await {}
+}

@@ -1,0 +1,48 @@
+//! The guarantees that only a database file has to give: G135 to G143, and that what is removed is gone from the bytes.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod bytes;
+mod damage;
+mod files;
+mod model;
+mod processes;
+
+use ambit_storage::address::{LogKey, Space};
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::driver::sqlite::Sqlite;
+use ambit_storage::driver::{Driver, Options, Range};
+use ambit_storage::{Error, Json, SessionIdentity};
+use std::path::Path;
+
+fn identity() -> SessionIdentity {
+    let identity = SessionIdentity::builder("SecretAgent").user_id("secretive-user");
+    identity.chat_name("secretive-chat").build().unwrap()
+}
+
+fn log() -> LogKey {
+    Space::of("t", &identity()).log("items")
+}
+
+fn entry(id: impl Into<String>, text: &str) -> NewEntry {
+    NewEntry {
+        id: id.into(),
+        body: Json::of(text).unwrap(),
+    }
+}
+
+fn append(log: &LogKey, id: impl Into<String>, text: &str) -> Batch {
+    Batch::of([Write::Append {
+        log: log.clone(),
+        entries: vec![entry(id, text)],
+    }])
+}
+
+async fn sqlite(path: &Path, options: &str) -> Result<Sqlite, Error> {
+    Sqlite::open(&format!("{}{options}", path.display()), Options::default()).await
+}
+
+async fn last(driver: &dyn Driver, log: &LogKey) -> u64 {
+    let head = driver.read(log, Range::head()).await.unwrap().head;
+    head.map_or(0, |head| head.last)
+}
