@@ -1,14 +1,22 @@
 //! The Redis driver on a real server: `TEST_REDIS_URL=redis://127.0.0.1:6379/0`. Without it the cases are skipped.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the server of a test is named by the environment"
+)]
+
+mod draft;
 mod random;
 mod server;
+mod view;
 
-use ambit_storage::address::Space;
+use ambit_storage::address::{Key, Space};
 use ambit_storage::batch::{Batch, NewEntry, Outcome, Write};
 use ambit_storage::clock::Clock;
 use ambit_storage::directory::{Filter, Order, PageRequest, Track};
 use ambit_storage::driver::{self, Driver, Options, Part, Range, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::op::{Op, Output};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Json, SessionIdentity, Value};
 use futures::future::{BoxFuture, try_join_all};
@@ -16,9 +24,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use random::{Side, compare};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-type Outcomes<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Outcomes<T = ()> = Result<T, Failure>;
 
 /// A store of its own on the shared server.
 struct Store {
@@ -66,15 +76,6 @@ const CASES: &[(&str, Case)] = &[
     ("random_batches_equal_memory", |store| {
         Box::pin(random_batches(store))
     }),
-    ("sixteen_appenders_leave_no_gap", |store| {
-        Box::pin(sixteen_appenders(store))
-    }),
-    ("increments_from_two_handles_are_all_counted", |store| {
-        Box::pin(increments(store))
-    }),
-    ("a_watch_wakes_on_another_handle", |store| {
-        Box::pin(watching(store))
-    }),
     ("a_server_that_evicts_is_refused", |store| {
         Box::pin(server::eviction(store))
     }),
@@ -93,9 +94,6 @@ const CASES: &[(&str, Case)] = &[
     }),
     ("an_epoch_is_higher_after_release", |store| {
         Box::pin(epochs(store))
-    }),
-    ("a_closed_store_is_unavailable", |store| {
-        Box::pin(closing(store))
     }),
     ("a_list_in_the_middle_of_long_ones", |store| {
         Box::pin(long_lists(store))
@@ -175,90 +173,6 @@ async fn random_batches(store: &Store) -> Outcomes {
     Ok(())
 }
 
-async fn sixteen_appenders(store: &Store) -> Outcomes {
-    let handles = [store.open().await?, store.open().await?];
-    let log = memory_of("u").log("items");
-    let writer = |writer: usize| {
-        let (driver, log) = (Arc::clone(&handles[writer % 2]), log.clone());
-        async move {
-            for turn in 0..25 {
-                let entry = NewEntry {
-                    id: format!("{writer}-{turn}"),
-                    body: number(turn),
-                };
-                let entries = vec![entry.clone(), entry];
-                driver
-                    .commit(Batch::of([Write::Append {
-                        log: log.clone(),
-                        entries,
-                    }]))
-                    .await?;
-            }
-            Ok::<_, Error>(())
-        }
-    };
-    try_join_all((0..16).map(writer)).await?;
-    let page = handles[0].read(&log, Range::from(1, 1000)).await?;
-    let seqs: Vec<u64> = page.entries.iter().map(|entry| entry.seq).collect();
-    assert_eq!(seqs, (1..=400).collect::<Vec<_>>());
-    Ok(())
-}
-
-async fn increments(store: &Store) -> Outcomes {
-    let handles = [store.open().await?, store.open().await?];
-    let space = memory_of("u");
-    let writer = |writer: usize| {
-        let (driver, space) = (Arc::clone(&handles[writer % 2]), space.clone());
-        async move {
-            for _ in 0..25 {
-                driver
-                    .commit(apply(&space, "n", Op::Incr(1.into())))
-                    .await?;
-            }
-            Ok::<_, Error>(())
-        }
-    };
-    try_join_all((0..16).map(writer)).await?;
-    let entry = handles[1]
-        .get(&space.key("n"), Part::Whole)
-        .await?
-        .ok_or("absent")?;
-    assert_eq!(entry.value, number(400));
-    Ok(())
-}
-
-async fn watching(store: &Store) -> Outcomes {
-    let (reader, writer) = (store.open().await?, store.open().await?);
-    let log = memory_of("u").log("items");
-    let mut watch = reader.watch(&log).await?;
-    let mut other = reader.watch(&memory_of("v").log("items")).await?;
-    let entry = NewEntry {
-        id: "1".to_owned(),
-        body: number(1),
-    };
-    writer
-        .commit(Batch::of([Write::Append {
-            log: log.clone(),
-            entries: vec![entry],
-        }]))
-        .await?;
-    assert!(tokio::time::timeout(Duration::from_secs(2), watch.changed()).await?);
-    assert!(
-        tokio::time::timeout(Duration::from_millis(50), other.changed())
-            .await
-            .is_err()
-    );
-    writer
-        .commit(Batch::of([Write::Clear {
-            space: memory_of("v"),
-        }]))
-        .await?;
-    assert!(tokio::time::timeout(Duration::from_secs(2), other.changed()).await?);
-    reader.close().await?;
-    while watch.changed().await {}
-    Ok(())
-}
-
 async fn wiping(store: &Store) -> Outcomes {
     let driver = store.open().await?;
     let space = memory_of("u");
@@ -269,7 +183,7 @@ async fn wiping(store: &Store) -> Outcomes {
             0 => Op::Set(Value::Plain(number(1))),
             _ => Op::AddToSet(vec![number(1)]),
         },
-        life: Some(1_000).filter(|_| at % 3 == 0),
+        life: Some(1_000).filter(|_| at.is_multiple_of(3)),
     };
     driver.commit(Batch::of((0..count).map(set))).await?;
     let scan = Scan {
@@ -406,67 +320,53 @@ async fn recent(store: &Store) -> Outcomes {
     Ok(())
 }
 
-async fn epochs(store: &Store) -> Outcomes {
-    let handles = [store.open().await?, store.open().await?];
-    let key = memory_of("u").lease();
-    let next = Arc::new(std::sync::Mutex::new(0));
-    let worker = |worker: usize| {
-        let (driver, key, next) = (
-            Arc::clone(&handles[worker % 2]),
-            key.clone(),
-            Arc::clone(&next),
-        );
-        async move {
-            let mut granted = 0;
-            while granted < 20 {
-                let holder = format!("h{worker}");
-                let write = |op| {
-                    Batch::of([Write::Apply {
-                        key: key.clone(),
-                        op,
-                        life: Some(60_000),
-                    }])
-                };
-                match driver.commit(write(Op::Acquire { holder })).await {
-                    Ok(outcomes) => {
-                        let [
-                            Outcome::Applied {
-                                version: Some(epoch),
-                                ..
-                            },
-                        ] = outcomes[..]
-                        else {
-                            panic!("{outcomes:?}");
-                        };
-                        let before = std::mem::replace(&mut *next.lock().unwrap(), epoch);
-                        assert!(epoch > before, "epoch {epoch} after {before}");
-                        granted += 1;
-                        driver.commit(write(Op::Release { epoch })).await?;
-                    }
-                    Err(Error::Busy { .. }) => tokio::task::yield_now().await,
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(())
-        }
+/// Takes the lease and gives it back so many times; `last` is the highest epoch of all workers.
+async fn take_often(
+    driver: &dyn Driver,
+    key: &Key,
+    holder: String,
+    last: &AtomicU64,
+) -> Result<(), Error> {
+    let write = |op| Write::Apply {
+        key: key.clone(),
+        op,
+        life: Some(60_000),
     };
-    try_join_all((0..6).map(worker)).await?;
+    let mut granted = 0;
+    while granted < 20 {
+        let acquire = Op::Acquire {
+            holder: holder.clone(),
+        };
+        let outcomes = match driver.commit(Batch::of([write(acquire)])).await {
+            Err(Error::Busy { .. }) => {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            result => result?,
+        };
+        let Outcome::Applied {
+            output: Output::Epoch(epoch),
+            ..
+        } = outcomes[0]
+        else {
+            panic!("{outcomes:?}");
+        };
+        let before = last.swap(epoch, Ordering::SeqCst);
+        assert!(epoch > before, "epoch {epoch} after {before}");
+        granted += 1;
+        driver
+            .commit(Batch::of([write(Op::Release { epoch })]))
+            .await?;
+    }
     Ok(())
 }
 
-async fn closing(store: &Store) -> Outcomes {
-    let driver = store.open().await?;
-    driver.close().await?;
-    let error = driver
-        .get(&memory_of("u").key("k"), Part::Whole)
-        .await
-        .unwrap_err();
-    assert!(matches!(error, Error::Unavailable { .. }));
-    let error = driver
-        .commit(apply(&memory_of("u"), "k", Op::Del))
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("closed"), "{error}");
+async fn epochs(store: &Store) -> Outcomes {
+    let handles = [store.open().await?, store.open().await?];
+    let (key, last) = (memory_of("u").lease(), AtomicU64::new(0));
+    let worker =
+        |worker: usize| take_often(&*handles[worker % 2], &key, format!("h{worker}"), &last);
+    try_join_all((0..6).map(worker)).await?;
     Ok(())
 }
 

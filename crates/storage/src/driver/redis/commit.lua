@@ -192,16 +192,40 @@ local function wipe_all(space)
   return forget_values(space) - dead
 end
 
+-- Erases these values, and says how many lived. Their lists go to the set `trash`.
+local function erase_all(space, names, trash)
+  local headers, ended, lists, alive = call('HMGET', at('v', space), unpack(names)), {}, {}, 0
+  for place = 1, #names do
+    local _, _, _, ends, id = parts(headers[place])
+    if is_live(ends) then alive = alive + 1 end
+    if ends ~= '-' then ended[#ended + 1] = names[place] end
+    if id ~= '0' then lists[#lists + 1] = id end
+  end
+  for _, kind in ipairs({'v', 'b'}) do call('HDEL', at(kind, space), unpack(names)) end
+  call('ZREM', at('n', space), unpack(names))
+  if #ended > 0 then call('ZREM', at('x', space), unpack(ended)) end
+  if #lists > 0 then
+    call('SREM', at('s', space), unpack(lists))
+    call('SADD', trash, unpack(lists))
+  end
+  return alive
+end
+
 local function wipe(space, pieces)
   local bound = pieces[1] == '' and '+' or '[' .. pieces[1] .. '\255'
   if #pieces == 1 then bound = '[' .. pieces[1] end
-  local names, erased = call('ZRANGEBYLEX', at('n', space), '[' .. pieces[1], bound), 0
-  for _, name in ipairs(names) do
-    if #pieces == 1 or matches(name, pieces) then
-      local header = header_of(space, name)
-      if is_live(end_of(header)) then erased = erased + 1 end
-      erase(space, name, header)
+  local names, erased, trash = call('ZRANGEBYLEX', at('n', space), '[' .. pieces[1], bound), 0, text(call('INCR', counter))
+  local key, some = prefix .. 'trash:' .. trash, {}
+  for place, name in ipairs(names) do
+    if #pieces == 1 or matches(name, pieces) then some[#some + 1] = name end
+    if #some == 1000 or (place == #names and #some > 0) then
+      erased = erased + erase_all(space, some, key)
+      some = {}
     end
+  end
+  if call('EXISTS', key) == 1 then
+    call('SADD', prefix .. 'trash', trash .. ' ' .. space)
+    has_trash = 1
   end
   if #names > 0 then raise_floor(space) end
   return erased

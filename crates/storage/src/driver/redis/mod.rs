@@ -4,6 +4,9 @@
 //! if none of it has changed; appends are judged by the script alone. Names of keys are made of digests, so that
 //! nothing of an identity remains in them. Nothing here walks over the whole database but `check`.
 //!
+//! Clearing a space or wiping all its values is one short step, however many there are; what hangs on them is burnt in
+//! pieces afterwards. A wipe by any other pattern is one step that grows with the number of names that match.
+//!
 //! The address is `redis://host:port/db?ambit_prefix=name`; the prefix separates stores that share a database.
 //! Points of failure for tests: `redis.before_script`, `redis.after_script`.
 
