@@ -1,15 +1,19 @@
 //! Finding sessions through the index, and working on many of them.
 
 mod cursor;
+mod narrow;
+mod rows;
+
+pub use rows::Rows;
 
 use crate::agent::LiveAgent;
 use crate::ambit::Ambit;
 use crate::clock::Millis;
-use crate::directory::{Filter, Order, PageRequest, Position, Tracked};
+use crate::directory::{Filter, Order, Tracked};
 use crate::driver::Driver;
 use crate::event::IdentityStorageLoaded;
 use crate::removal::{Action, BulkReport, Plan};
-use crate::storage::{ChatHistoryStorage, StorageKind};
+use crate::storage::ChatHistoryStorage;
 use crate::{Error, Result, SessionIdentity};
 use std::fmt;
 use std::sync::Arc;
@@ -65,101 +69,6 @@ impl Query {
             tests: Vec::new(),
             index: None,
             is_dry: false,
-        }
-    }
-
-    /// Only storages of this kind.
-    pub fn for_storage<K: StorageKind>(&self) -> Self {
-        self.for_scope(K::PREFIX)
-    }
-
-    /// Only storages of this scope.
-    pub fn for_scope(&self, scope: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.scope = Some(scope.to_owned()))
-    }
-
-    /// Only this user's.
-    pub fn for_user(&self, user_id: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.user = Some(user_id.to_owned()))
-    }
-
-    /// Only of this chat.
-    pub fn for_chat(&self, chat_name: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.chat = Some(chat_name.to_owned()))
-    }
-
-    /// Only of this group.
-    pub fn for_group(&self, group: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.group = Some(group.to_owned()))
-    }
-
-    /// Only the row with this id.
-    pub fn with_id(&self, id: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.id = Some(id.to_owned()))
-    }
-
-    /// Only identities that render to this key; there may be several.
-    pub fn find_by_key(&self, key: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.key = Some(key.to_owned()))
-    }
-
-    /// Only those last active before.
-    pub fn active_before(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.active_before = Some(at))
-    }
-
-    /// Only those last active at or after.
-    pub fn active_after(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.active_after = Some(at))
-    }
-
-    /// Only those made before.
-    pub fn created_before(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.created_before = Some(at))
-    }
-
-    /// Only those made at or after.
-    pub fn created_after(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.created_after = Some(at))
-    }
-
-    /// Only those with this label.
-    pub fn labelled(&self, name: &str, value: &str) -> Self {
-        self.clone().narrowed(|filter| {
-            filter.labels.insert(name.to_owned(), value.to_owned());
-        })
-    }
-
-    /// Only those that pass this test, applied page by page.
-    pub fn filter(&self, test: impl Fn(&Tracked) -> bool + Send + Sync + 'static) -> Self {
-        let mut query = self.clone();
-        query.tests.push(Arc::new(test));
-        query
-    }
-
-    /// Reads the index in these drivers; data is still cleared and removed where it is on record.
-    pub fn with_drivers(&self, names: &[&str]) -> Self {
-        Self {
-            index: Some(names.iter().map(|name| (*name).to_owned()).collect()),
-            ..self.clone()
-        }
-    }
-
-    /// `clear` and `remove` report what they would do and change nothing.
-    pub fn dry_run(&self) -> Self {
-        Self {
-            is_dry: true,
-            ..self.clone()
         }
     }
 
@@ -432,44 +341,6 @@ impl Query {
 
     fn now(&self) -> Millis {
         self.ambit.stores().options().clock.now()
-    }
-
-    fn narrowed(mut self, change: impl FnOnce(&mut Filter)) -> Self {
-        change(&mut self.filter);
-        self
-    }
-}
-
-/// Rows of a query, page after page in constant memory.
-#[derive(Debug)]
-pub struct Rows<'a> {
-    query: &'a Query,
-    after: Option<Position>,
-    order: Order,
-    size: usize,
-    is_over: bool,
-}
-
-impl Rows<'_> {
-    /// The next rows that match; `None` at the end.
-    pub async fn next(&mut self) -> Result<Option<Vec<Tracked>>> {
-        if self.is_over {
-            return Ok(None);
-        }
-        let page = PageRequest {
-            order: self.order,
-            after: self.after,
-            limit: self.size,
-        };
-        let rows = self
-            .query
-            .driver()?
-            .identities(&self.query.compiled(), &page)
-            .await?;
-        self.is_over = rows.len() < self.size;
-        self.after = rows.last().map(Tracked::position);
-        let passes = |row: &Tracked| self.query.tests.iter().all(|test| test(row));
-        Ok(Some(rows.into_iter().filter(passes).collect()))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What was spent: questions over the sums that are kept with each commit.
 
 mod period;
+mod settings;
+
+pub use settings::{OnRemove, Price, UsageSettings};
 
 use crate::address::Space;
 use crate::ambit::Ambit;
@@ -9,67 +12,11 @@ use crate::context::Context;
 use crate::driver::{Driver, Part, Range, Scan};
 use crate::op::Sums;
 use crate::pattern::Pattern;
-use crate::storage::{CHUNK, Cost, Labels, StorageKind, UsageRecord, UsageStorage, record_sums};
+use crate::storage::{CHUNK, Labels, StorageKind, UsageRecord, UsageStorage, record_sums};
 use crate::{Error, Result, address};
 use period::Period;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// How usage is counted.
-#[derive(Clone, Debug)]
-pub struct UsageSettings {
-    /// Whether it is counted at all.
-    pub is_tracked: bool,
-    /// Prices by model name.
-    pub prices: BTreeMap<String, Price>,
-    /// What becomes of the sums of a removed chat.
-    pub on_remove: OnRemove,
-}
-
-/// What becomes of a removed chat's sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnRemove {
-    /// They stay, without user and chat.
-    #[default]
-    Keep,
-    /// They go with it.
-    Drop,
-}
-
-/// The price of a model in millionths of a currency for a million tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Price {
-    /// For tokens of requests.
-    pub prompt: i64,
-    /// For tokens of answers.
-    pub completion: i64,
-    /// The currency's code.
-    pub currency: String,
-}
-
-impl Default for UsageSettings {
-    fn default() -> Self {
-        Self {
-            is_tracked: true,
-            prices: BTreeMap::new(),
-            on_remove: OnRemove::default(),
-        }
-    }
-}
-
-impl UsageSettings {
-    /// What a call costs, if its model has a price.
-    pub(crate) fn price(&self, record: &UsageRecord) -> Option<Cost> {
-        let price = self.prices.get(record.model_name.as_deref()?)?;
-        let spent = |tokens: i64, price: i64| i128::from(tokens) * i128::from(price) / 1_000_000;
-        let micros = spent(record.prompt_tokens, price.prompt)
-            + spent(record.completion_tokens, price.completion);
-        Some(Cost {
-            micros: i64::try_from(micros).ok()?,
-            currency: price.currency.clone(),
-        })
-    }
-}
 
 /// By what sums are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

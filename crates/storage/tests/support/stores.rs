@@ -66,7 +66,6 @@ pub const STORES: &[Store] = &[
             "sqlite.begin",
             "sqlite.before_commit",
             "sqlite.after_commit",
-            "sqlite.migrate",
         ],
     },
     Store {

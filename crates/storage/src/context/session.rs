@@ -1,0 +1,167 @@
+//! `Session`: what a context and the handles of its storages share.
+
+use super::Context;
+use crate::agent::Agent;
+use crate::ambit::Ambit;
+use crate::batch::Check;
+use crate::directory::Track;
+use crate::event::About;
+use crate::lease::Lease;
+use crate::storage::{ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage};
+use crate::stores::Placement;
+use crate::{Error, Result, SessionIdentity, ids};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a context and the handles of its storages share.
+pub(crate) struct Session {
+    pub(crate) ambit: Ambit,
+    pub(super) agent: Arc<dyn Agent>,
+    pub(super) base: SessionIdentity,
+    pub(super) tenant: String,
+    pub(super) options: HistoryOptions,
+    pub(super) state: Mutex<State>,
+}
+
+/// What changes while a session is open.
+pub(super) struct State {
+    pub(super) history: SharedCell,
+    pub(super) usage: SharedCell,
+    pub(super) others: Vec<SharedCell>,
+    pub(super) labels: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) failed_read: Option<String>,
+    pub(super) is_clearing: bool,
+    pub(super) lease: Option<Lease>,
+}
+
+impl State {
+    pub(super) fn new(history: SharedCell, usage: SharedCell) -> Self {
+        Self {
+            history,
+            usage,
+            others: Vec::new(),
+            labels: BTreeMap::new(),
+            failed_read: None,
+            is_clearing: false,
+            lease: None,
+        }
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &SharedCell> {
+        [&self.history, &self.usage].into_iter().chain(&self.others)
+    }
+
+    pub(super) fn put(&mut self, cell: SharedCell) {
+        match cell.prefix.as_str() {
+            ChatHistoryStorage::PREFIX => self.history = cell,
+            UsageStorage::PREFIX => self.usage = cell,
+            _ => self.others.push(cell),
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    pub(crate) fn base(&self) -> &SessionIdentity {
+        &self.base
+    }
+
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.base.is_temporary()
+    }
+
+    pub(crate) fn context(self: &Arc<Self>) -> Context {
+        Context {
+            session: self.clone(),
+        }
+    }
+
+    pub(crate) fn cells(&self) -> Vec<SharedCell> {
+        self.state().cells().cloned().collect()
+    }
+
+    /// True where an identity is this session's alone and not a wider one.
+    pub(crate) fn is_own(&self, identity: &SessionIdentity) -> bool {
+        identity.base().same_storage(&self.base)
+    }
+
+    /// The condition under which a turn's writes count.
+    pub(crate) fn fence(&self) -> Option<Check> {
+        self.state().lease.as_ref().map(Lease::check)
+    }
+
+    /// The request for an index row of this identity.
+    pub(crate) fn track(&self, identity: &SessionIdentity, placement: &Placement) -> Track {
+        let (created_by, team) = self.ambit.caller().ids();
+        let labels = identity
+            .scope()
+            .and_then(|scope| self.state().labels.get(scope).cloned());
+        Track {
+            id: ids::unguessable(),
+            tenant: self.tenant.clone(),
+            identity: identity.clone(),
+            agent: self.base.agent_name().to_owned(),
+            base: self.base.clone(),
+            placement: placement.names().to_vec(),
+            created_by,
+            team,
+            labels: labels.unwrap_or_default(),
+        }
+    }
+
+    /// Remembers a failed read, so that nothing is written over what could not be seen.
+    pub(crate) fn seen<T>(&self, result: Result<T>) -> Result<T> {
+        match &result {
+            Ok(_) => self.state().failed_read = None,
+            Err(error) if error.is_failure() => self.state().failed_read = Some(error.to_string()),
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Refuses to write while the last read failed.
+    pub(crate) fn check_may_write(&self) -> Result<()> {
+        match &self.state().failed_read {
+            None => Ok(()),
+            Some(error) => {
+                let what = format!(
+                    "the session {} (its last read failed: {error}; call read first)",
+                    self.base
+                );
+                Err(Error::Unavailable { what, source: None })
+            }
+        }
+    }
+
+    pub(crate) fn about(&self) -> About {
+        let (caller_id, _team) = self.ambit.caller().ids();
+        let clock = &self.ambit.stores().options().clock;
+        let tenant = self.ambit.caller().tenant();
+        About {
+            caller_id,
+            ..About::new(tenant, self.base.clone(), clock.now())
+        }
+    }
+
+    pub(super) fn cell(&self, prefix: &str) -> Option<SharedCell> {
+        self.state()
+            .cells()
+            .find(|cell| cell.prefix == prefix)
+            .cloned()
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.cells().iter().any(|cell| cell.is_dirty()) {
+            tracing::warn!(session.key = %self.base.key(), "a context with staged changes was dropped; they are lost");
+        }
+    }
+}
