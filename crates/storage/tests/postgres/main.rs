@@ -62,7 +62,7 @@ fn main() {
         Box::pin(loss::lost(url))
     });
     add(
-        "g72_unreachable_server_is_named_without_its_password",
+        "g072_unreachable_server_is_named_without_its_password",
         |url| Box::pin(loss::unreachable(url)),
     );
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
