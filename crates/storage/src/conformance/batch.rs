@@ -47,7 +47,7 @@ async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
         remove(&here),
         remove(&here),
     ]);
-    let mut outcomes = must(driver.commit(batch).await);
+    let outcomes = must(driver.commit(batch).await);
     let Outcome::Appended { head, .. } = outcomes[2].clone() else {
         panic!("{:?} is no append", outcomes[2]);
     };
@@ -77,7 +77,7 @@ async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
         Outcome::Erased(1),
         Outcome::Erased(0),
     ];
-    assert_eq!(std::mem::take(&mut outcomes), expected);
+    assert_eq!(outcomes, expected);
     assert_eq!(snapshot(&*driver, &here).await, Snapshot::nothing());
 }
 

@@ -4,9 +4,10 @@ use super::steps::*;
 use super::{Case, Fixture};
 use crate::Value;
 use crate::batch::{Batch, Check, Outcome};
-use crate::driver::{Driver, Part, Scan};
+use crate::driver::{Driver, Part};
 use crate::op::{Op, Output};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) const CASES: &[Case] = cases![
     g094_an_expired_value_is_absent_to_every_reader,
@@ -40,11 +41,7 @@ async fn g094_an_expired_value_is_absent_to_every_reader(fixture: Arc<dyn Fixtur
             assert_eq!(must(handle.get(&here.key("a"), part).await), None);
             assert_eq!(must(handle.get(&here.key("c"), part).await), None);
         }
-        let first = Scan {
-            limit: 1,
-            ..scan("*", 1)
-        };
-        for scan in [first, scan("*", MANY)] {
+        for scan in [scan("*", 1), scan("*", MANY)] {
             let found = must(handle.scan(&here, &scan).await);
             let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["b"]);
@@ -169,13 +166,7 @@ async fn a_value_lives_until_its_end(fixture: Arc<dyn Fixture>) {
         (millis(HOUR)..millis(HOUR + MINUTE)).contains(&longer),
         "an hour later, not {longer} ms"
     );
-    let forever = i64::MAX;
-    let write_forever = crate::batch::Write::Apply {
-        key: key.clone(),
-        op: set("2"),
-        life: Some(forever),
-    };
-    write(&*driver, write_forever).await;
+    write(&*driver, apply_for(&key, set("2"), Duration::MAX)).await;
     fixture.clock().advance(1_000 * HOUR);
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("2"));
 }

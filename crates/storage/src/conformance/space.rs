@@ -128,7 +128,7 @@ async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn Fixture
     }
 }
 
-/// Ends one space; every other one stays byte-equal, and this one comes to be `left`.
+/// Removes or clears one space after the other; the others stay byte-equal each time.
 async fn ends_alone(driver: &dyn Driver, identities: &[SessionIdentity], removed: bool) {
     let spaces: Vec<Space> = identities
         .iter()
@@ -184,7 +184,7 @@ async fn g055_a_prefix_is_a_whole_segment(fixture: Arc<dyn Fixture>) {
     ends_alone(&*driver, &nested, true).await;
 }
 
-async fn siblings() -> Vec<SessionIdentity> {
+fn siblings() -> Vec<SessionIdentity> {
     let base = identity("s").base();
     let scopes = ["chatHistory", "usage", "chatHistory2", "chat"];
     let scoped = scopes.iter().map(|scope| must(base.with_scope(*scope)));
@@ -193,12 +193,12 @@ async fn siblings() -> Vec<SessionIdentity> {
 
 async fn g065_a_removed_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn Fixture>) {
     let driver = fixture.open().await;
-    ends_alone(&*driver, &siblings().await, true).await;
+    ends_alone(&*driver, &siblings(), true).await;
 }
 
 async fn g065_a_cleared_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn Fixture>) {
     let driver = fixture.open().await;
-    ends_alone(&*driver, &siblings().await, false).await;
+    ends_alone(&*driver, &siblings(), false).await;
 }
 
 async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn Fixture>) {
