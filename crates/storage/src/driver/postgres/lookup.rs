@@ -27,10 +27,8 @@ const STEP: usize = 256;
 
 /// One value.
 pub(super) async fn get(store: &Store, key: &Key, part: Part) -> Result<Option<Entry>> {
-    let mut end = key.name.clone().into_bytes();
-    end.push(0);
-    let from = key.name.as_bytes().to_vec();
-    let rows = range(store, &key.space, (from, end), (part, 1)).await?;
+    let names = (key.name.clone().into_bytes(), behind(&key.name));
+    let rows = range(store, &key.space, names, (part, 1)).await?;
     Ok(rows.first().map(|row| entry(row, part)))
 }
 

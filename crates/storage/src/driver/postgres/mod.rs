@@ -119,7 +119,7 @@ impl Driver for Postgres {
     }
 
     async fn watch(&self, log: &LogKey) -> Result<Watch> {
-        self.store.is_open()?;
+        self.store.ensure_open()?;
         let watch = self.board.hub.watch(log);
         self.board.follow(log);
         Ok(watch)

@@ -5,8 +5,6 @@
 //! touches exclusive (shared for a condition on it). So a condition still holds at the commit, also that something is
 //! absent; batches of different sessions never wait for each other; and sorted locks cannot dead-lock.
 
-use super::schema;
-use super::settings::Settings;
 use crate::address::{self, Key, LogKey, Space};
 use crate::batch::{Batch, Check, Mirror, Write};
 use std::collections::BTreeMap;
@@ -30,11 +28,6 @@ pub(super) fn number(hash: &[u8]) -> i64 {
     hash.iter()
         .take(8)
         .fold(0, |number, byte| (number << 8) | i64::from(*byte))
-}
-
-/// The key of the lock that every batch shares.
-pub(super) fn store_lock(settings: &Settings) -> i64 {
-    schema::lock_key(settings, "store")
 }
 
 /// The locks of a batch: keys, and whether each is taken alone. The store's comes first, the others follow sorted.

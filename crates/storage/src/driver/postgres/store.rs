@@ -1,6 +1,5 @@
 //! The pool of connections, and what is common to reads and batches.
 
-use super::place;
 use super::schema;
 use super::settings::Settings;
 use super::transaction::{Bound, failed};
@@ -56,7 +55,7 @@ impl Store {
             .build()
             .map_err(|error| Error::unavailable(settings.name.clone(), error))?;
         Ok(Self {
-            lock: place::store_lock(&settings),
+            lock: schema::lock_key(&settings, "store"),
             settings,
             options,
             pool,
@@ -107,7 +106,7 @@ impl Store {
     }
 
     /// `Unavailable` once the store was closed.
-    pub(super) fn is_open(&self) -> Result<()> {
+    pub(super) fn ensure_open(&self) -> Result<()> {
         if self.pool.is_closed() {
             return Err(self.closed());
         }
