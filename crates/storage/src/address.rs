@@ -230,7 +230,7 @@ pub fn decode_storage_key(text: &str) -> Result<StorageTuple> {
 }
 
 /// `tag:value` with each byte outside `[A-Za-z0-9.-]` as `~` and two hex digits.
-pub(crate) fn part(tag: char, value: &str) -> String {
+fn part(tag: char, value: &str) -> String {
     let mut text = format!("{tag}:");
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-' {

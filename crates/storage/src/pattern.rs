@@ -15,13 +15,6 @@ impl Pattern {
         }
     }
 
-    /// Exactly this name.
-    pub fn exactly(name: impl Into<String>) -> Self {
-        Self {
-            pieces: vec![name.into()],
-        }
-    }
-
     /// Reads a pattern; every text is one.
     pub fn parse(text: &str) -> Self {
         let mut pieces = vec![String::new()];

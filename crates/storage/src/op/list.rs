@@ -149,7 +149,7 @@ impl Op {
 }
 
 /// The position of an index that may count from the end.
-pub(crate) fn position(index: i64, length: u64) -> Option<u64> {
+fn position(index: i64, length: u64) -> Option<u64> {
     let at = if index < 0 {
         i64::try_from(length).ok()?.checked_add(index)?
     } else {

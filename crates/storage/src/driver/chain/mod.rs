@@ -86,11 +86,6 @@ impl Chain {
         self.members().map(|member| member.name.clone()).collect()
     }
 
-    /// When a write counts as done.
-    pub fn policy(&self) -> Policy {
-        self.policy
-    }
-
     /// What secondaries missed since this was last asked, by driver, and why.
     pub fn degraded(&self) -> Vec<(String, String)> {
         let mut degraded = self.degraded.lock().unwrap_or_else(PoisonError::into_inner);

@@ -74,7 +74,7 @@ async fn poll(folder: Folder, hub: Hub, task: Arc<Mutex<Option<JoinHandle<()>>>>
             hub.notify_all();
         }
         let mut task = task.lock().unwrap_or_else(PoisonError::into_inner);
-        if hub.watched().is_empty() {
+        if !hub.is_watched() {
             *task = None;
             return;
         }

@@ -182,7 +182,7 @@ impl Driver for Sqlite {
 
     async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
         self.readers.read("reading a log", |connection| {
-            Ok(reader::page(connection, log, range)?)
+            Ok(log::page(connection, log, range)?)
         })
     }
 
@@ -202,19 +202,19 @@ impl Driver for Sqlite {
 
     async fn logs(&self, space: &Space) -> Result<Vec<String>> {
         self.readers.read("listing logs", |connection| {
-            Ok(reader::names(connection, space)?)
+            Ok(log::names(connection, space)?)
         })
     }
 
     async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
         self.readers.read("listing identities", |connection| {
-            reader::identities(connection, filter, page)
+            query::identities(connection, filter, page)
         })
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64> {
         self.readers.read("counting identities", |connection| {
-            reader::count(connection, filter)
+            query::count(connection, filter)
         })
     }
 

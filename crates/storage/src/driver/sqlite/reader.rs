@@ -2,8 +2,8 @@
 //! is called; a hop to another thread costs twenty times as much.
 
 use super::place::{Done, Place};
+use super::schema;
 use super::value::Stored;
-use super::{log, query, schema};
 use crate::Result;
 use crate::address::{Key, Space};
 use crate::batch::Entry;
@@ -11,9 +11,6 @@ use crate::clock::Millis;
 use crate::driver::{Part, Scan};
 use rusqlite::{Connection, OptionalExtension};
 use std::sync::{Mutex, PoisonError};
-
-pub use log::{names, page};
-pub use query::{count, identities};
 
 /// More idle connections than this are closed.
 const IDLE: usize = 8;
