@@ -170,6 +170,27 @@ impl Error {
         }
     }
 
+    /// The answer of a store to every call after it was closed.
+    pub fn closed(store: impl std::fmt::Display) -> Self {
+        Self::Unavailable {
+            what: format!("{store} (it was closed)"),
+            source: None,
+        }
+    }
+
+    /// Copied entries that do not join on to a log.
+    pub(crate) fn gap(
+        log: impl Into<String>,
+        expected: impl std::fmt::Display,
+        found: impl std::fmt::Display,
+    ) -> Self {
+        Self::Conflict {
+            what: log.into(),
+            expected: format!("entry {expected}"),
+            found: format!("entry {found}"),
+        }
+    }
+
     /// Stored bytes are not what they should be.
     pub fn corrupt(place: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Self::Corrupt {

@@ -38,11 +38,9 @@ impl Memory {
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> Result<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let closed = || Error::Unavailable {
-            what: "the memory store (it was closed)".to_owned(),
-            source: None,
-        };
-        Ok(work(state.as_mut().ok_or_else(closed)?))
+        let state = state.as_mut();
+        let state = state.ok_or_else(|| Error::closed("the memory store"))?;
+        Ok(work(state))
     }
 }
 

@@ -138,13 +138,8 @@ impl Shared {
         if !self.is_closed.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(Error::Unavailable {
-            what: format!(
-                "the file store {} (it was closed)",
-                self.folder.root().display()
-            ),
-            source: None,
-        })
+        let store = self.folder.root().display();
+        Err(Error::closed(format!("the file store {store}")))
     }
 
     /// Takes the lock, and finishes a commit that a killed process left behind.

@@ -150,11 +150,7 @@ pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
     )
     .refused(move |found| {
         let (expected, found) = found.split_once(' ').unwrap_or((found, "?"));
-        Error::Conflict {
-            what,
-            expected: format!("entry {expected}"),
-            found: format!("entry {found}"),
-        }
+        Error::gap(what, expected, found)
     })
     .reading(|_| Ok(Outcome::Done))
 }

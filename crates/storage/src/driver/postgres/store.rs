@@ -114,9 +114,6 @@ impl Store {
     }
 
     fn closed(&self) -> Error {
-        Error::Unavailable {
-            what: format!("{} (it was closed)", self.settings.name),
-            source: None,
-        }
+        Error::closed(&self.settings.name)
     }
 }

@@ -219,11 +219,7 @@ impl Plan {
         let mut last = same.map_or(0, |before| before.last);
         for entry in entries {
             if entry.seq > last + 1 {
-                return Err(Error::Conflict {
-                    what: log.to_string(),
-                    expected: format!("entry {}", last + 1),
-                    found: format!("entry {}", entry.seq),
-                });
+                return Err(Error::gap(log.to_string(), last + 1, entry.seq));
             }
             last = last.max(entry.seq);
         }

@@ -172,10 +172,8 @@ impl Server {
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        connection.clone().ok_or_else(|| Error::Unavailable {
-            what: format!("the redis store at {} (it was closed)", self.place),
-            source: None,
-        })
+        let closed = || Error::closed(format!("the redis store at {}", self.place));
+        connection.clone().ok_or_else(closed)
     }
 }
 

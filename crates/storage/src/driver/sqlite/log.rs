@@ -263,7 +263,7 @@ impl Ledger {
         for entry in entries {
             let next = log.head.last + 1;
             if entry.seq > next {
-                return Err(gap(key, next, entry.seq).into());
+                return Err(Error::gap(key.to_string(), next, entry.seq).into());
             }
             if entry.seq < next {
                 continue;
@@ -280,13 +280,5 @@ impl Ledger {
         }
         self.remember_log(key, log);
         Ok(Outcome::Done)
-    }
-}
-
-fn gap(key: &LogKey, next: u64, found: u64) -> Error {
-    Error::Conflict {
-        what: key.to_string(),
-        expected: format!("entry {next}"),
-        found: format!("entry {found}"),
     }
 }

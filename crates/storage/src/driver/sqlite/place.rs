@@ -131,10 +131,7 @@ impl Place {
 
     /// The answer to every call after `close`.
     pub fn closed(&self) -> Error {
-        Error::Unavailable {
-            what: format!("the sqlite store {} (it was closed)", self.path.display()),
-            source: None,
-        }
+        Error::closed(format!("the sqlite store {}", self.path.display()))
     }
 
     /// The error of a piece of work that stopped.

@@ -194,11 +194,7 @@ fn missing(key: &LogKey, last: u64, entries: &[LogEntry]) -> Result<Vec<LogEntry
     for entry in entries {
         let next = last + 1 + missing.len() as u64;
         if entry.seq > next {
-            return Err(Error::Conflict {
-                what: key.to_string(),
-                expected: format!("entry {next}"),
-                found: format!("entry {}", entry.seq),
-            });
+            return Err(Error::gap(key.to_string(), next, entry.seq));
         }
         if entry.seq == next {
             missing.push(entry.clone());
