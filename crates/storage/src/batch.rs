@@ -132,8 +132,10 @@ pub struct NewEntry {
     pub body: Json,
 }
 
-/// Where a log ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+/// Where a log ends. Of two heads of one log the later one is greater.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Head {
     /// Higher after each clear or re-creation.
     pub generation: u64,

@@ -18,13 +18,7 @@ const TRIES: usize = 8;
 
 /// Copies what `to` misses of a log. A log that `from` has not is left as it is: erasing is not copying.
 pub async fn log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()> {
-    for _ in 1..TRIES {
-        match copy_log(from, to, log).await {
-            Err(Error::Conflict { .. }) => {}
-            done => return done,
-        }
-    }
-    copy_log(from, to, log).await
+    uncrossed(|| copy_log(from, to, log)).await
 }
 
 /// Copies the bodies of entries that both have.
@@ -58,13 +52,7 @@ pub async fn bodies(
 
 /// Makes a value equal, absent included.
 pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
-    for _ in 1..TRIES {
-        match copy_value(from, to, key).await {
-            Err(Error::Conflict { .. }) => {}
-            done => return done,
-        }
-    }
-    copy_value(from, to, key).await
+    uncrossed(|| copy_value(from, to, key)).await
 }
 
 /// Copies the index row of a space. A row that `from` has not is left as it is: erasing is not copying.
@@ -148,11 +136,6 @@ pub fn first(limit: usize) -> PageRequest {
     }
 }
 
-/// True where this head cannot have come from that one.
-pub fn is_ahead(theirs: Head, ours: Head) -> bool {
-    (theirs.generation, theirs.last) > (ours.generation, ours.last)
-}
-
 /// A copy that contradicts its source.
 pub fn ahead(what: &str, ours: impl std::fmt::Debug, theirs: impl std::fmt::Debug) -> Error {
     let reason = format!(
@@ -160,6 +143,17 @@ pub fn ahead(what: &str, ours: impl std::fmt::Debug, theirs: impl std::fmt::Debu
          `ambit doctor` compares them, keep the right one"
     );
     Error::corrupt(what, reason)
+}
+
+/// Begins a copy anew as long as another writer crosses it.
+async fn uncrossed<F: Future<Output = Result<()>>>(copy: impl Fn() -> F) -> Result<()> {
+    for _ in 1..TRIES {
+        match copy().await {
+            Err(Error::Conflict { .. }) => {}
+            done => return done,
+        }
+    }
+    copy().await
 }
 
 async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()> {
@@ -175,7 +169,7 @@ async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()
         if theirs == Some(ours) {
             return Ok(());
         }
-        if let Some(theirs) = theirs.filter(|theirs| is_ahead(*theirs, ours)) {
+        if let Some(theirs) = theirs.filter(|theirs| *theirs > ours) {
             return Err(ahead(&format!("log {log}"), ours, theirs));
         }
         let page = from.read(log, Range::from(next(ours), STEP)).await?;

@@ -21,8 +21,7 @@ impl Chain {
                     let Ok(page) = member.driver.read(log, range).await else {
                         continue;
                     };
-                    let end = |page: &Page| page.head.map(|head| (head.generation, head.last));
-                    if newest.as_ref().is_none_or(|best| end(&page) > end(best)) {
+                    if newest.as_ref().is_none_or(|best| page.head > best.head) {
                         newest = Some(page);
                     }
                 }
@@ -146,9 +145,7 @@ impl Chain {
         if self.secondaries.is_empty() {
             return Ok(false);
         }
-        let _turn = self.turns.take([&log.space]).await;
-        let stone = self.tombstone(&log.space).await?;
-        let stone = self.clean(&log.space, stone).await;
+        let (_turn, stone) = self.enter(&log.space).await?;
         self.refill_log(log, &stone).await
     }
 
@@ -166,9 +163,7 @@ impl Chain {
         if self.secondaries.is_empty() {
             return Ok(false);
         }
-        let _turn = self.turns.take([&key.space]).await;
-        let stone = self.tombstone(&key.space).await?;
-        let stone = self.clean(&key.space, stone).await;
+        let (_turn, stone) = self.enter(&key.space).await?;
         self.refill_value(key, &stone).await
     }
 
@@ -184,9 +179,7 @@ impl Chain {
         };
         let mut is_regained = false;
         for space in asked.iter().filter(|_| !self.secondaries.is_empty()) {
-            let _turn = self.turns.take([space]).await;
-            let stone = self.tombstone(space).await?;
-            let stone = self.clean(space, stone).await;
+            let (_turn, stone) = self.enter(space).await?;
             is_regained |= self.refill_row(space, &stone).await?;
         }
         Ok(is_regained)

@@ -19,9 +19,8 @@ impl Chain {
             let Some(page) = told(member, member.driver.read(log, Range::head()).await) else {
                 continue;
             };
-            let found = page.head.map(|head| (head.generation, head.last));
-            if found > newest.as_ref().and_then(|(_, best)| *best) {
-                newest = Some((member, found));
+            if page.head > newest.and_then(|(_, best)| best) {
+                newest = Some((member, page.head));
             }
         }
         let Some((member, _)) = newest else {

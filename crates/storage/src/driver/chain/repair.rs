@@ -53,9 +53,7 @@ impl Chain {
 
     /// Makes one space equal in all drivers, and tells by driver what could not be.
     pub async fn repair_space(&self, space: &Space) -> Result<Vec<(String, String)>> {
-        let _turn = self.turns.take([space]).await;
-        let stone = self.tombstone(space).await?;
-        let stone = self.clean(space, stone).await;
+        let (_turn, stone) = self.enter(space).await?;
         let mut failed = Vec::new();
         let (mut logs, mut names) = (BTreeSet::new(), BTreeSet::new());
         for member in self.members() {
@@ -163,7 +161,7 @@ impl Chain {
             let theirs = member.driver.read(&log, Range::head()).await?.head;
             let ours = primary.read(&log, Range::head()).await?.head;
             if let (Some(theirs), Some(ours)) = (theirs, ours)
-                && copy::is_ahead(theirs, ours)
+                && theirs > ours
             {
                 let error = copy::ahead(&format!("log {log}"), ours, theirs);
                 found.push(format!("{}: {error}", member.name));

@@ -1,6 +1,7 @@
 //! Notes of erasures that not every secondary has acknowledged: in the primary, in the commit that erased. A note is
 //! named by the digest of the space and says only who still owes, so nothing of a session outlives it.
 
+use super::turns::Turn;
 use super::{Chain, Member, copy};
 use crate::Result;
 use crate::address::{Key, Space};
@@ -93,8 +94,16 @@ impl Chain {
         known.get(space).cloned().unwrap_or_default()
     }
 
+    /// The caller's turn in a space, and its note after secondaries have erased what they owe, as far as they can be
+    /// reached.
+    pub(super) async fn enter(&self, space: &Space) -> Result<(Turn, Tombstone)> {
+        let turn = self.turns.take([space]).await;
+        let stone = self.tombstone(space).await?;
+        Ok((turn, self.clean(space, stone).await))
+    }
+
     /// Erases what secondaries owe, as far as they can be reached; the note then says who still owes.
-    pub(super) async fn clean(&self, space: &Space, stone: Tombstone) -> Tombstone {
+    async fn clean(&self, space: &Space, stone: Tombstone) -> Tombstone {
         let mut left = stone.owing.clone();
         for member in &self.secondaries {
             if !stone.owing.contains(&member.name) {

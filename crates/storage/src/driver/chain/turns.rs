@@ -8,6 +8,9 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 const LANES: u64 = 64;
 
+/// The right to write, until it is dropped.
+pub type Turn = Vec<OwnedMutexGuard<()>>;
+
 /// A fixed number of lanes; each space has one, which it may share.
 pub struct Turns(Vec<Arc<Mutex<()>>>);
 
@@ -19,7 +22,7 @@ impl Default for Turns {
 
 impl Turns {
     /// Waits until it is the caller's turn in all these spaces. Lanes are taken in order, so that nobody waits in a ring.
-    pub async fn take(&self, spaces: impl IntoIterator<Item = &Space>) -> Vec<OwnedMutexGuard<()>> {
+    pub async fn take(&self, spaces: impl IntoIterator<Item = &Space>) -> Turn {
         let lanes: BTreeSet<usize> = spaces.into_iter().map(lane).collect();
         let mut held = Vec::with_capacity(lanes.len());
         for mutex in lanes.into_iter().filter_map(|lane| self.0.get(lane)) {
