@@ -7,6 +7,7 @@ pub mod postgres;
 pub mod redis;
 pub mod sqlite;
 mod state;
+mod turns;
 mod watch;
 
 pub use state::State;

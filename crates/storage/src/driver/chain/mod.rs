@@ -13,10 +13,10 @@ mod reader;
 mod refill;
 mod repair;
 mod tombstone;
-mod turns;
 
 pub use repair::Repair;
 
+use super::turns::Turns;
 use super::{Driver, Page, Part, Range, Scan, Watch};
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Entry, Outcome};
@@ -26,7 +26,6 @@ use async_trait::async_trait;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use turns::Turns;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

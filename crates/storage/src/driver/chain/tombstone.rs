@@ -1,12 +1,12 @@
 //! Notes of erasures that not every secondary has acknowledged: in the primary, in the commit that erased. A note is
 //! named by the digest of the space and says only who still owes, so nothing of a session outlives it.
 
-use super::turns::Turn;
 use super::{Chain, Member, copy};
 use crate::Result;
 use crate::address::{Key, Space};
 use crate::batch::{Batch, Check, Outcome, Write};
 use crate::driver::Part;
+use crate::driver::turns::Turn;
 use crate::json::Json;
 use crate::op::Op;
 use std::collections::HashSet;
