@@ -1,6 +1,5 @@
-//! Writers of one space take turns.
+//! Writers of one thing in this process take turns.
 
-use crate::address::Space;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ const LANES: u64 = 64;
 /// The right to write, until it is dropped.
 pub type Turn = Vec<OwnedMutexGuard<()>>;
 
-/// A fixed number of lanes; each space has one, which it may share.
+/// A fixed number of lanes; each thing has one, which it may share.
 pub struct Turns(Vec<Arc<Mutex<()>>>);
 
 impl Default for Turns {
@@ -21,9 +20,9 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits until it is the caller's turn in all these spaces. Lanes are taken in order, so that nobody waits in a ring.
-    pub async fn take(&self, spaces: impl IntoIterator<Item = &Space>) -> Turn {
-        let lanes: BTreeSet<usize> = spaces.into_iter().map(lane).collect();
+    /// Waits until it is the caller's turn at all these things. Lanes are taken in order, so that nobody waits in a ring.
+    pub async fn take(&self, things: impl IntoIterator<Item = impl Hash>) -> Turn {
+        let lanes: BTreeSet<usize> = things.into_iter().map(lane).collect();
         let mut held = Vec::with_capacity(lanes.len());
         for mutex in lanes.into_iter().filter_map(|lane| self.0.get(lane)) {
             held.push(Arc::clone(mutex).lock_owned().await);
@@ -32,8 +31,8 @@ impl Turns {
     }
 }
 
-fn lane(space: &Space) -> usize {
+fn lane(thing: impl Hash) -> usize {
     let mut hasher = DefaultHasher::new();
-    space.hash(&mut hasher);
+    thing.hash(&mut hasher);
     usize::try_from(hasher.finish() % LANES).unwrap_or(0)
 }

@@ -26,6 +26,7 @@ use self::seen::{Needs, Seen};
 use self::server::Server;
 use self::value::{Header, Load};
 use super::state::ACTIVITY_STEP;
+use super::turns::Turns;
 use super::{Driver, Hub, Options, Page, Part, Range, Scan, Watch};
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Entry, Outcome};
@@ -34,15 +35,11 @@ use crate::directory::{Filter, PageRequest, Tracked};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex, MutexGuard};
 
 /// How often a batch is judged anew because others changed what it had seen.
 const ATTEMPTS: u32 = 200;
-/// Writers in this process that touch the same thing queue for one of so many places.
-const STRIPES: usize = 64;
 /// So many values are looked at in one step of a scan.
 const STEP: usize = 256;
 
@@ -58,7 +55,7 @@ pub fn open(address: String, options: Options) -> BoxFuture<'static, Result<Arc<
             options,
             hub: Hub::default(),
             subscription: watch::Subscription::default(),
-            stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+            turns: Turns::default(),
         });
         Ok(driver)
     })
@@ -70,25 +67,11 @@ struct Redis {
     options: Options,
     hub: Hub,
     subscription: watch::Subscription,
-    stripes: Vec<Mutex<()>>,
+    /// Writers here that touch the same things wait for each other, so that they need not try again and again.
+    turns: Turns,
 }
 
 impl Redis {
-    /// Queues behind those in this process who touch the same things, so that they need not try again and again.
-    async fn queue(&self, needs: &Needs) -> Vec<MutexGuard<'_, ()>> {
-        let stripe = |name: String| {
-            let mut hasher = DefaultHasher::new();
-            name.hash(&mut hasher);
-            usize::try_from(hasher.finish() % STRIPES as u64).unwrap_or_default()
-        };
-        let stripes: std::collections::BTreeSet<usize> = needs.contended().map(stripe).collect();
-        let mut places = Vec::with_capacity(stripes.len());
-        for stripe in stripes {
-            places.push(self.stripes[stripe].lock().await);
-        }
-        places
-    }
-
     /// One attempt; `None` where something had changed meanwhile.
     async fn attempt(&self, batch: &Batch, needs: &Needs) -> Result<Option<Vec<Outcome>>> {
         let seen = if needs.is_empty() {
@@ -120,7 +103,7 @@ impl Driver for Redis {
     async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
         batch.validate(&self.options.limits)?;
         let needs = Needs::of(&batch);
-        let _places = self.queue(&needs).await;
+        let _turn = self.turns.take(needs.contended()).await;
         for attempt in 0..ATTEMPTS {
             if let Some(outcomes) = self.attempt(&batch, &needs).await? {
                 super::memory::notify(&self.hub, &batch);
