@@ -150,10 +150,12 @@ pub(crate) fn temporary_tenant(tenant: &str) -> String {
 
 /// The hex SHA-256 of the parts, each with its length, so that no two lists of parts give the same bytes.
 pub fn digest(parts: &[&str]) -> String {
-    hash(parts)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hash(parts))
+}
+
+/// Bytes in lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What `digest` spells in hex.

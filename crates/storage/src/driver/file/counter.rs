@@ -23,10 +23,7 @@ impl Counter {
         for within in [SPACES, ROWS] {
             if folder.files(within)?.next().is_some() {
                 let reason = format!("it is missing, and {within} holds data");
-                return Err(Error::corrupt(
-                    folder.path(COUNTER).display().to_string(),
-                    reason,
-                ));
+                return Err(Error::corrupt(folder.place(COUNTER), reason));
             }
         }
         Ok(Self::default())
@@ -41,8 +38,7 @@ impl Counter {
     }
 
     fn parse(folder: &Folder, text: &str) -> Result<Self> {
-        serde_json::from_str(text)
-            .map_err(|error| Error::corrupt(folder.path(COUNTER).display().to_string(), error))
+        serde_json::from_str(text).map_err(|error| Error::corrupt(folder.place(COUNTER), error))
     }
 
     /// The text of its file.

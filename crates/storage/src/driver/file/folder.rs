@@ -59,6 +59,11 @@ impl Folder {
         self.root.join(name)
     }
 
+    /// The same as a text, for messages.
+    pub fn place(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
     /// The folder itself, for messages.
     pub fn root(&self) -> &Path {
         &self.root
@@ -93,7 +98,7 @@ impl Folder {
         match fs::read(&path) {
             Ok(bytes) => String::from_utf8(bytes)
                 .map(Some)
-                .map_err(|error| Error::corrupt(path.display().to_string(), error)),
+                .map_err(|error| Error::corrupt(self.place(name), error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed("reading", &path)(error)),
         }
@@ -112,7 +117,7 @@ impl Folder {
         read.map_err(failed("reading", &path))?;
         String::from_utf8(line)
             .map(Some)
-            .map_err(|error| Error::corrupt(path.display().to_string(), error))
+            .map_err(|error| Error::corrupt(self.place(name), error))
     }
 
     /// Makes a file hold this text, all of it or none.

@@ -2,7 +2,7 @@
 //! Behind it comes one JSON text a line (a body that was stored with line breaks keeps them).
 
 use super::folder::{self, Folder};
-use crate::address::{ITEMS, Space};
+use crate::address::{ITEMS, Space, hex};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
 use crate::directory::Tracked;
@@ -121,19 +121,14 @@ pub fn read_space(folder: &Folder, space: &Space) -> Result<Option<Contents>> {
 
 /// A space's file by its name.
 pub fn read_space_file(folder: &Folder, name: &str) -> Result<Option<(Space, Contents)>> {
-    let Some(text) = folder.read(name)? else {
+    let Some((header, body)) = read_file(folder, name, Kind::Space)? else {
         return Ok(None);
     };
-    let place = folder.path(name).display().to_string();
-    let (header, body) = split(&text, &place)?;
-    let header = header_of(header, name, Kind::Space, &place)?;
-    verify(&header, body, &place)?;
-    let contents = contents(body).map_err(|reason| Error::corrupt(&place, reason))?;
+    let corrupt = |reason: String| Error::corrupt(folder.place(name), reason);
+    let contents = contents(&body).map_err(corrupt)?;
     if heads(&contents) != header.logs {
-        return Err(Error::corrupt(
-            place,
-            "its logs do not end where its header says",
-        ));
+        let reason = "its logs do not end where its header says";
+        return Err(corrupt(reason.to_owned()));
     }
     Ok(Some((header.space(), contents)))
 }
@@ -143,8 +138,7 @@ pub fn read_header(folder: &Folder, name: &str) -> Result<Option<Header>> {
     let Some(line) = folder.read_line(name)? else {
         return Ok(None);
     };
-    let place = folder.path(name).display().to_string();
-    header_of(line.trim_end(), name, Kind::Space, &place).map(Some)
+    header_of(line.trim_end(), name, Kind::Space, &folder.place(name)).map(Some)
 }
 
 /// Where the items of a space end.
@@ -155,27 +149,21 @@ pub fn read_items_head(folder: &Folder, space: &Space) -> Result<Option<Head>> {
 
 /// A row's file by its name.
 pub fn read_row_file(folder: &Folder, name: &str) -> Result<Option<Tracked>> {
-    let Some(text) = folder.read(name)? else {
+    let Some((header, body)) = read_file(folder, name, Kind::Row)? else {
         return Ok(None);
     };
-    let place = folder.path(name).display().to_string();
-    let (header, body) = split(&text, &place)?;
-    let header = header_of(header, name, Kind::Row, &place)?;
-    verify(&header, body, &place)?;
-    let row: Tracked = serde_json::from_str(body).map_err(|error| Error::corrupt(&place, error))?;
+    let corrupt = |reason: String| Error::corrupt(folder.place(name), reason);
+    let row: Tracked = serde_json::from_str(&body).map_err(|error| corrupt(error.to_string()))?;
     if Space::of(&row.tenant, &row.identity) != header.space() {
-        return Err(Error::corrupt(
-            place,
-            "its row is not the one of its header",
-        ));
+        let reason = "its row is not the one of its header";
+        return Err(corrupt(reason.to_owned()));
     }
     Ok(Some(row))
 }
 
 /// The hex SHA-256 of a text.
 pub fn checksum(body: &str) -> String {
-    let hash = Sha256::digest(body.as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(body.as_bytes()))
 }
 
 fn push(body: &mut String, line: &impl Serialize) -> Result<()> {
@@ -184,9 +172,21 @@ fn push(body: &mut String, line: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-fn split<'a>(text: &'a str, place: &str) -> Result<(&'a str, &'a str)> {
-    text.split_once('\n')
-        .ok_or_else(|| Error::corrupt(place, "it has no header line"))
+/// A file's header and what follows it, each as it was written.
+fn read_file(folder: &Folder, name: &str, kind: Kind) -> Result<Option<(Header, String)>> {
+    let Some(text) = folder.read(name)? else {
+        return Ok(None);
+    };
+    let place = folder.place(name);
+    let Some((line, body)) = text.split_once('\n') else {
+        return Err(Error::corrupt(place, "it has no header line"));
+    };
+    let header = header_of(line, name, kind, &place)?;
+    if checksum(body) != header.sha256 {
+        let reason = "its content is not the one its header has the SHA-256 of";
+        return Err(Error::corrupt(place, reason));
+    }
+    Ok(Some((header, body.to_owned())))
 }
 
 fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> {
@@ -208,16 +208,6 @@ fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> 
         return Err(Error::corrupt(place, format!("it is the file of {space}")));
     }
     Ok(header)
-}
-
-fn verify(header: &Header, body: &str, place: &str) -> Result<()> {
-    if checksum(body) == header.sha256 {
-        return Ok(());
-    }
-    Err(Error::corrupt(
-        place,
-        "its content is not the one its header has the SHA-256 of",
-    ))
 }
 
 fn contents(body: &str) -> Result<Contents, String> {

@@ -57,7 +57,7 @@ pub fn pending(folder: &Folder) -> Result<Option<Vec<Change>>> {
     let Some(text) = folder.read(REDO)? else {
         return Ok(None);
     };
-    let corrupt = |reason: &str| Error::corrupt(folder.path(REDO).display().to_string(), reason);
+    let corrupt = |reason: &str| Error::corrupt(folder.place(REDO), reason);
     let (sum, body) = text
         .split_once('\n')
         .ok_or_else(|| corrupt("it has no first line"))?;
