@@ -258,3 +258,55 @@ fn decode(value: &str) -> Option<String> {
     let decoded = String::from_utf8(bytes).ok()?;
     (part('x', &decoded)[2..] == *value).then_some(decoded)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g051_a_storage_key_decodes_to_its_tuple() {
+        let some = |text: &str| Some(text.to_owned());
+        for text in [
+            "a_b", "50%", "a/b", "u:5", "~7e", "*", "a\\b", "a b", "é", "日本", "..",
+        ] {
+            let own = SessionIdentity::builder(text).user_id(text).chat_name(text);
+            let key = own.clone().scope(text).build().unwrap().storage_key();
+            let tuple = StorageTuple {
+                agent: some(text),
+                group: None,
+                user: some(text),
+                chat: some(text),
+                scope: some(text),
+            };
+            assert_eq!(decode_storage_key(&key).unwrap(), tuple, "{key}");
+            let key = own.group(text).build().unwrap().storage_key();
+            let tuple = StorageTuple {
+                agent: None,
+                group: some(text),
+                scope: None,
+                ..tuple
+            };
+            assert_eq!(decode_storage_key(&key).unwrap(), tuple, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_identity_has_is_not_decoded() {
+        for (key, reason) in [
+            ("", "has a part without a tag"),
+            ("a", "has a part without a tag"),
+            ("x:a", "has an unknown tag; known are a, g, u, c and s"),
+            ("u:a", "has its parts out of order"),
+            ("a:a/s:b/c:d", "has its parts out of order"),
+            ("a:a/a:b", "has its parts out of order"),
+            ("a:a b", "is not encoded as storage keys are"),
+            ("a:~7E", "is not encoded as storage keys are"),
+            ("a:~61", "is not encoded as storage keys are"),
+            ("a:~ff", "is not encoded as storage keys are"),
+            ("a:~", "is not encoded as storage keys are"),
+        ] {
+            let error = decode_storage_key(key).unwrap_err().to_string();
+            assert_eq!(error, format!("storage_key \"{key}\" {reason}"));
+        }
+    }
+}
