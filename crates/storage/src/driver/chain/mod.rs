@@ -97,7 +97,7 @@ impl Chain {
 
     fn note_degraded(&self, missed: &[(String, String)]) {
         for (name, why) in missed {
-            tracing::warn!(driver = %name, %why, "a secondary missed a write");
+            tracing::warn!(driver.name = %name, error.message = %why, "a secondary missed a write");
         }
         let mut degraded = self.degraded.lock().unwrap_or_else(PoisonError::into_inner);
         degraded.extend_from_slice(missed);
@@ -149,7 +149,7 @@ impl Driver for Chain {
         let erased = self.primary.driver.sweep(limit).await?;
         for member in &self.secondaries {
             if let Err(error) = member.driver.sweep(limit).await {
-                tracing::warn!(driver = %member.name, %error, "a secondary was not swept");
+                tracing::warn!(driver.name = %member.name, error.message = %error, "a secondary was not swept");
             }
         }
         Ok(erased)

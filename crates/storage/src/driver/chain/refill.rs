@@ -83,11 +83,11 @@ impl Chain {
 fn told<T>(member: &Member, answer: Result<T>) -> Option<T> {
     answer
         .inspect_err(|error| {
-            tracing::warn!(driver = %member.name, %error, "a secondary could not be asked");
+            tracing::warn!(driver.name = %member.name, error.message = %error, "a secondary could not be asked");
         })
         .ok()
 }
 
 fn note(member: &Member, what: &str) {
-    tracing::warn!(driver = %member.name, what, "the primary lost what a secondary has; copied back");
+    tracing::warn!(driver.name = %member.name, what, "the primary lost what a secondary has; copied back");
 }

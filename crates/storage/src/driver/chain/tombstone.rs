@@ -112,7 +112,7 @@ impl Chain {
             match copy::anew(&*self.primary.driver, &*member.driver, space).await {
                 Ok(()) => left.remove(&member.name),
                 Err(error) => {
-                    tracing::warn!(driver = %member.name, %error, "an erasure is still owed");
+                    tracing::warn!(driver.name = %member.name, error.message = %error, "an erasure is still owed");
                     continue;
                 }
             };
@@ -143,7 +143,7 @@ impl Chain {
         let version = match noted.await {
             Ok(outcomes) => version_of(outcomes.first()),
             Err(error) => {
-                tracing::warn!(driver = %self.primary.name, %error, "the note of an erasure is not up to date");
+                tracing::warn!(driver.name = %self.primary.name, error.message = %error, "the note of an erasure is not up to date");
                 return stone;
             }
         };
@@ -152,7 +152,7 @@ impl Chain {
             // A copy of the note is a help for when the primary is down; the primary's is the one that counts.
             let copied = copy::value(&*self.primary.driver, &*member.driver, &key).await;
             if let Err(error) = copied {
-                tracing::debug!(driver = %member.name, %error, "the note of an erasure was not copied");
+                tracing::debug!(driver.name = %member.name, error.message = %error, "the note of an erasure was not copied");
             }
         }
         Tombstone { version, owing }

@@ -87,7 +87,7 @@ fn walk(folder: &Folder, filter: &Filter, keep: &mut dyn FnMut(Tracked)) -> Resu
         match format::read_row_file(folder, &file?) {
             Ok(row) => take(row),
             Err(error) => {
-                tracing::error!(store = %folder.root().display(), %error, "an index row is left out");
+                tracing::error!(store.name = %folder.root().display(), error.message = %error, "an index row is left out");
             }
         }
     }
@@ -99,7 +99,7 @@ fn told(folder: &Folder, row: &Tracked) -> Tracked {
     match format::read_items_head(folder, &Space::of(&row.tenant, &row.identity)) {
         Ok(head) => state::told(row, head),
         Err(error) => {
-            tracing::error!(store = %folder.root().display(), %error, "an index row is not up to date");
+            tracing::error!(store.name = %folder.root().display(), error.message = %error, "an index row is not up to date");
             row.clone()
         }
     }

@@ -32,7 +32,7 @@ pub fn write(folder: &Folder, changes: &[Change], fault_points: &FaultPoints) ->
     fault_points.reach("file.redo_written");
     if let Err(error) = apply(folder, changes, fault_points) {
         // The commit is decided all the same: the next caller finishes it before reading anything.
-        tracing::warn!(store = %folder.root().display(), %error, "a commit is not yet in its files");
+        tracing::warn!(store.name = %folder.root().display(), error.message = %error, "a commit is not yet in its files");
     }
     Ok(())
 }

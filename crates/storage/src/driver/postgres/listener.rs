@@ -91,12 +91,12 @@ pub(super) async fn run(store: Arc<Store>, board: Arc<Board>) {
                     () = hear(connection, &board) => {}
                     result = work(&client, &store, &board, &channel) => match result {
                         Ok(()) => return,
-                        Err(error) => tracing::warn!(store = %settings.name, %error, "the listening connection failed"),
+                        Err(error) => tracing::warn!(store.name = %settings.name, error.message = %error, "the listening connection failed"),
                     },
                 }
             }
             Err(error) => {
-                tracing::warn!(store = %settings.name, %error, "no listening connection");
+                tracing::warn!(store.name = %settings.name, error.message = %error, "no listening connection");
             }
         }
         if !board.is_closing() {

@@ -97,7 +97,7 @@ fn report(place: &Place, error: rusqlite::Error) {
         return;
     }
     let error = place.failed("overwriting removed bytes", error);
-    tracing::warn!(error = %error, "sqlite.scrub");
+    tracing::warn!(error.message = %error, "removed bytes are not overwritten yet");
 }
 
 fn size(place: &Place, suffix: &str) -> u64 {

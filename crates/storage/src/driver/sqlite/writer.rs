@@ -237,7 +237,7 @@ impl Writer {
                 let error = self
                     .place
                     .failed("looking for writes of other processes", error);
-                tracing::warn!(error = %error, "sqlite.watch");
+                tracing::warn!(error.message = %error, "commits of other processes are not seen yet");
             }
         }
     }
