@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod file;
+mod integer;
 pub mod memory;
 pub mod postgres;
 pub mod redis;

@@ -1,5 +1,7 @@
 //! Logs: appends, redactions, copies and reads.
 
+pub(super) use crate::driver::integer::{signed, unsigned};
+
 use super::place;
 use super::store::Store;
 use super::transaction::{Call, bind};
@@ -21,16 +23,6 @@ const BACKWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.
 const REDACT: &str = "UPDATE entry SET body = w.body FROM unnest($3::bigint[], $4::text[]) AS w (seq, body) \
      WHERE entry.log_id = (SELECT id FROM log WHERE space = $1 AND name = $2) AND entry.seq = w.seq \
      RETURNING entry.seq";
-
-/// A number of ours as the tables have it; none of theirs is larger.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number of the tables, which hold none below 0.
-pub(super) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
 
 /// The condition that a log ends at `head`.
 pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> Call {

@@ -2,7 +2,7 @@
 
 use super::schema;
 use super::settings::Settings;
-use super::transaction::{Bound, failed};
+use super::transaction::{Bound, failed, references};
 use crate::driver::Options;
 use crate::{Error, Result};
 use deadpool_postgres::{
@@ -10,7 +10,6 @@ use deadpool_postgres::{
     Timeouts,
 };
 use std::time::Duration;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{NoTls, Row};
 
 /// How long a caller waits for a free connection.
@@ -81,10 +80,7 @@ impl Store {
 
     /// The rows of a query that changes nothing. A connection that turns out to be dead is replaced once.
     pub(super) async fn rows(&self, sql: &str, values: &[Bound]) -> Result<Vec<Row>> {
-        let values: Vec<&(dyn ToSql + Sync)> = values
-            .iter()
-            .map(|value| &**value as &(dyn ToSql + Sync))
-            .collect();
+        let values = references(values);
         let mut is_repeated = false;
         loop {
             let client = self.connection().await?;

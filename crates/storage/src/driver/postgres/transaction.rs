@@ -252,11 +252,15 @@ async fn query(
     statement: &Statement,
     values: &[Bound],
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let values: Vec<&(dyn ToSql + Sync)> = values
-        .iter()
+    client.query(statement, &references(values)).await
+}
+
+/// Bound values as the client takes them.
+pub(super) fn references(values: &[Bound]) -> Vec<&(dyn ToSql + Sync)> {
+    let values = values.iter();
+    values
         .map(|value| &**value as &(dyn ToSql + Sync))
-        .collect();
-    client.query(statement, &values).await
+        .collect()
 }
 
 /// Polls the futures strictly in this order, because that is the order in which their statements are sent.

@@ -1,5 +1,7 @@
 //! Where a database is and how it is opened: the address, and the words of its errors.
 
+pub(super) use crate::driver::integer::{signed, unsigned};
+
 use crate::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -152,14 +154,4 @@ fn is_misfit(error: &rusqlite::Error) -> bool {
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::Utf8Error(..)
     )
-}
-
-/// SQLite's integers are signed; nothing here comes near the half of the range that is lost.
-pub fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A stored count or number.
-pub fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
