@@ -303,10 +303,7 @@ fn replacement(
                 continue;
             }
         };
-        match parts.last_mut() {
-            Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
-            _ => parts.push(Piece::Kept(seq, seq)),
-        }
+        view::keep(&mut parts, seq);
     }
     append(space, added.into_iter(), writes)?;
     let shows_all = last == 0 || parts == [Piece::Kept(1, last)];

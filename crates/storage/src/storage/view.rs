@@ -50,6 +50,14 @@ impl Piece {
     }
 }
 
+/// Shows the archived entry behind what is shown already.
+pub(crate) fn keep(parts: &mut Vec<Piece>, seq: u64) {
+    match parts.last_mut() {
+        Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
+        _ => parts.push(Piece::Kept(seq, seq)),
+    }
+}
+
 /// One item of a view.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
