@@ -181,8 +181,8 @@ impl ChatHistoryStorage {
                 if laying.calls.contains(&result.call_id) {
                     return Err(Error::Conflict {
                         what: self.identity().key(),
-                        expected: format!("call {} to stay open", result.call_id),
-                        found: "its result".to_owned(),
+                        expected: format!("no result of call {}", result.call_id),
+                        found: "one that came meanwhile".to_owned(),
                     });
                 }
             }

@@ -24,9 +24,9 @@ pub(crate) struct Overlay {
     pub(crate) previous: Option<u64>,
 }
 
-/// A piece of a view.
+/// A piece of a view. Tagged, since JSON that is passed through as text can be read from a tagged enum only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Piece {
     /// Archived entries from … to, both included.
     Kept(u64, u64),

@@ -64,10 +64,10 @@ impl Look {
         Ok((look, scale))
     }
 
-    /// Tokens of the call if only these units stayed.
+    /// Tokens of the call without these units, which are in order.
     pub(super) fn without(&self, gone: &[usize]) -> u64 {
         let units = self.units.iter().enumerate();
-        let stay = units.filter(|(at, _)| !gone.contains(at));
+        let stay = units.filter(|(at, _)| gone.binary_search(at).is_err());
         self.beside + stay.map(|(_, unit)| unit.tokens).sum::<u64>()
     }
 
@@ -86,7 +86,7 @@ impl Look {
     /// The places in the view of what stays, in order.
     pub(super) fn staying(&self, gone: &[usize]) -> Vec<usize> {
         let units = self.units.iter().enumerate();
-        let stay = units.filter(|(at, _)| !gone.contains(at));
+        let stay = units.filter(|(at, _)| gone.binary_search(at).is_err());
         let mut places: Vec<usize> = stay.flat_map(|(_, unit)| unit.places.clone()).collect();
         places.sort_unstable();
         places

@@ -6,6 +6,7 @@ use crate::storage::{Item, Message, new_entry};
 use crate::{Error, Json, Result};
 use futures::FutureExt;
 use serde_json::json;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::panic::AssertUnwindSafe;
 
@@ -27,27 +28,51 @@ pub(super) struct Made {
 pub(super) struct Plan {
     pub(super) gone: Vec<usize>,
     pub(super) source: Source,
+    /// Tokens of what stays of the history.
+    pub(super) taken: u64,
 }
 
 impl Plan {
-    /// What the strategy plans for this room; nothing where no message would go.
-    /// What it takes of all the room decides what is left for its stand-in.
-    pub(super) fn of(look: &Look, rules: &Resolved, (room, all): (&Room, &Room)) -> Option<Self> {
-        let planned = rules.strategy.plan(&look.units, room);
-        let gone = look.allowed(planned, room.preserve_system);
-        let is_said = |at: &usize| look.units[*at].kind != Kind::StandIn;
-        if !gone.iter().any(is_said) {
-            return None;
+    /// The strategy's next plan: another one than before. Where the strategy has none for this room, the room shrinks: it
+    /// may have set too little aside for what stands there now. Nothing where no further message would go.
+    pub(super) fn next(
+        look: &Look,
+        rules: &Resolved,
+        room: &mut Room,
+        before: &[usize],
+    ) -> Option<Vec<usize>> {
+        let plan = |room: &Room| {
+            let planned = rules.strategy.plan(&look.units, room);
+            let gone = look.allowed(planned, room.preserve_system);
+            let is_said = |at: &usize| look.units[*at].kind != Kind::StandIn;
+            (gone.iter().any(is_said) && gone != before).then_some(gone)
+        };
+        let none = Room {
+            tokens: 0,
+            ..room.clone()
+        };
+        let least = plan(&none)?;
+        while room.tokens > 0 {
+            if let Some(gone) = plan(room) {
+                return Some(gone);
+            }
+            room.tokens -= room.tokens.div_ceil(8);
         }
+        Some(least)
+    }
+
+    /// The plan to let these units go; what they leave of all the room is for the stand-in.
+    pub(super) fn of(look: &Look, gone: Vec<usize>, all: &Room) -> Self {
         let taken = look.without(&gone).saturating_sub(look.beside);
-        Some(Self {
+        Self {
             source: Source {
                 exchanges: exchanges(look, &gone),
                 previous: previous(look),
                 tokens: all.tokens.saturating_sub(taken),
             },
             gone,
-        })
+            taken,
+        }
     }
 
     /// The strategy's stand-in. A panic in it is an error like any other.
@@ -197,10 +222,10 @@ fn sources(look: &Look, gone: &[usize]) -> Vec<(u64, u64)> {
 fn hidden_calls(look: &Look, gone: &[usize]) -> Vec<String> {
     let of = |is_gone: bool| {
         let units = look.units.iter().enumerate();
-        let units = units.filter(move |(at, _)| gone.contains(at) == is_gone);
+        let units = units.filter(move |(at, _)| gone.binary_search(at).is_ok() == is_gone);
         let messages = units.flat_map(|(_, unit)| &unit.messages);
         messages.flat_map(|message| message.tool_calls.iter().map(|call| &call.id))
     };
-    let stay: Vec<&String> = of(false).collect();
+    let stay: HashSet<&String> = of(false).collect();
     of(true).filter(|id| !stay.contains(id)).cloned().collect()
 }

@@ -106,14 +106,14 @@ impl<'a> Run<'a> {
         let all = self.room(rules, look);
         let (mut room, mut before, mut best) = (all.clone(), Vec::new(), None);
         for _ in 0..ROUNDS {
-            let plan = Plan::of(look, rules, (&room, &all));
-            let Some(plan) = plan.filter(|plan| plan.gone != before) else {
+            let Some(gone) = Plan::next(look, rules, &mut room, &before) else {
                 break;
             };
+            let plan = Plan::of(look, gone, &all);
             let text = self.text(rules, &plan).await?;
             let made = made(look, &plan, text.as_deref(), &self.wording(rules, scale))?;
             let over = made.tokens.saturating_sub(self.budget);
-            room.tokens = room.tokens.saturating_sub(over);
+            room.tokens = plan.taken.min(room.tokens).saturating_sub(over);
             (before, best) = (plan.gone, Some(made));
             if over == 0 {
                 break;
@@ -205,8 +205,11 @@ impl<'a> Run<'a> {
     ) -> Result<Prepared> {
         let is_for_this_call = look.tokens > self.limit;
         let rules = self.rules.as_ref().filter(|_| is_for_this_call);
-        let gone = rules.map(|rules| cut(&look.units, &self.room(rules, look)));
-        let tokens = gone.as_ref().map_or(look.tokens, |gone| look.without(gone));
+        let gone = rules.map_or_else(Vec::new, |rules| self.cut_for_this_call(rules, look));
+        let tokens = match gone.is_empty() {
+            true => look.tokens,
+            false => look.without(&gone),
+        };
         if tokens > self.limit {
             return Err(Error::Limited {
                 what: "request tokens".to_owned(),
@@ -214,7 +217,7 @@ impl<'a> Run<'a> {
                 limit: self.limit,
             });
         }
-        let places = look.staying(&gone.unwrap_or_default());
+        let places = look.staying(&gone);
         let messages: Vec<Message> = places.iter().map(|at| look.messages[*at].clone()).collect();
         Ok(Prepared {
             messages: for_model(&messages),
@@ -223,6 +226,20 @@ impl<'a> Run<'a> {
             refused,
             is_for_this_call,
         })
+    }
+
+    /// What `simple` cuts. Open calls of earlier turns go only where nothing else helps, and never from the view.
+    fn cut_for_this_call(&self, rules: &Resolved, look: &Look) -> Vec<usize> {
+        let room = self.room(rules, look);
+        let gone = cut(&look.units, &room);
+        if look.without(&gone) <= self.limit {
+            return gone;
+        }
+        let mut units = look.units.clone();
+        for unit in &mut units {
+            unit.is_pinned &= !unit.is_spare;
+        }
+        cut(&units, &room)
     }
 
     async fn report(&self, rules: &Resolved, error: &Error) {

@@ -13,9 +13,12 @@ pub struct Unit {
     pub kind: Kind,
     /// Its tokens, reported or estimated, as it goes to a model: a result without a call does not.
     pub tokens: u64,
-    /// True for what a request makes no sense without: the question being answered, the newest unit, and calls of the
-    /// running turn whose results are still to come.
+    /// True for what stays in any case: the question being answered, the newest unit, and calls whose results may
+    /// still come.
     pub is_pinned: bool,
+    /// True for what is pinned only because it is a call of an earlier turn that is open: a request without it makes
+    /// sense.
+    pub(super) is_spare: bool,
     /// Where its messages stand in the view.
     pub(super) places: Vec<usize>,
 }
@@ -71,6 +74,7 @@ pub(super) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<Unit> {
                 kind: kind(message, stand_ins.contains(&place)),
                 tokens: 0,
                 is_pinned: false,
+                is_spare: false,
                 places: Vec::new(),
             });
         }
@@ -104,8 +108,10 @@ fn pin(units: &mut [Unit]) {
     let newest = newest.max_by_key(last).map(|(at, _)| at);
     for (at, unit) in units.iter_mut().enumerate() {
         let is_of_turn = question.is_none_or(|question| at > question);
-        let is_end = Some(at) == question || Some(at) == newest;
-        unit.is_pinned = is_end || (is_of_turn && unit.has_open_call());
+        let is_open = unit.has_open_call();
+        let is_needed = Some(at) == question || Some(at) == newest || (is_of_turn && is_open);
+        unit.is_pinned = is_needed || is_open;
+        unit.is_spare = is_open && !is_needed;
     }
 }
 
@@ -150,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn open_calls_of_the_running_turn_are_pinned_and_old_ones_are_not() {
+    fn open_calls_are_pinned_and_those_of_earlier_turns_can_be_spared() {
         let view = [
             Message::user("q1"),
             call(&["old"]),
@@ -159,7 +165,11 @@ mod tests {
             Message::result("done", "r"),
             Message::new(Role::Assistant, "still at it"),
         ];
-        let pinned: Vec<bool> = units(&view).iter().map(|unit| unit.is_pinned).collect();
-        assert_eq!(pinned, [false, false, true, true, true]);
+        let pinned: Vec<(bool, bool)> = units(&view)
+            .iter()
+            .map(|unit| (unit.is_pinned, unit.is_spare))
+            .collect();
+        let expected = [(false, false), (true, true), (true, false), (true, false)];
+        assert_eq!(pinned[..4], expected);
     }
 }
