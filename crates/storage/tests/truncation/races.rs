@@ -2,6 +2,10 @@
 
 use crate::support::{Chat, Scripted, Step, call, names, said, texts, window};
 use crate::{Case, Place};
+use ambit_storage::address::{DEFAULT_TENANT, ITEMS, OVERLAYS, Space};
+use ambit_storage::conformance::{Fault, Flaky};
+use ambit_storage::directory::{Filter, Order, PageRequest};
+use ambit_storage::driver::Range;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use ambit_storage::truncation::{Call, Settings, Summary};
@@ -16,8 +20,12 @@ pub const CASES: &[Case] = cases![
     g044_a_result_that_comes_for_a_call_being_cut_refuses_the_cut,
     g044_a_call_whose_result_is_still_to_come_stays_in_the_view,
     g069_what_is_erased_during_a_compaction_does_not_come_back,
+    g069_a_replace_of_what_was_erased_meanwhile_is_refused,
     what_came_meanwhile_is_in_the_request_or_makes_for_another_cut,
     a_turn_whose_lease_has_passed_on_shortens_nothing,
+    a_write_that_fails_leaves_the_view,
+    a_read_that_fails_is_no_empty_history,
+    a_temporary_session_is_shortened_and_leaves_nothing_in_the_store,
 ];
 
 /// A conversation of 80 tokens, and a script in which this happens while its summary is made.
@@ -158,6 +166,85 @@ async fn g069_what_is_erased_during_a_compaction_does_not_come_back(place: Place
     let view = chat.view().await;
     assert_eq!(view[1..], all[1..]);
     assert_eq!(view[0].text(), "");
+}
+
+async fn g069_a_replace_of_what_was_erased_meanwhile_is_refused(place: Place) {
+    let chat = Chat::new(&place, Settings::default()).await;
+    let mut all = chat.say(said("qa")).await;
+    let first = all[0].id.clone();
+    // An edited copy, which is a new message with the old text.
+    all[0].id.clear();
+    chat.history().replace_messages(all.clone()).await.unwrap();
+    let other = Chat::new(&place, Settings::default()).await;
+    other.history().erase(&[&first]).await.unwrap();
+    let error = chat.agent.context().save().await.unwrap_err();
+    assert!(
+        matches!(error, ambit_storage::Error::Conflict { .. }),
+        "{error}"
+    );
+    assert_eq!(texts(&other.view().await)[0], "");
+    chat.agent.context().discard();
+}
+
+async fn a_write_that_fails_leaves_the_view(place: Place) {
+    let flaky = Arc::new(Flaky::new(place.driver.clone()));
+    let place = Place {
+        driver: flaky.clone(),
+        ..place
+    };
+    let chat = Chat::new(&place, crate::support::simple(20)).await;
+    let all = chat.say(said("qaqa")).await;
+    flaky.fail(Fault::Write, 1);
+    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    assert!(
+        matches!(error, ambit_storage::Error::Unavailable { .. }),
+        "{error}"
+    );
+    assert_eq!(chat.view().await, all);
+    chat.truncate(&Call::default()).await.unwrap();
+    assert_eq!(chat.view().await, all[2..]);
+}
+
+async fn a_read_that_fails_is_no_empty_history(place: Place) {
+    let flaky = Arc::new(Flaky::new(place.driver.clone()));
+    let place = Place {
+        driver: flaky.clone(),
+        ..place
+    };
+    let chat = Chat::new(&place, crate::support::simple(20)).await;
+    let all = chat.say(said("qaqa")).await;
+    flaky.fail(Fault::Read, 1);
+    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    assert!(
+        matches!(error, ambit_storage::Error::Unavailable { .. }),
+        "{error}"
+    );
+    assert_eq!(chat.view().await, all);
+}
+
+async fn a_temporary_session_is_shortened_and_leaves_nothing_in_the_store(place: Place) {
+    let chat = Chat::new(&place, crate::support::simple(20)).await;
+    let definition = chat.ambit.agent("SupportAgent").unwrap();
+    let agent = definition.for_chat("_temp").await.unwrap();
+    let chat = Chat {
+        ambit: chat.ambit,
+        agent,
+    };
+    let all = chat.say(said("qaqa")).await;
+    chat.truncate(&Call::default()).await.unwrap();
+    assert_eq!(chat.view().await, all[2..]);
+    let tenant = Filter::tenant(DEFAULT_TENANT);
+    let page = PageRequest {
+        order: Order::Oldest,
+        after: None,
+        limit: 10,
+    };
+    assert_eq!(place.driver.identities(&tenant, &page).await.unwrap(), []);
+    let space = Space::of(DEFAULT_TENANT, chat.history().identity());
+    for log in [ITEMS, OVERLAYS] {
+        let page = place.driver.read(&space.log(log), Range::head()).await;
+        assert_eq!(page.unwrap().head, None);
+    }
 }
 
 async fn what_came_meanwhile_is_in_the_request_or_makes_for_another_cut(place: Place) {

@@ -1,9 +1,12 @@
 //! Random histories, strategies, keeps and thresholds: what must hold of every view.
 
-use crate::support::{Chat, Scripted};
+use crate::support::{Chat, Scripted, window};
 use crate::{Case, Place};
+use ambit_storage::Error;
 use ambit_storage::storage::{Message, ToolCall};
-use ambit_storage::truncation::{Call, Settings, Simple, Summary, Symbols, TruncationStrategy};
+use ambit_storage::truncation::{
+    Call, Settings, Simple, Summary, Symbols, TruncationStrategy, estimate,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -81,7 +84,7 @@ fn strategy(seed: &mut u64) -> Arc<dyn TruncationStrategy> {
 
 async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place: Place) {
     let mut seed = 0x2545_F491_4F6C_DD1D;
-    let (mut cut, mut blocks) = (0, 0);
+    let (mut cut, mut blocks, mut for_one, mut limited) = (0, 0, 0, 0);
     for round in 0..place.rounds {
         let settings = Settings {
             strategy: Some(strategy(&mut seed)),
@@ -97,13 +100,28 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
             for _ in 0..roll(&mut seed, 4) {
                 all.extend(chat.say(exchange(&mut seed)).await);
             }
+            let limit = 20 + roll(&mut seed, 400);
             let call = Call {
                 beside: roll(&mut seed, 20),
-                ..Call::default()
+                ..window(limit)
             };
-            let prepared = chat.truncate(&call).await.unwrap();
-            cut += u64::from(prepared.overlay_id.is_some());
+            let before = chat.view().await;
+            let prepared = chat.truncate(&call).await;
             let view = chat.view().await;
+            match prepared {
+                Ok(prepared) => {
+                    cut += u64::from(prepared.overlay_id.is_some());
+                    for_one += u64::from(prepared.is_for_this_call);
+                    let tokens = prepared.messages.iter().map(estimate).sum::<u64>();
+                    assert_eq!(prepared.tokens, tokens + call.beside);
+                    assert!(prepared.tokens <= limit);
+                }
+                Err(error) => {
+                    limited += 1;
+                    assert!(matches!(error, Error::Limited { .. }), "{error}");
+                    assert_eq!(view, before);
+                }
+            }
             let told = format!("round {round}, {settings:?}, {view:#?}");
             blocks += check(&view, &all, settings.preserve_system == Some(true), &told);
             assert_eq!(chat.archive().await, all, "{told}");
@@ -112,7 +130,11 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
     }
     // Else nothing was tried.
     assert!(cut > place.rounds / 2, "{cut} cuts");
-    assert!(blocks > place.rounds / 2, "{blocks} blocks");
+    assert!(blocks > place.rounds / 4, "{blocks} blocks");
+    assert!(
+        limited > 0 && limited < 2 * place.rounds,
+        "{limited} limited"
+    );
 }
 
 async fn g045_lifted_one_by_one_all_is_seen_again(chat: &Chat, all: &[Message]) {

@@ -34,7 +34,7 @@ fn summary(script: &Arc<Scripted>) -> Settings {
     by(Summary::new(script.clone()), 60)
 }
 
-fn block(text: &str, strategy: &str, from: serde_json::Value) -> Message {
+fn block(text: &str, strategy: &str, from: &serde_json::Value) -> Message {
     let mut message = Message::user(format!("Earlier in this conversation:\n{text}"));
     let record = json!({"strategy": strategy, "made_from": from});
     message.extras.insert("stands_for".to_owned(), record);
@@ -57,7 +57,7 @@ async fn a_summary_stands_behind_the_instructions(place: Place) {
     let view = chat.view().await;
     assert_eq!(
         bare(&view[1]),
-        block("summary", "summarise", json!([[2, 7]]))
+        block("summary", "summarise", &json!([[2, 7]]))
     );
     let texts = texts(&view);
     assert_eq!(names(&texts[2..]), ["q7"]);
@@ -78,7 +78,7 @@ async fn g047_a_later_summary_replaces_the_earlier_and_covers_its_range(place: P
         chat.truncate(&Call::default()).await.unwrap();
         let view = chat.view().await;
         let text = ["one", "two", "summary", "summary"][round];
-        assert_eq!(bare(&view[0]), block(text, "summarise", json!([[1, end]])));
+        assert_eq!(bare(&view[0]), block(text, "summarise", &json!([[1, end]])));
         assert_eq!(view[1..], all[all.len() - 2..]);
     }
     let previous: Vec<Option<String>> = script
@@ -100,7 +100,7 @@ async fn g047_symbols_replace_a_summary(place: Place) {
     symbols.say(said("qaqa")).await;
     symbols.truncate(&Call::default()).await.unwrap();
     let view = symbols.view().await;
-    let expected = block("sum\none\ntwo", "symbolise", json!([[1, 10]]));
+    let expected = block("sum\none\ntwo", "symbolise", &json!([[1, 10]]));
     assert_eq!(bare(&view[0]), expected);
     assert_eq!(view.len(), 3);
 }
@@ -116,7 +116,7 @@ async fn a_line_stands_for_each_exchange_in_batches(place: Place) {
     chat.say(said("qaqaqaqaqaqa")).await;
     chat.truncate(&Call::default()).await.unwrap();
     let view = chat.view().await;
-    let expected = block("1\n2\n3\n4\n5", "symbolise", json!([[1, 10]]));
+    let expected = block("1\n2\n3\n4\n5", "symbolise", &json!([[1, 10]]));
     assert_eq!(bare(&view[0]), expected);
     let sizes: Vec<(usize, Form)> = script
         .asked()
