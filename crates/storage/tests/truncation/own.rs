@@ -14,6 +14,7 @@ pub const CASES: &[Case] = cases![
     a_plan_beyond_the_view_or_against_instructions_does_not_hold,
     g044_no_plan_parts_a_call_from_its_results,
     a_plan_that_shortens_nothing_is_refused,
+    g047_a_new_stand_in_replaces_one_that_the_plan_would_keep,
 ];
 
 /// Lets these units go, whatever the view is.
@@ -102,4 +103,14 @@ async fn a_plan_that_shortens_nothing_is_refused(place: Place) {
         "the plan of fixed does not make the view shorter"
     );
     assert_eq!(chat.view().await.len(), 4);
+}
+
+async fn g047_a_new_stand_in_replaces_one_that_the_plan_would_keep(place: Place) {
+    let chat = Chat::new(&place, by(&[1, 2], Some(0), 55)).await;
+    chat.say(said("qaqaqa")).await;
+    chat.truncate(&Call::default()).await.unwrap();
+    chat.say(said("q")).await;
+    chat.truncate(&Call::default()).await.unwrap();
+    let expected = ["Earlier in this conversation:\n2 more|", "q4", "a5", "q0"];
+    assert_eq!(names(&chat.texts().await), expected);
 }

@@ -184,6 +184,11 @@ async fn g069_a_replace_of_what_was_erased_meanwhile_is_refused(place: Place) {
     );
     assert_eq!(texts(&other.view().await)[0], "");
     chat.agent.context().discard();
+    // Seen again, it can be replaced.
+    let left = chat.view().await.split_off(1);
+    chat.history().replace_messages(left.clone()).await.unwrap();
+    chat.agent.context().save().await.unwrap();
+    assert_eq!(other.view().await, left);
 }
 
 async fn a_write_that_fails_leaves_the_view(place: Place) {

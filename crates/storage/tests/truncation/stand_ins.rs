@@ -188,7 +188,8 @@ async fn an_erased_message_takes_the_summary_of_it_along(place: Place) {
     assert_eq!((view[0].text(), view.len()), (String::new(), 3));
     // The next summary is not made from what it no longer says.
     chat.say(crate::support::said("qaqaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    assert_eq!(prepared.refused.map(|error| error.to_string()), None);
     let (source, _) = script.asked().pop().unwrap();
     assert_eq!(source.previous, None);
 }
