@@ -42,7 +42,8 @@ impl Look {
         let is_stand_in = |place: &usize| !seen.items[*place].from.is_empty();
         let stand_ins: Vec<usize> = (0..messages.len()).filter(is_stand_in).collect();
         let mut units = grouped(&messages, &stand_ins);
-        let estimated = call.beside + units.iter().map(|unit| unit.tokens).sum::<u64>();
+        let of_units = units.iter().map(|unit| unit.tokens).sum::<u64>();
+        let estimated = call.beside.saturating_add(of_units);
         let tokens = reported(&seen, call, &messages);
         let fresh = Scale {
             counted: tokens.unwrap_or(estimated),

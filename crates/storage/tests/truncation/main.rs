@@ -1,10 +1,6 @@
 //! Truncation on every driver: `driver::case`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "helpers of tests fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 /// A table of cases, each named like the function that it runs.
 macro_rules! cases {

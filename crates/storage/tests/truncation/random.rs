@@ -84,7 +84,7 @@ fn strategy(seed: &mut u64) -> Arc<dyn TruncationStrategy> {
 
 async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place: Place) {
     let mut seed = 0x2545_F491_4F6C_DD1D;
-    let (mut cut, mut blocks, mut for_one, mut limited) = (0, 0, 0, 0);
+    let (mut cut, mut blocks, mut limited) = (0, 0, 0);
     for round in 0..place.rounds {
         let settings = Settings {
             strategy: Some(strategy(&mut seed)),
@@ -111,7 +111,6 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
             match prepared {
                 Ok(prepared) => {
                     cut += u64::from(prepared.overlay_id.is_some());
-                    for_one += u64::from(prepared.is_for_this_call);
                     let tokens = prepared.messages.iter().map(estimate).sum::<u64>();
                     assert_eq!(prepared.tokens, tokens + call.beside);
                     assert!(prepared.tokens <= limit);
