@@ -96,7 +96,8 @@ impl Look {
 
 /// What the last call reported and an estimate for what came after it; nothing where the view has changed since.
 fn reported(seen: &Seen, call: &Call, messages: &[Message]) -> Option<u64> {
-    let reported = call.reported.as_ref()?;
+    // Some providers report 0 where they have counted nothing.
+    let reported = call.reported.as_ref().filter(|report| report.tokens > 0)?;
     let at = messages
         .iter()
         .rposition(|message| message.id == reported.through)?;

@@ -86,6 +86,8 @@ async fn a_report_counts_and_what_came_after_it_is_estimated(place: Place) {
         }),
         ..Call::default()
     };
+    let prepared = chat.truncate(&reported(0)).await.unwrap();
+    assert_eq!((prepared.tokens, prepared.messages.len()), (60, 6));
     let prepared = chat.truncate(&reported(980)).await.unwrap();
     assert_eq!((prepared.tokens, prepared.messages.len()), (1_000, 6));
     // 1,020 for six equal messages: 170 each, and five would be 850, but a turn of two goes.
