@@ -67,6 +67,10 @@ impl Lease {
         let holder = ids::unguessable();
         match acquire(driver.as_ref(), &key, &holder).await {
             Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
+            Err(error) if error.is_failure() => {
+                give_up(driver.as_ref(), &key, &holder).await;
+                return Err(error);
+            }
             taken => return Ok(Self::held(driver, key, taken?)),
         }
         let place = Place::take(driver.clone(), &key.space, &holder).await?;
@@ -102,14 +106,17 @@ impl Lease {
     /// Gives the lease back; the next turn can start at once.
     pub async fn release(self) -> Result<()> {
         self.held.renewal.abort();
-        let Held {
-            driver, key, epoch, ..
-        } = self.held.as_ref();
-        let writes = [
+        let end = Batch::of(self.end());
+        self.held.driver.commit(end).await.map(|_| ())
+    }
+
+    /// The writes that give the lease back, for a batch that does something else too.
+    pub(crate) fn end(&self) -> [Write; 2] {
+        let Held { key, epoch, .. } = self.held.as_ref();
+        [
             Op::Release { epoch: *epoch }.on(key),
             Op::Del.on(&key.space.key(wish(*epoch))),
-        ];
-        driver.commit(Batch::of(writes)).await.map(|_| ())
+        ]
     }
 
     fn held(driver: Arc<dyn Driver>, key: Key, epoch: u64) -> Self {
@@ -165,6 +172,22 @@ async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
         other => Err(Error::Internal {
             what: format!("a lease was answered with {other:?}"),
         }),
+    }
+}
+
+/// Gives back a lease that may have been granted although its answer never came; if that fails too, it ends by itself.
+async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
+    let given_back = match acquire(driver, key, holder).await {
+        Ok(epoch) => driver
+            .commit(Batch::of([Op::Release { epoch }.on(key)]))
+            .await
+            .map(drop),
+        // Somebody else holds it.
+        Err(Error::Busy { .. }) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = given_back {
+        tracing::warn!(lease = %key, %error, "a lease that may be held was not given back");
     }
 }
 

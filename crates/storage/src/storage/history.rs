@@ -198,9 +198,8 @@ impl ChatHistoryStorage {
         let head = session.seen(self.cell.head(session.tenant()).await)?;
         let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
         loop {
-            let page = driver
-                .read(&space.log(ITEMS), Range::from(next, CHUNK))
-                .await?;
+            let range = Range::from(next, CHUNK);
+            let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
             let Some(last) = page.entries.last() else {
                 break;
             };
@@ -228,7 +227,7 @@ impl ChatHistoryStorage {
         });
         writes.push(Write::Redact {
             log: space.log(OVERLAYS),
-            bodies: self.forget_summaries(&erased).await?,
+            bodies: session.seen(self.forget_summaries(&erased).await)?,
         });
         let batch = Batch::of(writes).checking(Check::Head {
             log: space.log(ITEMS),
@@ -241,6 +240,7 @@ impl ChatHistoryStorage {
     /// Lifts the overlay that the view shows now: the view is again what it was before, with all that came since.
     pub async fn restore(&self, overlay_id: &str) -> Result<()> {
         let session = self.session()?;
+        session.check_may_write()?;
         let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
         let view = session.seen(View::open(driver, &space).await)?;
         let shown = view.overlay.clone().filter(|entry| entry.id == overlay_id);
@@ -252,12 +252,11 @@ impl ChatHistoryStorage {
         };
         let lifted: super::view::Overlay = shown.body.to()?;
         let before = match lifted.previous {
-            Some(seq) => driver
-                .read(&space.log(OVERLAYS), Range::from(seq, 1))
-                .await?
-                .entries
-                .into_iter()
-                .next(),
+            Some(seq) => {
+                let one = Range::from(seq, 1);
+                let page = session.seen(driver.read(&space.log(OVERLAYS), one).await)?;
+                page.entries.into_iter().next()
+            }
             None => None,
         };
         let before: super::view::Overlay = before

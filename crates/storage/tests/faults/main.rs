@@ -1,0 +1,68 @@
+//! What must hold when something breaks: reads and writes that fail, values that leak, processes that are killed,
+//! disks that are full or lose power. `driver::case` for every driver, then what only files can suffer.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail the test"
+)]
+
+mod app;
+mod leaks;
+mod reads;
+#[path = "../support/stores.rs"]
+mod stores;
+#[path = "../support/toy.rs"]
+mod toy;
+mod writes;
+
+use libtest_mimic::{Arguments, Trial};
+use stores::{STORES, Store};
+
+/// A test of one store.
+type Case = (&'static str, fn(&'static Store));
+
+/// A table of cases, each named like the function that it runs.
+macro_rules! cases {
+    ($($module:ident::$name:ident),* $(,)?) => { &[$((stringify!($name), $module::$name)),*] };
+}
+
+const EVERYWHERE: &[Case] = cases![
+    reads::g020_a_failed_read_fails_the_operation_and_changes_nothing,
+    reads::g020_a_failed_read_of_an_erasure_keeps_what_it_reports,
+    reads::g021_after_a_failed_read_a_context_writes_nothing_until_one_succeeds,
+    reads::g022_absent_empty_and_failed_are_three_answers,
+    writes::g023_a_failed_write_reaches_the_caller_and_is_done_once_when_repeated,
+    writes::g023_a_write_whose_answer_was_lost_is_done_once_when_repeated,
+    leaks::g025_leaked_agents_lose_nothing_that_was_committed,
+    leaks::g025_opening_counting_and_listing_write_nothing,
+    leaks::g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key,
+];
+
+const SHARED: &[Case] = cases![];
+
+const FILES: &[Case] = cases![];
+
+fn main() {
+    let shared = |store: &&Store| store.is_shared;
+    let files = |store: &&Store| ["file", "sqlite"].contains(&store.name);
+    let mut trials = of(EVERYWHERE, |_| true);
+    trials.extend(of(SHARED, shared));
+    trials.extend(of(FILES, files));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn of(cases: &'static [Case], fits: impl Fn(&&Store) -> bool) -> Vec<Trial> {
+    let stores = STORES.iter().filter(fits);
+    stores
+        .flat_map(|store| cases.iter().map(move |case| trial(store, case)))
+        .collect()
+}
+
+fn trial(store: &'static Store, (name, run): &'static Case) -> Trial {
+    let trial = Trial::test(format!("{}::{name}", store.name), move || {
+        run(store);
+        Ok(())
+    });
+    trial.with_ignored_flag(store.is_missing())
+}
