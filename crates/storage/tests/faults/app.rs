@@ -1,6 +1,6 @@
 //! The application of these tests, a session that has some of everything, and all that a store holds of a tenant.
 
-use crate::stores::Fresh;
+use crate::stores::{Fresh, Store};
 use ambit_storage::address::Space;
 use ambit_storage::conformance::Fixture;
 use ambit_storage::conformance::Flaky;
@@ -33,11 +33,26 @@ impl StorageKind for Notes {
 pub struct App {
     pub store: Arc<dyn Driver>,
     pub flaky: Arc<Flaky>,
+    pub fresh: Fresh,
+    kind: &'static Store,
     ambit: Ambit,
 }
 
 impl App {
-    pub async fn over(fresh: &Fresh) -> Self {
+    pub async fn over(store: &'static Store) -> Self {
+        Self::at(store.fresh(), store).await
+    }
+
+    /// One for the next of many works: a store that is made for small sizes is a new one each time.
+    pub async fn renewed(self) -> Self {
+        if self.fresh.is_small() {
+            self.store.close().await.expect("it closes");
+            return Self::over(self.kind).await;
+        }
+        self
+    }
+
+    pub async fn at(fresh: Fresh, kind: &'static Store) -> Self {
         let store = fresh.open().await;
         let flaky = Arc::new(Flaky::new(store.clone()));
         let options = Options {
@@ -50,6 +65,8 @@ impl App {
         Self {
             store,
             flaky,
+            fresh,
+            kind,
             ambit,
         }
     }

@@ -10,9 +10,8 @@ use tracing::field::{Field, Visit};
 use tracing::span;
 
 pub fn g025_leaked_agents_lose_nothing_that_was_committed(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
+        let app = App::over(store).await;
         drop(app.furnished("dropped").await);
         let leaked = app.furnished("leaked").await;
         for number in 0..20 {
@@ -38,9 +37,8 @@ pub fn g025_leaked_agents_lose_nothing_that_was_committed(store: &'static Store)
 }
 
 pub fn g025_opening_counting_and_listing_write_nothing(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
+        let app = App::over(store).await;
         let agent = app.furnished("t").await;
         let ambit = agent.context().ambit();
         let (before, writes) = (app.holds("t").await, app.flaky.seen(Fault::Write));
@@ -63,9 +61,8 @@ pub fn g025_opening_counting_and_listing_write_nothing(store: &'static Store) {
 }
 
 pub fn g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
+        let app = App::over(store).await;
         let agent = app.furnished("t").await;
         let (before, writes) = (app.holds("t").await, app.flaky.seen(Fault::Write));
         say(&agent, "only staged").await.unwrap();

@@ -8,12 +8,22 @@
 )]
 
 mod app;
+mod bulk;
+#[path = "../support/child.rs"]
+mod child;
+mod disk;
+mod firsts;
 mod leaks;
+mod orders;
+mod power;
 mod reads;
+#[path = "../support/shim.rs"]
+mod shim;
 #[path = "../support/stores.rs"]
 mod stores;
 #[path = "../support/toy.rs"]
 mod toy;
+mod turns;
 mod writes;
 
 use libtest_mimic::{Arguments, Trial};
@@ -37,13 +47,32 @@ const EVERYWHERE: &[Case] = cases![
     leaks::g025_leaked_agents_lose_nothing_that_was_committed,
     leaks::g025_opening_counting_and_listing_write_nothing,
     leaks::g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key,
+    bulk::g034_a_bulk_report_names_each_identity_that_failed,
 ];
 
-const SHARED: &[Case] = cases![];
+const SHARED: &[Case] = cases![
+    bulk::g034_a_killed_bulk_operation_ends_like_an_undisturbed_one_when_repeated,
+    firsts::g031_a_first_commit_over_two_stores_leaves_no_data_without_its_row,
+    turns::g001_turns_of_two_processes_are_in_order_or_refused_busy,
+    turns::g003_a_killed_holders_turn_is_followed_by_the_next,
+    turns::g004_a_second_turn_is_rejected_on_two_nodes,
+    turns::g004_waiting_turns_run_in_order_of_arrival_on_two_nodes,
+    turns::g004_the_queue_is_bounded_on_two_nodes,
+    turns::g004_a_running_turn_is_interrupted_from_another_node,
+    turns::g007_sessions_opened_by_eight_processes_are_all_tracked,
+];
 
-const FILES: &[Case] = cases![];
+const FILES: &[Case] = cases![
+    power::g015_what_was_acknowledged_survives_a_loss_of_power,
+    power::g015_without_syncs_a_loss_of_power_is_noticed,
+    power::g015_writers_share_their_syncs,
+    disk::g140_a_full_or_read_only_disk_refuses_writes_and_works_again,
+];
 
 fn main() {
+    if orders::obey() {
+        return;
+    }
     let shared = |store: &&Store| store.is_shared;
     let files = |store: &&Store| ["file", "sqlite"].contains(&store.name);
     let mut trials = of(EVERYWHERE, |_| true);

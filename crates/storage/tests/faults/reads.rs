@@ -1,6 +1,6 @@
 //! A read that fails, at every place where there is one: G20 to G22.
 
-use crate::app::{AGENT, App, Notes, looks, open, say, space_holds};
+use crate::app::{AGENT, App, Notes, looks, open, say, space_holds, spend};
 use crate::stores::{Store, wait_for};
 use ambit_storage::address::Space;
 use ambit_storage::conformance::Fault;
@@ -125,14 +125,20 @@ fn undisturbed(name: &str) -> String {
     format!("{name} undisturbed")
 }
 
-/// Does each work once for each of its reads, with that read failing, in a tenant of its own.
-async fn each_read(app: &App, works: &[(&str, Work)], look: impl AsyncFn(&str, LiveAgent, String)) {
+/// Does each work once for each of its reads, with that read failing, in sessions opened anew.
+async fn each_read(
+    store: &'static Store,
+    works: &[(&str, Work)],
+    look: impl AsyncFn(&App, &str, LiveAgent, &str),
+) {
+    let mut app = App::over(store).await;
     for (name, work) in works {
-        let reads = reads(app, name, *work).await;
+        app = app.renewed().await;
+        let reads = reads(&app, name, *work).await;
         assert!(reads > 0, "{name} reads nothing");
+        let tenant = undisturbed(name);
         for failing in 0..reads {
-            let tenant = format!("{name} {failing}");
-            let agent = app.furnished(&tenant).await;
+            let agent = open(&app.tenant(&tenant), "a").await.expect(name);
             let before = app.holds(&tenant).await;
             app.flaky.fail_after(failing, Fault::Read, 1);
             let error = work(agent.clone()).await;
@@ -140,16 +146,14 @@ async fn each_read(app: &App, works: &[(&str, Work)], look: impl AsyncFn(&str, L
             let error = error.expect_err(&place).to_string();
             assert!(error.contains("told to fail: Read"), "{place}: {error}");
             assert_eq!(app.holds(&tenant).await, before, "{place}");
-            look(&place, agent, tenant).await;
+            look(&app, &place, agent, &tenant).await;
         }
     }
 }
 
 pub fn g020_a_failed_read_fails_the_operation_and_changes_nothing(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
-        each_read(&app, QUERIES, async |place, agent, _| {
+        each_read(store, QUERIES, async |_, place, agent, _| {
             // The same question is answered as soon as the store does.
             let again = query(&agent).count().await;
             assert_eq!(again.expect(place), 5, "{place}");
@@ -159,13 +163,11 @@ pub fn g020_a_failed_read_fails_the_operation_and_changes_nothing(store: &'stati
 }
 
 pub fn g021_after_a_failed_read_a_context_writes_nothing_until_one_succeeds(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
-        each_read(&app, CONTEXT, async |place, agent, tenant| {
-            let (context, before) = (agent.context(), app.holds(&tenant).await);
+        each_read(store, CONTEXT, async |app, place, agent, tenant| {
+            let (context, before) = (agent.context(), app.holds(tenant).await);
             agent.context().discard();
-            say(&agent, "later").await.expect("staging reads nothing");
+            spend(&agent).expect("staging reads nothing");
             let refused = [
                 ("save", context.save().await.map(drop)),
                 ("history.save", agent.history().save().await.map(drop)),
@@ -178,12 +180,12 @@ pub fn g021_after_a_failed_read_a_context_writes_nothing_until_one_succeeds(stor
                 let says_why = error.contains("its last read failed");
                 assert!(says_why, "{write} after {place}: {error}");
             }
-            assert_eq!(app.holds(&tenant).await, before, "{place}");
+            assert_eq!(app.holds(tenant).await, before, "{place}");
             assert!(context.is_dirty(), "{place}");
             context.read().await.expect(place);
-            context.save().await.expect(place);
-            let last = agent.history().last_message().await.expect(place);
-            assert_eq!(last.expect("a message").text(), "later", "{place}");
+            let report = context.save().await.expect(place);
+            assert_eq!(report.written, ["usage_Agent_a"], "{place}");
+            assert_ne!(app.holds(tenant).await, before, "{place}");
         })
         .await;
     });
@@ -208,10 +210,10 @@ const ERASURES: &[(&str, Work)] = works! {
 };
 
 pub fn g020_a_failed_read_of_an_erasure_keeps_what_it_reports(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
+        let mut app = App::over(store).await;
         for (name, work) in ERASURES {
+            app = app.renewed().await;
             let reads = reads(&app, name, *work).await;
             let expected = looks(&app.tenant(&undisturbed(name))).await.unwrap();
             for failing in 0..reads {
@@ -244,9 +246,8 @@ async fn kept(app: &App, tenant: &str) -> Vec<String> {
 }
 
 pub fn g022_absent_empty_and_failed_are_three_answers(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
+        let app = App::over(store).await;
         let ambit = app.tenant("t");
         let state = async |expected: State| {
             // Each look is a session of its own: what is stored is read, and nothing remembered.
@@ -269,9 +270,10 @@ pub fn g022_absent_empty_and_failed_are_three_answers(store: &'static Store) {
         state(State::Empty).await;
         agent.context().remove().await.unwrap();
         state(State::Absent).await;
+        drop(agent);
         app.store.close().await.unwrap();
         if store.is_shared {
-            let again = App::over(&fresh).await;
+            let again = App::at(app.fresh, store).await;
             let agent = open(&again.tenant("t"), "a").await.unwrap();
             assert_eq!(agent.history().state().await.unwrap(), State::Absent);
         }

@@ -1,7 +1,7 @@
 // A layer between a process and its files, loaded with LD_PRELOAD.
 //   AMBIT_SHIM_ROOT  the folder that it watches, as an absolute path without links
 //   AMBIT_SHIM_LOG   the file to which every change below the root is written, in order; tests/support/shim.rs reads it
-//   AMBIT_SHIM_FAIL  a file: while it says ENOSPC or EIO, writes below the root fail with that error (EIO: syncs too)
+//   AMBIT_SHIM_FAIL  a file: while it says ENOSPC, EROFS or EIO, writes below the root fail with that error (EIO: syncs too)
 // It sees calls of the C library: no raw system calls, no vectored writes, no copies made inside the kernel.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -81,6 +81,7 @@ static int failure(void) {
     ssize_t length = read(fd, text, 6);
     close(fd);
     if (length >= 3 && !strncmp(text, "EIO", 3)) return EIO;
+    if (length >= 5 && !strncmp(text, "EROFS", 5)) return EROFS;
     return length >= 6 && !strncmp(text, "ENOSPC", 6) ? ENOSPC : 0;
 }
 

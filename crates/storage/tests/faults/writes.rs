@@ -160,10 +160,12 @@ async fn prepared(app: &App, tenant: &str, writing: &Writing) -> (LiveAgent, boo
 }
 
 /// Lets each write of a call fail in turn; the repeated call then leaves what an undisturbed one does.
-async fn each_write(app: &App, fault: Fault, writings: impl Iterator<Item = &Writing>) {
+async fn each_write(store: &'static Store, fault: Fault, writings: impl Iterator<Item = &Writing>) {
+    let mut app = App::over(store).await;
     for writing in writings {
+        app = app.renewed().await;
         let undisturbed = format!("{} undisturbed", writing.name);
-        let (agent, _) = prepared(app, &undisturbed, writing).await;
+        let (agent, _) = prepared(&app, &undisturbed, writing).await;
         let before = app.flaky.seen(Fault::Write);
         (writing.call)(agent.clone()).await.expect(writing.name);
         let writes = app.flaky.seen(Fault::Write) - before;
@@ -171,7 +173,7 @@ async fn each_write(app: &App, fault: Fault, writings: impl Iterator<Item = &Wri
         let expected = looks(agent.context().ambit()).await.expect(&undisturbed);
         for failing in 0..writes {
             let place = format!("{}, write {} of {writes}", writing.name, failing + 1);
-            let (agent, is_dirty) = prepared(app, &place, writing).await;
+            let (agent, is_dirty) = prepared(&app, &place, writing).await;
             app.flaky.fail_after(failing, fault, 1);
             let error = (writing.call)(agent.clone()).await.expect_err(&place);
             assert!(
@@ -196,18 +198,14 @@ async fn each_write(app: &App, fault: Fault, writings: impl Iterator<Item = &Wri
 pub fn g023_a_failed_write_reaches_the_caller_and_is_done_once_when_repeated(
     store: &'static Store,
 ) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
-        each_write(&app, Fault::Write, WRITINGS.iter()).await;
+        each_write(store, Fault::Write, WRITINGS.iter()).await;
     });
 }
 
 pub fn g023_a_write_whose_answer_was_lost_is_done_once_when_repeated(store: &'static Store) {
-    let fresh = store.fresh();
     wait_for(async {
-        let app = App::over(&fresh).await;
         let idempotent = WRITINGS.iter().filter(|writing| writing.is_idempotent);
-        each_write(&app, Fault::Answer, idempotent).await;
+        each_write(store, Fault::Answer, idempotent).await;
     });
 }
