@@ -65,7 +65,16 @@ impl Lease {
     /// Takes the lease, or waits for it, or fails `Busy`.
     pub async fn take(driver: Arc<dyn Driver>, key: Key, on_busy: OnBusy) -> Result<Self> {
         let holder = ids::unguessable();
-        match acquire(driver.as_ref(), &key, &holder).await {
+        let waiting = tickets(driver.as_ref(), &key.space).await?.len();
+        if waiting > 0 && on_busy == OnBusy::Reject {
+            return Err(queued(&key.space, waiting));
+        }
+        // Whoever comes while others wait goes behind them, even if the lease is free for a moment.
+        let taken = match waiting {
+            0 => acquire(driver.as_ref(), &key, &holder).await,
+            _ => Err(queued(&key.space, waiting)),
+        };
+        match taken {
             Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
             Err(error) if error.is_failure() => {
                 give_up(driver.as_ref(), &key, &holder).await;
@@ -248,11 +257,7 @@ impl Place {
         let ticket = space.key(format!("{TICKETS}{holder}"));
         let waiting = tickets(driver.as_ref(), space).await?;
         if waiting.len() >= QUEUE_LENGTH {
-            let reason = format!("{} turns are waiting for it already", waiting.len());
-            return Err(Error::Busy {
-                what: space.to_string(),
-                reason,
-            });
+            return Err(queued(space, waiting.len()));
         }
         let mut place = Self {
             driver,
@@ -341,6 +346,14 @@ impl Place {
             .commit(Batch::of([Op::Del.on(&self.ticket)]))
             .await
             .map(|_| ())
+    }
+}
+
+/// The refusal where others wait.
+fn queued(space: &Space, waiting: usize) -> Error {
+    Error::Busy {
+        what: space.to_string(),
+        reason: format!("{waiting} turns are waiting for it already"),
     }
 }
 

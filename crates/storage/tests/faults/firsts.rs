@@ -6,7 +6,7 @@ use crate::orders::{Job, Order};
 use crate::stores::{Fresh, Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::{Driver, Options, Range};
+use ambit_storage::driver::{Options, Range};
 use ambit_storage::storage::State;
 use ambit_storage::{Ambit, Context, Stores};
 use std::collections::BTreeSet;

@@ -158,6 +158,10 @@ pub fn g004_waiting_turns_run_in_order_of_arrival_on_two_nodes(store: &'static S
             queue_of(&app, &agent, before + 1).await;
         }
         agent.context().end_turn().await.unwrap();
+        // Who comes now does not overtake those who wait.
+        let late = session(&app).await;
+        let refused = late.context().begin_turn(OnBusy::Reject).await;
+        assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
         for (worker, name) in waiting.iter_mut().zip(names) {
             assert_eq!(worker.rest(), [format!("done {name}")]);
             assert!(worker.ended_well());
