@@ -98,12 +98,14 @@ pub fn obey() -> bool {
 }
 
 async fn work(order: &Order) -> Result<()> {
-    let store = driver::open(&order.url, order.options()).await?;
+    // One counts the points of all stores.
+    let options = order.options();
+    let store = driver::open(&order.url, options.clone()).await?;
     match &order.job {
         Job::Write(writing) => crate::power::write(store, writing).await,
         Job::Serve => crate::disk::serve(&*store).await,
         job => {
-            let ambit = node(order, store).await?;
+            let ambit = node(order, options, store).await?;
             run(&ambit, job).await?;
             ambit.close().await
         }
@@ -111,10 +113,10 @@ async fn work(order: &Order) -> Result<()> {
 }
 
 /// The application over the order's stores.
-async fn node(order: &Order, store: Arc<dyn Driver>) -> Result<Ambit> {
-    let mut stores = Stores::builder(order.options()).driver("main", store);
+async fn node(order: &Order, options: Options, store: Arc<dyn Driver>) -> Result<Ambit> {
+    let mut stores = Stores::builder(options.clone()).driver("main", store);
     if let Some(url) = &order.data {
-        let data = driver::open(url, order.options()).await?;
+        let data = driver::open(url, options).await?;
         stores = stores.driver("data", data);
         for scope in ["chatHistory", "usage", "notes"] {
             stores = stores.scope_drivers(scope, &["data"]);
