@@ -15,7 +15,9 @@ mod disk;
 mod firsts;
 mod leaks;
 mod orders;
+mod outage;
 mod power;
+mod proxy;
 mod reads;
 #[path = "../support/shim.rs"]
 mod shim;
@@ -69,6 +71,13 @@ const FILES: &[Case] = cases![
     disk::g140_a_full_or_read_only_disk_refuses_writes_and_works_again,
 ];
 
+/// With a Redis server as the secondary.
+const CHAINED: &[Case] = cases![
+    outage::g029_a_save_in_an_outage_is_partial_and_done_once_when_repeated,
+    outage::g030_what_was_erased_in_an_outage_never_comes_back,
+    outage::g033_an_outage_of_the_secondary_stops_nobody_where_it_is_best_effort,
+];
+
 fn main() {
     if orders::obey() {
         return;
@@ -78,6 +87,11 @@ fn main() {
     let mut trials = of(EVERYWHERE, |_| true);
     trials.extend(of(SHARED, shared));
     trials.extend(of(FILES, files));
+    let primary = |store: &&Store| ["sqlite", "postgres"].contains(&store.name);
+    let redis = STORES.iter().find(|store| store.name == "redis");
+    let has_no_redis = redis.is_none_or(Store::is_missing);
+    let chained = of(CHAINED, primary).into_iter();
+    trials.extend(chained.map(|trial| trial.with_ignored_flag(has_no_redis)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
