@@ -10,6 +10,7 @@ use ambit_storage::driver::{Options, Range};
 use ambit_storage::storage::State;
 use ambit_storage::{Ambit, Context, Stores};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 pub fn g031_a_first_commit_over_two_stores_leaves_no_data_without_its_row(store: &'static Store) {
     for times in 1.. {
@@ -38,10 +39,14 @@ pub fn g031_a_first_commit_over_two_stores_leaves_no_data_without_its_row(store:
 
 async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
     let (index, data) = (index.open().await, data.open().await);
-    let stores = Stores::builder(Options::default())
+    let options = Options::default();
+    let clock = options.clock.clone();
+    let stores = Stores::builder(options)
         .driver("main", index.clone())
         .driver("data", data.clone())
-        .scope_drivers("chatHistory", &["data"]);
+        .scope_drivers("chatHistory", &["data"])
+        .scope_drivers("usage", &["data"])
+        .scope_drivers("notes", &["data"]);
     let ambit = Ambit::builder(stores.build().unwrap()).agent(Plain).build();
     let rows = Context::named(&ambit, AGENT).page(None, 100).await.unwrap();
     let rows: BTreeSet<String> = rows
@@ -68,6 +73,18 @@ async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
     if is_saved {
         assert_eq!(with_data.len(), 3, "killed at point {times}");
     }
+    // A row without data is swept, but only when nobody can be about to write it.
+    assert_eq!(ambit.sweep_rows().await.unwrap(), 0);
+    clock.advance(Duration::from_secs(3_601));
+    let alone = rows.difference(&with_data).count() as u64;
+    assert_eq!(
+        ambit.sweep_rows().await.unwrap(),
+        alone,
+        "killed at point {times}"
+    );
+    let left = Context::named(&ambit, AGENT).count().await.unwrap();
+    assert_eq!(left, with_data.len() as u64, "killed at point {times}");
+    assert_eq!(agent.history().state().await.unwrap(), state);
     index.close().await.unwrap();
     data.close().await.unwrap();
 }
