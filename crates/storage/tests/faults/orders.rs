@@ -5,7 +5,7 @@ use crate::child;
 use crate::stores::wait_for;
 use ambit_storage::driver::{self, Driver, Durability, FaultPoints, Options};
 use ambit_storage::lease::{End, OnBusy};
-use ambit_storage::{Ambit, Context, Error, Result, Stores};
+use ambit_storage::{Ambit, Caller, Context, Error, Result, Stores};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,8 +40,8 @@ pub enum Job {
     Open(Vec<String>),
     /// Saves a session's first message, usage and note in one go.
     First,
-    /// Clears or removes all sessions.
-    Erase { removes: bool },
+    /// Clears or removes all sessions of a tenant.
+    Erase { tenant: String, removes: bool },
     /// Writes to a disk; see `power.rs`.
     Write(crate::power::Writing),
     /// Does what it is told line by line; see `disk.rs`.
@@ -156,8 +156,9 @@ async fn run(ambit: &Ambit, job: &Job) -> Result<()> {
             agent.context().save().await?;
             println!("saved");
         }
-        Job::Erase { removes } => {
-            let all = Context::named(ambit, AGENT);
+        Job::Erase { tenant, removes } => {
+            let ambit = ambit.acting_as(&Caller::system(tenant));
+            let all = Context::named(&ambit, AGENT);
             let report = if *removes {
                 all.remove().await?
             } else {

@@ -2,7 +2,7 @@
 
 use crate::app::{AGENT, Plain, open, say, space_holds, spend};
 use crate::proxy::Proxy;
-use crate::stores::{Fresh, Store, wait_for};
+use crate::stores::{Fresh, STORES, Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::conformance::Fixture;
 use ambit_storage::driver::chain::Policy;
@@ -23,16 +23,13 @@ impl Pair {
     async fn over(store: &'static Store) -> Self {
         let fresh = store.fresh();
         let primary = fresh.open().await;
-        let url = std::env::var("TEST_REDIS_URL").unwrap();
-        let server = url.trim_start_matches("redis://");
-        let (server, rest) = server.split_once('/').unwrap_or((server, ""));
+        let redis = STORES.iter().find(|store| store.name == "redis").unwrap();
+        let place = redis.fresh().place;
+        let server = place.url.trim_start_matches("redis://");
+        let end = server.find(['/', '?']).unwrap_or(server.len());
+        let (server, rest) = server.split_at(end);
         let proxy = Proxy::to(server.to_owned());
-        let join = if rest.contains('?') { '&' } else { '?' };
-        let prefix = rand::random::<u64>();
-        let through = format!(
-            "redis://127.0.0.1:{}/{rest}{join}ambit_prefix=t{prefix:016x}",
-            proxy.port
-        );
+        let through = format!("redis://127.0.0.1:{}{rest}", proxy.port);
         let secondary = driver::open(&through, Options::default()).await.unwrap();
         Self {
             proxy,

@@ -70,7 +70,7 @@ const QUERIES: &[(&str, Work)] = works! {
     "map": |agent| async { query(&agent).map(async |_| Ok(())).await };
     "first_agent": |agent| async { query(&agent).first_agent().await };
     "each_agent": |agent| async { query(&agent).each_agent(async |_| Ok(())).await };
-    "dry clear": |agent| async { whole(query(&agent).dry_run().clear().await?).await };
+    "dry clear": |agent| async { whole(&query(&agent).dry_run().clear().await?) };
     "storage_keys": |agent| agent.storage_keys();
     "chat_keys": |agent| agent.chat_keys();
     "usage_identities": |agent| agent.usage_identities();
@@ -100,14 +100,14 @@ fn query(agent: &LiveAgent) -> ambit_storage::Query {
 }
 
 /// A report without failures, or the first one as an error.
-pub fn whole(report: BulkReport) -> impl Future<Output = Result<()>> {
-    std::future::ready(match report.failed.first() {
+pub fn whole(report: &BulkReport) -> Result<()> {
+    match report.failed.first() {
         None => Ok(()),
         Some((identity, error)) => Err(Error::Partial {
             done: Vec::new(),
             failed: vec![(identity.key(), error.clone())],
         }),
-    })
+    }
 }
 
 /// How many reads a work does where none fails.
@@ -202,10 +202,10 @@ const ERASURES: &[(&str, Work)] = works! {
         agent.context().read().await?;
         agent.context().remove().await
     };
-    "bulk clear": |agent| async { whole(query(&agent).clear().await?).await };
-    "bulk remove": |agent| async { whole(query(&agent).remove().await?).await };
+    "bulk clear": |agent| async { whole(&query(&agent).clear().await?) };
+    "bulk remove": |agent| async { whole(&query(&agent).remove().await?) };
     "bulk remove of histories": |agent| async {
-        whole(query(&agent).for_storage::<ChatHistoryStorage>().remove().await?).await
+        whole(&query(&agent).for_storage::<ChatHistoryStorage>().remove().await?)
     };
 };
 

@@ -95,13 +95,13 @@ const WRITINGS: &[Writing] = &[
         "bulk clear",
         false,
         |agent| nothing(&agent),
-        |agent| async { whole(query(&agent).clear().await?).await }
+        |agent| async { whole(&query(&agent).clear().await?) }
     ),
     writing!(
         "bulk remove",
         false,
         |agent| nothing(&agent),
-        |agent| async { whole(query(&agent).remove().await?).await }
+        |agent| async { whole(&query(&agent).remove().await?) }
     ),
     writing!("memory.set", true, |agent| nothing(&agent), |agent| async {
         agent.context().memory()?.set("word", "new", None).await
