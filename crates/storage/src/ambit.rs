@@ -131,6 +131,12 @@ impl Ambit {
         .await
     }
 
+    /// Deletes the caller's tenant's index rows that were written ahead of data in another store which then never came,
+    /// because the process ended between the two; says how many there were. Rows younger than an hour are left alone.
+    pub async fn sweep_rows(&self) -> Result<u64> {
+        crate::orphans::sweep(self).await
+    }
+
     /// Closes the stores.
     pub async fn close(&self) -> Result<()> {
         self.core.stores.close().await

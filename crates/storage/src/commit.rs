@@ -179,6 +179,10 @@ async fn write_parts(
             .filter(|part| part.cell.placement.names() == store.names())
             .collect();
         if let Err(error) = write_store(context, store, &of_store, &mut written).await {
+            let is_unsure = error.is_failure() || matches!(error, Error::Partial { .. });
+            for part in of_store.iter().filter(|_| is_unsure) {
+                part.cell.staged().is_doubtful = true;
+            }
             let name = |store: &Placement| store.names().join("+");
             let done: Vec<String> = stores[..done].iter().map(name).collect();
             if done.is_empty() {
@@ -248,17 +252,17 @@ async fn write_store(
 /// Adds the writes of one storage. A clear takes along what belongs to the data.
 async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<()> {
     let (session, clock) = (context.session(), &context.ambit().stores().options().clock);
-    let is_clear = part
-        .staged
+    let staged = session.seen(part.cell.settled(session.tenant(), &part.staged).await)?;
+    let is_clear = staged
         .basis
         .as_ref()
         .is_some_and(|basis| basis.view.is_none());
     if is_clear && !session.is_temporary() {
         let place = (session.tenant(), &part.cell.identity);
         let more = removal::following(context.ambit(), part.cell.driver(), place, Action::Clear);
-        batch.writes.extend(more.await?);
+        batch.writes.extend(session.seen(more.await)?);
     }
-    let (checks, writes) = part.cell.writes(session.tenant(), &part.staged, clock)?;
+    let (checks, writes) = part.cell.writes(session.tenant(), &staged)?;
     batch.checks.extend(checks);
     batch.writes.extend(writes);
     if session.is_temporary() {

@@ -282,6 +282,7 @@ impl Context {
 
     /// Removes the session's data and its own index rows, at once.
     pub async fn remove(&self) -> Result<removal::BulkReport> {
+        self.session.check_may_write()?;
         let report = removal::remove_context(self).await?;
         self.discard();
         Ok(report)
@@ -303,11 +304,12 @@ impl Context {
 
     /// Gives the conversation back.
     pub async fn end_turn(&self) -> Result<()> {
-        let lease = self.session.state().lease.take();
-        match lease {
-            Some(lease) => lease.release().await,
-            None => Ok(()),
+        if let Some(lease) = self.lease() {
+            // One that could not be given back is still this turn's, so that the call can be repeated.
+            lease.release().await?;
+            self.session.state().lease = None;
         }
+        Ok(())
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {

@@ -65,8 +65,21 @@ impl Lease {
     /// Takes the lease, or waits for it, or fails `Busy`.
     pub async fn take(driver: Arc<dyn Driver>, key: Key, on_busy: OnBusy) -> Result<Self> {
         let holder = ids::unguessable();
-        match acquire(driver.as_ref(), &key, &holder).await {
+        let waiting = tickets(driver.as_ref(), &key.space).await?.len();
+        if waiting > 0 && on_busy == OnBusy::Reject {
+            return Err(queued(&key.space, waiting));
+        }
+        // Whoever comes while others wait goes behind them, even if the lease is free for a moment.
+        let taken = match waiting {
+            0 => acquire(driver.as_ref(), &key, &holder).await,
+            _ => Err(queued(&key.space, waiting)),
+        };
+        match taken {
             Err(Error::Busy { .. }) if on_busy != OnBusy::Reject => {}
+            Err(error) if error.is_failure() => {
+                give_up(driver.as_ref(), &key, &holder).await;
+                return Err(error);
+            }
             taken => return Ok(Self::held(driver, key, taken?)),
         }
         let place = Place::take(driver.clone(), &key.space, &holder).await?;
@@ -102,14 +115,17 @@ impl Lease {
     /// Gives the lease back; the next turn can start at once.
     pub async fn release(self) -> Result<()> {
         self.held.renewal.abort();
-        let Held {
-            driver, key, epoch, ..
-        } = self.held.as_ref();
-        let writes = [
+        let end = Batch::of(self.end());
+        self.held.driver.commit(end).await.map(|_| ())
+    }
+
+    /// The writes that give the lease back, for a batch that does something else too.
+    pub(crate) fn end(&self) -> [Write; 2] {
+        let Held { key, epoch, .. } = self.held.as_ref();
+        [
             Op::Release { epoch: *epoch }.on(key),
             Op::Del.on(&key.space.key(wish(*epoch))),
-        ];
-        driver.commit(Batch::of(writes)).await.map(|_| ())
+        ]
     }
 
     fn held(driver: Arc<dyn Driver>, key: Key, epoch: u64) -> Self {
@@ -165,6 +181,22 @@ async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
         other => Err(Error::Internal {
             what: format!("a lease was answered with {other:?}"),
         }),
+    }
+}
+
+/// Gives back a lease that may have been granted although its answer never came; if that fails too, it ends by itself.
+async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
+    let given_back = match acquire(driver, key, holder).await {
+        Ok(epoch) => driver
+            .commit(Batch::of([Op::Release { epoch }.on(key)]))
+            .await
+            .map(drop),
+        // Somebody else holds it.
+        Err(Error::Busy { .. }) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = given_back {
+        tracing::warn!(lease = %key, %error, "a lease that may be held was not given back");
     }
 }
 
@@ -225,11 +257,7 @@ impl Place {
         let ticket = space.key(format!("{TICKETS}{holder}"));
         let waiting = tickets(driver.as_ref(), space).await?;
         if waiting.len() >= QUEUE_LENGTH {
-            let reason = format!("{} turns are waiting for it already", waiting.len());
-            return Err(Error::Busy {
-                what: space.to_string(),
-                reason,
-            });
+            return Err(queued(space, waiting.len()));
         }
         let mut place = Self {
             driver,
@@ -318,6 +346,14 @@ impl Place {
             .commit(Batch::of([Op::Del.on(&self.ticket)]))
             .await
             .map(|_| ())
+    }
+}
+
+/// The refusal where others wait.
+fn queued(space: &Space, waiting: usize) -> Error {
+    Error::Busy {
+        what: space.to_string(),
+        reason: format!("{waiting} turns are waiting for it already"),
     }
 }
 

@@ -23,6 +23,7 @@ pub mod json;
 pub mod lease;
 pub mod memory;
 pub mod op;
+mod orphans;
 pub mod pattern;
 mod removal;
 pub mod storage;

@@ -153,7 +153,7 @@ async fn remove_own(
         ));
         return Ok(());
     }
-    let Some(row) = row_of(ambit, identity).await? else {
+    let Some(row) = session.seen(row_of(ambit, identity).await)? else {
         return Ok(());
     };
     ambit
@@ -247,11 +247,15 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
 /// erased stays tracked. True where something changed.
 async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
     let placement = ambit.stores().chain(&row.placement)?;
-    let (driver, index) = (placement.driver(), ambit.stores().index()?);
-    let space = Space::of(&row.tenant, &row.identity);
-    let lease = Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await?;
+    let index = ambit.stores().index()?;
+    let key = Space::of(&row.tenant, &row.identity).lease();
+    let lease = Lease::take(placement.driver().clone(), key, OnBusy::Reject).await?;
     let erased = erase_leased(ambit, row, action, &lease).await;
-    lease.release().await?;
+    if erased.is_err()
+        && let Err(error) = lease.release().await
+    {
+        tracing::warn!(session.key = %row.identity.key(), %error, "a lease was not given back; it ends by itself");
+    }
     let had_something = erased?;
     ambit
         .stores()
@@ -261,11 +265,6 @@ async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
     if action == Action::Clear {
         return Ok(had_something);
     }
-    driver
-        .commit(Batch::of([Write::Remove {
-            space: space.lease().space,
-        }]))
-        .await?;
     if index.names() != placement.names() {
         index.driver().commit(Batch::of([untrack(row)])).await?;
     }
@@ -283,6 +282,13 @@ async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Leas
     writes.extend(following(ambit, driver, (&row.tenant, &row.identity), action).await?);
     if action == Action::Remove && ambit.stores().index()?.names() == placement.names() {
         writes.push(untrack(row));
+    }
+    // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
+    match action {
+        Action::Clear => writes.extend(lease.end()),
+        Action::Remove => writes.push(Write::Remove {
+            space: space.lease().space,
+        }),
     }
     let checks = vec![
         lease.check(),

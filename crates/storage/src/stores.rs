@@ -148,9 +148,10 @@ impl Stores {
         Ok(chain)
     }
 
-    /// The name as it is here; the names that LarAgent's configurations use are understood.
+    /// The name as it is here; the names that LarAgent's configurations use are understood where nothing has them.
     fn resolve(&self, name: &str) -> Result<String> {
         let known = match name {
+            here if self.drivers.contains_key(here) => here,
             "in_memory" => MEMORY,
             "json" => "file",
             "cache" => "redis",

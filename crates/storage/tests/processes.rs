@@ -3,6 +3,8 @@
 
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 
+#[path = "support/child.rs"]
+mod child;
 #[path = "support/stores.rs"]
 mod stores;
 #[path = "support/toy.rs"]
@@ -17,13 +19,14 @@ use ambit_storage::conformance::Fixture;
 use ambit_storage::directory::{Filter, Order as Sorting, PageRequest, Tracked};
 use ambit_storage::driver::{Driver, Part, Range};
 use ambit_storage::op::{Op, Output};
+use child::Worker;
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use stores::{Fresh, STORES, Store, wait_for};
-use worker::{Job, Order, Worker, acquire, append, apply, numbered, space};
+use worker::{Job, Order, acquire, append, apply, numbered, space};
 
 type Case = (&'static str, fn(&'static Store));
 

@@ -23,9 +23,21 @@ pub enum Fault {
 /// Passes every call on, except those that were told to fail: these are `Unavailable`.
 pub struct Flaky {
     inner: Arc<dyn Driver>,
-    reads: AtomicU64,
-    writes: AtomicU64,
-    answers: AtomicU64,
+    reads: Calls,
+    writes: Calls,
+    answers: Calls,
+    spared: fn(&Key) -> bool,
+}
+
+/// The calls of one kind.
+#[derive(Default)]
+struct Calls {
+    /// How many there were.
+    seen: AtomicU64,
+    /// So many pass before one fails.
+    passing: AtomicU64,
+    /// So many fail then.
+    failing: AtomicU64,
 }
 
 impl Flaky {
@@ -33,15 +45,34 @@ impl Flaky {
     pub fn new(inner: Arc<dyn Driver>) -> Self {
         Self {
             inner,
-            reads: AtomicU64::new(0),
-            writes: AtomicU64::new(0),
-            answers: AtomicU64::new(0),
+            reads: Calls::default(),
+            writes: Calls::default(),
+            answers: Calls::default(),
+            spared: |_| false,
         }
+    }
+
+    /// The same driver, which neither counts nor fails the reading of these values: what a task in the background reads
+    /// whenever it likes cannot be counted on.
+    pub fn sparing(self, spared: fn(&Key) -> bool) -> Self {
+        Self { spared, ..self }
     }
 
     /// The next so many calls of this kind fail.
     pub fn fail(&self, fault: Fault, times: u64) {
-        self.left(fault).store(times, Ordering::SeqCst);
+        self.fail_after(0, fault, times);
+    }
+
+    /// After so many more calls of this kind, so many fail.
+    pub fn fail_after(&self, passing: u64, fault: Fault, failing: u64) {
+        let calls = self.calls(fault);
+        calls.passing.store(passing, Ordering::SeqCst);
+        calls.failing.store(failing, Ordering::SeqCst);
+    }
+
+    /// How many calls of this kind there were, failed ones included.
+    pub fn seen(&self, fault: Fault) -> u64 {
+        self.calls(fault).seen.load(Ordering::SeqCst)
     }
 
     /// Everything fails until [`Flaky::heal`].
@@ -57,7 +88,7 @@ impl Flaky {
         }
     }
 
-    fn left(&self, fault: Fault) -> &AtomicU64 {
+    fn calls(&self, fault: Fault) -> &Calls {
         match fault {
             Fault::Read => &self.reads,
             Fault::Write => &self.writes,
@@ -66,18 +97,23 @@ impl Flaky {
     }
 
     fn meet(&self, fault: Fault) -> Result<()> {
-        let less = |left: u64| left.checked_sub(1);
-        match self
-            .left(fault)
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
-        {
-            Ok(_) => Err(Error::Unavailable {
-                what: format!("the store (told to fail: {fault:?})"),
-                source: None,
-            }),
-            Err(_) => Ok(()),
+        let calls = self.calls(fault);
+        calls.seen.fetch_add(1, Ordering::SeqCst);
+        if take_one(&calls.passing) || !take_one(&calls.failing) {
+            return Ok(());
         }
+        Err(Error::Unavailable {
+            what: format!("the store (told to fail: {fault:?})"),
+            source: None,
+        })
     }
+}
+
+/// Takes one of what is left; false where nothing is.
+fn take_one(left: &AtomicU64) -> bool {
+    let less = |left: u64| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        .is_ok()
 }
 
 #[async_trait]
@@ -95,7 +131,9 @@ impl Driver for Flaky {
     }
 
     async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
-        self.meet(Fault::Read)?;
+        if !(self.spared)(key) {
+            self.meet(Fault::Read)?;
+        }
         self.inner.get(key, part).await
     }
 
@@ -172,6 +210,22 @@ mod tests {
         driver.fail(Fault::Answer, 1);
         refusal(attempt(&driver, append(&log, &[("a", "1")])).await);
         assert_eq!(entries(&driver, &log).await, [entry(1, "a", "1")]);
+    }
+
+    #[tokio::test]
+    async fn the_call_that_is_told_to_fail_fails_and_all_are_counted() {
+        let driver = flaky();
+        let log = space("s").log("items");
+        driver.fail_after(2, Fault::Read, 1);
+        let mut answers = Vec::new();
+        for _ in 0..4 {
+            answers.push(driver.read(&log, Range::head()).await.is_ok());
+        }
+        assert_eq!(answers, [true, true, false, true]);
+        assert_eq!(
+            (driver.seen(Fault::Read), driver.seen(Fault::Write)),
+            (4, 0)
+        );
     }
 
     #[tokio::test]

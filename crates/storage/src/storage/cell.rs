@@ -3,7 +3,6 @@
 use super::view::{self, Item, Overlay, Piece, View};
 use crate::address::{ERASURES, ITEMS, OVERLAYS, Space};
 use crate::batch::{Check, Head, NewEntry, Write};
-use crate::clock::Clock;
 use crate::driver::{Driver, Part, Range};
 use crate::json::Json;
 use crate::op::Op;
@@ -33,8 +32,10 @@ pub(crate) struct Staged {
     pub(crate) basis: Option<Basis>,
     /// What is to be added behind it.
     pub(crate) appends: Vec<NewEntry>,
-    /// Further writes that belong to the appends: usage sums.
-    pub(crate) extra: Vec<Write>,
+    /// Further writes that belong to appends, with the entry's id: usage sums.
+    pub(crate) extra: Vec<(String, Write)>,
+    /// A commit of this failed in a way that may have left it done.
+    pub(crate) is_doubtful: bool,
 }
 
 /// What a staged clear or replace was based on, and what is to be there.
@@ -52,6 +53,10 @@ pub(crate) struct Basis {
     pub(crate) view: Option<Vec<Item>>,
     /// Why, for the overlay's record.
     pub(crate) reason: String,
+    /// The overlay's id.
+    pub(crate) id: String,
+    /// It was found to be done already: repeating its writes changes nothing.
+    pub(crate) is_done: bool,
 }
 
 impl Staged {
@@ -212,12 +217,7 @@ impl Cell {
     }
 
     /// The checks and writes that make `staged` durable.
-    pub(crate) fn writes(
-        &self,
-        tenant: &str,
-        staged: &Staged,
-        clock: &Clock,
-    ) -> Result<(Vec<Check>, Vec<Write>)> {
+    pub(crate) fn writes(&self, tenant: &str, staged: &Staged) -> Result<(Vec<Check>, Vec<Write>)> {
         let space = self.space(tenant);
         let (mut checks, mut writes) = (Vec::new(), Vec::new());
         if let Some(basis) = &staged.basis {
@@ -239,12 +239,15 @@ impl Cell {
                         key: space.key(ERASURES),
                         version: basis.erasures,
                     });
-                    replacement(&space, basis, items, clock, &mut writes)?;
+                    replacement(&space, basis, items, &mut writes)?;
                 }
+            }
+            if basis.is_done {
+                checks.clear();
             }
         }
         append(&space, staged.appends.iter().cloned(), &mut writes)?;
-        writes.extend(staged.extra.iter().cloned());
+        writes.extend(staged.extra.iter().map(|(_, write)| write.clone()));
         Ok((checks, writes))
     }
 
@@ -256,6 +259,7 @@ impl Cell {
             .retain(|entry| !written.appends.iter().any(|done| done.id == entry.id));
         let done = written.extra.len().min(staged.extra.len());
         staged.extra.drain(..done);
+        staged.is_doubtful = false;
         if written.basis.is_some() {
             staged.basis = None;
         }
@@ -271,6 +275,8 @@ fn basis_of(view: &View) -> Basis {
         previous,
         view: None,
         reason: String::new(),
+        id: ids::unguessable(),
+        is_done: false,
     }
 }
 
@@ -290,7 +296,6 @@ fn replacement(
     space: &Space,
     basis: &Basis,
     items: &[Item],
-    clock: &Clock,
     writes: &mut Vec<Write>,
 ) -> Result<()> {
     let mut last = basis.items.map_or(0, |head| head.last);
@@ -325,7 +330,7 @@ fn replacement(
             previous: basis.previous,
         };
         let entry = NewEntry {
-            id: ids::ordered(clock),
+            id: basis.id.clone(),
             body: Json::of(&overlay)?,
         };
         writes.push(Write::Append {

@@ -199,9 +199,8 @@ impl ChatHistoryStorage {
         let head = session.seen(self.cell.head(session.tenant()).await)?;
         let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
         loop {
-            let page = driver
-                .read(&space.log(ITEMS), Range::from(next, CHUNK))
-                .await?;
+            let range = Range::from(next, CHUNK);
+            let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
             let Some(last) = page.entries.last() else {
                 break;
             };
@@ -229,7 +228,7 @@ impl ChatHistoryStorage {
         });
         writes.push(Write::Redact {
             log: space.log(OVERLAYS),
-            bodies: self.forget_summaries(&erased).await?,
+            bodies: session.seen(self.forget_summaries(&erased).await)?,
         });
         // A redaction moves no head: this is what a summary in the making is refused by.
         writes.push(Write::Apply {

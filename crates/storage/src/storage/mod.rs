@@ -1,6 +1,7 @@
 //! Storages: typed items under one scoped identity. Changes are staged and leave memory only by `save`.
 
 mod cell;
+mod doubt;
 mod history;
 mod message;
 mod model_view;
@@ -126,10 +127,9 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Items of the view from this position (counted from 0), at most `limit`.
     pub async fn range(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
-        let items = self
-            .session
-            .seen(self.cell.read(self.session.tenant(), from, limit).await)?;
-        items.iter().map(|item| item.body.to()).collect()
+        let items = self.cell.read(self.session.tenant(), from, limit).await;
+        self.session
+            .seen(items.and_then(|items| Self::typed(&items)))
     }
 
     /// How many items the view has, staged ones included.
@@ -151,10 +151,9 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Every item ever added since the last clear, whatever the view shows; a page from this sequence (from 1).
     pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
-        let items = self
-            .session
-            .seen(archive(&self.cell, self.session.tenant(), from, limit).await)?;
-        items.iter().map(|item| item.body.to()).collect()
+        let items = archive(&self.cell, self.session.tenant(), from, limit).await;
+        self.session
+            .seen(items.and_then(|items| Self::typed(&items)))
     }
 
     /// Stages an item behind all others; it is kept as it is now.
@@ -224,6 +223,11 @@ impl<K: StorageKind> ListStorage<K> {
     /// Reads again; after a failed read this is what allows writing once more.
     pub async fn read(&self) -> Result<()> {
         self.state().await.map(|_| ())
+    }
+
+    /// The items as what they are; a body of another form is a read that failed.
+    fn typed(items: &[Item]) -> Result<Vec<K::Item>> {
+        items.iter().map(|item| item.body.to()).collect()
     }
 
     fn entry(&self, item: &K::Item) -> Result<crate::batch::NewEntry> {

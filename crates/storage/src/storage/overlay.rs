@@ -41,6 +41,7 @@ impl ChatHistoryStorage {
     /// Lifts the overlay that the view shows now: the view is again what it was before, with all that came since.
     pub async fn restore(&self, overlay_id: &str) -> Result<()> {
         let session = self.session()?;
+        session.check_may_write()?;
         let view = self.open_view().await?;
         let shown = view.overlay.filter(|entry| entry.id == overlay_id);
         let shown = shown.ok_or_else(|| Error::NotFound {
@@ -49,7 +50,9 @@ impl ChatHistoryStorage {
         })?;
         let log = self.cell().space(session.tenant()).log(OVERLAYS);
         let before = match shown.body.to::<Overlay>()?.previous {
-            Some(seq) => self.cell().driver().read(&log, Range::from(seq, 1)).await?,
+            Some(seq) => {
+                session.seen(self.cell().driver().read(&log, Range::from(seq, 1)).await)?
+            }
             None => Default::default(),
         };
         let before = before.entries.first().map(|entry| entry.body.to());
@@ -63,7 +66,8 @@ impl ChatHistoryStorage {
         "restore".clone_into(&mut restored.reason);
         let (_id, write) = self.overlay(&restored)?;
         let head = view.overlays;
-        let batch = Batch::of([write]).checking(Check::Head { log, head });
+        let mut batch = Batch::of([write]).checking(Check::Head { log, head });
+        batch.checks.extend(session.fence());
         self.cell().driver().commit(batch).await.map(|_| ())
     }
 

@@ -205,9 +205,10 @@ impl UsageStorage {
         )?;
         let sum = (!session.is_temporary())
             .then(|| tally(session.tenant(), &Labels::of(&record), sums(&record)));
+        let sum = sum.transpose()?.map(|sum| (entry.id.clone(), sum));
         let mut staged = self.cell.staged();
         staged.appends.push(entry);
-        staged.extra.extend(sum.transpose()?);
+        staged.extra.extend(sum);
         Ok(Some(record))
     }
 

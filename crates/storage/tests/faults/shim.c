@@ -1,7 +1,8 @@
 // A layer between a process and its files, loaded with LD_PRELOAD.
 //   AMBIT_SHIM_ROOT  the folder that it watches, as an absolute path without links
 //   AMBIT_SHIM_LOG   the file to which every change below the root is written, in order; tests/support/shim.rs reads it
-//   AMBIT_SHIM_FAIL  a file: while it says ENOSPC or EIO, writes below the root fail with that error (EIO: syncs too)
+//   AMBIT_SHIM_FAIL  a file: while it says ENOSPC, EROFS or EIO, writes below the root fail with that error (EIO: syncs too)
+//   AMBIT_SHIM_SYNC_US  how long each sync takes, in millionths of a second
 // It sees calls of the C library: no raw system calls, no vectored writes, no copies made inside the kernel.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -81,6 +82,7 @@ static int failure(void) {
     ssize_t length = read(fd, text, 6);
     close(fd);
     if (length >= 3 && !strncmp(text, "EIO", 3)) return EIO;
+    if (length >= 5 && !strncmp(text, "EROFS", 5)) return EROFS;
     return length >= 6 && !strncmp(text, "ENOSPC", 6) ? ENOSPC : 0;
 }
 
@@ -140,6 +142,13 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
+// Takes as long as a sync shall take; the answer is no error.
+static int slow(void) {
+    const char *time = getenv("AMBIT_SHIM_SYNC_US");
+    if (time) usleep((useconds_t)atoi(time));
+    return 0;
+}
+
 #define ON_FILE(name, kind, number, refused, parameters, ...)                                     \
     int name parameters {                                                                         \
         char path[PATH_MAX];                                                                      \
@@ -154,8 +163,8 @@ PWRITE(pwrite64, off64_t)
     }
 ON_FILE(ftruncate, 'T', length, error, (int fd, off_t length), fd, length)
 ON_FILE(ftruncate64, 'T', length, error, (int fd, off64_t length), fd, length)
-ON_FILE(fsync, 'S', 0, error == EIO, (int fd), fd)
-ON_FILE(fdatasync, 'S', 0, error == EIO, (int fd), fd)
+ON_FILE(fsync, 'S', 0, error == EIO || slow(), (int fd), fd)
+ON_FILE(fdatasync, 'S', 0, error == EIO || slow(), (int fd), fd)
 
 int rename(const char *from, const char *to) {
     char source[PATH_MAX], target[PATH_MAX];

@@ -1,4 +1,4 @@
-//! Further processes of a test: the test binary starts itself with an order in its environment.
+//! What the further processes of `processes.rs` do.
 
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 
@@ -8,15 +8,9 @@ use ambit_storage::directory::Track;
 use ambit_storage::driver::{self, Driver, FaultPoints, Options};
 use ambit_storage::op::{Op, Output};
 use ambit_storage::{Json, Result, SessionIdentity};
-use rustix::process::{Pid, Signal, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Lines, Write as _};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-const VARIABLE: &str = "AMBIT_WORKER";
 
 /// What a worker does, and where.
 #[derive(Clone, Serialize, Deserialize)]
@@ -100,10 +94,9 @@ pub fn track(chat: &str) -> Write {
 
 /// Does what the environment orders; false where it orders nothing, as in the test itself.
 pub fn obey() -> bool {
-    let Some(order) = std::env::var_os(VARIABLE) else {
+    let Some(order) = super::child::order::<Order>() else {
         return false;
     };
-    let order: Order = serde_json::from_slice(order.as_encoded_bytes()).expect("an order");
     let work = async {
         let options = Options {
             fault_points: order.dies_at.map_or_else(FaultPoints::default, dies_at),
@@ -123,7 +116,7 @@ fn dies_at((point, times): (String, u64)) -> FaultPoints {
     let left = AtomicU64::new(times);
     FaultPoints::new(move |reached| {
         if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
-            kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
+            super::child::die();
         }
     })
 }
@@ -219,66 +212,4 @@ async fn hold(driver: &dyn Driver) -> Result<()> {
         Err(error) => println!("{error}"),
     }
     Ok(())
-}
-
-/// A process at work; it ends with this value.
-pub struct Worker {
-    child: Child,
-    input: ChildStdin,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Worker {
-    /// Starts this binary again with an order.
-    pub fn start(order: &Order) -> Self {
-        let order = serde_json::to_string(order).expect("an order is JSON");
-        let mut child = Command::new(std::env::current_exe().expect("this binary"))
-            .env(VARIABLE, order)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this binary starts again");
-        let input = child.stdin.take().expect("a pipe");
-        let output = child.stdout.take().expect("a pipe");
-        Self {
-            child,
-            input,
-            lines: BufReader::new(output).lines(),
-        }
-    }
-
-    /// The next line it says; waits for it.
-    pub fn next(&mut self) -> Option<String> {
-        self.lines.next().map(|line| line.expect("a line of text"))
-    }
-
-    /// All it still says until its end.
-    pub fn rest(&mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.next()).collect()
-    }
-
-    pub fn say(&mut self, line: &str) {
-        writeln!(self.input, "{line}").expect("it listens");
-    }
-
-    pub fn send(&self, signal: Signal) {
-        let id = i32::try_from(self.child.id()).expect("a process id");
-        kill_process(Pid::from_raw(id).expect("a process id"), signal).expect("it runs");
-    }
-
-    /// Waits for its end; true where it did all it was ordered to, false where it was killed.
-    pub fn ended_well(&mut self) -> bool {
-        let status = self.child.wait().expect("it ends");
-        let was_killed = status.signal() == Some(Signal::KILL.as_raw());
-        assert!(status.success() || was_killed, "the worker: {status}");
-        status.success()
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // A worker that has ended cannot be killed, and need not be.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
