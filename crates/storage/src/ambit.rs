@@ -3,6 +3,8 @@
 use crate::agent::{Agent, Definition};
 use crate::caller::Caller;
 use crate::event::{After, Before, Bus, Verdict};
+use crate::patrol::Patrol;
+use crate::retention::Retention;
 use crate::stores::Stores;
 use crate::usage::UsageSettings;
 use crate::{Error, Result, address};
@@ -35,6 +37,10 @@ pub struct Settings {
     pub memory: crate::memory::Settings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
+    /// How long storages are kept that nobody uses.
+    pub retention: Retention,
+    /// How long a row of the index may be without data: longer than any first commit takes.
+    pub orphan_life: Duration,
 }
 
 impl Default for Settings {
@@ -43,6 +49,8 @@ impl Default for Settings {
             usage: UsageSettings::default(),
             memory: crate::memory::Settings::default(),
             temporary_life: Duration::from_secs(3600),
+            retention: Retention::default(),
+            orphan_life: Duration::from_secs(24 * 3600),
         }
     }
 }
@@ -126,6 +134,11 @@ impl Ambit {
             &self.stores().options().clock,
         )
         .await
+    }
+
+    /// A walk over the index that removes what was idle for too long and rows without data.
+    pub fn patrol(&self) -> Patrol {
+        Patrol::new(self.clone())
     }
 
     /// Closes the stores.

@@ -1,13 +1,14 @@
 //! `Context`: the open storages of one session, and operations over all of them.
 
+mod parts;
 mod session;
 
+pub(crate) use parts::Parts;
 pub(crate) use session::Session;
 use session::State;
 
 use crate::agent::Agent;
 use crate::ambit::Ambit;
-use crate::directory::Tracked;
 use crate::event::{
     About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding,
     StorageRegistered,
@@ -17,7 +18,6 @@ use crate::memory::{self, Conversation, Memory, Tracking};
 use crate::storage::{
     Cell, ChatHistoryStorage, ListStorage, SharedCell, StorageKind, UsageStorage, check_prefix,
 };
-use crate::stores::Stores;
 use crate::{Error, Result, SessionIdentity, address, commit, removal, temporary};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,33 +27,6 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone)]
 pub struct Context {
     session: Arc<Session>,
-}
-
-/// The storages that every session has.
-pub(crate) struct Parts {
-    pub(crate) history: ChatHistoryStorage,
-    pub(crate) usage: UsageStorage,
-}
-
-impl Parts {
-    /// Puts the storage of the row's scope where the index says it is.
-    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
-        let placement = || stores.chain(&row.placement);
-        match row.identity.scope() {
-            Some(ChatHistoryStorage::PREFIX) => {
-                self.history = ChatHistoryStorage::new(
-                    row.identity.clone(),
-                    placement()?,
-                    self.history.options(),
-                )?;
-            }
-            Some(UsageStorage::PREFIX) => {
-                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 /// What a save did.
@@ -88,6 +61,7 @@ impl Context {
             base,
             tenant,
             options: parts.history.options(),
+            recorded: parts.recorded,
             state: Mutex::new(State::new(history.clone(), usage.clone())),
         };
         let context = Self {
@@ -178,13 +152,8 @@ impl Context {
             Some(cell) => cell,
             None => {
                 check_prefix(K::PREFIX)?;
-                let placement = crate::agent::placement(
-                    self.session.agent.drivers(K::PREFIX),
-                    self.ambit().stores(),
-                    K::PREFIX,
-                )?;
-                self.register_cell(&Arc::new(Cell::new(K::PREFIX, self.identity(), placement)?))
-                    .await?
+                let cell = self.session.cell_of_kind(K::PREFIX)?;
+                self.register_cell(&cell).await?
             }
         };
         Ok(ListStorage::attached(cell, &self.session))

@@ -260,6 +260,11 @@ impl Tracked {
         self.tenant == other.tenant && self.identity.same_storage(&other.identity)
     }
 
+    /// When somebody last wrote to the storage or touched its row.
+    pub fn last_used_at(&self) -> Millis {
+        self.last_activity_at.max(self.mark().touched_at)
+    }
+
     /// The row's mark, for a condition of a batch.
     pub fn mark(&self) -> Mark {
         let touches = self.touches.iter().map(|touch| touch.last_at);
