@@ -1,6 +1,6 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
-mod rows;
+mod elsewhere;
 
 use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, Outcome, Write};
@@ -15,7 +15,6 @@ use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageS
 use crate::stores::Placement;
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity, ids};
-use rows::{Added, Elsewhere};
 use std::collections::BTreeMap;
 
 /// One storage and what of it is written now.
@@ -146,6 +145,12 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
     Ok(dirty.into_iter().map(part).collect())
 }
 
+/// An index row that a commit has made.
+struct Added {
+    identity: SessionIdentity,
+    id: String,
+}
+
 /// What a commit has made.
 #[derive(Default)]
 struct Written {
@@ -203,6 +208,7 @@ async fn write_store(
     written: &mut Written,
 ) -> Result<()> {
     let session = context.session();
+    let index = context.ambit().stores().index()?;
     let mut batch = Batch::default();
     // The lease of a turn is kept with the history: only there can it be judged.
     let has_history = parts
@@ -210,25 +216,26 @@ async fn write_store(
         .any(|part| part.cell.prefix == ChatHistoryStorage::PREFIX);
     batch.checks.extend(session.fence().filter(|_| has_history));
     let mut elsewhere = None;
-    let tracks = rows::tracks(context, parts);
-    if context.ambit().stores().index()?.names() == store.names() {
+    let tracks = tracks(context, parts);
+    if index.names() == store.names() {
         // Rows come first, so that the data's own writes find them.
         batch.writes.extend(tracks);
     } else if !tracks.is_empty() {
-        let (made, added) = Elsewhere::track(context, tracks).await?;
+        let at = context.ambit().stores().options().clock.now();
+        let added = elsewhere::track(context, &tracks).await?;
         written.rows.extend(added);
-        elsewhere = Some(made);
+        elsewhere = Some((tracks, at));
     }
     for part in parts {
         add_part(context, part, &mut batch).await?;
     }
     let writes = batch.writes.clone();
     let outcomes = store.driver().commit(batch).await?;
-    if let Some(made) = elsewhere {
-        made.confirm(context).await?;
+    if let Some((tracks, at)) = elsewhere {
+        elsewhere::confirm(context, tracks, at).await?;
     }
     for (write, outcome) in writes.iter().zip(&outcomes) {
-        written.rows.extend(rows::new_row(write, outcome));
+        written.rows.extend(new_row(write, outcome));
     }
     for part in parts {
         let items = part.cell.space(session.tenant()).log(ITEMS);
@@ -274,6 +281,40 @@ fn sequences<'a>(
         _ => None,
     });
     added.unwrap_or_default()
+}
+
+/// The index rows that these storages need. A clear of what was never written leaves nothing to track.
+fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
+    if context.is_temporary() {
+        return Vec::new();
+    }
+    let is_nothing = |staged: &Staged| {
+        let clears_nothing = staged
+            .basis
+            .as_ref()
+            .is_some_and(|basis| basis.view.is_none() && basis.items.is_none());
+        clears_nothing && staged.appends.is_empty()
+    };
+    let tracked = parts.iter().filter(|part| !is_nothing(&part.staged));
+    tracked
+        .map(|part| {
+            Write::Track(Box::new(
+                context
+                    .session()
+                    .track(&part.cell.identity, &part.cell.placement),
+            ))
+        })
+        .collect()
+}
+
+fn new_row(write: &Write, outcome: &Outcome) -> Option<Added> {
+    match (write, outcome) {
+        (Write::Track(track), Outcome::Tracked { id, is_new: true }) => Some(Added {
+            identity: track.identity.clone(),
+            id: id.clone(),
+        }),
+        _ => None,
+    }
 }
 
 async fn tell_parts(context: &Context, parts: &[Part], written: Written) {

@@ -1,14 +1,13 @@
 //! `Context`: the open storages of one session, and operations over all of them.
 
-mod parts;
 mod session;
 
-pub(crate) use parts::Parts;
 pub(crate) use session::Session;
 use session::State;
 
 use crate::agent::Agent;
 use crate::ambit::Ambit;
+use crate::directory::Tracked;
 use crate::event::{
     About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding,
     StorageRegistered,
@@ -18,6 +17,7 @@ use crate::memory::{self, Conversation, Memory, Tracking};
 use crate::storage::{
     Cell, ChatHistoryStorage, ListStorage, SharedCell, StorageKind, UsageStorage, check_prefix,
 };
+use crate::stores::Stores;
 use crate::{Error, Result, SessionIdentity, address, commit, removal, temporary};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +27,40 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone)]
 pub struct Context {
     session: Arc<Session>,
+}
+
+/// The storages that every session has.
+pub(crate) struct Parts {
+    pub(crate) history: ChatHistoryStorage,
+    pub(crate) usage: UsageStorage,
+    /// Storages of other kinds that the index has on record.
+    pub(crate) recorded: Vec<SharedCell>,
+}
+
+impl Parts {
+    /// Puts the storage of the row's scope where the index says it is.
+    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
+        let placement = || stores.chain(&row.placement);
+        match row.identity.scope() {
+            Some(ChatHistoryStorage::PREFIX) => {
+                self.history = ChatHistoryStorage::new(
+                    row.identity.clone(),
+                    placement()?,
+                    self.history.options(),
+                )?;
+            }
+            Some(UsageStorage::PREFIX) => {
+                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
+            }
+            // A conversation's memory is where its history is.
+            None | Some(memory::SCOPE) => {}
+            Some(scope) => {
+                let cell = Cell::new(scope, &row.identity, placement()?)?;
+                self.recorded.push(Arc::new(cell));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a save did.

@@ -1,9 +1,5 @@
 //! Clearing and removing what is stored, whoever asks: one context, or many sessions found in the index.
 
-mod following;
-
-pub(crate) use following::following;
-
 use crate::address::{ITEMS, Space};
 use crate::ambit::Ambit;
 use crate::batch::{Batch, Check, Write};
@@ -15,9 +11,14 @@ use crate::event::{
 };
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
+use crate::op::Op;
 use crate::pattern::Pattern;
-use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
+use crate::storage::{
+    CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally,
+};
+use crate::usage::OnRemove;
 use crate::{Error, Result, SessionIdentity};
+use std::collections::BTreeMap;
 
 /// What a clear or a remove did to each identity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,7 +76,7 @@ impl BulkReport {
         let result = if plan.is_dry {
             look(ambit, row, plan.action).await
         } else {
-            erase(ambit, row, plan.action, &[]).await
+            erase(ambit, row, plan.action).await
         };
         match result {
             Ok(true) => self.done.push(identity),
@@ -243,25 +244,15 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
 }
 
 /// Erases one stored identity on every driver on record, under its lease. Data goes first, so that what could not be
-/// erased stays tracked. `guards` are conditions on index rows. True where something changed.
-pub(crate) async fn erase(
-    ambit: &Ambit,
-    row: &Tracked,
-    action: Action,
-    guards: &[Check],
-) -> Result<bool> {
+/// erased stays tracked. True where something changed.
+async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
     let placement = ambit.stores().chain(&row.placement)?;
     let (driver, index) = (placement.driver(), ambit.stores().index()?);
     let space = Space::of(&row.tenant, &row.identity);
     let lease = Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await?;
-    let erased = erase_leased(ambit, row, action, (&lease, guards)).await;
-    let forgotten = match action {
-        Action::Remove if erased.is_ok() => forget_lease(driver.as_ref(), &space, &lease).await,
-        _ => Ok(()),
-    };
+    let erased = erase_leased(ambit, row, action, &lease).await;
     lease.release().await?;
-    let (had_something, rows) = erased?;
-    forgotten?;
+    let had_something = erased?;
     ambit
         .stores()
         .options()
@@ -270,70 +261,126 @@ pub(crate) async fn erase(
     if action == Action::Clear {
         return Ok(had_something);
     }
-    if !rows.is_empty() {
-        let gone = Batch {
-            checks: guards.to_vec(),
-            writes: rows,
-        };
-        index.driver().commit(gone).await?;
+    driver
+        .commit(Batch::of([Write::Remove {
+            space: space.lease().space,
+        }]))
+        .await?;
+    if index.names() != placement.names() {
+        index.driver().commit(Batch::of([untrack(row)])).await?;
     }
     Ok(true)
 }
 
-/// Erases what the lease itself leaves in the store, while it is still held: nobody else's is taken away.
-pub(crate) async fn forget_lease(driver: &dyn Driver, space: &Space, lease: &Lease) -> Result<()> {
-    let space = space.lease().space;
-    let gone = Batch::of([Write::Remove { space }]).checking(lease.check());
-    driver.commit(gone).await.map(|_| ())
-}
-
-/// Whether there was something, and the deletions of index rows that are left to do because they are kept elsewhere.
-async fn erase_leased(
-    ambit: &Ambit,
-    row: &Tracked,
-    action: Action,
-    (lease, guards): (&Lease, &[Check]),
-) -> Result<(bool, Vec<Write>)> {
-    let (placement, index) = (
-        ambit.stores().chain(&row.placement)?,
-        ambit.stores().index()?,
-    );
+/// True where there was something.
+async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Lease) -> Result<bool> {
+    let placement = ambit.stores().chain(&row.placement)?;
     let driver = placement.driver().as_ref();
     let space = Space::of(&row.tenant, &row.identity);
     let head = driver.read(&space.log(ITEMS), Range::head()).await?.head;
     let had_something = holds_something(driver, &space).await?;
     let mut writes = vec![action.on(space.clone())];
     writes.extend(following(ambit, driver, (&row.tenant, &row.identity), action).await?);
-    if action == Action::Remove {
+    if action == Action::Remove && ambit.stores().index()?.names() == placement.names() {
         writes.push(untrack(row));
     }
-    let mut checks = vec![
+    let checks = vec![
         lease.check(),
         Check::Head {
             log: space.log(ITEMS),
             head,
         },
     ];
-    let mut rows = Vec::new();
-    if index.names() == placement.names() {
-        checks.extend_from_slice(guards);
-    } else {
-        // Rows are judged and deleted where they are.
-        let is_row = |write: &Write| matches!(write, Write::Untrack { .. });
-        (rows, writes) = writes.into_iter().partition(is_row);
-        let judged = Batch {
-            checks: guards.to_vec(),
-            writes: Vec::new(),
-        };
-        index.driver().commit(judged).await?;
-    }
     driver.commit(Batch { checks, writes }).await?;
-    Ok((had_something, rows))
+    Ok(had_something)
 }
 
-pub(crate) fn untrack(row: &Tracked) -> Write {
+fn untrack(row: &Tracked) -> Write {
     Write::Untrack {
         tenant: row.tenant.clone(),
         id: row.id.clone(),
     }
+}
+
+/// The writes that go with the erasure of an identity: a history takes its memory along, usage its sums.
+pub(crate) async fn following(
+    ambit: &Ambit,
+    driver: &dyn Driver,
+    (tenant, identity): (&str, &SessionIdentity),
+    action: Action,
+) -> Result<Vec<Write>> {
+    match identity.scope() {
+        Some(ChatHistoryStorage::PREFIX) => {
+            let memory = identity.with_scope(memory::SCOPE)?;
+            let mut writes = vec![action.on(Space::of(tenant, &memory))];
+            if let Some(row) = row_of(ambit, &memory)
+                .await?
+                .filter(|_| action == Action::Remove)
+            {
+                writes.push(Write::Untrack {
+                    tenant: tenant.to_owned(),
+                    id: row.id,
+                });
+            }
+            Ok(writes)
+        }
+        Some(UsageStorage::PREFIX) => {
+            carried_over(ambit, driver, &Space::of(tenant, identity)).await
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+impl Action {
+    fn on(self, space: Space) -> Write {
+        match self {
+            Self::Clear => Write::Clear { space },
+            Self::Remove => Write::Remove { space },
+        }
+    }
+}
+
+/// Takes the records' amounts out of the rows of sums that name user and chat, and keeps them in rows that do not.
+async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
+    let mut rows: BTreeMap<String, (Labels, BTreeMap<String, i64>)> = BTreeMap::new();
+    let mut next = 1;
+    loop {
+        let page = driver
+            .read(&space.log(ITEMS), Range::from(next, CHUNK))
+            .await?;
+        let Some(last) = page.entries.last() else {
+            break;
+        };
+        next = last.seq + 1;
+        for entry in &page.entries {
+            let record: UsageRecord = entry.body.to()?;
+            let labels = Labels::of(&record);
+            let (_, sums) = rows
+                .entry(labels.name()?)
+                .or_insert_with(|| (labels, BTreeMap::new()));
+            record_sums(&record)
+                .into_iter()
+                .for_each(|(name, sum)| *sums.entry(name).or_default() += sum);
+        }
+    }
+    let keeps = ambit.settings().usage.on_remove == OnRemove::Keep;
+    let mut writes = Vec::new();
+    for (name, (labels, sums)) in rows {
+        let key = Space::usage_sums(&space.tenant).key(name);
+        writes.push(Write::Apply {
+            key,
+            op: Op::Del,
+            life: None,
+        });
+        if keeps {
+            let nameless = Labels {
+                user: None,
+                chat: None,
+                identity: None,
+                ..labels
+            };
+            writes.push(tally(&space.tenant, &nameless, sums)?);
+        }
+    }
+    Ok(writes)
 }

@@ -1,10 +1,6 @@
 //! Where sessions are kept and for how long: `driver::case` with each driver as the store of the index.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "helpers of tests fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod orphans;
 mod placement;

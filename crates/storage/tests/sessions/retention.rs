@@ -2,6 +2,7 @@
 
 use crate::setting::*;
 use crate::stores::Store;
+use ambit_storage::directory::Filter;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::{State, UsageRecord};
 use ambit_storage::upkeep::{Sweeper, SweeperOptions, Swept};
@@ -203,6 +204,8 @@ async fn what_a_chain_holds_is_removed_from_every_driver(store: &'static Store) 
     let space = ambit_storage::address::Space::of("default", &identity);
     for driver in [&setting.main, &setting.other] {
         assert_eq!(driver.logs(&space).await.unwrap(), Vec::<String>::new());
+        let rows = driver.count(&Filter::default()).await.unwrap();
+        assert_eq!(rows, 0, "no copy of the row is left either");
     }
     assert_eq!(chats(&ambit).await, Vec::<String>::new());
 }
