@@ -35,6 +35,8 @@ pub struct Settings {
     pub usage: UsageSettings,
     /// What memories do where nothing else is said.
     pub memory: crate::memory::Settings,
+    /// When and how histories are shortened for the model.
+    pub truncation: crate::truncation::Settings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
     /// How long storages are kept that nobody uses.
@@ -48,6 +50,7 @@ impl Default for Settings {
         Self {
             usage: UsageSettings::default(),
             memory: crate::memory::Settings::default(),
+            truncation: crate::truncation::Settings::default(),
             temporary_life: Duration::from_secs(3600),
             retention: Retention::default(),
             orphan_life: Duration::from_secs(24 * 3600),

@@ -30,6 +30,7 @@ mod retention;
 pub mod storage;
 mod stores;
 mod temporary;
+pub mod truncation;
 pub mod upkeep;
 mod usage;
 
@@ -45,4 +46,5 @@ pub use patrol::{Patrol, Patrolled};
 pub use removal::BulkReport;
 pub use retention::Retention;
 pub use stores::{Builder as StoresBuilder, MEMORY, Placement, Stores};
+pub use truncation::TruncationStrategy;
 pub use usage::{OnRemove, Price, Totals, Usage, UsageField, UsageSettings};
