@@ -198,7 +198,11 @@ impl Definition {
         let (caller, stores) = (self.ambit.caller(), self.ambit.stores());
         let history = self.agent.create_chat_history(base, caller, stores)?;
         let usage = self.agent.create_usage_storage(base, caller, stores)?;
-        Ok(Parts { history, usage })
+        Ok(Parts {
+            history,
+            usage,
+            recorded: Vec::new(),
+        })
     }
 
     async fn live(&self, base: SessionIdentity, parts: Parts) -> Result<LiveAgent> {

@@ -3,6 +3,8 @@
 use crate::agent::{Agent, Definition};
 use crate::caller::Caller;
 use crate::event::{After, Before, Bus, Verdict};
+use crate::patrol::Patrol;
+use crate::retention::Retention;
 use crate::stores::Stores;
 use crate::usage::UsageSettings;
 use crate::{Error, Result, address};
@@ -37,6 +39,10 @@ pub struct Settings {
     pub truncation: crate::truncation::Settings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
+    /// How long storages are kept that nobody uses.
+    pub retention: Retention,
+    /// How long a row of the index may be without data: longer than any first commit takes.
+    pub orphan_life: Duration,
 }
 
 impl Default for Settings {
@@ -46,6 +52,8 @@ impl Default for Settings {
             memory: crate::memory::Settings::default(),
             truncation: crate::truncation::Settings::default(),
             temporary_life: Duration::from_secs(3600),
+            retention: Retention::default(),
+            orphan_life: Duration::from_secs(24 * 3600),
         }
     }
 }
@@ -131,10 +139,9 @@ impl Ambit {
         .await
     }
 
-    /// Deletes the caller's tenant's index rows that were written ahead of data in another store which then never came,
-    /// because the process ended between the two; says how many there were. Rows younger than an hour are left alone.
-    pub async fn sweep_rows(&self) -> Result<u64> {
-        crate::orphans::sweep(self).await
+    /// A walk over the index that removes what was idle for too long and rows without data.
+    pub fn patrol(&self) -> Patrol {
+        Patrol::new(self.clone())
     }
 
     /// Closes the stores.

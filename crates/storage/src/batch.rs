@@ -2,7 +2,7 @@
 
 use crate::address::{Key, LogKey, Space};
 use crate::clock::Millis;
-use crate::directory::{Track, Tracked};
+use crate::directory::{Mark, Track, Tracked};
 use crate::json::Json;
 use crate::op::{Op, Output};
 use crate::pattern::Pattern;
@@ -40,6 +40,13 @@ pub enum Check {
         key: Key,
         /// The epoch of the writer's grant.
         epoch: u64,
+    },
+    /// The index row of the space is still as it was marked (`None`: there is none); else `Conflict`.
+    Row {
+        /// The space.
+        space: Space,
+        /// The mark of the row that the writer saw.
+        mark: Option<Mark>,
     },
 }
 
@@ -119,7 +126,8 @@ pub enum Mirror {
         /// The source's entry.
         entry: Option<Entry>,
     },
-    /// An index row as it is, id and ordinal included.
+    /// An index row as it is, id included. Its ordinal too, unless another row has that here: then it keeps the one it
+    /// has here, or gets a new one.
     Row(Box<Tracked>),
 }
 
@@ -243,6 +251,7 @@ impl Batch {
     pub fn validate(&self, limits: &Limits) -> Result<()> {
         let mut count = self.writes.len();
         for write in &self.writes {
+            write.check_texts()?;
             match write {
                 Write::Append { log, entries } => {
                     count += entries.len();
@@ -263,10 +272,64 @@ impl Batch {
     }
 }
 
-fn named(field: &str, name: &str, limits: &Limits) -> Result<()> {
-    if name.contains('\0') {
+impl Write {
+    /// Refuses texts that name an owner or stand in an index row and that not every store can keep.
+    fn check_texts(&self) -> Result<()> {
+        match self {
+            Self::Append { log, .. } | Self::Redact { log, .. } => owned(&log.space),
+            Self::Mirror(Mirror::Log { log, .. }) => owned(&log.space),
+            Self::Apply { key, .. } | Self::Mirror(Mirror::Value { key, .. }) => owned(&key.space),
+            Self::Wipe { space, .. } | Self::Clear { space } | Self::Remove { space } => {
+                owned(space)
+            }
+            Self::Untrack { tenant, id } => {
+                without_nul("tenant", tenant)?;
+                without_nul("id", id)
+            }
+            Self::Track(track) => {
+                without_nul("agent", &track.agent)?;
+                let made_by = [&track.created_by, &track.team];
+                row_texts(&track.id, &track.tenant, &track.placement, made_by)
+            }
+            Self::Mirror(Mirror::Row(row)) => {
+                for touch in &row.touches {
+                    without_nul("agent", &touch.agent)?;
+                }
+                let made_by = [&row.created_by, &row.team];
+                row_texts(&row.id, &row.tenant, &row.placement, made_by)
+            }
+        }
+    }
+}
+
+fn row_texts(
+    id: &str,
+    tenant: &str,
+    placement: &[String],
+    [created_by, team]: [&Option<String>; 2],
+) -> Result<()> {
+    without_nul("id", id)?;
+    without_nul("tenant", tenant)?;
+    without_nul("created_by", created_by.as_deref().unwrap_or_default())?;
+    without_nul("team", team.as_deref().unwrap_or_default())?;
+    let mut names = placement.iter();
+    names.try_for_each(|name| without_nul("drivers", name))
+}
+
+fn owned(space: &Space) -> Result<()> {
+    without_nul("tenant", &space.tenant)?;
+    without_nul("space", &space.path)
+}
+
+fn without_nul(field: &str, text: &str) -> Result<()> {
+    if text.contains('\0') {
         return Err(Error::invalid(field, "contains U+0000"));
     }
+    Ok(())
+}
+
+fn named(field: &str, name: &str, limits: &Limits) -> Result<()> {
+    without_nul(field, name)?;
     sized_name(field, name, limits)
 }
 

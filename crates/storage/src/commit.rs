@@ -1,5 +1,7 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
+mod elsewhere;
+
 use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, Outcome, Write};
 use crate::context::{Context, SaveReport};
@@ -217,27 +219,25 @@ async fn write_store(
         .iter()
         .any(|part| part.cell.prefix == ChatHistoryStorage::PREFIX);
     batch.checks.extend(session.fence().filter(|_| has_history));
+    let mut elsewhere = None;
     let tracks = tracks(context, parts);
     if index.names() == store.names() {
         // Rows come first, so that the data's own writes find them.
         batch.writes.extend(tracks);
     } else if !tracks.is_empty() {
-        let outcomes = index
-            .driver()
-            .commit(Batch::of(tracks.iter().cloned()))
-            .await?;
-        written.rows.extend(
-            tracks
-                .iter()
-                .zip(outcomes)
-                .filter_map(|(track, outcome)| new_row(track, &outcome)),
-        );
+        let at = context.ambit().stores().options().clock.now();
+        let added = elsewhere::track(context, &tracks).await?;
+        written.rows.extend(added);
+        elsewhere = Some((tracks, at));
     }
     for part in parts {
         add_part(context, part, &mut batch).await?;
     }
     let writes = batch.writes.clone();
     let outcomes = store.driver().commit(batch).await?;
+    if let Some((tracks, at)) = elsewhere {
+        elsewhere::confirm(context, tracks, at).await?;
+    }
     for (write, outcome) in writes.iter().zip(&outcomes) {
         written.rows.extend(new_row(write, outcome));
     }

@@ -33,6 +33,8 @@ pub struct Context {
 pub(crate) struct Parts {
     pub(crate) history: ChatHistoryStorage,
     pub(crate) usage: UsageStorage,
+    /// Storages of other kinds that the index has on record.
+    pub(crate) recorded: Vec<SharedCell>,
 }
 
 impl Parts {
@@ -50,7 +52,12 @@ impl Parts {
             Some(UsageStorage::PREFIX) => {
                 self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
             }
-            _ => {}
+            // A conversation's memory is where its history is.
+            None | Some(memory::SCOPE) => {}
+            Some(scope) => {
+                let cell = Cell::new(scope, &row.identity, placement()?)?;
+                self.recorded.push(Arc::new(cell));
+            }
         }
         Ok(())
     }
@@ -88,6 +95,7 @@ impl Context {
             base,
             tenant,
             options: parts.history.options(),
+            recorded: parts.recorded,
             state: Mutex::new(State::new(history.clone(), usage.clone())),
         };
         let context = Self {
@@ -178,13 +186,8 @@ impl Context {
             Some(cell) => cell,
             None => {
                 check_prefix(K::PREFIX)?;
-                let placement = crate::agent::placement(
-                    self.session.agent.drivers(K::PREFIX),
-                    self.ambit().stores(),
-                    K::PREFIX,
-                )?;
-                self.register_cell(&Arc::new(Cell::new(K::PREFIX, self.identity(), placement)?))
-                    .await?
+                let cell = self.session.cell_of_kind(K::PREFIX)?;
+                self.register_cell(&cell).await?
             }
         };
         Ok(ListStorage::attached(cell, &self.session))

@@ -2,6 +2,7 @@
 
 use crate::clock::Millis;
 use crate::identity::SessionIdentity;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,6 +62,17 @@ pub struct Touch {
     pub last_at: Millis,
 }
 
+/// What changes when a row is made anew, touched or moved: seen again, the row is still the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The row's id.
+    pub id: String,
+    /// When it was last touched.
+    pub touched_at: Millis,
+    /// Where its data is.
+    pub placement: Vec<String>,
+}
+
 /// A request to track an identity. Where the row exists only the touch is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
@@ -82,6 +94,25 @@ pub struct Track {
     pub team: Option<String>,
     /// Free labels.
     pub labels: BTreeMap<String, String>,
+}
+
+impl Track {
+    /// Refuses drivers other than those that the storage's first write has put on record, so that no conversation is
+    /// ever kept in two places.
+    pub fn check_placement(&self, recorded: &[String]) -> Result<()> {
+        if self.placement == recorded {
+            return Ok(());
+        }
+        let (wanted, kept) = (self.placement.join(", "), recorded.join(", "));
+        let key = self.identity.key();
+        Err(Error::invalid(
+            "drivers",
+            format!(
+                "are {wanted} for {key}, whose first write put {kept} on record; \
+                 name those, or move it with `ambit context move`"
+            ),
+        ))
+    }
 }
 
 /// Which rows; every field that is set must hold.
@@ -224,6 +255,26 @@ pub struct PageRequest {
 }
 
 impl Tracked {
+    /// True for the row of the same storage, perhaps in another store.
+    pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
+        self.tenant == other.tenant && self.identity.same_storage(&other.identity)
+    }
+
+    /// When somebody last wrote to the storage or touched its row.
+    pub fn last_used_at(&self) -> Millis {
+        self.last_activity_at.max(self.mark().touched_at)
+    }
+
+    /// The row's mark, for a condition of a batch.
+    pub fn mark(&self) -> Mark {
+        let touches = self.touches.iter().map(|touch| touch.last_at);
+        Mark {
+            id: self.id.clone(),
+            touched_at: touches.max().unwrap_or_default(),
+            placement: self.placement.clone(),
+        }
+    }
+
     /// Where this row stands.
     pub fn position(&self) -> Position {
         Position {

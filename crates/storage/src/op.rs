@@ -161,7 +161,7 @@ impl Op {
             }),
             Self::Incr(delta) => self.incr(key, current, delta),
             Self::Tally { labels, add } => tally(key, current, labels, add),
-            Self::Acquire { holder } => acquire(key, current, holder, version),
+            Self::Acquire { holder } => self.acquire(key, current, holder, version),
             Self::Renew { epoch } => renew(key, current, *epoch),
             Self::Release { epoch } => Ok(release(current, *epoch)),
             _ => self.apply_to_whole_list(key, current),
@@ -189,6 +189,35 @@ impl Op {
         Ok(Applied {
             value: Some(Value::Plain(number.clone())),
             output: Output::Number(number),
+        })
+    }
+
+    fn acquire(
+        &self,
+        key: &str,
+        current: Option<Value>,
+        holder: &str,
+        version: u64,
+    ) -> Result<Applied> {
+        if let Some(value) = current {
+            if value.kind() != "object" {
+                return Err(self.wrong_type(key, value.kind(), "lease"));
+            }
+            let grant: Grant = value.json().to()?;
+            if grant.holder != holder {
+                return Err(Error::Busy {
+                    what: key.to_owned(),
+                    reason: format!("held by {}", grant.holder),
+                });
+            }
+        }
+        let grant = Grant {
+            holder: holder.to_owned(),
+            epoch: version,
+        };
+        Ok(Applied {
+            value: Some(Value::Plain(Json::of(&grant)?)),
+            output: Output::Epoch(version),
         })
     }
 
@@ -270,27 +299,10 @@ pub struct Grant {
 
 /// The epoch of the lease stored here, if one is.
 pub fn epoch_of(value: &Value) -> Option<u64> {
-    value.json().to::<Grant>().ok().map(|grant| grant.epoch)
-}
-
-fn acquire(key: &str, current: Option<Value>, holder: &str, version: u64) -> Result<Applied> {
-    if let Some(value) = current {
-        let grant: Grant = value.json().to()?;
-        if grant.holder != holder {
-            return Err(Error::Busy {
-                what: key.to_owned(),
-                reason: format!("held by {}", grant.holder),
-            });
-        }
-    }
-    let grant = Grant {
-        holder: holder.to_owned(),
-        epoch: version,
-    };
-    Ok(Applied {
-        value: Some(Value::Plain(Json::of(&grant)?)),
-        output: Output::Epoch(version),
-    })
+    // A list would be taken for the fields of a grant in their order.
+    let json = value.json();
+    let grant = (json.kind() == "object").then(|| json.to::<Grant>().ok());
+    grant.flatten().map(|grant| grant.epoch)
 }
 
 fn renew(key: &str, current: Option<Value>, epoch: u64) -> Result<Applied> {

@@ -1,7 +1,10 @@
-//! Upkeep: expired values are erased in the background, in steps so short that writers hardly wait.
+//! Upkeep in the background, in steps so short that writers hardly wait: a store's expired values are erased, or an
+//! installation's sessions are looked after.
 
 use crate::Result;
+use crate::ambit::Ambit;
 use crate::driver::Driver;
+use crate::patrol::{Patrol, Patrolled};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -12,7 +15,7 @@ use tokio::task::JoinHandle;
 pub struct SweeperOptions {
     /// From one round to the next. Expired data is gone within two of these.
     pub interval: Duration,
-    /// The most values that one step erases.
+    /// The most values that one step erases, or rows that it looks at.
     pub step: usize,
 }
 
@@ -34,9 +37,19 @@ pub struct Swept {
     pub failures: u64,
     /// Values erased.
     pub values: u64,
+    /// Temporary sessions ended.
+    pub temporary: u64,
+    /// What became of the rows of the index.
+    pub index: Patrolled,
 }
 
-/// Sweeps one store until it is stopped or dropped.
+/// What a sweeper works on.
+enum Work {
+    Values(Arc<dyn Driver>),
+    Sessions(Ambit, Box<Patrol>),
+}
+
+/// Sweeps one store, or looks after one installation's sessions, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Sweeper {
     task: JoinHandle<()>,
@@ -45,11 +58,24 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Starts with a round at once.
+    /// Erases the expired values of a store. Starts with a round at once.
     pub fn start(driver: Arc<dyn Driver>, options: SweeperOptions) -> Self {
+        Self::run(Work::Values(driver), options)
+    }
+
+    /// Ends temporary sessions of the caller's tenant, removes what was idle for longer than the settings keep it, and
+    /// sweeps index rows without data. A round walks over the whole index: ten minutes between two are often enough.
+    pub fn of_sessions(ambit: &Ambit, options: SweeperOptions) -> Self {
+        Self::run(
+            Work::Sessions(ambit.clone(), Box::new(ambit.patrol())),
+            options,
+        )
+    }
+
+    fn run(on: Work, options: SweeperOptions) -> Self {
         let (stop, stopped) = watch::channel(false);
         let (report, progress) = watch::channel(Swept::default());
-        let task = tokio::spawn(work(driver, options, stopped, report));
+        let task = tokio::spawn(work(on, options, stopped, report));
         Self {
             task,
             stop,
@@ -78,21 +104,25 @@ impl Drop for Sweeper {
 }
 
 async fn work(
-    driver: Arc<dyn Driver>,
+    mut on: Work,
     options: SweeperOptions,
     mut stopped: watch::Receiver<bool>,
     report: watch::Sender<Swept>,
 ) {
     while !*stopped.borrow() {
-        let mut values = 0;
-        let outcome = round(&*driver, options.step, &stopped, &mut values).await;
+        let mut done = Swept::default();
+        let ended = on.end_temporary(&mut done).await;
+        let walked = on.walk(options.step.max(1), &stopped, &mut done).await;
+        let outcome = ended.and(walked);
         if let Err(error) = &outcome {
             tracing::warn!(error.message = %error, "a sweep failed; it is tried again next time");
         }
         report.send_modify(|swept| {
             swept.rounds += 1;
             swept.failures += u64::from(outcome.is_err());
-            swept.values += values;
+            swept.values += done.values;
+            swept.temporary += done.temporary;
+            swept.index.add(done.index);
         });
         let pause = stopped.wait_for(|is_stopped| *is_stopped);
         if tokio::time::timeout(options.interval, pause).await.is_ok() {
@@ -101,21 +131,39 @@ async fn work(
     }
 }
 
-/// Steps until one finds less than it may erase. Others get a turn between the steps.
-async fn round(
-    driver: &dyn Driver,
-    step: usize,
-    stopped: &watch::Receiver<bool>,
-    values: &mut u64,
-) -> Result<()> {
-    let step = step.max(1);
-    while !*stopped.borrow() {
-        let erased = driver.sweep(step).await?;
-        *values += erased;
-        if erased < step as u64 {
-            return Ok(());
+impl Work {
+    async fn end_temporary(&self, done: &mut Swept) -> Result<()> {
+        if let Self::Sessions(ambit, _) = self {
+            done.temporary = ambit.sweep_temporary().await?;
         }
-        tokio::task::yield_now().await;
+        Ok(())
     }
-    Ok(())
+
+    /// Steps until nothing is left to do in this round. Others get a turn between the steps.
+    async fn walk(
+        &mut self,
+        step: usize,
+        stopped: &watch::Receiver<bool>,
+        done: &mut Swept,
+    ) -> Result<()> {
+        while !*stopped.borrow() {
+            let is_last = match self {
+                Self::Values(driver) => {
+                    let erased = driver.sweep(step).await?;
+                    done.values += erased;
+                    erased < step as u64
+                }
+                Self::Sessions(_, patrol) => {
+                    let walked = patrol.step(step).await?;
+                    done.index.add(walked.unwrap_or_default());
+                    walked.is_none()
+                }
+            };
+            if is_last {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
 }

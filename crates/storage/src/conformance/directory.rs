@@ -105,7 +105,6 @@ async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn Fixture>) {
     let first = some(row(&*driver, &identity).await);
     let mut again = request("two", &identity);
     again.team = Some("other".to_owned());
-    again.placement = vec!["other".to_owned()];
     again.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
     let again = || Write::Track(Box::new(again.clone()));
     assert_eq!(

@@ -22,6 +22,7 @@ pub(super) const CASES: &[Case] = cases![
     g002_a_stale_epoch_cannot_be_renewed,
     g002_epochs_grow_after_expiry_and_removal,
     a_lease_survives_the_clearing_of_its_space,
+    g002_what_only_looks_like_a_lease_is_none,
     g014_a_refused_write_leaves_the_lease_as_it_was,
 ];
 
@@ -216,4 +217,27 @@ async fn g014_a_refused_write_leaves_the_lease_as_it_was(fixture: Arc<dyn Fixtur
     );
     let epoch = grant(&*other, &lease(), "two", HOUR).await;
     must(guarded(&*other, epoch, "a").await);
+}
+
+async fn g002_what_only_looks_like_a_lease_is_none(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    for (text, kind) in [("[\"one\",7]", "list"), ("7", "number")] {
+        write(&*driver, apply(&lease(), set(text))).await;
+        assert_eq!(refusal(guarded(&*driver, 7, "a").await), fenced(7));
+        let renewed = attempt(&*driver, apply(&lease(), Op::Renew { epoch: 7 })).await;
+        assert_eq!(
+            refusal(renewed),
+            "the lease lease with epoch 7 is no longer held"
+        );
+        for holder in ["one", "two"] {
+            let taken = attempt(&*driver, apply(&lease(), acquire(holder))).await;
+            assert_eq!(
+                refusal(taken),
+                format!("Acquire: key \"lease\" holds a {kind}, not a lease")
+            );
+        }
+        write(&*driver, apply(&lease(), Op::Release { epoch: 7 })).await;
+        assert_eq!(self::text(&*driver, &lease()).await.as_deref(), Some(text));
+    }
+    assert_eq!(stored(&*driver).await, Vec::<String>::new());
 }

@@ -2,7 +2,9 @@
 
 use super::steps::*;
 use super::{Case, Fixture};
+use crate::address::DEFAULT_TENANT;
 use crate::batch::{Batch, NewEntry, Write};
+use crate::directory::Track;
 use crate::driver::{Driver, Part};
 use crate::op::{MAX_LIST, Op, Output};
 use crate::{Json, Value};
@@ -16,6 +18,7 @@ pub(super) const CASES: &[Case] = cases![
     g144_names_without_text_are_refused,
     g144_names_over_the_limit_are_refused,
     g144_names_with_a_nul_are_refused_where_they_cannot_be_kept,
+    g144_owners_and_row_texts_with_a_nul_are_refused,
     g144_zero_is_an_ordinary_name,
 ];
 
@@ -173,6 +176,50 @@ async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Ar
         values(&*driver, &here, "*").await,
         ["\0", "a", "a\0b"].map(|name| (name.to_owned(), "1".to_owned()))
     );
+}
+
+async fn g144_owners_and_row_texts_with_a_nul_are_refused(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let nul = || "a\0b".to_owned();
+    let changed = |change: &dyn Fn(&mut Track)| {
+        let mut track = request("one", &identity("s"));
+        change(&mut track);
+        Write::Track(Box::new(track))
+    };
+    let mut foreign = space("s");
+    foreign.tenant = nul();
+    let mut unowned = space("s");
+    unowned.path = nul();
+    let untrack = |tenant: &str, id: String| Write::Untrack {
+        tenant: tenant.to_owned(),
+        id,
+    };
+    for (write, field) in [
+        (changed(&|track| track.id = nul()), "id"),
+        (changed(&|track| track.tenant = nul()), "tenant"),
+        (changed(&|track| track.agent = nul()), "agent"),
+        (
+            changed(&|track| track.created_by = Some(nul())),
+            "created_by",
+        ),
+        (changed(&|track| track.team = Some(nul())), "team"),
+        (changed(&|track| track.placement = vec![nul()]), "drivers"),
+        (untrack(&nul(), "one".to_owned()), "tenant"),
+        (untrack(DEFAULT_TENANT, nul()), "id"),
+        (apply(&foreign.key("k"), set("1")), "tenant"),
+        (append(&foreign.log("items"), &[("a", "1")]), "tenant"),
+        (apply(&unowned.key("k"), set("1")), "space"),
+        (clear(&unowned), "space"),
+        (remove(&foreign), "tenant"),
+        (wipe(&foreign, "*"), "tenant"),
+    ] {
+        refused(&*driver, write, &format!("{field} contains U+0000")).await;
+    }
+    let labels = [(nul(), nul())];
+    let labelled = changed(&|track| track.labels = labels.clone().into());
+    write(&*driver, labelled).await;
+    let found = some(row(&*driver, &identity("s")).await);
+    assert_eq!(found.labels, labels.into(), "labels may hold any text");
 }
 
 async fn g144_zero_is_an_ordinary_name(fixture: Arc<dyn Fixture>) {

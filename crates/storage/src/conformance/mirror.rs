@@ -4,7 +4,7 @@ use super::steps::*;
 use super::{Case, Fixture};
 use crate::address::{Key, LogKey};
 use crate::batch::{Batch, Entry, Head, LogEntry, Mirror, Outcome, Write};
-use crate::directory::{State, Touch, Tracked};
+use crate::directory::{State, Touch, Track, Tracked};
 use crate::driver::{Driver, Page};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,7 +187,11 @@ async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn Fixture>) {
         assert_eq!(row(&*driver, &identity).await, Some(source));
     }
     assert_eq!(must(driver.count(&Default::default()).await), 1);
-    let again = write(&*driver, track("three", &identity)).await;
+    let track = Track {
+        placement: source_row(850, "two").placement,
+        ..request("three", &identity)
+    };
+    let again = write(&*driver, Write::Track(Box::new(track))).await;
     assert_eq!(
         again,
         Outcome::Tracked {

@@ -24,6 +24,7 @@ mod limits;
 mod list;
 mod log;
 mod mirror;
+mod placement;
 mod race;
 mod random;
 mod read;
@@ -86,6 +87,7 @@ pub const AREAS: &[(&str, &[Case])] = &[
     ("directory", directory::CASES),
     ("filter", filter::CASES),
     ("mirror", mirror::CASES),
+    ("placement", placement::CASES),
     ("watch", watch::CASES),
     ("limits", limits::CASES),
     ("text", text::CASES),

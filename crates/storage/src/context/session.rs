@@ -7,7 +7,9 @@ use crate::batch::Check;
 use crate::directory::Track;
 use crate::event::About;
 use crate::lease::Lease;
-use crate::storage::{ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage};
+use crate::storage::{
+    Cell, ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage,
+};
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, ids};
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ pub(crate) struct Session {
     pub(super) base: SessionIdentity,
     pub(super) tenant: String,
     pub(super) options: HistoryOptions,
+    pub(super) recorded: Vec<SharedCell>,
     pub(super) state: Mutex<State>,
 }
 
@@ -155,6 +158,16 @@ impl Session {
             .cells()
             .find(|cell| cell.prefix == prefix)
             .cloned()
+    }
+
+    /// The storage with this prefix as the index has it on record, else as the agent keeps such.
+    pub(super) fn cell_of_kind(&self, prefix: &str) -> Result<SharedCell> {
+        if let Some(cell) = self.recorded.iter().rfind(|cell| cell.prefix == prefix) {
+            return Ok(cell.clone());
+        }
+        let (own, stores) = (self.agent.drivers(prefix), self.ambit.stores());
+        let placement = crate::agent::placement(own, stores, prefix)?;
+        Ok(Arc::new(Cell::new(prefix, &self.base, placement)?))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

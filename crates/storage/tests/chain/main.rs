@@ -7,6 +7,7 @@
 
 mod erasures;
 mod flaky;
+mod lost;
 mod random;
 mod support;
 

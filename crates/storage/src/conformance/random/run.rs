@@ -1,12 +1,12 @@
 //! Runs the script on one driver and spells its answers so that they can be compared.
 
-use super::super::steps::{MANY, must, request, space};
+use super::super::steps::{MANY, identity, must, request, row, space};
 use super::script::{Action, Guard, STEP, Step, Who};
 use crate::Error;
 use crate::address::{DEFAULT_TENANT, Key, LogKey};
 use crate::batch::{Batch, Check, Entry, Head, Mirror, NewEntry, Outcome, Write};
 use crate::clock::{Clock, Millis};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::directory::{Filter, Mark, Order, PageRequest, Tracked};
 use crate::driver::{Direction, Driver, Page, Part, Range, Scan};
 use crate::op::{Grant, Op, Output};
 use crate::pattern::Pattern;
@@ -114,7 +114,9 @@ impl Run {
             .filter_map(|action| self.write(action))
             .collect();
         let mut batch = Batch::of(writes.iter().cloned());
-        batch.checks.extend(guard.map(|guard| self.check(guard)));
+        if let Some(guard) = guard {
+            batch.checks.push(self.check(guard).await);
+        }
         match self.driver.commit(batch).await {
             Ok(outcomes) => {
                 let outcomes = writes.iter().zip(outcomes);
@@ -125,7 +127,7 @@ impl Run {
         }
     }
 
-    fn check(&self, guard: &Guard) -> Check {
+    async fn check(&self, guard: &Guard) -> Check {
         match guard {
             Guard::Head(log) => Check::Head {
                 log: log.clone(),
@@ -139,6 +141,17 @@ impl Run {
                 key: key.clone(),
                 epoch: self.epoch(key),
             },
+            Guard::Row(chat, is_gone) => {
+                let gone = is_gone.then(|| Mark {
+                    id: "gone".to_owned(),
+                    touched_at: self.start,
+                    placement: Vec::new(),
+                });
+                let row = row(&*self.driver, &identity(chat)).await;
+                let mark = gone.or(row.map(|row| row.mark()));
+                let space = space(chat);
+                Check::Row { space, mark }
+            }
         }
     }
 
@@ -177,8 +190,9 @@ impl Run {
             },
             Action::Clear(space) => Write::Clear { space },
             Action::Remove(space) => Write::Remove { space },
-            Action::Track(id, identity, agent) => {
+            Action::Track(id, identity, agent, drivers) => {
                 let mut request = request(&id, &identity);
+                request.placement = vec![drivers.to_owned()];
                 request.agent = agent.to_owned();
                 Write::Track(Box::new(request))
             }
@@ -319,6 +333,11 @@ impl Run {
 
     /// A version or head as a conflict spells it, without the store's own integers.
     fn spelled(&mut self, text: &str) -> String {
+        if let Some((before, after)) = text.split_once("touched_at: ") {
+            let (time, rest) = after.split_once(',').unwrap_or((after, ""));
+            let time = time.parse().map_or(0, |time| self.time(time));
+            return format!("{before}touched_at: {time},{rest}");
+        }
         let head = text
             .strip_prefix("Head { generation: ")
             .and_then(|rest| rest.split_once(','));

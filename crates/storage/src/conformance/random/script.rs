@@ -46,6 +46,8 @@ pub(super) enum Guard {
     Head(LogKey),
     Version(Key),
     Lease(Key),
+    /// The row of the chat as it is, or one that is no longer there.
+    Row(&'static str, bool),
 }
 
 /// A write.
@@ -60,7 +62,8 @@ pub(super) enum Action {
     Wipe(Space, &'static str),
     Clear(Space),
     Remove(Space),
-    Track(String, SessionIdentity, &'static str),
+    /// Tracks an identity for an agent; sometimes with other drivers than most do.
+    Track(String, SessionIdentity, &'static str, &'static str),
     /// Deletes the row seen last.
     Untrack,
     /// Copies the entries read last to a log that nothing else writes to.
@@ -241,7 +244,8 @@ impl Random {
             81 => Action::Remove(self.space()),
             82..=89 => {
                 let (identity, agent) = self.identity();
-                Action::Track(format!("row{number}"), identity, agent)
+                let drivers = self.pick(&["main", "main", "main", "other"]);
+                Action::Track(format!("row{number}"), identity, agent, drivers)
             }
             90 => Action::Untrack,
             91..=93 => Action::CopyLog,
@@ -251,9 +255,10 @@ impl Random {
     }
 
     fn guard(&mut self) -> Guard {
-        match self.below(3) {
+        match self.below(4) {
             0 => Guard::Head(self.log()),
             1 => Guard::Version(self.key()),
+            2 => Guard::Row(self.pick(CHATS), self.chance(30)),
             _ => Guard::Lease(self.lease()),
         }
     }

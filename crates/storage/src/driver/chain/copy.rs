@@ -64,7 +64,9 @@ pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()
     if theirs.as_ref() == Some(&ours) {
         return Ok(());
     }
-    if let Some(theirs) = theirs.filter(|theirs| theirs.ordinal > ours.ordinal) {
+    // The same row may stand elsewhere there, where its ordinal was taken.
+    let is_ahead = |theirs: &Tracked| theirs.id != ours.id && theirs.ordinal > ours.ordinal;
+    if let Some(theirs) = theirs.filter(is_ahead) {
         let what = format!("the index row of {space}");
         return Err(ahead(&what, ours.ordinal, theirs.ordinal));
     }

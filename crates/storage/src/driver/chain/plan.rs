@@ -68,6 +68,7 @@ fn note_check(plan: &mut Plan, check: &Check) {
             touched.keys_seen.insert(key.clone());
         }
         Check::Lease { .. } => {}
+        Check::Row { space, .. } => plan.entry(space.clone()).or_default().row_seen = true,
     }
 }
 

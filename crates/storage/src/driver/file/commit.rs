@@ -115,11 +115,16 @@ fn touched(folder: &Folder, batch: &Batch) -> Result<Touched> {
         let space = match check {
             Check::Head { log, .. } => &log.space,
             Check::Version { key, .. } | Check::Lease { key, .. } => &key.space,
+            Check::Row { space, .. } => {
+                touched.rows.insert(space.clone());
+                continue;
+            }
         };
         touched.spaces.insert(space.clone());
     }
     batch.writes.iter().for_each(|write| touched.note(write));
-    if touched.ids.is_empty() {
+    let ordinals = new_ordinals(folder, batch)?;
+    if touched.ids.is_empty() && ordinals.is_empty() {
         return Ok(touched);
     }
     for file in folder.files(ROWS)? {
@@ -128,11 +133,27 @@ fn touched(folder: &Folder, batch: &Batch) -> Result<Touched> {
             continue;
         };
         let space = Space::of(&row.tenant, &row.identity);
-        if touched.ids.contains(&(row.tenant, row.id)) {
+        if ordinals.contains(&row.ordinal) || touched.ids.contains(&(row.tenant, row.id)) {
             touched.rows.insert(space);
         }
     }
     Ok(touched)
+}
+
+/// The ordinals that rows of other stores bring along, where they may be taken here.
+fn new_ordinals(folder: &Folder, batch: &Batch) -> Result<BTreeSet<u64>> {
+    let mut ordinals = BTreeSet::new();
+    for write in &batch.writes {
+        let Write::Mirror(Mirror::Row(row)) = write else {
+            continue;
+        };
+        let file = folder::row_file(&Space::of(&row.tenant, &row.identity));
+        let twin = format::read_row_file(folder, &file)?;
+        if twin.is_none_or(|twin| twin.ordinal != row.ordinal) {
+            ordinals.insert(row.ordinal);
+        }
+    }
+    Ok(ordinals)
 }
 
 impl Touched {

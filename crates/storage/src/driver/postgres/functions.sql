@@ -67,6 +67,21 @@ BEGIN
   END IF;
 END $$;
 
+CREATE FUNCTION check_row(p_space bytea, p_id text, p_touched_at bigint, p_placement text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text;
+  v_touched_at bigint;
+  v_placement text[];
+BEGIN
+  SELECT id, placement, (SELECT max(last_at) FROM touch t WHERE t.row_id = i.row_id)
+    INTO v_id, v_placement, v_touched_at FROM identity i WHERE space = p_space;
+  IF (v_id, v_touched_at, v_placement) IS DISTINCT FROM (p_id, p_touched_at, p_placement) THEN
+    RAISE EXCEPTION USING ERRCODE = 'AMBIT',
+      MESSAGE = CASE WHEN v_id IS NULL THEN 'nothing' ELSE json_build_array(v_id, v_touched_at, v_placement)::text END;
+  END IF;
+END $$;
+
 -- Appends entries with distinct ids. `o_seqs` is null where all of them were new.
 CREATE FUNCTION append(
   p_space bytea, p_name bytea, p_tenant text, p_path text, p_ids text[], p_bodies text[], p_is_items boolean,
@@ -215,7 +230,7 @@ BEGIN
   DELETE FROM item WHERE list_id = v_id;
 END $$;
 
--- Inserts an index row, or adds the touch to the one that is there.
+-- Inserts an index row, or adds the touch to the one that is there. Another placement than the one on record is refused.
 CREATE FUNCTION track(
   p_space bytea, p_id text, p_tenant text, p_storage_key text, p_key text, p_fields text[], p_placement text[],
   p_created_by text, p_team text, p_labels text[], p_agent text, p_base text, p_step bigint,
@@ -225,9 +240,13 @@ DECLARE
   v_now bigint := batch_time();
   v_row bigint;
   v_last bigint;
+  v_placement text[];
 BEGIN
-  SELECT row_id, id INTO v_row, o_id FROM identity WHERE space = p_space;
+  SELECT row_id, id, placement INTO v_row, o_id, v_placement FROM identity WHERE space = p_space;
   o_is_new := NOT FOUND;
+  IF NOT o_is_new AND v_placement <> p_placement THEN
+    RAISE EXCEPTION USING ERRCODE = 'AMBIT', MESSAGE = array_to_json(v_placement);
+  END IF;
   IF o_is_new THEN
     INSERT INTO identity (ordinal, id, space, tenant, storage_key, key, agent_name, chat_name, user_id, group_name,
         scope, created_at, last_activity_at, placement, created_by, team, labels)
@@ -244,7 +263,7 @@ BEGIN
   END IF;
 END $$;
 
--- Makes an index row equal to another store's.
+-- Makes an index row equal to another store's, but for an ordinal that another row has here.
 CREATE FUNCTION mirror_row(
   p_space bytea, p_id text, p_tenant text, p_storage_key text, p_key text, p_fields text[], p_placement text[],
   p_created_by text, p_team text, p_labels text[], p_ordinal bigint, p_created_at bigint, p_last_activity_at bigint,
@@ -252,11 +271,15 @@ CREATE FUNCTION mirror_row(
 LANGUAGE plpgsql AS $$
 DECLARE
   v_row bigint;
+  v_ordinal bigint := p_ordinal;
 BEGIN
+  IF EXISTS (SELECT FROM identity WHERE ordinal = p_ordinal AND space <> p_space) THEN
+    v_ordinal := coalesce((SELECT ordinal FROM identity WHERE space = p_space), nextval('counter'));
+  END IF;
   DELETE FROM identity WHERE space = p_space OR id = p_id;
   INSERT INTO identity (ordinal, id, space, tenant, storage_key, key, agent_name, chat_name, user_id, group_name,
       scope, created_at, last_activity_at, placement, created_by, team, labels)
-    VALUES (p_ordinal, p_id, p_space, p_tenant, p_storage_key, p_key, p_fields[1], p_fields[2], p_fields[3],
+    VALUES (v_ordinal, p_id, p_space, p_tenant, p_storage_key, p_key, p_fields[1], p_fields[2], p_fields[3],
       p_fields[4], p_fields[5], p_created_at, p_last_activity_at, p_placement, p_created_by, p_team, p_labels)
     RETURNING row_id INTO v_row;
   INSERT INTO touch (row_id, agent, base, place, first_at, last_at)

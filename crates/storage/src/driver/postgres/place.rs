@@ -78,6 +78,7 @@ impl Locks {
         match check {
             Check::Head { log, .. } => self.log(log, false),
             Check::Version { key, .. } | Check::Lease { key, .. } => self.value(key, false),
+            Check::Row { space, .. } => self.row(space, false),
         }
     }
 
@@ -88,16 +89,19 @@ impl Locks {
             Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
                 self.space(space, true);
             }
-            Write::Track(track) => self.row(&Space::of(&track.tenant, &track.identity)),
+            Write::Track(track) => self.row(&Space::of(&track.tenant, &track.identity), true),
             // Which space the row belongs to is not known yet; the row's own lock and the foreign key of touches do.
             Write::Untrack { .. } => {}
             Write::Mirror(Mirror::Log { log, .. }) => self.log(log, true),
             Write::Mirror(Mirror::Value { key, .. }) => self.value(key, true),
-            Write::Mirror(Mirror::Row(row)) => self.row(&Space::of(&row.tenant, &row.identity)),
+            Write::Mirror(Mirror::Row(row)) => {
+                self.row(&Space::of(&row.tenant, &row.identity), true);
+                self.take(&["ordinal", &row.ordinal.to_string()], true);
+            }
         }
     }
 
-    fn row(&mut self, space: &Space) {
-        self.part("row", space, "", true);
+    fn row(&mut self, space: &Space, alone: bool) {
+        self.part("row", space, "", alone);
     }
 }

@@ -1,14 +1,14 @@
 //! The index: rows are tracked, copied, deleted and found.
 
-use super::log::{one, signed, unsigned};
+use super::log::{conflict, one, signed, unsigned};
 use super::place;
 use super::store::Store;
 use super::transaction::{Bound, Call, bind};
 use crate::address::{ITEMS, Space};
 use crate::batch::Outcome;
 use crate::clock::Millis;
-use crate::directory::{Filter, Order, PageRequest, State, Touch, Track, Tracked};
-use crate::driver::state::ACTIVITY_STEP;
+use crate::directory::{Filter, Mark, Order, PageRequest, State, Touch, Track, Tracked};
+use crate::driver::state::{self, ACTIVITY_STEP};
 use crate::identity::SessionIdentity;
 use crate::json::Json;
 use crate::{Error, Result};
@@ -23,6 +23,26 @@ const SELECT: &str = "SELECT i.id, i.ordinal, i.tenant, i.agent_name, i.chat_nam
      FROM touch WHERE row_id = i.row_id) t ON true";
 const UNTRACK: &str = "WITH gone AS (DELETE FROM identity WHERE tenant = $1 AND id = $2 RETURNING row_id) SELECT count(*) FROM gone";
 
+/// The condition that a row is as it was marked.
+pub(super) fn check(space: &Space, mark: Option<&Mark>) -> Call {
+    let values = bind![
+        place::space(space),
+        mark.map(|mark| mark.id.clone()),
+        mark.map(|mark| mark.touched_at),
+        mark.map(|mark| mark.placement.clone()),
+    ];
+    let (space, mark) = (space.clone(), mark.cloned());
+    Call::new("SELECT check_row($1, $2, $3, $4)", values).refused(move |found| {
+        let found = Json::stored(found).to::<(String, Millis, Vec<String>)>();
+        let found = found.ok().map(|(id, touched_at, placement)| Mark {
+            id,
+            touched_at,
+            placement,
+        });
+        conflict(state::expect_mark(&space, mark, found))
+    })
+}
+
 /// Inserts a row, or adds the touch.
 pub(super) fn track(track: &Track) -> Result<Call> {
     let mut values = columns(&track.tenant, &track.identity, &track.id);
@@ -36,7 +56,12 @@ pub(super) fn track(track: &Track) -> Result<Call> {
         ACTIVITY_STEP,
     ]);
     let sql = "SELECT * FROM track($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-    Ok(Call::new(sql, values).reading(|rows| {
+    let asked = track.clone();
+    let call = Call::new(sql, values).refused(move |found| {
+        let recorded = Json::stored(found).to::<Vec<String>>();
+        conflict(recorded.and_then(|recorded| asked.check_placement(&recorded)))
+    });
+    Ok(call.reading(|rows| {
         let row = one(rows)?;
         Ok(Outcome::Tracked {
             id: row.get(0),

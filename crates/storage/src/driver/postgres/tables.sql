@@ -75,6 +75,7 @@ CREATE TABLE identity (
   labels text[] NOT NULL
 ) WITH (fillfactor = 80);
 CREATE INDEX identity_ordinal ON identity (tenant, ordinal);
+CREATE INDEX identity_place ON identity (ordinal);
 CREATE INDEX identity_activity ON identity (tenant, last_activity_at, ordinal);
 CREATE INDEX identity_created ON identity (tenant, created_at);
 CREATE INDEX identity_scope ON identity (tenant, scope, ordinal);

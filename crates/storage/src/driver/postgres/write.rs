@@ -66,6 +66,7 @@ async fn run(
             Check::Head { log, head } => log::check_head(log, *head),
             Check::Version { key, version } => value::check_version(key, *version),
             Check::Lease { key, epoch } => value::check_lease(key, *epoch),
+            Check::Row { space, mark } => rows::check(space, mark.as_ref()),
         });
     }
     for write in &batch.writes {

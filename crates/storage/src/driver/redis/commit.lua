@@ -309,8 +309,12 @@ function writes.forget()
   return {erased}
 end
 
+-- Where rows of other stores stand here, by space, if their own ordinal was taken.
+local placed = {}
+
 function writes.row()
   local space, ordinal, revision, tenant, id, active, body = unpack(take_many(7))
+  ordinal = placed[space] or ordinal
   local names = take_many(tonumber(take()))
   local row = prefix .. 'row:' .. ordinal
   if active == '' then active = call('HGET', row, 'active') end
@@ -327,8 +331,11 @@ end
 function writes.displace()
   local space, ordinal = take(), take()
   local twin = call('HGET', prefix .. 'by_space', space)
-  if twin and twin ~= ordinal then remove_row(twin) end
-  remove_row(ordinal)
+  local holder = call('HGET', prefix .. 'row:' .. ordinal, 'space')
+  if holder and holder ~= space then
+    placed[space] = twin or string.format('%020d', call('INCR', counter))
+  end
+  if twin then remove_row(twin) end
 end
 
 function writes.untrack()

@@ -4,6 +4,7 @@ use super::rows;
 use super::seen::Seen;
 use crate::address::{ITEMS, LogKey, Space};
 use crate::batch::{Batch, Check, Head, LogEntry, Mirror, NewEntry, Outcome, Write};
+use crate::directory::Tracked;
 use crate::driver::state::{self, Stored};
 use crate::op;
 use crate::pattern::Pattern;
@@ -119,6 +120,10 @@ impl Plan {
                 ];
                 self.seen.guard(&guard);
                 Ok(())
+            }
+            Check::Row { space, mark } => {
+                let row = self.seen.rows.get(space).and_then(Option::as_ref);
+                state::expect_mark(space, mark.clone(), row.map(Tracked::mark))
             }
         }
     }

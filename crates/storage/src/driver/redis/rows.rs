@@ -18,9 +18,11 @@ const ALL: &str = "all";
 /// At most so many rows are looked at in one step.
 const STEP: usize = 512;
 
-/// Reads a stored row.
-pub fn parse(body: &str) -> Result<Tracked> {
-    Json::stored(body).to()
+/// Reads a row stored under this ordinal, which is not always the one of the store that it was copied from.
+pub fn parse(ordinal: &str, body: &str) -> Result<Tracked> {
+    let row: Tracked = Json::stored(body).to()?;
+    let ordinal = ordinal.parse().unwrap_or(row.ordinal);
+    Ok(Tracked { ordinal, ..row })
 }
 
 /// An ordinal as member of sorted sets, where byte order is the order of numbers.
@@ -42,7 +44,7 @@ pub fn track(plan: &mut Plan, track: &Track) -> Result<Outcome> {
     let space = Space::of(&track.tenant, &track.identity);
     let before = plan.seen.rows.get(&space).cloned().flatten();
     let ordinal = before.as_ref().map_or(number, |row| row.ordinal);
-    let row = state::touched(before.as_ref(), track, ordinal, plan.seen.now);
+    let row = state::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
     let outcome = Outcome::Tracked {
         id: row.id.clone(),
         is_new: before.is_none(),
@@ -54,7 +56,7 @@ pub fn track(plan: &mut Plan, track: &Track) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Makes a row equal to another store's.
+/// Makes a row equal to another store's, but for an ordinal that another row has here.
 pub fn mirror(plan: &mut Plan, row: &Tracked) -> Result<()> {
     let number = plan.seen.take_number();
     let space = Space::of(&row.tenant, &row.identity);
@@ -316,13 +318,14 @@ async fn rows_of(server: &Server, ordinals: &[String]) -> Result<Vec<Tracked>> {
             .arg("active");
     }
     let found: Vec<(Option<String>, Option<i64>)> = server.ask_all(&commands).await?;
-    let present = found
-        .into_iter()
-        .filter_map(|(body, active)| Some((body?, active?)));
-    let row = |(body, last_activity_at): (String, i64)| {
+    let present = ordinals
+        .iter()
+        .zip(found)
+        .filter_map(|(ordinal, (body, active))| Some((ordinal, body?, active?)));
+    let row = |(ordinal, body, last_activity_at): (&String, String, i64)| {
         Ok(Tracked {
             last_activity_at,
-            ..parse(&body)?
+            ..parse(ordinal, &body)?
         })
     };
     present.map(row).collect()

@@ -83,6 +83,9 @@ impl Needs {
                 Check::Lease { key, .. } => {
                     needs.values.insert(key.clone(), Load::Whole);
                 }
+                Check::Row { space, .. } => {
+                    needs.rows.insert(space.clone());
+                }
             }
         }
         needs
@@ -90,7 +93,8 @@ impl Needs {
 
     /// True where the script alone knows all it needs, as for appends.
     pub fn is_empty(&self) -> bool {
-        self.numbers == 0 && self.values.is_empty() && self.heads.is_empty()
+        let sees_nothing = self.values.is_empty() && self.heads.is_empty() && self.rows.is_empty();
+        self.numbers == 0 && sees_nothing
     }
 
     /// A text for each thing that another writer could change in between.
@@ -152,7 +156,8 @@ impl Needs {
             let texts = found.next().unwrap_or_default();
             let text = |place: usize| texts.get(place).map_or("", String::as_str);
             seen.guard(&["row?", &space.digest(), text(0), text(1)]);
-            let row = texts.get(2).map(|body| rows::parse(body)).transpose()?;
+            let row = texts.get(2).map(|body| rows::parse(text(0), body));
+            let row = row.transpose()?;
             seen.rows.insert(space.clone(), row);
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
 use crate::clock::{Clock, Millis};
+use crate::directory::Tracked;
 use crate::driver::state;
 use crate::op::{self, Op};
 use rusqlite::{Connection, OptionalExtension, Params};
@@ -165,6 +166,10 @@ impl Ledger {
                 if held != Some(*epoch) {
                     return Err(fenced(key, *epoch).into());
                 }
+            }
+            Check::Row { space, mark } => {
+                let row = self.row_of(space)?;
+                state::expect_mark(space, mark.clone(), row.as_ref().map(Tracked::mark))?;
             }
         }
         Ok(())

@@ -84,7 +84,7 @@ impl Ledger {
             Some(row) => row.ordinal,
             None => self.tick(),
         };
-        let row = touched(before.as_ref(), track, ordinal, now);
+        let row = touched(before.as_ref(), track, ordinal, now)?;
         match &before {
             None => {
                 self.insert_row(&row)?;
@@ -110,18 +110,26 @@ impl Ledger {
     pub(super) fn mirror_row(&mut self, row: &Tracked) -> Done<Outcome> {
         self.pass(row.ordinal);
         let space = Space::of(&row.tenant, &row.identity);
-        if let Some(twin) = self.row_of(&space)? {
-            self.delete_row(&twin)?;
+        let twin = self.row_of(&space)?;
+        let holder = self.row("i.ordinal = ?1", [signed(row.ordinal)])?;
+        let is_taken = holder.is_some_and(|holder| !holder.is_twin_of(row));
+        let ordinal = match &twin {
+            _ if !is_taken => row.ordinal,
+            Some(twin) => twin.ordinal,
+            None => self.tick(),
+        };
+        if let Some(twin) = &twin {
+            self.delete_row(twin)?;
         }
-        if let Some(other) = self.row("i.ordinal = ?1", [signed(row.ordinal)])? {
-            self.delete_row(&other)?;
-        }
-        self.insert_row(row)?;
+        self.insert_row(&Tracked {
+            ordinal,
+            ..row.clone()
+        })?;
         self.forget(&space);
         Ok(Outcome::Done)
     }
 
-    fn row_of(&self, space: &Space) -> Done<Option<Tracked>> {
+    pub(super) fn row_of(&self, space: &Space) -> Done<Option<Tracked>> {
         let key = (&space.tenant, &space.path);
         self.row("i.tenant = ?1 AND i.storage_key = ?2", key)
     }

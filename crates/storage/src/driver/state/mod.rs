@@ -14,7 +14,7 @@ pub use value::Stored;
 use crate::address::{ITEMS, Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
 use crate::clock::Millis;
-use crate::directory::Tracked;
+use crate::directory::{Mark, Tracked};
 use crate::json::Json;
 use crate::op;
 use crate::pattern::Pattern;
@@ -141,6 +141,10 @@ impl State {
                     })
                 }
             }
+            Check::Row { space, mark } => {
+                let row = self.rows.by_storage_key(&space.tenant, &space.path);
+                expect_mark(space, mark.clone(), row.map(Tracked::mark))
+            }
         }
     }
 
@@ -164,7 +168,7 @@ impl State {
                 let erased = before.as_ref().map_or(0, Contents::size);
                 Ok((Outcome::Erased(erased), Undo::Space(space.clone(), before)))
             }
-            Write::Track(track) => Ok(self.track(track, now)),
+            Write::Track(track) => self.track(track, now),
             Write::Untrack { tenant, id } => {
                 let before = self
                     .rows
@@ -237,19 +241,7 @@ impl State {
                 let before = self.spaces.put(key, stored);
                 Undo::Value(key.clone(), before)
             }
-            Mirror::Row(row) => {
-                self.clock = self.clock.max(row.ordinal);
-                let twin = self
-                    .rows
-                    .by_storage_key(&row.tenant, &row.identity.storage_key())
-                    .cloned();
-                let before = twin.map(Box::new);
-                if let Some(before) = &before {
-                    self.rows.remove(before.ordinal);
-                }
-                self.rows.insert(row.as_ref().clone());
-                Undo::Row(row.ordinal, before)
-            }
+            Mirror::Row(row) => self.mirror_row(row),
         };
         Ok((Outcome::Done, undo))
     }
@@ -299,6 +291,11 @@ impl State {
     }
 }
 
+/// `Conflict` unless the row has the mark that the writer saw.
+pub fn expect_mark(space: &Space, expected: Option<Mark>, found: Option<Mark>) -> Result<()> {
+    expect(&format!("the index row of {space}"), expected, found)
+}
+
 /// `Conflict` unless the writer expected what is there.
 pub fn expect<T: std::fmt::Debug + PartialEq>(
     what: &impl ToString,
@@ -315,4 +312,32 @@ pub fn expect<T: std::fmt::Debug + PartialEq>(
         expected: spell(expected),
         found: spell(found),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::LogEntry;
+    use crate::json::Json;
+
+    #[test]
+    fn a_refused_copy_of_a_log_leaves_nothing_of_its_owner() {
+        let owner = Space::user_memory("default", "ann");
+        let log = owner.log("items");
+        let head = Head {
+            generation: 7,
+            last: 2,
+        };
+        let entry = LogEntry {
+            seq: 2,
+            id: "b".to_owned(),
+            at: 0,
+            body: Json::stored("1"),
+        };
+        let entries = vec![entry];
+        let copy = Write::Mirror(Mirror::Log { log, head, entries });
+        let mut state = State::default();
+        assert!(state.commit(&Batch::of([copy]), 0).is_err());
+        assert_eq!((state.spaces.get(&owner), state.clock), (None, 0));
+    }
 }

@@ -1,6 +1,7 @@
 //! Index rows held in memory.
 
 use super::{State, Undo};
+use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::{Head, Outcome};
 use crate::clock::Millis;
@@ -37,6 +38,11 @@ impl Rows {
             path: storage_key.to_owned(),
         };
         self.rows.get(self.by_space.get(&space)?)
+    }
+
+    /// The row at this place.
+    pub fn by_ordinal(&self, ordinal: u64) -> Option<&Tracked> {
+        self.rows.get(&ordinal)
     }
 
     /// Adds a row.
@@ -127,8 +133,13 @@ fn single(row: Option<&Tracked>, ordinals: Ordinals) -> Candidates<'_> {
     Box::new(row.into_iter())
 }
 
-/// The new row, or the old one with one more touch.
-pub fn touched(before: Option<&Tracked>, track: &Track, ordinal: u64, now: Millis) -> Tracked {
+/// The new row, or the old one with one more touch; refused where the old one is kept elsewhere.
+pub fn touched(
+    before: Option<&Tracked>,
+    track: &Track,
+    ordinal: u64,
+    now: Millis,
+) -> Result<Tracked> {
     let touch = Touch {
         agent: track.agent.clone(),
         base: track.base.clone(),
@@ -136,7 +147,7 @@ pub fn touched(before: Option<&Tracked>, track: &Track, ordinal: u64, now: Milli
         last_at: now,
     };
     let Some(before) = before else {
-        return Tracked {
+        return Ok(Tracked {
             id: track.id.clone(),
             ordinal,
             tenant: track.tenant.clone(),
@@ -151,8 +162,9 @@ pub fn touched(before: Option<&Tracked>, track: &Track, ordinal: u64, now: Milli
             team: track.team.clone(),
             labels: track.labels.clone(),
             touches: vec![touch],
-        };
+        });
     };
+    track.check_placement(&before.placement)?;
     let mut row = before.clone();
     match row
         .touches
@@ -163,7 +175,7 @@ pub fn touched(before: Option<&Tracked>, track: &Track, ordinal: u64, now: Milli
         Some(_) => {}
         None => row.touches.push(touch),
     }
-    row
+    Ok(row)
 }
 
 /// The row with what the head of its items says.
@@ -183,7 +195,7 @@ pub fn told(row: &Tracked, head: Option<Head>) -> Tracked {
 }
 
 impl State {
-    pub(super) fn track(&mut self, track: &Track, now: Millis) -> (Outcome, Undo) {
+    pub(super) fn track(&mut self, track: &Track, now: Millis) -> Result<(Outcome, Undo)> {
         let before = self
             .rows
             .by_storage_key(&track.tenant, &track.identity.storage_key())
@@ -191,14 +203,38 @@ impl State {
         let ordinal = before
             .as_ref()
             .map_or_else(|| self.tick(), |row| row.ordinal);
-        let row = touched(before.as_ref(), track, ordinal, now);
+        let row = touched(before.as_ref(), track, ordinal, now)?;
         let outcome = Outcome::Tracked {
             id: row.id.clone(),
             is_new: before.is_none(),
         };
         self.rows.remove(ordinal);
         self.rows.insert(row);
-        (outcome, Undo::Row(ordinal, before.map(Box::new)))
+        Ok((outcome, Undo::Row(ordinal, before.map(Box::new))))
+    }
+
+    /// Makes a row equal to another store's, but for an ordinal that another row has here.
+    pub(super) fn mirror_row(&mut self, row: &Tracked) -> Undo {
+        self.clock = self.clock.max(row.ordinal);
+        let twin = self
+            .rows
+            .by_storage_key(&row.tenant, &row.identity.storage_key())
+            .cloned();
+        let holder = self.rows.by_ordinal(row.ordinal);
+        let is_taken = holder.is_some_and(|holder| !holder.is_twin_of(row));
+        let ordinal = match &twin {
+            _ if !is_taken => row.ordinal,
+            Some(twin) => twin.ordinal,
+            None => self.tick(),
+        };
+        if let Some(twin) = &twin {
+            self.rows.remove(twin.ordinal);
+        }
+        self.rows.insert(Tracked {
+            ordinal,
+            ..row.clone()
+        });
+        Undo::Row(ordinal, twin.map(Box::new))
     }
 
     /// The row with what its space says about it.

@@ -1,0 +1,220 @@
+//! Index rows under conditions: the first placement stays, and a mark tells whether a row was touched.
+
+use super::steps::*;
+use super::{Case, Fixture};
+use crate::address::DEFAULT_TENANT;
+use crate::batch::{Batch, Check, Mirror, Outcome, Write};
+use crate::directory::{Filter, Mark, Order, Track, Tracked};
+use crate::driver::Driver;
+use crate::{Result, SessionIdentity};
+use std::sync::Arc;
+
+pub(super) const CASES: &[Case] = cases![
+    g068_a_second_placement_is_refused_naming_both,
+    g068_of_writers_at_once_one_placement_stays,
+    g068_a_copied_row_changes_the_placement,
+    a_marked_row_is_untracked,
+    g031_a_row_touched_or_moved_since_it_was_marked_stays,
+    g031_a_row_made_since_its_absence_was_seen_stays,
+    a_copied_row_leaves_the_row_that_has_its_ordinal,
+];
+
+fn member(agent: &str) -> SessionIdentity {
+    let member = SessionIdentity::builder(agent).group("team").chat_name("s");
+    must(member.scope("chatHistory").build())
+}
+
+fn placed(id: &str, agent: &str, names: &[&str]) -> Write {
+    let placement = names.iter().map(|name| (*name).to_owned()).collect();
+    let track = request(id, &member(agent));
+    Write::Track(Box::new(Track { placement, ..track }))
+}
+
+fn refused(wanted: &str, kept: &str, agent: &str) -> String {
+    format!(
+        "drivers are {wanted} for {}, whose first write put {kept} on record; \
+         name those, or move it with `ambit context move`",
+        member(agent).key()
+    )
+}
+
+async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    write(&*driver, placed("one", "First", &["main", "second"])).await;
+    let here = crate::address::Space::of(DEFAULT_TENANT, &member("First"));
+    write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
+    let before = snapshot(&*driver, &here).await;
+    for names in [&["second", "main"][..], &["main"], &["third"], &[]] {
+        let batch = Batch::of([
+            append(&here.log("items"), &[("b", "2")]),
+            apply(&here.key("k"), set("1")),
+            placed("two", "Second", names),
+        ]);
+        let words = refused(&names.join(", "), "main, second", "Second");
+        assert_eq!(refusal(other.commit(batch).await), words);
+        let alone = attempt(&*other, placed("two", "Second", names)).await;
+        assert_eq!(refusal(alone), words);
+        assert_eq!(snapshot(&*driver, &here).await, before, "after {names:?}");
+    }
+    assert_eq!(
+        write(&*other, placed("two", "Second", &["main", "second"])).await,
+        Outcome::Tracked {
+            id: "one".to_owned(),
+            is_new: false
+        }
+    );
+}
+
+async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let mut writers = tokio::task::JoinSet::new();
+    for number in 0..8 {
+        let (driver, name) = (fixture.open().await, format!("store{number}"));
+        writers.spawn(async move {
+            let row = format!("row{number}");
+            let done = attempt(&*driver, placed(&row, "First", &[&name])).await;
+            (name, done)
+        });
+    }
+    let written = writers.join_all().await;
+    let row = some(row(&*driver, &member("First")).await);
+    for (name, done) in written {
+        match done {
+            Ok(_) => assert_eq!(row.placement, [name]),
+            Err(error) => {
+                let words = refused(&name, &row.placement[0], "First");
+                assert_eq!(error.to_string(), words);
+            }
+        }
+    }
+}
+
+async fn g068_a_copied_row_changes_the_placement(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    write(&*driver, placed("one", "First", &["main"])).await;
+    let mut moved = some(row(&*driver, &member("First")).await);
+    moved.placement = vec!["second".to_owned()];
+    let copy = Write::Mirror(Mirror::Row(Box::new(moved)));
+    let batch = Batch::of([copy, placed("two", "Second", &["second"])]);
+    must(driver.commit(batch).await);
+    let late = attempt(&*driver, placed("three", "First", &["main"])).await;
+    assert_eq!(refusal(late), refused("main", "second", "First"));
+}
+
+fn under(mark: Option<Mark>) -> Check {
+    Check::Row {
+        space: space("s"),
+        mark,
+    }
+}
+
+async fn untrack(driver: &dyn Driver, mark: Option<Mark>) -> Result<Vec<Outcome>> {
+    let id = mark.as_ref().map_or("none", |mark| mark.id.as_str());
+    let write = Write::Untrack {
+        tenant: DEFAULT_TENANT.to_owned(),
+        id: id.to_owned(),
+    };
+    driver
+        .commit(Batch::of([write]).checking(under(mark)))
+        .await
+}
+
+fn moved_on(expected: Option<&Mark>, found: Option<&Mark>) -> String {
+    let spell =
+        |mark: Option<&Mark>| mark.map_or_else(|| "nothing".to_owned(), |mark| format!("{mark:?}"));
+    let (expected, found) = (spell(expected), spell(found));
+    let what = format!("the index row of {}", space("s"));
+    format!("{what} changed since it was read: expected {expected}, found {found}")
+}
+
+async fn marked(driver: &dyn Driver) -> Mark {
+    some(row(driver, &identity("s")).await).mark()
+}
+
+async fn a_marked_row_is_untracked(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    write(&*driver, track("one", &identity("s"))).await;
+    let mark = marked(&*driver).await;
+    fixture.clock().advance(MINUTE);
+    write(&*driver, append(&space("s").log("items"), &[("a", "1")])).await;
+    let done = must(untrack(&*driver, Some(mark)).await);
+    assert_eq!(done, [Outcome::Erased(1)]);
+    assert_eq!(row(&*driver, &identity("s")).await, None);
+    assert_eq!(must(untrack(&*driver, None).await), [Outcome::Erased(0)]);
+}
+
+async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let other = fixture.open().await;
+    write(&*driver, track("one", &identity("s"))).await;
+    let first = marked(&*driver).await;
+    fixture.clock().advance(MINUTE);
+    write(&*other, track("two", &identity("s"))).await;
+    let touched = marked(&*driver).await;
+    assert_eq!(
+        refusal(untrack(&*driver, Some(first.clone())).await),
+        moved_on(Some(&first), Some(&touched))
+    );
+    let mut copy = some(row(&*driver, &identity("s")).await);
+    copy.placement = vec!["elsewhere".to_owned()];
+    let moved = copy.mark();
+    write(&*other, Write::Mirror(Mirror::Row(Box::new(copy)))).await;
+    assert_eq!(
+        refusal(untrack(&*driver, Some(touched.clone())).await),
+        moved_on(Some(&touched), Some(&moved))
+    );
+    assert_eq!(marked(&*driver).await, moved, "the row is still there");
+    must(untrack(&*other, Some(moved.clone())).await);
+    assert_eq!(
+        refusal(untrack(&*driver, Some(moved.clone())).await),
+        moved_on(Some(&moved), None)
+    );
+}
+
+async fn g031_a_row_made_since_its_absence_was_seen_stays(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    write(&*driver, track("one", &identity("s"))).await;
+    let made = marked(&*driver).await;
+    assert_eq!(
+        refusal(untrack(&*driver, None).await),
+        moved_on(None, Some(&made))
+    );
+    assert_eq!(marked(&*driver).await, made);
+}
+
+async fn a_copied_row_leaves_the_row_that_has_its_ordinal(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    write(&*driver, track("here", &identity("s"))).await;
+    let here = some(row(&*driver, &identity("s")).await);
+    let other = identity("other");
+    let source = Tracked {
+        id: "there".to_owned(),
+        touches: vec![crate::directory::Touch {
+            base: other.base(),
+            ..here.touches[0].clone()
+        }],
+        identity: other.clone(),
+        ..here.clone()
+    };
+    let copy = Write::Mirror(Mirror::Row(Box::new(source.clone())));
+    let mut ordinals = Vec::new();
+    for _ in 0..2 {
+        write(&*driver, copy.clone()).await;
+        let copied = some(row(&*driver, &other).await);
+        ordinals.push(copied.ordinal);
+        let expected = Tracked {
+            ordinal: copied.ordinal,
+            ..source.clone()
+        };
+        assert_eq!(copied, expected);
+        assert_eq!(row(&*driver, &identity("s")).await, Some(here.clone()));
+        let all = rows(&*driver, &Filter::tenant(DEFAULT_TENANT), Order::Oldest).await;
+        assert_eq!(all, [here.clone(), copied]);
+    }
+    assert!(ordinals[0] > here.ordinal, "{ordinals:?}");
+    assert_eq!(ordinals[0], ordinals[1], "repeating a copy moves nothing");
+    write(&*driver, track("late", &identity("late"))).await;
+    let late = some(row(&*driver, &identity("late")).await);
+    assert!(late.ordinal > ordinals[0]);
+}

@@ -1,0 +1,57 @@
+//! How long sessions that nobody uses are kept, by scope. Off unless set.
+
+use crate::clock::Millis;
+use crate::memory;
+use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+const DAY: Millis = 24 * 3600 * 1000;
+
+/// The scopes that every installation has.
+const SCOPES: [&str; 3] = [
+    ChatHistoryStorage::PREFIX,
+    memory::SCOPE,
+    UsageStorage::PREFIX,
+];
+
+/// Idle days by scope; a storage that nobody has used for longer is removed by the patrol over the index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    days: BTreeMap<String, u32>,
+}
+
+impl Retention {
+    /// Removes storages of one of Ambit's own scopes after so many days without use. A history takes its memory along.
+    pub fn idle_days(self, scope: &str, days: u32) -> Result<Self> {
+        if !SCOPES.contains(&scope) {
+            let reason = format!(
+                "names the scope \"{scope}\", which is unknown; known are {}, and kinds of your own by `idle_days_of`",
+                SCOPES.join(", ")
+            );
+            return Err(Error::invalid("retention", reason));
+        }
+        self.set(scope, days)
+    }
+
+    /// The same for a kind of storage.
+    pub fn idle_days_of<K: StorageKind>(self, days: u32) -> Result<Self> {
+        self.set(K::PREFIX, days)
+    }
+
+    /// How long a storage of this scope may be idle, if that is limited.
+    pub(crate) fn life(&self, scope: Option<&str>) -> Option<Millis> {
+        let days = self.days.get(scope?)?;
+        Some(Millis::from(*days) * DAY)
+    }
+
+    fn set(mut self, scope: &str, days: u32) -> Result<Self> {
+        if days == 0 {
+            let reason =
+                format!("of {scope} is 0 days; give 1 or more, or leave it out to keep everything");
+            return Err(Error::invalid("retention", reason));
+        }
+        self.days.insert(scope.to_owned(), days);
+        Ok(self)
+    }
+}
