@@ -135,7 +135,8 @@ impl Stores {
         Ok(())
     }
 
-    fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
+    /// The one chain of these drivers, whose names are as they are here.
+    pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chain) = chains.get(names) {
             return Ok(chain.clone());

@@ -4,6 +4,7 @@ mod cell;
 mod history;
 mod message;
 mod model_view;
+mod stored;
 mod usage;
 mod view;
 
@@ -12,6 +13,7 @@ pub(crate) use cell::{Cell, SharedCell, Staged, new_entry};
 pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
+pub use stored::{Stored, StoredItem};
 pub use usage::{Cost, UsageRecord, UsageStorage};
 pub(crate) use usage::{Labels, STRETCH, sums as record_sums, tally};
 pub(crate) use view::{CHUNK, Item};
