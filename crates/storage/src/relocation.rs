@@ -112,6 +112,7 @@ async fn carry(
     lease: &Lease,
 ) -> Result<()> {
     let faults = &ambit.stores().options().fault_points;
+    goods.check_room().await?;
     let index = ambit.stores().index()?;
     index
         .driver()

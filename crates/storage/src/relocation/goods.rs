@@ -84,6 +84,27 @@ impl Goods {
             .map(|_| ())
     }
 
+    /// Refuses a driver that holds something of the identity which no move has brought there.
+    pub(super) async fn check_room(&self) -> Result<()> {
+        for driver in &self.added {
+            for space in &self.spaces {
+                let is_free = driver.logs(space).await?.is_empty()
+                    && driver
+                        .scan(space, &copy::page(None, Part::Nothing))
+                        .await?
+                        .is_empty();
+                if !is_free {
+                    let reason = format!(
+                        "{} has something of {space} already, which would be lost; name another store",
+                        self.new.names().join(", ")
+                    );
+                    return Err(Error::invalid("to", reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the new copies, whatever an earlier attempt left of them.
     pub(super) async fn copy(&self) -> Result<()> {
         for to in &self.added {
