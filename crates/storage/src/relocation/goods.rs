@@ -1,9 +1,9 @@
 //! What a move carries: the spaces of a storage, and the sums of usage that belong to it.
 
 use super::note::Note;
-use crate::address::{ITEMS, Key, Space};
+use crate::address::{ITEMS, Key, LogKey, Space};
 use crate::ambit::Ambit;
-use crate::batch::{Batch, Check, Mirror, NewEntry, Write};
+use crate::batch::{Batch, Check, Head, LogEntry, Mirror, NewEntry, Write};
 use crate::directory::Tracked;
 use crate::driver::chain::{compare, copy};
 use crate::driver::{Driver, Part, Range};
@@ -253,34 +253,33 @@ impl Goods {
         let mut checks = Vec::new();
         for space in &self.spaces {
             for name in self.source.logs(space).await? {
-                let log = space.log(&name);
                 let copied = note.heads.get(&within(space, &name)).copied();
-                let late = self
-                    .source
-                    .read(&log, Range::from(copied.unwrap_or(0) + 1, CHUNK))
-                    .await?;
-                let entries: Vec<NewEntry> = late
-                    .entries
-                    .into_iter()
-                    .map(|entry| NewEntry {
-                        id: entry.id,
-                        body: entry.body,
-                    })
-                    .collect();
-                if !entries.is_empty() {
-                    let append = Write::Append {
-                        log: log.clone(),
-                        entries,
-                    };
-                    self.new.driver().commit(Batch::of([append])).await?;
-                }
-                checks.push(Check::Head {
-                    log,
-                    head: late.head,
-                });
+                let log = space.log(name);
+                let head = self.bring_entries(&log, copied.unwrap_or(0) + 1).await?;
+                checks.push(Check::Head { log, head });
             }
         }
         Ok(checks)
+    }
+
+    /// Appends the entries from this sequence on, and says where the log ended then.
+    async fn bring_entries(&self, log: &LogKey, mut next: u64) -> Result<Option<Head>> {
+        loop {
+            let late = self.source.read(log, Range::from(next, CHUNK)).await?;
+            let Some(last) = late.entries.last() else {
+                return Ok(late.head);
+            };
+            next = last.seq + 1;
+            let new = |entry: LogEntry| NewEntry {
+                id: entry.id,
+                body: entry.body,
+            };
+            let append = Write::Append {
+                log: log.clone(),
+                entries: late.entries.into_iter().map(new).collect(),
+            };
+            self.new.driver().commit(Batch::of([append])).await?;
+        }
     }
 
     /// The rows of sums that the records of a usage storage have made.

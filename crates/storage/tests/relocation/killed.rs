@@ -66,6 +66,19 @@ async fn a_move_killed_at_any_point_and_repeated_ends_as_an_undisturbed_one() {
 }
 
 #[tokio::test]
+async fn what_was_cleared_in_the_new_place_does_not_come_back_from_the_old() {
+    let (place, ambit, _) = after_a_kill("c", "chatHistory", "move.switched").await;
+    let history = row(&ambit, "chatHistory").await;
+    let definition = ambit.agent("Support").unwrap();
+    let agent = definition.from_identity(&history.identity).await.unwrap();
+    agent.clear().await.unwrap();
+    relocate(&ambit, &history.id, &["b"]).await.unwrap();
+    assert_eq!(agent.history().count().await.unwrap(), 0);
+    let left = held(place.driver("a").as_ref(), &spaces("chatHistory")).await;
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn after_a_kill_another_target_can_be_named() {
     for (index, point) in every_case() {
         let (place, ambit, before) = after_a_kill(index, "chatHistory", point).await;
