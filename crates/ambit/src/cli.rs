@@ -30,7 +30,6 @@ pub enum Command {
 #[derive(Subcommand, Debug)]
 pub enum Context {
     /// Lists what is stored, oldest first
-    #[command(visible_alias = "list")]
     Ls(list::Arguments),
     /// Shows all that is known about one context
     Show(show::Arguments),

@@ -43,6 +43,9 @@ pub struct Filters {
     labels: Vec<(String, String)>,
 }
 
+/// Adds a condition to a query.
+type Narrow<T> = fn(&Query, T) -> Query;
+
 /// Scopes that Ambit itself gives.
 const SCOPES: [&str; 3] = ["chatHistory", "usage", "memory"];
 
@@ -61,7 +64,7 @@ impl Filters {
         for (name, value) in labels {
             query = query.labelled(name, value);
         }
-        let texts: [(&Option<String>, fn(&Query, &str) -> Query); 5] = [
+        let texts: [(&Option<String>, Narrow<&str>); 5] = [
             (&self.id, Query::with_id),
             (&self.user, Query::for_user),
             (&self.chat, Query::for_chat),
@@ -73,7 +76,7 @@ impl Filters {
                 query = narrow(&query, value);
             }
         }
-        let times: [(Option<Millis>, fn(&Query, Millis) -> Query); 4] = [
+        let times: [(Option<Millis>, Narrow<Millis>); 4] = [
             (self.active_before, Query::active_before),
             (self.active_after, Query::active_after),
             (self.created_before, Query::created_before),

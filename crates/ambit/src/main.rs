@@ -14,6 +14,7 @@ use clap::Parser;
 use cli::Cli;
 use command::Outcome;
 use failure::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Something that was asked for could not be done, and the rest was.
@@ -21,12 +22,16 @@ const SOME_FAILED: u8 = 2;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done = if std::env::args_os().len() <= 1 {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let done = if arguments.len() <= 1 {
         let ran = example::run().await;
         ran.map(|()| Outcome::Done).map_err(Failure::from)
     } else {
-        match Cli::try_parse() {
-            Ok(cli) => command::run(cli).await,
+        match Cli::try_parse_from(&arguments) {
+            Ok(cli) => match cli.stores.check_places(&arguments) {
+                Ok(()) => command::run(cli).await,
+                Err(refused) => Err(refused),
+            },
             Err(refused) => return answer(&refused),
         }
     };

@@ -5,6 +5,7 @@ use crate::nearest;
 use ambit_storage::driver::{DRIVERS, Options};
 use ambit_storage::{Ambit, Caller, Stores, driver};
 use clap::Args;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where the worked example keeps its data, below the folder that it is started in.
@@ -19,7 +20,7 @@ const STORE_VARIABLE: &str = "AMBIT_STORE";
 #[command(next_help_heading = "Where the data is")]
 pub struct StoreOptions {
     /// The folder with the data, in an SQLite file `ambit.db`
-    #[arg(long, global = true, value_name = "FOLDER", conflicts_with = "store")]
+    #[arg(long, global = true, value_name = "FOLDER")]
     data: Option<PathBuf>,
     /// A store: `sqlite:path`, `postgres://…`, `redis://…`, `file:folder`, or `name=URL` to name it otherwise than by its
     /// kind. May be given several times; the first keeps the index. Without it AMBIT_STORE is read
@@ -33,6 +34,9 @@ pub struct StoreOptions {
     tenant: String,
 }
 
+/// The options that can stand before a command as well as behind it.
+const ANYWHERE: [&str; 4] = ["--data", "--store", "--drivers", "--tenant"];
+
 /// A store by name.
 struct Named {
     name: String,
@@ -40,6 +44,29 @@ struct Named {
 }
 
 impl StoreOptions {
+    /// Refuses an option both before and behind the command: the parser would take one of them and drop the other.
+    pub fn check_places(&self, arguments: &[OsString]) -> Result<()> {
+        for option in ANYWHERE {
+            let is_it = |given: &&OsString| {
+                let given = given.to_str().unwrap_or_default();
+                let rest = given.strip_prefix(option);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            };
+            let given = arguments.iter().filter(is_it).count();
+            let taken = if option == "--store" {
+                self.store.len()
+            } else {
+                1
+            };
+            if given > taken {
+                let reason =
+                    "is given in several places; give it in one, before the command or behind it";
+                return Err(Failure::option(option, reason));
+            }
+        }
+        Ok(())
+    }
+
     /// Opens the stores, which must be there already.
     pub async fn open(&self) -> Result<Ambit> {
         let mut builder = Stores::builder(Options::default());
@@ -73,6 +100,10 @@ impl StoreOptions {
     }
 
     fn stores(&self) -> Result<Vec<Named>> {
+        if self.data.is_some() && !self.store.is_empty() {
+            let reason = "cannot be given together with --store; its file is the store sqlite:FOLDER/ambit.db";
+            return Err(Failure::option("--data", reason));
+        }
         let urls = match (&self.data, self.store.is_empty()) {
             (Some(folder), _) => vec![format!("sqlite:{}", text(&folder.join(DATA_FILE))?)],
             (None, false) => self.store.clone(),

@@ -90,11 +90,14 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     Ok(Outcome::Done)
 }
 
+/// Adds a condition to a question.
+type Narrow = fn(Usage, &str) -> Usage;
+
 fn question(ambit: &Ambit, arguments: &Arguments) -> Usage {
     let all = || Usage::all(ambit);
     let of = |agent: &String| Usage::of(ambit, agent);
     let mut usage = arguments.agent.as_ref().map_or_else(all, of);
-    let narrowings: [(&Option<String>, fn(Usage, &str) -> Usage); 9] = [
+    let narrowings: [(&Option<String>, Narrow); 9] = [
         (&arguments.user, Usage::for_user),
         (&arguments.group, Usage::for_group),
         (&arguments.chat, Usage::for_chat),

@@ -122,7 +122,7 @@ async fn g153_malformed_reversed_and_contradicting_filters_are_refused_by_name()
         (&["--user", &"x".repeat(201)], "--user"),
         (
             &["--data", ".", "--user", "ann"],
-            "'--data <FOLDER>' cannot be used with '--store <URL>'",
+            "--data cannot be given together with --store",
         ),
         (&["surplus"], "unexpected argument 'surplus'"),
     ];
@@ -208,6 +208,65 @@ async fn the_store_is_read_from_the_environment_and_options_win() {
     let words =
         "--store is given two stores called \"sqlite\"; name one of them, as in old-sqlite=URL";
     assert_eq!(twice, Ran::refused(words));
+}
+
+#[tokio::test]
+async fn options_for_stores_stand_before_or_behind_the_command_but_not_both() {
+    let place = Place::new();
+    stored(&place).await;
+    let store = place.url("main.db");
+    let behind = place.run_as(&[
+        "context",
+        "ls",
+        "--json",
+        "--store",
+        &store,
+        "--tenant=default",
+    ]);
+    assert_eq!(behind.json().len(), 1);
+    let both: [(&str, &[&str]); 3] = [
+        (
+            "--store",
+            &[
+                "--store",
+                &store,
+                "context",
+                "ls",
+                "--store",
+                "old=sqlite:main.db",
+            ],
+        ),
+        (
+            "--tenant",
+            &[
+                "--store",
+                &store,
+                "--tenant=a",
+                "context",
+                "ls",
+                "--tenant",
+                "b",
+            ],
+        ),
+        (
+            "--drivers",
+            &[
+                "--store",
+                &store,
+                "--drivers",
+                "a",
+                "context",
+                "--drivers=b",
+                "ls",
+            ],
+        ),
+    ];
+    for (option, arguments) in both {
+        let words = format!(
+            "{option} is given in several places; give it in one, before the command or behind it"
+        );
+        assert_eq!(place.run_as(arguments), Ran::refused(&words));
+    }
 }
 
 #[test]
