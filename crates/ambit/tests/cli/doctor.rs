@@ -26,9 +26,8 @@ async fn a_healthy_store_is_said_to_be() {
     assert_eq!(place.run(&["doctor", "--repair"]), Ran::printed(&repaired));
 }
 
-#[tokio::test]
-async fn a_chain_out_of_step_is_found_and_mended() {
-    let place = Place::new();
+/// A chain of `one.db` and `two.db`, of which the second lost a conversation.
+async fn out_of_step(place: &Place) {
     let files = [("one", "one.db"), ("two", "two.db")];
     let ambit = place.open_with(&["Support"], &files).await;
     let agent = ambit
@@ -50,6 +49,12 @@ async fn a_chain_out_of_step_is_found_and_mended() {
         .await
         .unwrap();
     second.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_chain_out_of_step_is_found_and_mended() {
+    let place = Place::new();
+    out_of_step(&place).await;
     let (one, two) = (
         format!("one={}", place.url("one.db")),
         format!("two={}", place.url("two.db")),

@@ -1,10 +1,6 @@
 //! The program as people run it: what it prints, and how it ends.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "helpers of tests fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod backup;
 mod doctor;
