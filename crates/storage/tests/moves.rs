@@ -1,5 +1,11 @@
 //! Moves between every two drivers that last: `from::to`. The doctor finds nothing wrong before and after.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "these are tests, though clippy only knows those with #[test]"
+)]
+
 #[path = "support/stores.rs"]
 #[expect(dead_code, reason = "points at which to kill are for other tests")]
 mod stores;

@@ -13,14 +13,14 @@ use std::io::{IsTerminal, Write};
 pub struct Arguments {
     /// The agent
     agent: String,
-    #[command(flatten)]
-    filters: Filters,
     /// Says what would be done and changes nothing
     #[arg(long)]
     dry_run: bool,
     /// Does not ask
     #[arg(long)]
     yes: bool,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 /// `ambit context clear`

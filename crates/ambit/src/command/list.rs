@@ -14,11 +14,11 @@ use std::io::Write;
 pub struct Arguments {
     /// The agent, if only its contexts are wanted
     agent: Option<String>,
-    #[command(flatten)]
-    filters: Filters,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filters: Filters,
 }
 
 const HEADINGS: [&str; 9] = [
