@@ -26,7 +26,7 @@ use crate::stores::MEMORY;
 use crate::{Error, Result, SessionIdentity};
 use goods::Goods;
 use note::Note;
-pub(crate) use note::{forget, open_moves, usage_placements};
+pub(crate) use note::{MOVING, forget, open_moves, usage_placements};
 
 /// What a move did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::driver::chain::{Chain, Policy};
 use crate::driver::{self, DRIVERS, Driver, Options};
+use crate::relocation::MOVING;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -165,6 +166,10 @@ impl Stores {
         let have: Vec<&str> = self.drivers.keys().map(String::as_str).collect();
         let reason = match name {
             "session" => "\"session\" has no equivalent: nothing is kept in a web session; use \"memory\" or \"redis\"".to_owned(),
+            moving if moving.starts_with(MOVING) => format!(
+                "are on record as \"{moving}\": nobody can use them until that is over; if it was interrupted, \
+                 repeat `ambit context move` or run `ambit doctor --repair`"
+            ),
             _ if DRIVERS.iter().any(|(scheme, _)| *scheme == known) => {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }

@@ -25,6 +25,9 @@ pub(super) struct Note {
     pub(super) heads: BTreeMap<String, u64>,
 }
 
+/// How what an index row names in place of drivers begins while nobody may write.
+pub(crate) const MOVING: &str = "moving from ";
+
 impl Note {
     pub(super) fn new(from: &[String], to: &[String]) -> Self {
         Self {
@@ -36,11 +39,7 @@ impl Note {
 
     /// What the index row names in place of drivers while nobody may write.
     pub(super) fn in_words(&self) -> String {
-        format!(
-            "moving from {} to {}",
-            self.from.join(", "),
-            self.to.join(", ")
-        )
+        format!("{MOVING}{} to {}", self.from.join(", "), self.to.join(", "))
     }
 
     /// The note of this row's move.

@@ -148,6 +148,19 @@ async fn the_doctor_finds_an_interrupted_move_and_mends_it() {
 }
 
 #[tokio::test]
+async fn a_session_whose_move_was_interrupted_says_what_to_do() {
+    let (_place, ambit, _) = after_a_kill("c", "chatHistory", "move.frozen").await;
+    let identity = row(&ambit, "chatHistory").await.identity;
+    let agent = ambit.agent("Support").unwrap();
+    let refused = agent.from_identity(&identity).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "drivers are on record as \"moving from a to b\": nobody can use them until that is over; \
+         if it was interrupted, repeat `ambit context move` or run `ambit doctor --repair`"
+    );
+}
+
+#[tokio::test]
 async fn a_move_that_fails_is_undone_at_once() {
     let place = Place::new();
     let ambit = place.open(&["c"], &["a"]);
