@@ -25,9 +25,15 @@ const BACKENDS: &[Backend] = &[
     embedded("sqlite NORMAL", "sqlite", "ambit.db", &["--normal"]),
     // Every change rewrites a file: it promises to be right, not to be fast.
     embedded("file", "file", "store", &["--quick"]),
-    server("postgres"),
-    server("redis"),
+    server("postgres", "postgres", &[]),
+    server("redis", "redis", &[]),
+    // The same works as an application does them.
+    embedded("sqlite Context", "sqlite", "ambit.db", CONTEXTS),
+    server("postgres Context", "postgres", CONTEXTS),
+    server("redis Context", "redis", CONTEXTS),
 ];
+
+const CONTEXTS: &[&str] = &["--contexts"];
 
 const fn embedded(
     name: &'static str,
@@ -43,12 +49,16 @@ const fn embedded(
     }
 }
 
-const fn server(name: &'static str) -> Backend {
+const fn server(
+    name: &'static str,
+    scheme: &'static str,
+    arguments: &'static [&'static str],
+) -> Backend {
     Backend {
         name,
-        scheme: name,
+        scheme,
         file: None,
-        arguments: &[],
+        arguments,
     }
 }
 

@@ -48,7 +48,7 @@ fn format() -> Result<bool> {
 }
 
 fn lints() -> Result<bool> {
-    let arguments = ["clippy", "--workspace", "--lib", "--bins", "--"];
+    let arguments = ["clippy", "--workspace", "--all-targets", "--"];
     succeeds(cargo(&arguments).args(["-D", "warnings"]))
 }
 

@@ -1,13 +1,16 @@
 //! What a work needs of a level of Ambit, and the lowest level: a driver.
 
+mod contexts;
+
 use crate::{Result, Store};
 use ambit_storage::address::{ITEMS, Key, LogKey, Space};
 use ambit_storage::batch::{Batch, NewEntry, Outcome, Write};
 use ambit_storage::directory::{Filter, Order, PageRequest, Track};
-use ambit_storage::driver::{Driver, Durability, Options, Part, Range, open};
+use ambit_storage::driver::{self, Driver, Durability, Options, Part, Range};
 use ambit_storage::op::{Op, Output};
 use ambit_storage::{Json, SessionIdentity, Value};
 use async_trait::async_trait;
+use contexts::ContextLevel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,16 +56,39 @@ pub trait Level: Send + Sync + 'static {
     async fn pop(&self, key: &str) -> Result<bool>;
 }
 
+/// Opens the store.
+pub async fn open(store: &Store) -> Result<Arc<dyn Driver>> {
+    let options = Options {
+        durability: if store.normal {
+            Durability::Normal
+        } else {
+            Durability::Full
+        },
+        // A benchmark may run on whatever there is.
+        force: true,
+        ..Options::default()
+    };
+    Ok(driver::open(&store.url, options).await?)
+}
+
+/// The level that is asked for, over a store that is open and apart from other tenants.
+pub fn over(driver: Arc<dyn Driver>, store: &Store, tenant: &str) -> Result<Arc<dyn Level>> {
+    Ok(if store.contexts {
+        Arc::new(ContextLevel::new(driver, tenant)?)
+    } else {
+        Arc::new(DriverLevel::new(driver, tenant))
+    })
+}
+
 /// The level of drivers: batches and reads.
 pub struct DriverLevel {
-    pub driver: Arc<dyn Driver>,
+    driver: Arc<dyn Driver>,
     tenant: String,
     memory: Space,
     entries: AtomicU64,
 }
 
 impl DriverLevel {
-    /// On a driver that is open, apart from other tenants.
     pub fn new(driver: Arc<dyn Driver>, tenant: &str) -> Self {
         Self {
             driver,
@@ -70,21 +96,6 @@ impl DriverLevel {
             memory: Space::user_memory(tenant, "user"),
             entries: AtomicU64::new(0),
         }
-    }
-
-    /// Opens the driver first.
-    pub async fn open(store: &Store, tenant: &str) -> Result<Self> {
-        let options = Options {
-            durability: if store.normal {
-                Durability::Normal
-            } else {
-                Durability::Full
-            },
-            // A benchmark may run on whatever there is.
-            force: true,
-            ..Options::default()
-        };
-        Ok(Self::new(open(&store.url, options).await?, tenant))
     }
 
     fn log(&self, session: &Session) -> Result<LogKey> {

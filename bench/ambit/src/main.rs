@@ -8,7 +8,7 @@ mod syncs;
 mod works;
 
 use clap::{Args, Parser, Subcommand};
-use level::{DriverLevel, Level, Session};
+use level::Session;
 use measure::{Output, Sizes};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,6 +59,18 @@ struct Store {
     /// Commits are not synced.
     #[arg(long)]
     normal: bool,
+    /// Through agents, contexts and memories instead of the bare driver.
+    #[arg(long)]
+    contexts: bool,
+}
+
+impl Store {
+    /// The options that another process needs beside the address.
+    fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let all = [(self.normal, "--normal"), (self.contexts, "--contexts")];
+        all.into_iter()
+            .filter_map(|(is_set, flag)| is_set.then_some(flag))
+    }
 }
 
 /// Work for a process that is watched or runs beside others.
@@ -104,7 +116,7 @@ async fn all(run: Run) -> Result<()> {
     let since = std::time::UNIX_EPOCH.elapsed()?;
     let bench = works::Bench {
         run: since.as_millis().to_string(),
-        driver: DriverLevel::open(&run.store, "").await?.driver,
+        driver: level::open(&run.store).await?,
         store: run.store,
         sizes,
         output: Output { backend },
@@ -121,10 +133,11 @@ async fn all(run: Run) -> Result<()> {
 }
 
 async fn turns(load: Load) -> Result<()> {
-    let level = Arc::new(DriverLevel::open(&load.store, &load.tenant).await?);
-    let (times, store) = (load.times, Arc::clone(&level));
+    let driver = level::open(&load.store).await?;
+    let level = level::over(driver.clone(), &load.store, &load.tenant)?;
+    let times = load.times;
     measure::together(load.writers, move |writer| {
-        let level = Arc::clone(&store);
+        let level = Arc::clone(&level);
         async move {
             let session = Session::new("user", &format!("chat{writer}"));
             level.start(&session).await?;
@@ -135,15 +148,16 @@ async fn turns(load: Load) -> Result<()> {
         }
     })
     .await?;
-    level.driver.close().await?;
+    driver.close().await?;
     Ok(())
 }
 
 async fn count(load: Load) -> Result<()> {
-    let level = Arc::new(DriverLevel::open(&load.store, &load.tenant).await?);
-    let (times, store) = (load.times, Arc::clone(&level));
+    let driver = level::open(&load.store).await?;
+    let level = level::over(driver.clone(), &load.store, &load.tenant)?;
+    let times = load.times;
     measure::together(load.writers, move |_| {
-        let level = Arc::clone(&store);
+        let level = Arc::clone(&level);
         async move {
             for _ in 0..times {
                 level.add("counter").await?;
@@ -152,6 +166,6 @@ async fn count(load: Load) -> Result<()> {
         }
     })
     .await?;
-    level.driver.close().await?;
+    driver.close().await?;
     Ok(())
 }

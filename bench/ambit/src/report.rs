@@ -158,7 +158,7 @@ fn kind(work: &str) -> &str {
 
 /// The peers' stores that promise what ours does. A store that does not sync is no rival of one that does.
 fn stores(backend: &str) -> &'static [&'static str] {
-    match backend {
+    match store(backend) {
         "sqlite" => &["sqlite", "advanced", "sqlalchemy", "database"],
         "sqlite NORMAL" => &["sqlite", "advanced", "sqlalchemy", "database", "libsql"],
         "postgres" => &["pg"],
@@ -166,6 +166,11 @@ fn stores(backend: &str) -> &'static [&'static str] {
         "memory" => &["memory"],
         _ => &[],
     }
+}
+
+/// The store below, on whichever level it is used.
+fn store(backend: &str) -> &str {
+    backend.trim_end_matches(" Context")
 }
 
 fn short(value: f64) -> String {

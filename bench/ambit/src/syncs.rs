@@ -35,10 +35,8 @@ fn count(store: &Store, writers: usize, times: usize) -> Result<u64> {
         .arg(&log)
         .arg(std::env::current_exe()?)
         .args(["turns", "--url", &url, "--writers", &writers.to_string()])
-        .args(["--times", &times.to_string()]);
-    if store.normal {
-        command.arg("--normal");
-    }
+        .args(["--times", &times.to_string()])
+        .args(store.flags());
     let status = command
         .stdout(Stdio::null())
         .status()

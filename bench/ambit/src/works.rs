@@ -7,7 +7,7 @@ mod parallel;
 mod shared;
 mod turn;
 
-use crate::level::{DriverLevel, Level, Session};
+use crate::level::{self, Level, Session};
 use crate::measure::{Output, Sizes, pair};
 use crate::{Result, Store};
 use ambit_storage::driver::Driver;
@@ -40,11 +40,8 @@ pub struct Bench {
 
 impl Bench {
     /// The store for one work, which finds nothing there.
-    pub fn level(&self, work: &str) -> Arc<dyn Level> {
-        Arc::new(DriverLevel::new(
-            Arc::clone(&self.driver),
-            &self.tenant(work),
-        ))
+    pub fn level(&self, work: &str) -> Result<Arc<dyn Level>> {
+        level::over(self.driver.clone(), &self.store, &self.tenant(work))
     }
 
     /// The name under which that work's data is kept.

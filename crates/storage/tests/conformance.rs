@@ -1,5 +1,7 @@
 //! Every case of the conformance kit on every driver: `driver::case`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 #[path = "support/stores.rs"]
 mod stores;
 #[path = "support/toy.rs"]

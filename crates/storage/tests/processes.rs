@@ -1,6 +1,8 @@
 //! Several processes on one store, some of them killed at the worst moment: `driver::case` for every driver that
 //! processes can share.
 
+#![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
+
 #[path = "support/stores.rs"]
 mod stores;
 #[path = "support/toy.rs"]

@@ -75,6 +75,7 @@ fn known(name: String) -> Result<String> {
         return Ok(name);
     }
     let mut names: Vec<&str> = BACKENDS.iter().map(|backend| backend.scheme).collect();
+    names.sort_unstable();
     names.dedup();
     Err(format!(
         "\"{name}\" is unknown; known are {}",
@@ -101,7 +102,7 @@ mod tests {
             .unwrap()
             .unwrap();
         let names: Vec<&str> = options.backends().map(|backend| backend.name).collect();
-        assert_eq!(names, ["sqlite", "sqlite NORMAL"]);
+        assert_eq!(names, ["sqlite", "sqlite NORMAL", "sqlite Context"]);
         assert_eq!(
             (options.work.as_deref(), options.rounds),
             (Some("W1,W4"), 5)
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn all_drivers_are_measured_without_a_choice() {
         let options = options("--quick").unwrap().unwrap();
-        assert_eq!((options.backends().count(), options.rounds), (6, 1));
+        assert_eq!((options.backends().count(), options.rounds), (9, 1));
     }
 
     #[test]

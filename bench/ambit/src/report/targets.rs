@@ -1,6 +1,6 @@
 //! What Ambit must be, against the best peer in the same run or against itself.
 
-use super::{Measured, Table, short};
+use super::{Measured, Table, short, store};
 use std::fmt;
 
 /// One target of one store.
@@ -52,8 +52,8 @@ fn target(row: &Measured, what: &str, value: f64, limit: Limit) -> Target {
 fn alone(row: &Measured) -> Option<Target> {
     let line = &row.line;
     let limit = match line.work.as_str() {
-        "W1 syncs" if line.backend == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
-        "W1 syncs" if line.backend == "sqlite" => Limit::AtMost(0.125),
+        "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
+        "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
@@ -66,7 +66,7 @@ fn alone(row: &Measured) -> Option<Target> {
 /// The cost at the longest history against the cost at the shortest.
 fn growth(table: &Table, row: &Measured) -> Option<Target> {
     let line = &row.line;
-    if line.work != "W1 append only" || !DURABLE.contains(&line.backend.as_str()) {
+    if line.work != "W1 append only" || !DURABLE.contains(&store(&line.backend)) {
         return None;
     }
     let same = |other: &&Measured| {

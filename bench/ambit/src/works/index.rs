@@ -7,12 +7,13 @@ use crate::measure::Row;
 
 /// Conversations of one user.
 const EACH: usize = 100;
-/// More conversations than this are tried on SQLite alone.
+/// More conversations than this are tried only where an installation may come to have them.
 const MANY: usize = 10_000;
+const LARGE: &[&str] = &["sqlite", "postgres"];
 
 pub async fn run(bench: &Bench) -> Result<()> {
     for &count in bench.sizes.sessions {
-        if count <= MANY || (bench.scheme() == "sqlite" && !bench.store.normal) {
+        if count <= MANY || (LARGE.contains(&bench.scheme()) && !bench.store.normal) {
             among(bench, count).await?;
         }
     }
@@ -20,7 +21,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
 }
 
 async fn among(bench: &Bench, count: usize) -> Result<()> {
-    let level = bench.level(&format!("w3-{count}"));
+    let level = bench.level(&format!("w3-{count}"))?;
     let users = (count / EACH).max(1);
     for from in (0..count).step_by(MANY) {
         let sessions: Vec<Session> = (from..count.min(from + MANY))

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::measure::Row;
 
 pub async fn run(bench: &Bench) -> Result<()> {
-    let level = bench.level("w2");
+    let level = bench.level("w2")?;
     for &length in bench.sizes.loads {
         let session = seed(level.as_ref(), &format!("c{length}"), length).await?;
         let row = Row {

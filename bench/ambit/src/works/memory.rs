@@ -4,6 +4,7 @@ use super::Bench;
 use crate::Result;
 use crate::level::Level;
 use crate::measure::{ADDS, Row, WRITERS, together};
+use ambit_storage::op::MAX_LIST;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -11,9 +12,11 @@ const TEXT: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 const PROCESSES: usize = 4;
 /// Items of one push while a list is made.
 const ITEMS: usize = 1_000;
+/// Pushes measured onto each list, and those that warm up.
+const PUSHES: usize = 33;
 
 pub async fn run(bench: &Bench) -> Result<()> {
-    let level = bench.level("w4");
+    let level = bench.level("w4")?;
     one_caller(bench, level.as_ref()).await?;
     many_callers(bench, &level).await?;
     lists(bench, level.as_ref()).await?;
@@ -87,8 +90,10 @@ async fn many_callers(bench: &Bench, level: &Arc<dyn Level>) -> Result<()> {
 async fn lists(bench: &Bench, level: &dyn Level) -> Result<()> {
     for &length in bench.sizes.lists {
         let key = format!("list{length}");
-        for from in (0..length).step_by(ITEMS) {
-            let items = ITEMS.min(length - from);
+        // A list that is full takes no more: the longest one is filled by what is measured.
+        let filled = length.min(MAX_LIST as usize - PUSHES);
+        for from in (0..filled).step_by(ITEMS) {
+            let items = ITEMS.min(filled - from);
             level.push(&key, vec![TEXT.to_owned(); items]).await?;
         }
         let row = Row {
@@ -98,7 +103,7 @@ async fn lists(bench: &Bench, level: &dyn Level) -> Result<()> {
             note: "",
         };
         let push = async |_| level.push(&key, vec![TEXT.to_owned()]).await;
-        bench.output.median(row, 30, push).await?;
+        bench.output.median(row, PUSHES - 3, push).await?;
         let row = Row {
             work: "W4 pop from a list",
             ..row
@@ -134,7 +139,7 @@ async fn counted(bench: &Bench, level: &Arc<dyn Level>) -> Result<()> {
 }
 
 async fn counted_by_processes(bench: &Bench) -> Result<()> {
-    let level = bench.level("w4-processes");
+    let level = bench.level("w4-processes")?;
     // A tenant that only the processes and this reader know.
     let tenant = bench.tenant("w4-processes");
     let writers = (WRITERS / PROCESSES).to_string();
@@ -143,9 +148,7 @@ async fn counted_by_processes(bench: &Bench) -> Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["count", "--url", &bench.store.url, "--tenant", &tenant]);
         command.args(["--writers", &writers, "--times", &ADDS.to_string()]);
-        if bench.store.normal {
-            command.arg("--normal");
-        }
+        command.args(bench.store.flags());
         processes.push(command.spawn()?);
     }
     let mut failed = 0;

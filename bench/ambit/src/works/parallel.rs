@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 pub async fn run(bench: &Bench) -> Result<()> {
     for writers in [WRITERS, 4 * WRITERS] {
-        let level = bench.level(&format!("w6-{writers}"));
+        let level = bench.level(&format!("w6-{writers}"))?;
         let mut sessions = Vec::new();
         for writer in 0..writers {
             sessions.push(seed(level.as_ref(), &format!("c{writer}"), 0).await?);

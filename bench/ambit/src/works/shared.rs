@@ -6,7 +6,7 @@ use crate::measure::{Row, WRITERS, pair, together};
 use std::sync::Arc;
 
 pub async fn run(bench: &Bench) -> Result<()> {
-    let level = bench.level("w5");
+    let level = bench.level("w5")?;
     let session = seed(level.as_ref(), "shared", 0).await?;
     let each = bench.sizes.turns_each;
     let seconds = together(WRITERS, |_| {

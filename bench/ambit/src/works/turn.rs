@@ -12,7 +12,7 @@ const WHOLE: usize = 5_000;
 const EMBEDDED: &[&str] = &["sqlite", "file"];
 
 pub async fn run(bench: &Bench) -> Result<()> {
-    let level = bench.level("w1");
+    let level = bench.level("w1")?;
     for &length in bench.sizes.history {
         let session = seed(level.as_ref(), &format!("c{length}"), length).await?;
         append(bench, level.as_ref(), &session, length).await?;

@@ -3,8 +3,8 @@
 use super::steps::*;
 use super::{Case, Fixture};
 use crate::address::Space;
-use crate::batch::{Batch, Check, Mirror, Outcome, Write};
-use crate::driver::Driver;
+use crate::batch::{Batch, Check, Head, LogEntry, Mirror, Outcome, Write};
+use crate::driver::{Driver, Page};
 use crate::op::{Op, Output};
 use std::sync::Arc;
 
@@ -178,14 +178,12 @@ async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
     row.labels.insert("new".to_owned(), "label".to_owned());
     let mut touch = request("unused", &identity("s"));
     touch.agent = "Second".to_owned();
-    let mut head = some(page.head);
-    head.generation += 1_000;
     vec![
         append(&here.log("items"), &[("c", "3")]),
         append(&here.log("new"), &[("a", "1")]),
         Write::Redact {
             log: here.log("items"),
-            bodies: vec![(1, json("null"))],
+            bodies: vec![(1, json("null")), (1, json("0"))],
         },
         apply(&here.key("new"), set("{}")),
         apply(&here.key("list"), push(&["4"])),
@@ -207,11 +205,8 @@ async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
             tenant: here.tenant.clone(),
             id: "row".to_owned(),
         },
-        Write::Mirror(Mirror::Log {
-            log: here.log("items"),
-            head,
-            entries: page.entries.clone(),
-        }),
+        mirrored(here, &page, 0),
+        mirrored(here, &page, 1_000),
         Write::Mirror(Mirror::Value {
             key: here.key("list"),
             entry: Some(number),
@@ -222,6 +217,25 @@ async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
         }),
         Write::Mirror(Mirror::Row(Box::new(row))),
     ]
+}
+
+/// Copies a source that has one entry more, at a generation so much higher.
+fn mirrored(here: &Space, page: &Page, higher: u64) -> Write {
+    let mut entries = page.entries.clone();
+    entries.push(LogEntry {
+        seq: 3,
+        id: "c".to_owned(),
+        ..entries[0].clone()
+    });
+    let head = some(page.head);
+    Write::Mirror(Mirror::Log {
+        log: here.log("items"),
+        head: Head {
+            generation: head.generation + higher,
+            last: 3,
+        },
+        entries,
+    })
 }
 
 async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn Fixture>) {

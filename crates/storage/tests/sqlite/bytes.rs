@@ -51,7 +51,7 @@ fn track(identity: &SessionIdentity, id: &str) -> Batch {
 }
 
 #[tokio::test]
-async fn g69_no_byte_of_a_removed_session_is_left_in_any_file() {
+async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("bytes.db"), "").await.unwrap();
     let secret = Space::of("t", &identity());

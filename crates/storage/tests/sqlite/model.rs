@@ -1,55 +1,19 @@
 //! Random batches on the sqlite driver and on the memory driver, which must answer the same and hold the same.
 //! Numbers given by the store are compared by the order in which they were first seen.
 
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Check, Entry, Head, Mirror, NewEntry, Outcome, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest, Track, Tracked, Viewer};
+mod batch;
+mod dice;
+
+use ambit_storage::Error;
+use ambit_storage::batch::{Entry, Head, Outcome};
+use ambit_storage::directory::{Order, PageRequest, Tracked};
 use ambit_storage::driver::{Driver, Durability, Options, Part, Range, Scan, open};
-use ambit_storage::op::{Op, Output, epoch_of};
+use ambit_storage::op::{Output, epoch_of};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Error, Json, SessionIdentity, Value};
-use std::collections::{BTreeMap, HashMap};
+use dice::{Dice, LOGS, any_filter, spaces};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-const LOGS: [&str; 3] = ["items", "overlays", "b\u{e4}d'name"];
-const NAMES: [&str; 5] = ["a", "a\u{0}b", "ab", "b%_", "\u{1f600}"];
-const AGENTS: [&str; 2] = ["one", "two"];
-
-/// A small generator, so that a run can be repeated by its seed.
-#[derive(Clone)]
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % sides
-    }
-
-    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        let at = self.roll(from.len() as u64);
-        from[usize::try_from(at).unwrap()].clone()
-    }
-}
-
-fn identities() -> Vec<SessionIdentity> {
-    let make = |agent: &str| SessionIdentity::builder(agent);
-    vec![
-        make("one").user_id("u1").chat_name("c1").build().unwrap(),
-        make("one").user_id("u2").build().unwrap(),
-        make("two").chat_name("c1").scope("usage").build().unwrap(),
-        make("two").group("g'1").user_id("u1").build().unwrap(),
-    ]
-}
-
-fn spaces() -> Vec<Space> {
-    identities()
-        .iter()
-        .map(|identity| Space::of("t", identity))
-        .collect()
-}
 
 /// One of the two stores, with what has been seen of it.
 struct Store {
@@ -197,221 +161,6 @@ impl Store {
         };
         format!("{} {ordinal} {} {generation} {line}", row.id, row.identity)
     }
-
-    /// A batch by the dice. What it quotes (heads, versions, epochs) is what this store has.
-    async fn batch(&self, dice: &mut Dice) -> Batch {
-        let mut batch = Batch::default();
-        for _ in 0..dice.roll(3).saturating_sub(1) {
-            batch.checks.push(self.any_check(dice).await);
-        }
-        for _ in 0..=dice.roll(4) {
-            batch.writes.push(self.any_write(dice).await);
-        }
-        batch
-    }
-
-    async fn any_check(&self, dice: &mut Dice) -> Check {
-        let space = dice.pick(&spaces());
-        let is_right = dice.roll(4) > 0;
-        let key = space.key(dice.pick(&NAMES));
-        match dice.roll(3) {
-            0 => {
-                let log = space.log(dice.pick(&LOGS));
-                let head = self.driver.read(&log, Range::head()).await.unwrap().head;
-                Check::Head {
-                    log,
-                    head: head.filter(|_| is_right),
-                }
-            }
-            1 => Check::Version {
-                version: self.version(&key).await.filter(|_| is_right),
-                key,
-            },
-            _ => Check::Lease {
-                epoch: self.epoch(&key).await,
-                key,
-            },
-        }
-    }
-
-    async fn version(&self, key: &Key) -> Option<u64> {
-        let entry = self.driver.get(key, Part::Nothing).await.unwrap();
-        entry.map(|entry| entry.version)
-    }
-
-    async fn epoch(&self, key: &Key) -> u64 {
-        let entry = self.driver.get(key, Part::Whole).await.unwrap();
-        entry
-            .and_then(|entry| epoch_of(&entry.value.into()))
-            .unwrap_or(999_999)
-    }
-
-    async fn any_write(&self, dice: &mut Dice) -> Write {
-        let space = dice.pick(&spaces());
-        let log = space.log(dice.pick(&LOGS));
-        match dice.roll(24) {
-            0..=6 => Write::Append {
-                log,
-                entries: (0..dice.roll(4)).map(|_| any_entry(dice)).collect(),
-            },
-            7 => Write::Redact {
-                log,
-                bodies: (0..dice.roll(3))
-                    .map(|_| (dice.roll(6), any_json(dice)))
-                    .collect(),
-            },
-            8..=16 => {
-                let key = space.key(dice.pick(&NAMES));
-                Write::Apply {
-                    op: self.any_op(&key, dice).await,
-                    life: (dice.roll(3) == 0).then_some(4_000),
-                    key,
-                }
-            }
-            17 => Write::Wipe {
-                space,
-                pattern: Pattern::parse(dice.pick(&["*", "a*", "*b", "a"])),
-            },
-            18 => Write::Clear { space },
-            19 => Write::Remove { space },
-            20 | 21 => Write::Track(Box::new(any_track(dice))),
-            22 => Write::Untrack {
-                tenant: dice.pick(&["t", "other"]).to_owned(),
-                id: format!("row-{}", dice.roll(4)),
-            },
-            _ => self.any_mirror(log, dice).await,
-        }
-    }
-
-    /// Copies a log or a value of this store to itself, or deletes a value.
-    async fn any_mirror(&self, log: LogKey, dice: &mut Dice) -> Write {
-        if dice.roll(2) == 0 {
-            let page = self
-                .driver
-                .read(&log, Range::from(dice.roll(4), 10))
-                .await
-                .unwrap();
-            let head = page.head.unwrap_or(Head {
-                generation: 1,
-                last: 0,
-            });
-            let log = dice.pick(&spaces()).log(log.name);
-            return Write::Mirror(Mirror::Log {
-                log,
-                head,
-                entries: page.entries,
-            });
-        }
-        let key = log.space.key(dice.pick(&NAMES));
-        let entry = self.driver.get(&key, Part::Whole).await.unwrap();
-        let key = dice.pick(&spaces()).key(key.name);
-        Write::Mirror(Mirror::Value { key, entry })
-    }
-
-    async fn any_op(&self, key: &Key, dice: &mut Dice) -> Op {
-        let items = |dice: &mut Dice| {
-            (0..dice.roll(4))
-                .map(|_| any_json(dice))
-                .collect::<Vec<_>>()
-        };
-        match dice.roll(15) {
-            0 => Op::Set(any_json(dice).into()),
-            1 => Op::Set(Value::List(items(dice))),
-            2 => Op::Del,
-            3 => Op::GetDel,
-            4 => Op::Incr(dice.roll(10).into()),
-            5 | 6 => Op::Push(items(dice)),
-            7 => Op::Pop,
-            8 => Op::Pull(dice.roll(3)),
-            9 => Op::PullAll,
-            10 => Op::AddToSet(items(dice)),
-            11 => Op::ArraySet(dice.roll(7) as i64 - 3, any_json(dice)),
-            12 => Op::Tally {
-                labels: Json::parse("{\"m\":1}").unwrap(),
-                add: BTreeMap::from([("tokens".to_owned(), dice.roll(9) as i64)]),
-            },
-            13 => Op::Acquire {
-                holder: dice.pick(&AGENTS).to_owned(),
-            },
-            _ if dice.roll(2) == 0 => Op::Renew {
-                epoch: self.epoch(key).await,
-            },
-            _ => Op::Release {
-                epoch: self.epoch(key).await,
-            },
-        }
-    }
-}
-
-fn any_entry(dice: &mut Dice) -> NewEntry {
-    NewEntry {
-        id: format!("e{}", dice.roll(40)),
-        body: any_json(dice),
-    }
-}
-
-fn any_json(dice: &mut Dice) -> Json {
-    let texts = [
-        "1",
-        "2.5",
-        "\"x\"",
-        "{\"a\":1,\"b\":[2]}",
-        "{\"b\":[2.0],\"a\":1}",
-        "[1,2,[3]]",
-        "null",
-        "true",
-        "\"\\u0000\u{1f600}\"",
-    ];
-    Json::parse(dice.pick(&texts)).unwrap()
-}
-
-fn any_track(dice: &mut Dice) -> Track {
-    let which = dice.roll(4);
-    let identity = identities()[usize::try_from(which).unwrap()].clone();
-    Track {
-        id: format!("row-{which}"),
-        tenant: "t".to_owned(),
-        agent: dice.pick(&AGENTS).to_owned(),
-        base: identity.base(),
-        identity,
-        placement: vec!["sqlite".to_owned()],
-        created_by: dice.pick(&[None, Some("u1".to_owned()), Some("u9".to_owned())]),
-        team: dice.pick(&[None, Some("red".to_owned())]),
-        labels: dice.pick(&[
-            BTreeMap::new(),
-            BTreeMap::from([("l'".to_owned(), "v".to_owned())]),
-        ]),
-    }
-}
-
-fn any_filter(dice: &mut Dice) -> Filter {
-    let mut filter = Filter::default();
-    let maybe = |dice: &mut Dice, values: &[&str]| {
-        (dice.roll(4) == 0).then(|| dice.pick(values).to_owned())
-    };
-    filter.tenant = (dice.roll(5) > 0).then(|| "t".to_owned());
-    filter.id = maybe(dice, &["row-0", "row-1"]);
-    filter.storage_key = maybe(dice, &[&identities()[0].storage_key()]);
-    filter.key = maybe(dice, &[&identities()[1].key()]);
-    filter.agent = maybe(dice, &AGENTS);
-    filter.user = maybe(dice, &["u1", "u2", "u%"]);
-    filter.chat = maybe(dice, &["c1"]);
-    filter.group = maybe(dice, &["g'1"]);
-    filter.scope = maybe(dice, &["usage"]);
-    filter.created_after = (dice.roll(6) == 0).then_some(5);
-    filter.active_before = (dice.roll(6) == 0).then_some(i64::MAX);
-    filter.active_after = (dice.roll(6) == 0).then_some(5);
-    filter.created_before = (dice.roll(6) == 0).then_some(i64::MAX);
-    if dice.roll(4) == 0 {
-        filter.labels.insert("l'".to_owned(), "v".to_owned());
-    }
-    if dice.roll(4) == 0 {
-        filter.visible_to = Some(Viewer {
-            user: maybe(dice, &["u1", "u9"]),
-            team: maybe(dice, &["red"]),
-        });
-    }
-    filter
 }
 
 #[tokio::test]
@@ -429,7 +178,7 @@ async fn random_batches_mean_the_same_as_in_memory() {
             numbers: HashMap::new(),
         });
     }
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut dice = Dice::new(0x9E37_79B9_7F4A_7C15);
     for round in 0..250 {
         if dice.roll(2) == 0 {
             options.clock.advance(Duration::from_millis(1_500));

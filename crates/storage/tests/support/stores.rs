@@ -1,5 +1,7 @@
 //! The drivers under test. Adding one is one row here (and its file, if it is not of this crate).
 
+#![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
+
 use ambit_storage::batch::Limits;
 use ambit_storage::clock::Clock;
 use ambit_storage::conformance::Fixture;

@@ -1,5 +1,7 @@
 //! Further processes of a test: the test binary starts itself with an order in its environment.
 
+#![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
+
 use ambit_storage::address::{DEFAULT_TENANT, Key, Space};
 use ambit_storage::batch::{Batch, Check, NewEntry, Outcome, Write};
 use ambit_storage::directory::Track;

@@ -193,8 +193,9 @@ impl Driver for File {
     }
 
     async fn logs(&self, space: &Space) -> Result<Vec<String>> {
-        let names = |state: &State, _: &Options| {
-            let contents = state.spaces.values();
+        let wanted = space.clone();
+        let names = move |state: &State, _: &Options| {
+            let contents = state.spaces.get(&wanted).into_iter();
             contents
                 .flat_map(|kept| kept.logs.keys().cloned())
                 .collect()

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn g72_a_bad_address_is_refused_without_its_password() {
+    fn g072_a_bad_address_is_refused_without_its_password() {
         for address in [
             "//me:canary@db:port/app",
             "//me:can@canary@db/app?x=canary",

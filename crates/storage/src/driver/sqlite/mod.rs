@@ -85,6 +85,7 @@ impl Sqlite {
             hub: hub.clone(),
             faults: options.fault_points.clone(),
             scrub: Scrub::default(),
+            last: writer::Group::default(),
         };
         let (queue, jobs) = mpsc::channel();
         let thread = std::thread::Builder::new()

@@ -7,11 +7,13 @@ use crate::batch::{Batch, Outcome, Write};
 use crate::driver::{FaultPoints, Hub, memory};
 use crate::{Error, Result};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// At most so many jobs share a commit.
 const GROUP: usize = 256;
+/// A commit waits at most so long for company.
+const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// How often the writer looks for commits of other processes while somebody follows a log.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -61,6 +63,27 @@ pub struct Writer {
     pub faults: FaultPoints,
     /// What is to be done about removed bytes.
     pub scrub: Scrub,
+    /// What the last commit was like.
+    pub last: Group,
+}
+
+/// How many jobs a commit had, and how long it took.
+#[derive(Default)]
+pub struct Group {
+    jobs: usize,
+    took: Duration,
+}
+
+impl Group {
+    /// How long a commit may wait for those who shared the last one: they come back once they have read its answers.
+    /// A wait this short costs them less than a commit of their own would.
+    fn patience(&self, jobs: usize) -> Duration {
+        if jobs < self.jobs {
+            (self.took / 4).min(LONGEST_WAIT)
+        } else {
+            Duration::ZERO
+        }
+    }
 }
 
 impl Writer {
@@ -94,16 +117,13 @@ impl Writer {
 
     /// Commits this job and those that wait behind it.
     fn serve(&mut self, first: Job, queue: &Receiver<Message>) {
-        let mut jobs = vec![first];
-        let mut is_idle = false;
-        while jobs.len() < GROUP && !is_idle {
-            match queue.try_recv() {
-                Ok(Message::Job(job)) => jobs.push(job),
-                Ok(Message::Look) => {}
-                Err(_) => is_idle = true,
-            }
-        }
+        let (jobs, is_idle) = self.gather(first, queue);
+        let start = Instant::now();
         let answers = self.commit(&jobs);
+        self.last = Group {
+            jobs: jobs.len(),
+            took: start.elapsed(),
+        };
         self.scrub.note(jobs.iter().any(is_removal), &self.place);
         if is_idle || self.scrub.is_overdue() {
             self.scrub.run(&self.ledger, &self.place);
@@ -112,6 +132,21 @@ impl Writer {
             // A caller that has gone away needs no answer.
             let _ = job.answer.send(answer);
         }
+    }
+
+    /// The jobs of the next commit; true where none is left behind them.
+    fn gather(&self, first: Job, queue: &Receiver<Message>) -> (Vec<Job>, bool) {
+        let start = Instant::now();
+        let mut jobs = vec![first];
+        while jobs.len() < GROUP {
+            let patience = self.last.patience(jobs.len());
+            match queue.recv_timeout(patience.saturating_sub(start.elapsed())) {
+                Ok(Message::Job(job)) => jobs.push(job),
+                Ok(Message::Look) => {}
+                Err(_) => return (jobs, true),
+            }
+        }
+        (jobs, false)
     }
 
     fn commit(&mut self, jobs: &[Job]) -> Vec<Result<Vec<Outcome>>> {

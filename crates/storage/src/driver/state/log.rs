@@ -115,33 +115,6 @@ impl From<Log> for (u64, Vec<LogEntry>) {
     }
 }
 
-/// The log after copying `entries` of a source that ends at `head`.
-pub(super) fn mirrored(
-    key: &LogKey,
-    before: Option<Log>,
-    head: Head,
-    entries: &[LogEntry],
-) -> Result<Log> {
-    let mut log = before
-        .filter(|log| log.generation == head.generation)
-        .unwrap_or_else(|| Log::new(head.generation));
-    for entry in entries {
-        let next = log.head().last + 1;
-        if entry.seq > next {
-            let (expected, found) = (format!("entry {next}"), format!("entry {}", entry.seq));
-            return Err(Error::Conflict {
-                what: key.to_string(),
-                expected,
-                found,
-            });
-        }
-        if entry.seq == next {
-            log.push(entry.clone());
-        }
-    }
-    Ok(log)
-}
-
 impl State {
     pub(super) fn append(
         &mut self,
@@ -151,10 +124,7 @@ impl State {
     ) -> (Outcome, Undo) {
         let exists = self.log(key).is_some();
         let generation = if exists { 0 } else { self.tick() };
-        let logs = &mut self.spaces.entry(key.space.clone()).or_default().logs;
-        let log = logs
-            .entry(key.name.clone())
-            .or_insert_with(|| Log::new(generation));
+        let log = self.spaces.log_or(key, || Log::new(generation));
         let before = log.entries.len();
         let seqs = entries.iter().map(|entry| log.add(entry, now)).collect();
         let outcome = Outcome::Appended {
@@ -174,30 +144,67 @@ impl State {
         (outcome, undo)
     }
 
-    pub(super) fn redact(&mut self, key: &LogKey, bodies: &[(u64, Json)]) -> (Outcome, Undo) {
-        let log = self
-            .spaces
-            .get_mut(&key.space)
-            .and_then(|contents| contents.logs.get_mut(&key.name));
-        let Some(log) = log else {
+    pub(super) fn redact(&mut self, key: &LogKey, bodies: Vec<(u64, Json)>) -> (Outcome, Undo) {
+        let Some(log) = self.spaces.log_mut(key) else {
             return (Outcome::Erased(0), Undo::Nothing);
         };
-        let before = log.clone();
-        let mut erased = 0;
+        let mut before = Vec::new();
         for (seq, body) in bodies {
-            if let Some(entry) = seq
-                .checked_sub(1)
-                .and_then(|at| log.entries.get_mut(index(at)))
-            {
-                entry.body = body.clone();
-                erased += 1;
+            let at = seq.checked_sub(1).map(index);
+            if let Some(entry) = at.and_then(|at| log.entries.get_mut(at)) {
+                before.push((seq, std::mem::replace(&mut entry.body, body)));
             }
         }
-        (
-            Outcome::Erased(erased),
-            Undo::Log(key.clone(), Some(before)),
-        )
+        // The same entry may come twice; taken back in turn, it has its first body again.
+        before.reverse();
+        let outcome = Outcome::Erased(before.len() as u64);
+        (outcome, Undo::Bodies(key.clone(), before))
     }
+
+    /// Copies `entries` of a source that ends at `head`.
+    pub(super) fn mirror_log(
+        &mut self,
+        key: &LogKey,
+        head: Head,
+        entries: &[LogEntry],
+    ) -> Result<Undo> {
+        self.clock = self.clock.max(head.generation);
+        let known = self.log(key).map(Log::head);
+        let known = known.filter(|known| known.generation == head.generation);
+        let missing = missing(key, known.map_or(0, |known| known.last), entries)?;
+        let Some(known) = known else {
+            let mut log = Log::new(head.generation);
+            missing.into_iter().for_each(|entry| log.push(entry));
+            return Ok(Undo::Log(key.clone(), self.spaces.put_log(key, Some(log))));
+        };
+        if let Some(log) = self.spaces.log_mut(key) {
+            missing.into_iter().for_each(|entry| log.push(entry));
+        }
+        Ok(Undo::Append {
+            log: key.clone(),
+            length: Some(index(known.last)),
+            activity: None,
+        })
+    }
+}
+
+/// The entries that a log which ends at `last` does not have; they must follow it without a gap.
+fn missing(key: &LogKey, last: u64, entries: &[LogEntry]) -> Result<Vec<LogEntry>> {
+    let mut missing = Vec::new();
+    for entry in entries {
+        let next = last + 1 + missing.len() as u64;
+        if entry.seq > next {
+            return Err(Error::Conflict {
+                what: key.to_string(),
+                expected: format!("entry {next}"),
+                found: format!("entry {}", entry.seq),
+            });
+        }
+        if entry.seq == next {
+            missing.push(entry.clone());
+        }
+    }
+    Ok(missing)
 }
 
 fn index(number: u64) -> usize {

@@ -3,20 +3,24 @@
 
 mod log;
 mod rows;
+mod spaces;
 mod value;
 
 pub use log::Log;
 pub use rows::{ACTIVITY_STEP, Rows, told, touched};
+pub use spaces::Spaces;
 pub use value::Stored;
 
 use crate::address::{ITEMS, Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
 use crate::clock::Millis;
 use crate::directory::Tracked;
+use crate::json::Json;
 use crate::op;
 use crate::pattern::Pattern;
 use crate::{Error, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// All a store holds.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +28,7 @@ pub struct State {
     /// The last integer given out: generations, versions, epochs and ordinals.
     pub clock: u64,
     /// Logs and values by owner.
-    pub spaces: HashMap<Space, Contents>,
+    pub spaces: Spaces,
     /// The index.
     pub rows: Rows,
 }
@@ -62,7 +66,8 @@ enum Undo {
         activity: Option<(u64, Millis)>,
     },
     Value(Key, Option<Stored>),
-    Values(Space, BTreeMap<String, Stored>),
+    Values(Vec<(Key, Option<Stored>)>),
+    Bodies(LogKey, Vec<(u64, Json)>),
     Space(Space, Option<Contents>),
     Row(u64, Option<Box<Tracked>>),
 }
@@ -101,16 +106,13 @@ impl State {
 
     /// A log.
     pub fn log(&self, log: &LogKey) -> Option<&Log> {
-        self.spaces.get(&log.space)?.logs.get(&log.name)
+        self.spaces.log(log)
     }
 
     /// A value that has not expired.
     pub fn value(&self, key: &Key, now: Millis) -> Option<&Stored> {
-        self.spaces
-            .get(&key.space)?
-            .values
-            .get(&key.name)
-            .filter(|stored| stored.is_live(now))
+        let stored = self.spaces.value(key);
+        stored.filter(|stored| stored.is_live(now))
     }
 
     fn tick(&mut self) -> u64 {
@@ -145,10 +147,10 @@ impl State {
     fn write(&mut self, write: &Write, now: Millis, keeps_undo: bool) -> Result<(Outcome, Undo)> {
         match write {
             Write::Append { log, entries } => Ok(self.append(log, entries, now)),
-            Write::Redact { log, bodies } => Ok(self.redact(log, bodies)),
+            Write::Redact { log, bodies } => Ok(self.redact(log, bodies.clone())),
             Write::Apply { key, op, life } => {
                 let before = if keeps_undo {
-                    self.stored(key).cloned()
+                    self.spaces.value(key).cloned()
                 } else {
                     None
                 };
@@ -183,20 +185,30 @@ impl State {
     }
 
     fn wipe(&mut self, space: &Space, pattern: &Pattern, now: Millis) -> (Outcome, Undo) {
-        let Some(contents) = self.spaces.get_mut(space) else {
+        let Some(contents) = self.spaces.get(space) else {
             return (Outcome::Erased(0), Undo::Nothing);
         };
-        let before = std::mem::take(&mut contents.values);
-        let mut erased = 0;
-        for (name, stored) in &before {
-            if !pattern.matches(name) {
-                contents.values.insert(name.clone(), stored.clone());
-            } else if stored.is_live(now) {
-                erased += 1;
-            }
-        }
-        self.forget_empty(space);
-        (Outcome::Erased(erased), Undo::Values(space.clone(), before))
+        let prefix = pattern.prefix();
+        let names = contents
+            .values
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+            .map(|(name, _)| name)
+            .take_while(|name| name.starts_with(prefix));
+        let keys: Vec<Key> = names
+            .filter(|name| pattern.matches(name))
+            .map(|name| space.key(name.as_str()))
+            .collect();
+        let take = |key: Key| {
+            let before = self.spaces.put(&key, None);
+            (key, before)
+        };
+        let before: Vec<(Key, Option<Stored>)> = keys.into_iter().map(take).collect();
+        let erased = before
+            .iter()
+            .filter_map(|(_, stored)| stored.as_ref())
+            .filter(|stored| stored.is_live(now))
+            .count();
+        (Outcome::Erased(erased as u64), Undo::Values(before))
     }
 
     fn clear(&mut self, space: &Space) -> (Outcome, Undo) {
@@ -205,11 +217,8 @@ impl State {
         };
         if before.logs.contains_key(ITEMS) {
             let generation = self.tick();
-            self.spaces
-                .entry(space.clone())
-                .or_default()
-                .logs
-                .insert(ITEMS.to_owned(), Log::new(generation));
+            let items = space.log(ITEMS);
+            self.spaces.put_log(&items, Some(Log::new(generation)));
         }
         (
             Outcome::Erased(before.size()),
@@ -219,21 +228,13 @@ impl State {
 
     fn mirror(&mut self, mirror: &Mirror) -> Result<(Outcome, Undo)> {
         let undo = match mirror {
-            Mirror::Log { log, head, entries } => {
-                self.clock = self.clock.max(head.generation);
-                let logs = &mut self.spaces.entry(log.space.clone()).or_default().logs;
-                let before = logs.get(&log.name).cloned();
-                let mirrored = log::mirrored(log, before.clone(), *head, entries)?;
-                logs.insert(log.name.clone(), mirrored);
-                Undo::Log(log.clone(), before)
-            }
+            Mirror::Log { log, head, entries } => self.mirror_log(log, *head, entries)?,
             Mirror::Value { key, entry } => {
-                let before = self.stored(key).cloned();
                 let stored = entry.clone().map(Stored::from);
                 self.clock = self
                     .clock
                     .max(stored.as_ref().map_or(0, |stored| stored.version));
-                self.put(key, stored);
+                let before = self.spaces.put(key, stored);
                 Undo::Value(key.clone(), before)
             }
             Mirror::Row(row) => {
@@ -256,34 +257,37 @@ impl State {
     fn undo(&mut self, step: Undo) {
         match step {
             Undo::Nothing => {}
-            Undo::Log(log, Some(before)) => {
-                self.spaces
-                    .entry(log.space)
-                    .or_default()
-                    .logs
-                    .insert(log.name, before);
+            Undo::Log(log, before) => {
+                self.spaces.put_log(&log, before);
             }
-            Undo::Log(log, None) => self.forget_log(&log),
+            Undo::Bodies(log, bodies) => {
+                self.redact(&log, bodies);
+            }
             Undo::Append {
                 log,
                 length,
                 activity,
             } => {
-                match length {
-                    Some(length) => self.shorten(&log, length),
-                    None => self.forget_log(&log),
+                match (length, self.spaces.log_mut(&log)) {
+                    (Some(length), Some(kept)) => kept.shorten(length),
+                    _ => {
+                        self.spaces.put_log(&log, None);
+                    }
                 }
                 if let Some((ordinal, at)) = activity {
                     self.rows.set_active(ordinal, at);
                 }
             }
-            Undo::Value(key, before) => self.put(&key, before),
-            Undo::Values(space, before) => self.spaces.entry(space).or_default().values = before,
-            Undo::Space(space, before) => {
-                self.spaces.remove(&space);
-                if let Some(before) = before {
-                    self.spaces.insert(space, before);
+            Undo::Value(key, before) => {
+                self.spaces.put(&key, before);
+            }
+            Undo::Values(values) => {
+                for (key, before) in values {
+                    self.spaces.put(&key, before);
                 }
+            }
+            Undo::Space(space, before) => {
+                self.spaces.insert(space, before.unwrap_or_default());
             }
             Undo::Row(ordinal, before) => {
                 self.rows.remove(ordinal);
@@ -291,26 +295,6 @@ impl State {
                     self.rows.insert(*before);
                 }
             }
-        }
-    }
-
-    fn shorten(&mut self, log: &LogKey, length: usize) {
-        let contents = self.spaces.get_mut(&log.space);
-        if let Some(kept) = contents.and_then(|contents| contents.logs.get_mut(&log.name)) {
-            kept.shorten(length);
-        }
-    }
-
-    fn forget_log(&mut self, log: &LogKey) {
-        if let Some(contents) = self.spaces.get_mut(&log.space) {
-            contents.logs.remove(&log.name);
-        }
-        self.forget_empty(&log.space);
-    }
-
-    fn forget_empty(&mut self, space: &Space) {
-        if self.spaces.get(space).is_some_and(Contents::is_empty) {
-            self.spaces.remove(space);
         }
     }
 }

@@ -4,8 +4,13 @@ use super::{State, Undo};
 use crate::address::{ITEMS, Space};
 use crate::batch::{Head, Outcome};
 use crate::clock::Millis;
-use crate::directory::{Filter, Lookup, PageRequest, State as RowState, Touch, Track, Tracked};
+use crate::directory::{
+    Filter, Lookup, Order, PageRequest, State as RowState, Touch, Track, Tracked,
+};
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::{Bound, RangeBounds};
 
 /// Last activity is exact to this many milliseconds, so that busy sessions do not rewrite their row at each entry.
 pub const ACTIVITY_STEP: Millis = 1_000;
@@ -56,11 +61,14 @@ impl Rows {
         self.by_space.remove(&Space::of(&row.tenant, &row.identity));
         self.by_id.remove(&row.id);
         for lookup in row.lookups() {
-            if let Some(ordinals) = self.by_lookup.get_mut(&lookup) {
-                ordinals.remove(&ordinal);
+            let Entry::Occupied(mut found) = self.by_lookup.entry(lookup) else {
+                continue;
+            };
+            found.get_mut().remove(&ordinal);
+            if found.get().is_empty() {
+                found.remove();
             }
         }
-        self.by_lookup.retain(|_, ordinals| !ordinals.is_empty());
     }
 
     /// Notes that something was written to this space. Where that moves a row's last activity, the answer is the row
@@ -81,27 +89,42 @@ impl Rows {
         }
     }
 
-    /// The smallest set of rows that holds all that the filter wants.
-    fn candidates(&self, filter: &Filter) -> Vec<&Tracked> {
+    /// The smallest set of rows that holds all that the filter wants of these ordinals, ascending.
+    fn candidates(&self, filter: &Filter, ordinals: Ordinals) -> Candidates<'_> {
         if let (Some(tenant), Some(key)) = (&filter.tenant, &filter.storage_key) {
-            return self.by_storage_key(tenant, key).into_iter().collect();
+            return single(self.by_storage_key(tenant, key), ordinals);
         }
         if let Some(id) = &filter.id {
-            return self.by_id(id).into_iter().collect();
+            return single(self.by_id(id), ordinals);
         }
-        let none = BTreeSet::new();
-        let sets = filter
-            .lookups()
-            .into_iter()
-            .map(|lookup| self.by_lookup.get(&lookup).unwrap_or(&none));
-        match sets.min_by_key(|ordinals| ordinals.len()) {
-            Some(ordinals) => ordinals
-                .iter()
-                .filter_map(|ordinal| self.rows.get(ordinal))
-                .collect(),
-            None => self.rows.values().collect(),
+        let mut smallest: Option<&BTreeSet<u64>> = None;
+        for lookup in filter.lookups() {
+            let Some(found) = self.by_lookup.get(&lookup) else {
+                return Box::new(std::iter::empty());
+            };
+            if smallest.is_none_or(|known| found.len() < known.len()) {
+                smallest = Some(found);
+            }
+        }
+        match smallest {
+            Some(found) => {
+                let found = found.range(ordinals);
+                Box::new(found.filter_map(|ordinal| self.rows.get(ordinal)))
+            }
+            None => Box::new(self.rows.range(ordinals).map(|(_, row)| row)),
         }
     }
+}
+
+type Ordinals = (Bound<u64>, Bound<u64>);
+
+const ALL: Ordinals = (Bound::Unbounded, Bound::Unbounded);
+
+type Candidates<'a> = Box<dyn DoubleEndedIterator<Item = &'a Tracked> + 'a>;
+
+fn single(row: Option<&Tracked>, ordinals: Ordinals) -> Candidates<'_> {
+    let row = row.filter(|row| ordinals.contains(&row.ordinal));
+    Box::new(row.into_iter())
 }
 
 /// The new row, or the old one with one more touch.
@@ -188,27 +211,40 @@ impl State {
 
     /// One page of rows.
     pub fn identities(&self, filter: &Filter, page: &PageRequest) -> Vec<Tracked> {
-        let wanted = self
-            .rows
-            .candidates(filter)
-            .into_iter()
-            .filter(|row| filter.matches(row));
-        let behind = |row: &&Tracked| {
-            page.after
-                .is_none_or(|after| page.order.is_behind(row.position(), after))
+        let found = |ordinals| {
+            let rows = self.rows.candidates(filter, ordinals);
+            rows.filter(|row| filter.matches(row))
         };
-        let mut rows: Vec<Tracked> = wanted.filter(behind).cloned().collect();
-        page.order.sort(&mut rows);
-        rows.truncate(page.limit);
-        rows.iter().map(|row| self.told(row)).collect()
+        let after = page.after.map(|after| Bound::Excluded(after.ordinal));
+        let after = after.unwrap_or(Bound::Unbounded);
+        let rows: Vec<&Tracked> = match page.order {
+            Order::Oldest => found((after, Bound::Unbounded)).take(page.limit).collect(),
+            Order::Newest => {
+                let found = found((Bound::Unbounded, after)).rev();
+                found.take(page.limit).collect()
+            }
+            Order::Recent => recent(found(ALL), page),
+        };
+        rows.into_iter().map(|row| self.told(row)).collect()
     }
 
     /// How many rows the filter wants.
     pub fn count(&self, filter: &Filter) -> u64 {
         self.rows
-            .candidates(filter)
-            .into_iter()
+            .candidates(filter, ALL)
             .filter(|row| filter.matches(row))
             .count() as u64
     }
+}
+
+/// The page of these rows by last activity, which no set is ordered by.
+fn recent<'a>(rows: impl Iterator<Item = &'a Tracked>, page: &PageRequest) -> Vec<&'a Tracked> {
+    let behind = |row: &&Tracked| {
+        page.after
+            .is_none_or(|after| page.order.is_behind(row.position(), after))
+    };
+    let mut rows: Vec<&Tracked> = rows.filter(behind).collect();
+    rows.sort_by_key(|row| Reverse((row.last_activity_at, row.ordinal)));
+    rows.truncate(page.limit);
+    rows
 }

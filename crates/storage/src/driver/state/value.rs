@@ -85,19 +85,6 @@ impl From<Stored> for (Json, u64, Option<Millis>) {
 }
 
 impl State {
-    pub(super) fn stored(&self, key: &Key) -> Option<&Stored> {
-        self.spaces.get(&key.space)?.values.get(&key.name)
-    }
-
-    pub(super) fn put(&mut self, key: &Key, stored: Option<Stored>) {
-        let contents = self.spaces.entry(key.space.clone()).or_default();
-        match stored {
-            Some(stored) => contents.values.insert(key.name.clone(), stored),
-            None => contents.values.remove(&key.name),
-        };
-        self.forget_empty(&key.space);
-    }
-
     pub(super) fn apply(
         &mut self,
         key: &Key,
@@ -130,7 +117,7 @@ impl State {
             }
         });
         let version = stored.as_ref().map(|stored| stored.version);
-        self.put(key, stored);
+        self.spaces.put(key, stored);
         Ok(Outcome::Applied {
             output: applied.output,
             version,
@@ -139,8 +126,7 @@ impl State {
 
     /// The value for an operation. Lists are moved out where the operation cannot fail on them.
     fn take(&mut self, key: &Key, op: &Op) -> Option<Value> {
-        let stored = self.spaces.get_mut(&key.space)?.values.get_mut(&key.name)?;
-        match (&mut stored.value, op) {
+        match (self.spaces.value_mut(key)?, op) {
             (Value::List(items), Op::Push(more))
                 if (items.len() + more.len()) as u64 <= op::MAX_LIST =>
             {
@@ -173,20 +159,10 @@ impl State {
 
     /// Erases expired values, and says how many.
     pub fn sweep(&mut self, limit: usize, now: Millis) -> u64 {
-        let dead: Vec<Key> = self
-            .spaces
-            .iter()
-            .flat_map(|(space, contents)| {
-                contents
-                    .values
-                    .iter()
-                    .map(move |(name, stored)| (space, name, stored))
-            })
-            .filter(|(_, _, stored)| !stored.is_live(now))
-            .take(limit)
-            .map(|(space, name, _)| space.key(name.as_str()))
-            .collect();
-        dead.iter().for_each(|key| self.put(key, None));
+        let dead: Vec<Key> = self.spaces.ended(now).take(limit).cloned().collect();
+        for key in &dead {
+            self.spaces.put(key, None);
+        }
         dead.len() as u64
     }
 }

@@ -1,0 +1,211 @@
+//! The PostgreSQL driver against the memory driver, and what only shows with many connections. Runs where
+//! `TEST_POSTGRES_URL` names a server; reported as ignored elsewhere.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "these are tests, though clippy only knows those with #[test]"
+)]
+
+mod compare;
+mod dice;
+mod loss;
+mod races;
+
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::driver::{self, Driver, Durability, Options, Part};
+use ambit_storage::op::Op;
+use ambit_storage::{Json, SessionIdentity};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|url| url.into_string().ok());
+    let mut trials = Vec::new();
+    let mut add = |name: &'static str, test: fn(String) -> Done| {
+        let server = server.clone();
+        let is_missing = server.is_none();
+        let run = move || {
+            let (url, schema) = own_schema(&server.unwrap_or_default(), name);
+            let runtime = tokio::runtime::Runtime::new()?;
+            runtime.block_on(test(url.clone()));
+            runtime.block_on(sql(&url, &format!("DROP SCHEMA {schema} CASCADE")));
+            Ok::<(), Failed>(())
+        };
+        trials.push(Trial::test(name, run).with_ignored_flag(is_missing));
+    };
+    add("random_batches_do_what_they_do_in_memory", |url| {
+        Box::pin(compare::random_batches(url))
+    });
+    add("concurrent_appends_are_dense", |url| {
+        Box::pin(races::appends(url))
+    });
+    add("concurrent_increments_all_count", |url| {
+        Box::pin(races::increments(url))
+    });
+    add("concurrent_mixed_batches_never_lose_a_race", |url| {
+        Box::pin(races::mixed(url))
+    });
+    add("another_handle_wakes_a_watch", |url| Box::pin(watches(url)));
+    add("concurrent_opens_of_a_fresh_schema_succeed", |url| {
+        Box::pin(races::opens(url))
+    });
+    add("newer_layout_is_refused_by_name", |url| {
+        Box::pin(newer(url))
+    });
+    add("sizes_do_not_matter", |url| Box::pin(flat(url)));
+    add("cancelled_commits_are_whole_or_nothing", |url| {
+        Box::pin(loss::cancelled(url))
+    });
+    add("writer_lost_before_its_commit_leaves_nothing", |url| {
+        Box::pin(loss::lost(url))
+    });
+    add(
+        "g072_unreachable_server_is_named_without_its_password",
+        |url| Box::pin(loss::unreachable(url)),
+    );
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+type Done = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The address of a schema for this test alone, and the schema's name.
+fn own_schema(server: &str, test: &str) -> (String, String) {
+    let number = std::process::id();
+    let test: String = test.chars().take(24).collect();
+    let schema = format!("t_{test}_{number}");
+    (format!("{server}?ambit_schema={schema}"), schema)
+}
+
+async fn sql(url: &str, statements: &str) {
+    let (server, _) = url.split_once('?').unwrap();
+    let connect = tokio_postgres::connect(server, tokio_postgres::NoTls);
+    let (client, connection) = connect.await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(statements).await.unwrap();
+}
+
+async fn open(url: &str) -> Arc<dyn Driver> {
+    driver::open(url, Options::default()).await.unwrap()
+}
+
+fn space(chat: &str) -> Space {
+    let identity = SessionIdentity::builder("agent")
+        .chat_name(chat)
+        .build()
+        .unwrap();
+    Space::of("default", &identity)
+}
+
+fn entry(id: String) -> NewEntry {
+    NewEntry {
+        body: Json::of(&id).unwrap(),
+        id,
+    }
+}
+
+async fn watches(url: String) {
+    let (writer, reader) = (open(&url).await, open(&url).await);
+    let log = space("watched").log("items");
+    let mut watch = reader.watch(&log).await.unwrap();
+    // The first wake-ups are those of the connection and the first look.
+    while tokio::time::timeout(Duration::from_secs(3), watch.changed())
+        .await
+        .is_ok()
+    {}
+    for number in 0..3 {
+        let entries = vec![entry(format!("{number}"))];
+        writer
+            .commit(Batch::of([Write::Append {
+                log: log.clone(),
+                entries,
+            }]))
+            .await
+            .unwrap();
+        let started = Instant::now();
+        let woken = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+        assert_eq!(woken, Ok(true));
+        eprintln!("woken after {:?}", started.elapsed());
+        while tokio::time::timeout(Duration::from_millis(2_200), watch.changed())
+            .await
+            .is_ok()
+        {}
+    }
+    writer
+        .commit(Batch::of([Write::Remove {
+            space: log.space.clone(),
+        }]))
+        .await
+        .unwrap();
+    assert_eq!(
+        tokio::time::timeout(Duration::from_secs(5), watch.changed()).await,
+        Ok(true)
+    );
+    reader.close().await.unwrap();
+    while watch.changed().await {}
+    let error = reader
+        .get(&space("x").key("y"), Part::Whole)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("it was closed"), "{error}");
+    assert!(reader.commit(Batch::default()).await.is_err());
+    assert!(reader.watch(&log).await.is_err());
+}
+
+async fn newer(url: String) {
+    drop(open(&url).await);
+    let (_, schema) = url.split_once("?ambit_schema=").unwrap();
+    sql(&url, &format!("UPDATE {schema}.layout SET version = 99")).await;
+    let error = driver::open(&url, Options::default())
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains(schema) && error.contains("layout 99"),
+        "{error}"
+    );
+}
+
+async fn flat(url: String) {
+    // Without the wait for the disk, which varies more than what is measured.
+    let options = Options {
+        durability: Durability::Normal,
+        ..Options::default()
+    };
+    let driver = driver::open(&url, options).await.unwrap();
+    let log = space("flat").log("items");
+    let key = space("flat").key("list");
+    let one = Json::of("x").unwrap();
+    let write = async |count: usize, from: usize| {
+        let entries = (from..from + count)
+            .map(|number| entry(format!("e{number:09}")))
+            .collect();
+        let append = Write::Append {
+            log: log.clone(),
+            entries,
+        };
+        let push = Write::Apply {
+            key: key.clone(),
+            op: Op::Push(vec![one.clone(); count]),
+            life: None,
+        };
+        driver.commit(Batch::of([append])).await.unwrap();
+        driver.commit(Batch::of([push])).await.unwrap();
+    };
+    let measure = async |from: usize| {
+        let started = Instant::now();
+        for number in 0..200 {
+            write(1, from + number).await;
+        }
+        started.elapsed() / 400
+    };
+    write(10, 0).await;
+    measure(1_000_000).await;
+    let few = measure(2_000_000).await;
+    write(40_000, 3_000_000).await;
+    let many = measure(4_000_000).await;
+    eprintln!("a write with few entries {few:?}, with 40,000 {many:?}");
+    assert!(many < few * 3, "{few:?} {many:?}");
+}

@@ -1,0 +1,101 @@
+//! Values whose numbers and lengths the scripts keep.
+
+use super::{Outcomes, Store, apply, memory_of, number};
+use ambit_storage::address::Key;
+use ambit_storage::batch::{Batch, Outcome, Write};
+use ambit_storage::driver::{Driver, Part};
+use ambit_storage::op::{Op, Output};
+use ambit_storage::{Error, Json};
+use futures::future::try_join_all;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Takes the lease and gives it back so many times; `last` is the highest epoch of all workers.
+async fn take_often(
+    driver: &dyn Driver,
+    key: &Key,
+    holder: String,
+    last: &AtomicU64,
+) -> Result<(), Error> {
+    let write = |op| Write::Apply {
+        key: key.clone(),
+        op,
+        life: Some(60_000),
+    };
+    let mut granted = 0;
+    while granted < 20 {
+        let acquire = Op::Acquire {
+            holder: holder.clone(),
+        };
+        let outcomes = match driver.commit(Batch::of([write(acquire)])).await {
+            Err(Error::Busy { .. }) => {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            result => result?,
+        };
+        let Outcome::Applied {
+            output: Output::Epoch(epoch),
+            ..
+        } = outcomes[0]
+        else {
+            panic!("{outcomes:?}");
+        };
+        let before = last.swap(epoch, Ordering::SeqCst);
+        assert!(epoch > before, "epoch {epoch} after {before}");
+        granted += 1;
+        driver
+            .commit(Batch::of([write(Op::Release { epoch })]))
+            .await?;
+    }
+    Ok(())
+}
+
+pub async fn epochs(store: &Store) -> Outcomes {
+    let handles = [store.open().await?, store.open().await?];
+    let (key, last) = (memory_of("u").lease(), AtomicU64::new(0));
+    let worker =
+        |worker: usize| take_often(&*handles[worker % 2], &key, format!("h{worker}"), &last);
+    try_join_all((0..6).map(worker)).await?;
+    Ok(())
+}
+
+pub async fn long_lists(store: &Store) -> Outcomes {
+    let driver = store.open().await?;
+    let space = memory_of("u");
+    let many: Vec<Json> = (0..5_000).map(number).collect();
+    driver
+        .commit(apply(&space, "l", Op::Push(many.clone())))
+        .await?;
+    driver
+        .commit(apply(
+            &space,
+            "l",
+            Op::AddToSet(vec![number(3), number(5_000)]),
+        ))
+        .await?;
+    driver
+        .commit(apply(
+            &space,
+            "l",
+            Op::AddToSet(vec![number(4), number(5_000)]),
+        ))
+        .await?;
+    driver.commit(apply(&space, "l", Op::Pull(2))).await?;
+    let outcomes = driver
+        .commit(apply(
+            &space,
+            "l",
+            Op::AddToSet(vec![number(4_999), number(7)]),
+        ))
+        .await?;
+    let entry = driver
+        .get(&space.key("l"), Part::Items(4_997, 9_999))
+        .await?
+        .ok_or("absent")?;
+    assert_eq!(
+        (entry.length, entry.value.as_str()),
+        (5_000, "[4997,4998,4999]")
+    );
+    assert!(matches!(outcomes[..], [Outcome::Applied { .. }]));
+    Ok(())
+}
