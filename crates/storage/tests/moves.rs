@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     reason = "these are tests, though clippy only knows those with #[test]"
 )]
 
