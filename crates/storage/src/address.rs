@@ -42,6 +42,8 @@ pub const ITEMS: &str = "items";
 pub const OVERLAYS: &str = "overlays";
 /// Chunks of items above the inline limit.
 pub const BLOBS: &str = "blobs";
+/// The value that counts the erasures of single items.
+pub const ERASURES: &str = "erasures";
 
 impl Space {
     /// The space of one identity.

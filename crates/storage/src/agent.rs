@@ -9,7 +9,7 @@ use crate::facade::{Page, Query};
 use crate::storage::{ChatHistoryStorage, HistoryOptions, StorageKind, UsageStorage};
 use crate::stores::{Placement, Stores};
 use crate::usage::Usage;
-use crate::{Error, Result, SessionIdentity, ids};
+use crate::{Error, Result, SessionIdentity, ids, truncation};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +31,11 @@ pub trait Agent: Send + Sync + 'static {
     /// Whether `metadata` of messages is stored.
     fn store_meta(&self) -> bool {
         false
+    }
+
+    /// When and how this agent's histories are shortened, where that differs from provider and application.
+    fn truncation(&self) -> truncation::Settings {
+        truncation::Settings::default()
     }
 
     /// Where the chat history lives; used as returned.

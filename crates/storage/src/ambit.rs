@@ -33,6 +33,8 @@ pub struct Settings {
     pub usage: UsageSettings,
     /// What memories do where nothing else is said.
     pub memory: crate::memory::Settings,
+    /// When and how histories are shortened for the model.
+    pub truncation: crate::truncation::Settings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
 }
@@ -42,6 +44,7 @@ impl Default for Settings {
         Self {
             usage: UsageSettings::default(),
             memory: crate::memory::Settings::default(),
+            truncation: crate::truncation::Settings::default(),
             temporary_life: Duration::from_secs(3600),
         }
     }

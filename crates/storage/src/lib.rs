@@ -31,6 +31,7 @@ mod removal;
 pub mod storage;
 mod stores;
 mod temporary;
+pub mod truncation;
 pub mod upkeep;
 mod usage;
 
@@ -44,4 +45,5 @@ pub use identity::{Builder as IdentityBuilder, SessionIdentity};
 pub use json::{Json, Value};
 pub use removal::BulkReport;
 pub use stores::{Builder as StoresBuilder, MEMORY, Placement, Stores};
+pub use truncation::TruncationStrategy;
 pub use usage::{OnRemove, Price, Totals, Usage, UsageField, UsageSettings};

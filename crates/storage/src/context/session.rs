@@ -69,6 +69,10 @@ impl Session {
         &self.base
     }
 
+    pub(crate) fn agent(&self) -> &dyn Agent {
+        self.agent.as_ref()
+    }
+
     pub(crate) fn is_temporary(&self) -> bool {
         self.base.is_temporary()
     }

@@ -193,7 +193,13 @@ events! {
     }
     /// The view of a history has changed; the archive has not.
     After ChatHistoryTruncated {
-        /// The sequences that the overlay covers.
+        /// The strategy's name.
+        strategy: String,
+        /// The tokens that the next request would have had.
+        tokens_before: u64,
+        /// The tokens it was planned to have.
+        tokens_planned: u64,
+        /// The first and the last sequence that the view leaves out or puts into other words.
         replaced: RangeInclusive<u64>,
         /// How many messages the view has.
         remaining: u64,

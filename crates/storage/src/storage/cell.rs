@@ -1,10 +1,10 @@
 //! One storage of a session: where it is and what is staged. Typed handles and the context share it.
 
 use super::view::{self, Item, Overlay, Piece, View};
-use crate::address::{ITEMS, OVERLAYS, Space};
+use crate::address::{ERASURES, ITEMS, OVERLAYS, Space};
 use crate::batch::{Check, Head, NewEntry, Write};
 use crate::clock::Clock;
-use crate::driver::{Driver, Range};
+use crate::driver::{Driver, Part, Range};
 use crate::json::Json;
 use crate::op::Op;
 use crate::stores::Placement;
@@ -44,6 +44,8 @@ pub(crate) struct Basis {
     pub(crate) items: Option<Head>,
     /// The head of the overlays.
     pub(crate) overlays: Option<Head>,
+    /// The version of the count of erasures.
+    pub(crate) erasures: Option<u64>,
     /// The sequence of the overlay that was shown.
     pub(crate) previous: Option<u64>,
     /// The new view; `None` is a clear, which erases the archive too.
@@ -196,12 +198,15 @@ impl Cell {
     }
 
     async fn look(&self, tenant: &str) -> Result<Basis> {
+        let key = self.space(tenant).key(ERASURES);
+        let erasures = self.driver().get(&key, Part::Nothing).await?;
         let view = View::open(self.driver(), &self.space(tenant)).await?;
         let items = view
             .read(self.driver(), &self.space(tenant), 0, usize::MAX)
             .await?;
         Ok(Basis {
             view: Some(items),
+            erasures: erasures.map(|entry| entry.version),
             ..basis_of(&view)
         })
     }
@@ -229,6 +234,10 @@ impl Cell {
                     checks.push(Check::Head {
                         log: space.log(OVERLAYS),
                         head: basis.overlays,
+                    });
+                    checks.push(Check::Version {
+                        key: space.key(ERASURES),
+                        version: basis.erasures,
                     });
                     replacement(&space, basis, items, clock, &mut writes)?;
                 }
@@ -258,6 +267,7 @@ fn basis_of(view: &View) -> Basis {
     Basis {
         items: view.items,
         overlays: view.overlays,
+        erasures: None,
         previous,
         view: None,
         reason: String::new(),
@@ -303,10 +313,7 @@ fn replacement(
                 continue;
             }
         };
-        match parts.last_mut() {
-            Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
-            _ => parts.push(Piece::Kept(seq, seq)),
-        }
+        view::keep(&mut parts, seq);
     }
     append(space, added.into_iter(), writes)?;
     let shows_all = last == 0 || parts == [Piece::Kept(1, last)];

@@ -1,17 +1,18 @@
 //! `ChatHistoryStorage`: the messages of a conversation, their view for the model, and their archive.
 
 use super::cell::Cell;
-use super::view::{Piece, View};
+use super::view::Piece;
 use super::{
     CHUNK, Item, ListStorage, Message, SharedCell, State, StorageKind, for_model, matched,
     new_entry,
 };
-use crate::address::{ITEMS, OVERLAYS};
+use crate::address::{ERASURES, ITEMS, OVERLAYS};
 use crate::batch::{Batch, Check, Write};
 use crate::context::{SaveReport, Session};
 use crate::driver::Range;
 use crate::event::{ChatHistoryLoaded, MessageAdding};
 use crate::json::Json;
+use crate::op::Op;
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, ids};
 use serde_json::json;
@@ -212,7 +213,7 @@ impl ChatHistoryStorage {
             {
                 bodies.push((entry.seq, mark(&entry.id)?));
                 if let Some(name) = super::view::blob_name(&entry.body) {
-                    let op = crate::op::Op::Del;
+                    let op = Op::Del;
                     writes.push(Write::Apply {
                         key: space.key(name),
                         op,
@@ -230,66 +231,18 @@ impl ChatHistoryStorage {
             log: space.log(OVERLAYS),
             bodies: self.forget_summaries(&erased).await?,
         });
+        // A redaction moves no head: this is what a summary in the making is refused by.
+        writes.push(Write::Apply {
+            key: space.key(ERASURES),
+            op: Op::Incr(1.into()),
+            life: None,
+        });
         let batch = Batch::of(writes).checking(Check::Head {
             log: space.log(ITEMS),
             head,
         });
         driver.commit(batch).await?;
         Ok(erased.len() as u64)
-    }
-
-    /// Lifts the overlay that the view shows now: the view is again what it was before, with all that came since.
-    pub async fn restore(&self, overlay_id: &str) -> Result<()> {
-        let session = self.session()?;
-        let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
-        let view = session.seen(View::open(driver, &space).await)?;
-        let shown = view.overlay.clone().filter(|entry| entry.id == overlay_id);
-        let Some(shown) = shown else {
-            return Err(Error::NotFound {
-                what: "overlay (only the one that is shown now can be lifted)",
-                name: overlay_id.to_owned(),
-            });
-        };
-        let lifted: super::view::Overlay = shown.body.to()?;
-        let before = match lifted.previous {
-            Some(seq) => driver
-                .read(&space.log(OVERLAYS), Range::from(seq, 1))
-                .await?
-                .entries
-                .into_iter()
-                .next(),
-            None => None,
-        };
-        let before: super::view::Overlay = before
-            .map(|entry| entry.body.to())
-            .transpose()?
-            .unwrap_or_default();
-        let restored = super::view::Overlay {
-            reason: "restore".to_owned(),
-            ..before
-        };
-        let clock = &session.ambit.stores().options().clock;
-        let entries = vec![crate::batch::NewEntry {
-            id: ids::ordered(clock),
-            body: Json::of(&restored)?,
-        }];
-        let batch = Batch::of([Write::Append {
-            log: space.log(OVERLAYS),
-            entries,
-        }])
-        .checking(Check::Head {
-            log: space.log(OVERLAYS),
-            head: view.overlays,
-        });
-        driver.commit(batch).await.map(|_| ())
-    }
-
-    /// The id of the overlay that the view shows, if it shows one.
-    pub async fn overlay_id(&self) -> Result<Option<String>> {
-        let session = self.session()?;
-        let view = session
-            .seen(View::open(self.cell.driver(), &self.cell.space(session.tenant())).await)?;
-        Ok(view.overlay.map(|entry| entry.id))
     }
 
     /// Reads the history again and shows its last messages to listeners.

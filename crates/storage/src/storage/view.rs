@@ -24,9 +24,9 @@ pub(crate) struct Overlay {
     pub(crate) previous: Option<u64>,
 }
 
-/// A piece of a view.
+/// A piece of a view. Tagged, since JSON that is passed through as text can be read from a tagged enum only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Piece {
     /// Archived entries from … to, both included.
     Kept(u64, u64),
@@ -47,6 +47,14 @@ impl Piece {
             Self::Kept(from, to) => to + 1 - from,
             Self::Made { .. } => 1,
         }
+    }
+}
+
+/// Shows the archived entry behind what is shown already.
+pub(crate) fn keep(parts: &mut Vec<Piece>, seq: u64) {
+    match parts.last_mut() {
+        Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
+        _ => parts.push(Piece::Kept(seq, seq)),
     }
 }
 

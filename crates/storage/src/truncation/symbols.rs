@@ -1,0 +1,93 @@
+//! The strategy `symbolise`: one line stands for each exchange that is old.
+
+use super::summary::beside_stand_in;
+use super::{Form, Room, Source, StandIn, Summarise, TruncationStrategy, Unit, cut, estimate};
+use crate::storage::{Message, UsageRecord};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Keeps the newest messages; a line stands for each exchange of the others, behind the lines that were there.
+#[derive(Clone, Debug)]
+pub struct Symbols {
+    by: Arc<dyn Summarise>,
+    batch: NonZeroUsize,
+}
+
+const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
+
+impl Symbols {
+    /// Lines by this summariser, ten exchanges at a time.
+    pub fn new(by: Arc<dyn Summarise>) -> Self {
+        Self { by, batch: BATCH }
+    }
+
+    /// The same with another number of exchanges at a time.
+    pub fn in_batches_of(self, batch: NonZeroUsize) -> Self {
+        Self { batch, ..self }
+    }
+
+    async fn lines(&self, source: &Source, usage: &mut Vec<UsageRecord>) -> Result<String> {
+        let mut lines: Vec<String> = Vec::new();
+        if let Some(previous) = &source.previous {
+            lines.extend(previous.lines().map(str::to_owned));
+        }
+        for batch in source.exchanges.chunks(self.batch.get()) {
+            let part = Source {
+                exchanges: batch.to_vec(),
+                previous: None,
+                tokens: source.tokens,
+            };
+            let made = self.by.summarise(&part, Form::Lines).await;
+            usage.extend(made.usage);
+            let text = made.text?;
+            let new = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let new: Vec<String> = new.map(str::to_owned).collect();
+            if new.len() != batch.len() {
+                let reason = format!(
+                    "must be one for each exchange: {} came for {}",
+                    new.len(),
+                    batch.len()
+                );
+                return Err(Error::invalid("lines", reason));
+            }
+            lines.extend(new);
+        }
+        Ok(newest(&lines, source.tokens))
+    }
+}
+
+/// As many of the newest lines as there is room for, and at least one.
+fn newest(lines: &[String], room: u64) -> String {
+    let mut room = room;
+    let fits = |line: &&String| {
+        let tokens = estimate(&Message::user(line.as_str()));
+        let left = room.checked_sub(tokens);
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    let count = lines.iter().rev().take_while(fits).count().max(1);
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[async_trait]
+impl TruncationStrategy for Symbols {
+    fn name(&self) -> &str {
+        "symbolise"
+    }
+
+    fn keep_messages(&self) -> usize {
+        5
+    }
+
+    fn plan(&self, view: &[Unit], room: &Room) -> Vec<usize> {
+        cut(view, &beside_stand_in(room))
+    }
+
+    async fn stand_in(&self, source: &Source) -> Option<StandIn> {
+        let mut usage = Vec::new();
+        let text = self.lines(source, &mut usage).await;
+        Some(StandIn { text, usage })
+    }
+}
