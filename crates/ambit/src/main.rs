@@ -1,76 +1,61 @@
-//! The `ambit` program: for now a worked example of contexts over SQLite that prints what it did.
+//! The `ambit` program: the command line over stored contexts; without arguments a worked example of them.
 
-use ambit_storage::driver::Options;
-use ambit_storage::storage::{Message, UsageRecord};
-use ambit_storage::{Agent, Ambit, Context, Result, Stores};
+mod cli;
+mod command;
+mod example;
+mod failure;
+mod filter;
+mod moment;
+mod nearest;
+mod output;
+mod settings;
 
-struct Support;
+use clap::Parser;
+use cli::Cli;
+use command::Outcome;
+use failure::Failure;
+use std::ffi::OsString;
+use std::process::ExitCode;
 
-impl Agent for Support {
-    fn name(&self) -> &str {
-        "SupportAgent"
-    }
-}
-
-/// Where the example keeps its data, below the folder it is started in.
-const STORE: &str = "sqlite:ambit-example.db";
+/// Something that was asked for could not be done, and the rest was.
+const SOME_FAILED: u8 = 2;
 
 #[tokio::main]
-async fn main() -> std::process::ExitCode {
-    match example().await {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("ambit: {error}");
-            std::process::ExitCode::FAILURE
+async fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let done = if arguments.len() <= 1 {
+        let ran = example::run().await;
+        ran.map(|()| Outcome::Done).map_err(Failure::from)
+    } else {
+        match Cli::try_parse_from(&arguments) {
+            Ok(cli) => match cli.stores.check_places(&arguments) {
+                Ok(()) => command::run(cli).await,
+                Err(refused) => Err(refused),
+            },
+            Err(refused) => return answer(&refused),
+        }
+    };
+    match done {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::SomeFailed) => ExitCode::from(SOME_FAILED),
+        // Whoever reads the output, `head` for instance, has read enough.
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("ambit: {failure}");
+            ExitCode::FAILURE
         }
     }
 }
 
-async fn example() -> Result<()> {
-    let stores = Stores::builder(Options::default())
-        .open(STORE)
-        .await?
-        .build()?;
-    let ambit = Ambit::builder(stores).agent(Support).build();
-    println!("opened {STORE}");
-    converse(&ambit).await?;
-    let query = Context::of(&ambit, "SupportAgent")?.for_user("user-123");
-    let Some(found) = query.first().await? else {
-        return ambit.close().await;
-    };
-    let agent = ambit.agent("SupportAgent")?.from_identity(&found).await?;
-    println!("found {} again; it holds:", found.key());
-    for message in agent.history().messages().await? {
-        println!("  {:?}: {}", message.role, message.text());
+/// Help and version are answers; anything else that the arguments are not is refused.
+fn answer(refused: &clap::Error) -> ExitCode {
+    // Nobody is left to tell where neither output nor error output takes text.
+    let _ = refused.print();
+    if refused.use_stderr() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
-    if let Some(spent) = agent.usage().aggregate().await? {
-        println!(
-            "spent {} tokens in {} model calls",
-            spent.total_tokens, spent.records
-        );
-    }
-    println!("run it again: the conversation goes on where it was");
-    ambit.close().await
-}
-
-/// One exchange in the user's default conversation.
-async fn converse(ambit: &Ambit) -> Result<()> {
-    let agent = ambit.agent("SupportAgent")?.for_user_id("user-123").await?;
-    let visit = agent.context().memory()?.incr("visits", 1.0).await?;
-    let history = agent.history();
-    history
-        .add_message(Message::user(format!("hello for the {visit}. time")))
-        .await?;
-    history
-        .add_message(Message::assistant("hello again, how can I help?"))
-        .await?;
-    let record = UsageRecord {
-        prompt_tokens: 12,
-        completion_tokens: 8,
-        ..UsageRecord::default()
-    };
-    agent.context().usage().record(record)?;
-    let report = agent.context().save().await?;
-    println!("wrote {}", report.written.join(", "));
-    Ok(())
 }

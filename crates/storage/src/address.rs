@@ -76,6 +76,11 @@ impl Space {
         Self::new(tenant, "i:settings".to_owned())
     }
 
+    /// Which storages are on their way from one driver to another, by the id of their index rows.
+    pub(crate) fn moves() -> Self {
+        Self::new(DEFAULT_TENANT, "i:moves".to_owned())
+    }
+
     /// When each temporary session of a (temporary) tenant ends.
     pub(crate) fn temporary_sessions(tenant: &str) -> Self {
         Self::new(tenant, "i:temporary".to_owned())

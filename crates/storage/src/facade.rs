@@ -251,23 +251,37 @@ impl Query {
 
     /// Clears the data of every match; rows stay.
     pub async fn clear(&self) -> Result<BulkReport> {
-        self.act(Action::Clear).await
+        let mut report = BulkReport::default();
+        self.clear_each_page(|page| report.join(page)).await?;
+        Ok(report)
     }
 
     /// Removes the data and the rows of exactly the matches.
     pub async fn remove(&self) -> Result<BulkReport> {
-        self.act(Action::Remove).await
+        let mut report = BulkReport::default();
+        self.remove_each_page(|page| report.join(page)).await?;
+        Ok(report)
     }
 
-    async fn act(&self, action: Action) -> Result<BulkReport> {
+    /// As `clear`, in constant memory: what was done is told page by page.
+    pub async fn clear_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+        self.act(Action::Clear, tell).await
+    }
+
+    /// As `remove`, in constant memory: what was done is told page by page.
+    pub async fn remove_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+        self.act(Action::Remove, tell).await
+    }
+
+    async fn act(&self, action: Action, mut tell: impl FnMut(BulkReport)) -> Result<()> {
         let plan = Plan {
             action,
             is_dry: self.is_dry,
             spares_wider_usage: self.filter.scope.is_none(),
         };
-        let mut report = BulkReport::default();
         let mut rows = self.rows();
         while let Some(page) = rows.next().await? {
+            let mut report = BulkReport::default();
             for row in page {
                 report.act(&self.ambit, &row, plan).await;
                 self.ambit
@@ -276,8 +290,9 @@ impl Query {
                     .fault_points
                     .reach("bulk.step");
             }
+            tell(report);
         }
-        Ok(report)
+        Ok(())
     }
 
     pub(crate) fn wants_scope(&self, scope: Option<&str>) -> bool {

@@ -13,6 +13,7 @@ use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::op::Op;
 use crate::pattern::Pattern;
+use crate::relocation;
 use crate::storage::{
     CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally,
 };
@@ -55,6 +56,17 @@ pub(crate) struct Plan {
 }
 
 impl BulkReport {
+    /// Adds what was done to other identities.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.done.extend(other.done);
+        self.unchanged.extend(other.unchanged);
+        self.skipped.extend(other.skipped);
+        self.failed.extend(other.failed);
+        self.shared_with.extend(other.shared_with);
+        self.shared_with.sort();
+        self.shared_with.dedup();
+    }
+
     /// Adds one identity's result.
     pub(crate) async fn act(&mut self, ambit: &Ambit, row: &Tracked, plan: Plan) {
         let identity = row.identity.clone();
@@ -246,6 +258,7 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
 /// Erases one stored identity on every driver on record, under its lease. Data goes first, so that what could not be
 /// erased stays tracked. True where something changed.
 async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
+    let row = &relocation::settled(ambit, row, OnBusy::Reject).await?;
     let placement = ambit.stores().chain(&row.placement)?;
     let index = ambit.stores().index()?;
     let key = Space::of(&row.tenant, &row.identity).lease();

@@ -2,6 +2,7 @@
 
 use crate::driver::chain::{Chain, Policy};
 use crate::driver::{self, DRIVERS, Driver, Options};
+use crate::relocation::MOVING;
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -135,7 +136,8 @@ impl Stores {
         Ok(())
     }
 
-    fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
+    /// The one chain of these drivers, whose names are as they are here.
+    pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chain) = chains.get(names) {
             return Ok(chain.clone());
@@ -165,6 +167,10 @@ impl Stores {
         let have: Vec<&str> = self.drivers.keys().map(String::as_str).collect();
         let reason = match name {
             "session" => "\"session\" has no equivalent: nothing is kept in a web session; use \"memory\" or \"redis\"".to_owned(),
+            moving if moving.starts_with(MOVING) => format!(
+                "are on record as \"{moving}\": nobody can use them until that is over; if it was interrupted, \
+                 repeat `ambit context move` or run `ambit doctor --repair`"
+            ),
             _ if DRIVERS.iter().any(|(scheme, _)| *scheme == known) => {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }

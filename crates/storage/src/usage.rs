@@ -211,7 +211,7 @@ impl Usage {
             return Ok(None);
         }
         let mut groups: BTreeMap<String, Totals> = BTreeMap::new();
-        for driver in self.stores()? {
+        for driver in self.stores().await? {
             let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
             loop {
                 let (rows, last) = self.rows(driver.as_ref(), after).await?;
@@ -313,8 +313,9 @@ impl Usage {
         }) && self.ambit.caller().may_see_usage_of(labels.user.as_deref())
     }
 
-    /// The stores that keep sums: the application's, and those that agents chose for themselves.
-    fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
+    /// The stores that keep sums: the application's, those that agents chose for themselves, and those that usage was
+    /// moved to.
+    async fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
         let stores = self.ambit.stores();
         if self.tenant != self.ambit.caller().tenant() {
             return Ok(vec![stores.temporary()?.driver().clone()]);
@@ -325,7 +326,9 @@ impl Usage {
             .map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
         let mut seen = BTreeSet::new();
         let mut drivers = Vec::new();
-        for placement in own.chain([stores.for_scope(UsageStorage::PREFIX)]) {
+        let moved = crate::relocation::usage_placements(&self.ambit).await?;
+        let moved = moved.iter().map(|names| stores.chain(names));
+        for placement in own.chain(moved) {
             let placement = placement?;
             if seen.insert(placement.names()[0].clone()) {
                 drivers.push(placement.driver().clone());

@@ -6,6 +6,7 @@ mod history;
 mod message;
 mod model_view;
 mod overlay;
+mod stored;
 mod usage;
 mod view;
 
@@ -15,6 +16,7 @@ pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
 pub(crate) use overlay::{Laying, Seen};
+pub use stored::{Stored, StoredItem};
 pub use usage::{Cost, UsageRecord, UsageStorage};
 pub(crate) use usage::{Labels, STRETCH, sums as record_sums, tally};
 pub(crate) use view::{CHUNK, Item};

@@ -86,8 +86,14 @@ pub async fn row_or_none(from: &dyn Driver, to: &dyn Driver, space: &Space) -> R
     to.commit(Batch::of([untrack])).await.map(|_| ())
 }
 
-/// Erases a space in `to` and copies all of it.
+/// Erases a space in `to` and copies all of it, its index row too.
 pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+    contents(from, to, space).await?;
+    row_or_none(from, to, space).await
+}
+
+/// Erases a space in `to` and copies its logs and values.
+pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
     let remove = Write::Remove {
         space: space.clone(),
     };
@@ -103,10 +109,9 @@ pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<(
         }
         match found.into_iter().next_back() {
             Some((last, _)) => after = Some(last),
-            None => break,
+            None => return Ok(()),
         }
     }
-    row_or_none(from, to, space).await
 }
 
 /// The index row of a space.

@@ -6,7 +6,8 @@
 //! may judge them. Writers of one space in this process take turns; those of other processes are told apart by the
 //! heads and versions that a copy expects.
 
-mod copy;
+pub(crate) mod compare;
+pub(crate) mod copy;
 mod deliver;
 mod plan;
 mod reader;

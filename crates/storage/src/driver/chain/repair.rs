@@ -120,6 +120,13 @@ impl Chain {
                     .map(|finding| format!("{}: {finding}", member.name)),
             );
         }
+        found.extend(self.contradictions().await?);
+        Ok(found)
+    }
+
+    /// Where a secondary has what its primary cannot have given it.
+    pub(crate) async fn contradictions(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
         for member in &self.secondaries {
             found.extend(self.compare_with(member).await?);
         }

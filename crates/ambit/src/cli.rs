@@ -1,0 +1,56 @@
+//! The commands and their arguments.
+
+use crate::command::{backup, doctor, erase, list, messages, relocate, show, usage};
+use crate::settings::StoreOptions;
+use clap::{Parser, Subcommand};
+
+/// Looks after the stored contexts of AI agents. Without arguments it runs a worked example.
+#[derive(Parser, Debug)]
+#[command(name = "ambit", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub stores: StoreOptions,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// What is stored of conversations
+    #[command(subcommand)]
+    Context(Context),
+    /// What was spent
+    Usage(usage::Arguments),
+    /// Looks for what is wrong in the stores; exits with 2 where something is left
+    Doctor(doctor::Arguments),
+    /// Copies the SQLite store to a new file while others write
+    Backup(backup::Arguments),
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Context {
+    /// Lists what is stored, oldest first
+    Ls(list::Arguments),
+    /// Shows all that is known about one context
+    Show(show::Arguments),
+    /// Prints the messages, or other items, of one context
+    #[command(visible_alias = "items")]
+    Messages(messages::Arguments),
+    /// Erases the data of an agent's contexts, which stay listed; exits with 2 where some failed
+    Clear(erase::Arguments),
+    /// Erases an agent's contexts without a trace; exits with 2 where some failed
+    Remove(erase::Arguments),
+    /// Moves one context to another store
+    Move(relocate::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        Cli::command().debug_assert();
+    }
+}

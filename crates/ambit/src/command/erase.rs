@@ -1,0 +1,141 @@
+//! `ambit context clear` and `ambit context remove`
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::filter::Filters;
+use crate::output::{Output, one_line};
+use ambit_storage::{Ambit, BulkReport, Query, SessionIdentity};
+use clap::Args;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The agent
+    agent: String,
+    /// Says what would be done and changes nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Does not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+/// `ambit context clear`
+pub async fn clear(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    let Some(query) = asked(ambit, arguments, "clear").await? else {
+        return Ok(Outcome::Done);
+    };
+    let mut tally = Tally::new(out);
+    query.clear_each_page(|page| tally.add(&page)).await?;
+    tally.end(arguments.dry_run)
+}
+
+/// `ambit context remove`
+pub async fn remove(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    let Some(query) = asked(ambit, arguments, "remove").await? else {
+        return Ok(Outcome::Done);
+    };
+    let mut tally = Tally::new(out);
+    query.remove_each_page(|page| tally.add(&page)).await?;
+    tally.end(arguments.dry_run)
+}
+
+/// The query, if it may be acted on; nothing where nothing matches.
+async fn asked(ambit: &Ambit, arguments: &Arguments, verb: &str) -> Result<Option<Query>> {
+    let agent = arguments.agent.as_str();
+    let query = arguments.filters.query(ambit, Some(agent)).await?;
+    if arguments.dry_run {
+        return Ok(Some(query.dry_run()));
+    }
+    if arguments.yes {
+        return Ok(Some(query));
+    }
+    let count = query.count().await?;
+    if count == 0 {
+        eprintln!("no context matches");
+        return Ok(None);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::Refused(format!(
+            "{verb} would erase the data of {count} contexts of {agent}, and there is no terminal to ask at; \
+             give --yes to do it, or --dry-run to see what it would do"
+        )));
+    }
+    eprint!("{verb} {count} contexts of {}? [y/N] ", one_line(agent));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(Some(query)),
+        _ => Err(Failure::Refused("nothing was changed".to_owned())),
+    }
+}
+
+/// What was done so far, told as it comes.
+struct Tally<'a> {
+    out: &'a mut Output,
+    done: usize,
+    unchanged: usize,
+    skipped: usize,
+    failed: usize,
+    shared_with: BTreeSet<String>,
+    written: std::io::Result<()>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(out: &'a mut Output) -> Self {
+        Self {
+            out,
+            done: 0,
+            unchanged: 0,
+            skipped: 0,
+            failed: 0,
+            shared_with: BTreeSet::new(),
+            written: Ok(()),
+        }
+    }
+
+    /// An output that fails does not stop the work; the end tells.
+    fn add(&mut self, page: &BulkReport) {
+        self.done += page.done.len();
+        self.unchanged += page.unchanged.len();
+        self.skipped += page.skipped.len();
+        self.failed += page.failed.len();
+        self.shared_with.extend(page.shared_with.iter().cloned());
+        let lines = [("skipped", &page.skipped), ("failed", &page.failed)];
+        for (word, identities) in lines {
+            for (identity, why) in identities {
+                self.say(word, identity, why);
+            }
+        }
+    }
+
+    fn say(&mut self, word: &str, identity: &SessionIdentity, why: &str) {
+        let key = one_line(&identity.key());
+        let written = writeln!(self.out, "{word} {key}: {why}");
+        if self.written.is_ok() {
+            self.written = written;
+        }
+    }
+
+    fn end(self, is_dry: bool) -> Result<Outcome> {
+        self.written?;
+        if !self.shared_with.is_empty() {
+            let agents: Vec<String> = self.shared_with.iter().map(|name| one_line(name)).collect();
+            writeln!(self.out, "shared with {}", agents.join(", "))?;
+        }
+        let note = if is_dry { " (nothing was changed)" } else { "" };
+        writeln!(
+            self.out,
+            "done {}, unchanged {}, skipped {}, failed {}{note}",
+            self.done, self.unchanged, self.skipped, self.failed
+        )?;
+        Ok(if self.failed == 0 {
+            Outcome::Done
+        } else {
+            Outcome::SomeFailed
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! `ambit context ls`
+
+use super::Outcome;
+use super::row::{Row, word};
+use crate::failure::Result;
+use crate::filter::Filters;
+use crate::moment;
+use crate::output::{Output, Table, one_line, or_dash};
+use ambit_storage::Ambit;
+use clap::Args;
+use std::io::Write;
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The agent, if only its contexts are wanted
+    agent: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+const HEADINGS: [&str; 9] = [
+    "ID",
+    "AGENT",
+    "USER",
+    "CHAT",
+    "GROUP",
+    "SCOPE",
+    "STATE",
+    "ITEMS",
+    "LAST ACTIVE",
+];
+
+/// Prints page after page, so that any number of contexts takes the same memory.
+pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    let query = arguments
+        .filters
+        .query(ambit, arguments.agent.as_deref())
+        .await?;
+    let (mut rows, mut table) = (query.rows(), Table::new(HEADINGS));
+    let mut is_empty = true;
+    while let Some(page) = rows.next().await? {
+        is_empty &= page.is_empty();
+        let mut cells = Vec::with_capacity(page.len());
+        for tracked in &page {
+            let row = Row::of(ambit, tracked).await?;
+            if arguments.json {
+                serde_json::to_writer(&mut *out, &row).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+            } else {
+                cells.push(cells_of(&row));
+            }
+        }
+        table.print(out, &cells)?;
+        out.flush()?;
+    }
+    if is_empty && !arguments.json {
+        eprintln!("no context matches");
+    }
+    Ok(Outcome::Done)
+}
+
+fn cells_of(row: &Row<'_>) -> [String; 9] {
+    [
+        row.id.to_owned(),
+        one_line(row.agent_name),
+        or_dash(row.user_id),
+        or_dash(row.chat_name),
+        or_dash(row.group),
+        or_dash(row.scope),
+        word(row.state).to_owned(),
+        row.items
+            .map_or_else(|| "?".to_owned(), |items| items.to_string()),
+        moment::show(row.last_activity_at),
+    ]
+}

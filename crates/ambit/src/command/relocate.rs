@@ -1,0 +1,41 @@
+//! `ambit context move`
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::nearest;
+use crate::output::{Output, one_line};
+use ambit_storage::{Ambit, relocation};
+use clap::Args;
+use std::io::Write;
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The context's id, as `ambit context ls` shows it
+    id: String,
+    /// The store that it goes to; of several the primary first
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    to: Vec<String>,
+}
+
+pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    if let Err(error) = ambit.stores().chain(&arguments.to) {
+        let known = ambit.stores().drivers().keys().map(String::as_str);
+        let unknown = arguments
+            .to
+            .iter()
+            .find(|name| ambit.stores().chain(&[name]).is_err());
+        let meant = unknown.and_then(|name| nearest::nearest(name, known));
+        let offer = meant.map(|meant| format!("; did you mean \"{meant}\"?"));
+        let reason = format!("is refused: {error}{}", offer.unwrap_or_default());
+        return Err(Failure::option("--to", reason));
+    }
+    let moved = relocation::relocate(ambit, &arguments.id, &arguments.to).await?;
+    let key = one_line(&moved.identity.key());
+    let (from, to) = (moved.from.join(", "), moved.to.join(", "));
+    if from == to {
+        writeln!(out, "{key} is in {to}")?;
+    } else {
+        writeln!(out, "moved {key} from {from} to {to}")?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,77 @@
+//! `ambit context show`
+
+use super::Outcome;
+use super::row::{Row, find, word};
+use crate::failure::Result;
+use crate::moment;
+use crate::output::{Output, one_line, or_dash};
+use ambit_storage::Ambit;
+use ambit_storage::directory::Tracked;
+use clap::Args;
+use std::io::Write;
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The context's id, as `ambit context ls` shows it
+    id: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    let tracked = find(ambit, &arguments.id).await?;
+    let row = Row::of(ambit, &tracked).await?;
+    if arguments.json {
+        serde_json::to_writer(&mut *out, &row).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        print(&row, &tracked, out)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(row: &Row<'_>, tracked: &Tracked, out: &mut Output) -> std::io::Result<()> {
+    let items = row
+        .items
+        .map_or_else(|| "?".to_owned(), |items| items.to_string());
+    let fields = [
+        ("id", row.id.to_owned()),
+        ("key", one_line(&row.key)),
+        ("tenant", one_line(&tracked.tenant)),
+        ("agent", one_line(row.agent_name)),
+        ("user", or_dash(row.user_id)),
+        ("chat", or_dash(row.chat_name)),
+        ("group", or_dash(row.group)),
+        ("scope", or_dash(row.scope)),
+        ("state", word(row.state).to_owned()),
+        ("items", items),
+        ("drivers", row.drivers.join(", ")),
+        ("created", moment::show(row.created_at)),
+        ("last active", moment::show(row.last_activity_at)),
+        ("created by", or_dash(tracked.created_by.as_deref())),
+        ("team", or_dash(tracked.team.as_deref())),
+    ];
+    for (name, value) in fields {
+        writeln!(out, "{name:<12} {value}")?;
+    }
+    for (name, value) in row.labels {
+        writeln!(
+            out,
+            "{:<12} {}={}",
+            "label",
+            one_line(name),
+            one_line(value)
+        )?;
+    }
+    for touch in &tracked.touches {
+        let (first, last) = (moment::show(touch.first_at), moment::show(touch.last_at));
+        let (agent, base) = (one_line(&touch.agent), one_line(&touch.base.key()));
+        writeln!(
+            out,
+            "{:<12} {agent} as {base}, {first} to {last}",
+            "touched by"
+        )?;
+    }
+    Ok(())
+}

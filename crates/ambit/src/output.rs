@@ -1,0 +1,114 @@
+//! Printing: tables, and texts that may hold anything.
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Stdout, Write};
+
+/// The program's output, written in large pieces.
+pub type Output = BufWriter<Stdout>;
+
+/// Opens the output.
+pub fn open() -> Output {
+    BufWriter::new(std::io::stdout())
+}
+
+/// Rows under headings, page after page. The first page decides how wide the columns are.
+pub struct Table<const N: usize> {
+    headings: [&'static str; N],
+    widths: Option<[usize; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    /// A table with these headings, which come with the first row.
+    pub fn new(headings: [&'static str; N]) -> Self {
+        Self {
+            headings,
+            widths: None,
+        }
+    }
+
+    /// Prints more rows.
+    pub fn print(&mut self, to: &mut impl Write, rows: &[[String; N]]) -> std::io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let widths = match self.widths {
+            Some(widths) => widths,
+            None => {
+                let widths = self.measure(rows);
+                line(to, &self.headings.map(str::to_owned), &widths)?;
+                self.widths = Some(widths);
+                widths
+            }
+        };
+        rows.iter().try_for_each(|row| line(to, row, &widths))
+    }
+
+    fn measure(&self, rows: &[[String; N]]) -> [usize; N] {
+        std::array::from_fn(|column| {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            cells
+                .chain([self.headings[column].chars().count()])
+                .max()
+                .unwrap_or(0)
+        })
+    }
+}
+
+fn line<const N: usize>(
+    to: &mut impl Write,
+    cells: &[String; N],
+    widths: &[usize; N],
+) -> std::io::Result<()> {
+    let mut text = String::new();
+    for (cell, width) in cells.iter().zip(widths) {
+        let pad = width.saturating_sub(cell.chars().count()) + 2;
+        text.push_str(cell);
+        text.extend(std::iter::repeat_n(' ', pad));
+    }
+    writeln!(to, "{}", text.trim_end())
+}
+
+/// The text with what could drive the terminal made visible; line breaks and tabs stay.
+pub fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() && !matches!(letter, '\n' | '\t') {
+            let _ = write!(shown, "{}", letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// The same for what must stay on one line.
+pub fn one_line(text: &str) -> String {
+    harmless(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// A value that may be missing.
+pub fn or_dash(text: Option<&str>) -> String {
+    text.map_or_else(|| "-".to_owned(), one_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, harmless, one_line};
+
+    #[test]
+    fn columns_are_as_wide_as_the_first_page_needs() {
+        let mut table = Table::new(["A", "LONG"]);
+        let mut out = Vec::new();
+        let cells = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        table.print(&mut out, &[cells("one", "1")]).unwrap();
+        table.print(&mut out, &[cells("x", "22222")]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "A    LONG\none  1\nx    22222\n");
+    }
+
+    #[test]
+    fn what_drives_a_terminal_is_made_visible() {
+        assert_eq!(harmless("a\x1b[31mb\nc"), "a\\u{1b}[31mb\nc");
+        assert_eq!(one_line("a\nb"), "a\\nb");
+    }
+}

@@ -1,0 +1,185 @@
+//! Where the data is: options first, then the environment, then the file of the worked example.
+
+use crate::failure::{Failure, Result};
+use crate::nearest;
+use ambit_storage::driver::{DRIVERS, Options};
+use ambit_storage::{Ambit, Caller, Stores, driver};
+use clap::Args;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where the worked example keeps its data, below the folder that it is started in.
+pub const EXAMPLE_FILE: &str = "ambit-example.db";
+/// The file of a data folder.
+const DATA_FILE: &str = "ambit.db";
+/// Names the stores where no option does: one or more URLs, separated by white space.
+const STORE_VARIABLE: &str = "AMBIT_STORE";
+
+/// Which stores, and whose part of them.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Where the data is")]
+pub struct StoreOptions {
+    /// The folder with the data, in an SQLite file `ambit.db`
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// A store: `sqlite:path`, `postgres://…`, `redis://…`, `file:folder`, or `name=URL` to name it otherwise than by its
+    /// kind. May be given several times; the first keeps the index. Without it AMBIT_STORE is read
+    #[arg(long, global = true, value_name = "URL")]
+    store: Vec<String>,
+    /// The stores that everything is kept in unless an agent says otherwise, the primary first
+    #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
+    drivers: Vec<String>,
+    /// The tenant
+    #[arg(long, global = true, default_value = ambit_storage::address::DEFAULT_TENANT)]
+    tenant: String,
+}
+
+/// The options that can stand before a command as well as behind it.
+const ANYWHERE: [&str; 4] = ["--data", "--store", "--drivers", "--tenant"];
+
+/// A store by name.
+struct Named {
+    name: String,
+    url: String,
+}
+
+impl StoreOptions {
+    /// Refuses an option both before and behind the command: the parser would take one of them and drop the other.
+    pub fn check_places(&self, arguments: &[OsString]) -> Result<()> {
+        for option in ANYWHERE {
+            let is_it = |given: &&OsString| {
+                let given = given.to_str().unwrap_or_default();
+                let rest = given.strip_prefix(option);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            };
+            let given = arguments.iter().filter(is_it).count();
+            let taken = if option == "--store" {
+                self.store.len()
+            } else {
+                1
+            };
+            if given > taken {
+                let reason =
+                    "is given in several places; give it in one, before the command or behind it";
+                return Err(Failure::option(option, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the stores, which must be there already.
+    pub async fn open(&self) -> Result<Ambit> {
+        let mut builder = Stores::builder(Options::default());
+        for store in self.stores()? {
+            let opened = driver::open(&store.url, Options::default()).await?;
+            builder = builder.driver(store.name, opened);
+        }
+        if !self.drivers.is_empty() {
+            let names: Vec<&str> = self.drivers.iter().map(String::as_str).collect();
+            builder = builder.default_drivers(&names);
+        }
+        let ambit = Ambit::builder(builder.build()?).build();
+        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
+    }
+
+    /// The URL of the store that keeps the index.
+    pub fn primary(&self) -> Result<String> {
+        let stores = self.stores()?;
+        let wanted = self.drivers.first();
+        let found = match wanted {
+            Some(name) => stores.iter().find(|store| store.name == *name),
+            None => stores.first(),
+        };
+        let found = found.ok_or_else(|| {
+            let names = stores.iter().map(|store| store.name.as_str());
+            let name = wanted.map_or("", String::as_str);
+            let offer = nearest::offer(name, names.collect::<Vec<_>>());
+            Failure::option("--drivers", format!("\"{name}\" is not set up{offer}"))
+        })?;
+        Ok(found.url.clone())
+    }
+
+    fn stores(&self) -> Result<Vec<Named>> {
+        if self.data.is_some() && !self.store.is_empty() {
+            let reason = "cannot be given together with --store; its file is the store sqlite:FOLDER/ambit.db";
+            return Err(Failure::option("--data", reason));
+        }
+        let urls = match (&self.data, self.store.is_empty()) {
+            (Some(folder), _) => vec![format!("sqlite:{}", text(&folder.join(DATA_FILE))?)],
+            (None, false) => self.store.clone(),
+            (None, true) => from_environment()?,
+        };
+        let mut stores: Vec<Named> = Vec::new();
+        for url in urls {
+            let store = named(&url)?;
+            if stores.iter().any(|other| other.name == store.name) {
+                let reason = format!(
+                    "is given two stores called \"{name}\"; name one of them, as in old-{name}=URL",
+                    name = store.name
+                );
+                return Err(Failure::option("--store", reason));
+            }
+            check_is_there(&store.url)?;
+            stores.push(store);
+        }
+        Ok(stores)
+    }
+}
+
+fn from_environment() -> Result<Vec<String>> {
+    let Some(value) = std::env::var_os(STORE_VARIABLE) else {
+        return Ok(vec![format!("sqlite:{EXAMPLE_FILE}")]);
+    };
+    let value = value
+        .to_str()
+        .ok_or_else(|| Failure::option(STORE_VARIABLE, "is not UTF-8; name a store's URL"))?;
+    let urls: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
+    if urls.is_empty() {
+        let reason = "is set but empty; name a store's URL, as in sqlite:ambit.db, or unset it";
+        return Err(Failure::option(STORE_VARIABLE, reason));
+    }
+    Ok(urls)
+}
+
+/// The store and its name. URLs can hold passwords, so no message repeats them.
+fn named(given: &str) -> Result<Named> {
+    let (name, url) = match given.split_once('=') {
+        Some((name, url)) if !name.contains(':') => (Some(name), url),
+        _ => (None, given),
+    };
+    let scheme = url.split(':').next().unwrap_or_default();
+    if !url.contains(':') || !DRIVERS.iter().any(|(known, _)| *known == scheme) {
+        let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+        let reason = format!(
+            "is given \"{scheme}\", which is no kind of store{}; write it as sqlite:ambit.db",
+            nearest::offer(scheme, known)
+        );
+        return Err(Failure::option("--store", reason));
+    }
+    let name = name.unwrap_or(scheme).to_owned();
+    Ok(Named {
+        name,
+        url: url.to_owned(),
+    })
+}
+
+/// A command looks at what is stored; it does not begin an empty store where nobody has put one.
+fn check_is_there(url: &str) -> Result<()> {
+    let Some(("sqlite" | "file", address)) = url.split_once(':') else {
+        return Ok(());
+    };
+    let path = address.split('?').next().unwrap_or_default();
+    if Path::new(path).exists() {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "there is no store at {path}; name it with --store or --data, or in {STORE_VARIABLE}"
+    )))
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        let reason = format!("{} is not UTF-8; use another folder", path.display());
+        Failure::option("--data", reason)
+    })
+}

@@ -1,0 +1,12 @@
+//! The program as people run it: what it prints, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod backup;
+mod doctor;
+mod erase;
+mod place;
+mod read;
+mod refused;
+mod relocate;
+mod usage;

@@ -1,0 +1,53 @@
+//! Copying a whole store while others write.
+
+use crate::driver::sqlite::Sqlite;
+use crate::driver::{DRIVERS, Driver, Options};
+use crate::{Error, Result};
+use std::path::Path;
+
+/// What the stores that bring their own tools are backed up with.
+const OWN_TOOLS: &[(&str, &str)] = &[
+    ("memory", "ends with its process and has nothing to back up"),
+    (
+        "file",
+        "is a folder: stop those who write to it and copy the folder with its content",
+    ),
+    (
+        "postgres",
+        "is backed up with its own tools: pg_dump for a copy, or base backups and archived WAL",
+    ),
+    (
+        "redis",
+        "is backed up with its own tools: BGSAVE writes a file that can be copied",
+    ),
+];
+
+/// Copies the store behind this URL, as it is at one point in time, to a file that must not exist yet.
+pub async fn backup(url: &str, options: Options, to: &Path) -> Result<()> {
+    let (scheme, address) = url.split_once(':').unwrap_or((url, ""));
+    if let Some((_, how)) = OWN_TOOLS.iter().find(|(name, _)| *name == scheme) {
+        return Err(Error::invalid(format!("a {scheme} store"), *how));
+    }
+    if scheme != "sqlite" {
+        let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+        let reason = format!("\"{scheme}\" is unknown; known are {}", known.join(", "));
+        return Err(Error::invalid("driver", reason));
+    }
+    let store = Sqlite::open(address, options).await?;
+    let copied = store.backup(to).await;
+    copied.and(store.close().await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OWN_TOOLS;
+    use crate::driver::DRIVERS;
+
+    #[test]
+    fn every_driver_but_sqlite_says_how_it_is_backed_up() {
+        let said: Vec<&str> = OWN_TOOLS.iter().map(|(name, _)| *name).collect();
+        let others = DRIVERS.iter().map(|(name, _)| *name);
+        let others: Vec<&str> = others.filter(|name| *name != "sqlite").collect();
+        assert_eq!(said, others);
+    }
+}

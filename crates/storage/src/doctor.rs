@@ -1,0 +1,212 @@
+//! Looking for what is wrong in the stores, and mending what can be mended.
+//!
+//! Everything is looked at page by page: each finding is told when it is met and not kept.
+
+mod row;
+
+use crate::ambit::Ambit;
+use crate::directory::{Filter, Order, PageRequest, Position, Tracked};
+use crate::driver::Driver;
+use crate::lease::OnBusy;
+use crate::relocation;
+use crate::stores::MEMORY;
+use crate::{Error, Result};
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The store, row or space.
+    pub place: String,
+    /// What is wrong.
+    pub what: String,
+    /// True where it was wrong and is mended.
+    pub is_mended: bool,
+}
+
+/// What an examination came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Examined {
+    /// How many index rows were looked at.
+    pub rows: u64,
+    /// How many findings were mended.
+    pub mended: u64,
+    /// How many findings are left.
+    pub left: u64,
+    /// How many expired values were erased.
+    pub swept: u64,
+}
+
+/// Index rows looked at in one go.
+const STEP: usize = 100;
+/// Expired values erased in one go.
+const SWEEP: usize = 500;
+
+/// Looks at every store and every tenant's index rows; with `repairs` it mends what it can. Each finding goes to `tell`.
+pub async fn examine(
+    ambit: &Ambit,
+    repairs: bool,
+    tell: &mut (dyn FnMut(&Finding) + Send),
+) -> Result<Examined> {
+    let mut doctor = Doctor {
+        ambit,
+        repairs,
+        tell,
+        done: Examined::default(),
+    };
+    doctor.drivers().await?;
+    doctor.moves().await?;
+    doctor.index_chain().await?;
+    doctor.rows().await?;
+    Ok(doctor.done)
+}
+
+pub(crate) struct Doctor<'a> {
+    ambit: &'a Ambit,
+    repairs: bool,
+    tell: &'a mut (dyn FnMut(&Finding) + Send),
+    done: Examined,
+}
+
+impl Doctor<'_> {
+    /// What each driver finds in itself. Expired data goes first: a check need not look at it.
+    async fn drivers(&mut self) -> Result<()> {
+        let drivers = self.ambit.stores().drivers().iter();
+        for (name, driver) in drivers.filter(|(name, _)| *name != MEMORY) {
+            if self.repairs {
+                match sweep(driver.as_ref()).await {
+                    Ok(swept) => self.done.swept += swept,
+                    Err(error) => self.left(name, format!("was not swept: {error}")),
+                }
+            }
+            match driver.check().await {
+                Ok(found) => found.into_iter().for_each(|what| self.left(name, what)),
+                Err(error) => self.left(name, error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves that were interrupted: finished or undone.
+    async fn moves(&mut self) -> Result<()> {
+        let mut after = None;
+        loop {
+            let open = relocation::open_moves(self.ambit, after).await?;
+            let Some((last, _)) = open.last() else {
+                return Ok(());
+            };
+            after = Some(last.clone());
+            for (id, words) in &open {
+                self.interrupted_move(id, words).await?;
+            }
+        }
+    }
+
+    async fn interrupted_move(&mut self, id: &str, words: &str) -> Result<()> {
+        let place = format!("context {id}");
+        let what = format!("is {words}, which was interrupted or is not over");
+        if !self.repairs {
+            self.left(&place, format!("{what}; repeat it or repair"));
+            return Ok(());
+        }
+        match self.row_with(id).await? {
+            None => relocation::forget(self.ambit, id).await?,
+            Some(row) => {
+                let settled = relocation::settled(self.ambit, &row, OnBusy::Queue).await;
+                if let Err(error) = settled {
+                    self.left(&place, format!("{what}: {error}"));
+                    return Ok(());
+                }
+            }
+        }
+        self.mended(&place, what);
+        Ok(())
+    }
+
+    /// The chain of the index, if it is one: rows in which its drivers contradict each other.
+    async fn index_chain(&mut self) -> Result<()> {
+        let index = self.ambit.stores().index()?;
+        if index.names().len() < 2 {
+            return Ok(());
+        }
+        let chain = self.ambit.stores().chained(index.names())?;
+        let place = index.names().join("+");
+        for what in chain.contradictions().await? {
+            self.left(&place, what);
+        }
+        Ok(())
+    }
+
+    async fn rows(&mut self) -> Result<()> {
+        let index = self.ambit.stores().index()?;
+        let mut after: Option<Position> = None;
+        loop {
+            let page = PageRequest {
+                order: Order::Oldest,
+                after,
+                limit: STEP,
+            };
+            let found = index.driver().identities(&Filter::default(), &page).await;
+            let rows: Vec<Tracked> = match found {
+                Ok(rows) => rows,
+                Err(error @ Error::Corrupt { .. }) => {
+                    let what = format!("{error}; the rows behind it were not looked at");
+                    self.left("the index", what);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
+            let Some(last) = rows.last() else {
+                return Ok(());
+            };
+            after = Some(last.position());
+            for row in &rows {
+                self.done.rows += 1;
+                self.row(row).await?;
+            }
+        }
+    }
+
+    async fn row_with(&self, id: &str) -> Result<Option<Tracked>> {
+        let filter = Filter {
+            id: Some(id.to_owned()),
+            ..Filter::default()
+        };
+        let page = PageRequest {
+            order: Order::Oldest,
+            after: None,
+            limit: 1,
+        };
+        let index = self.ambit.stores().index()?;
+        Ok(index.driver().identities(&filter, &page).await?.pop())
+    }
+
+    fn left(&mut self, place: &str, what: String) {
+        self.done.left += 1;
+        self.say(place, what, false);
+    }
+
+    fn mended(&mut self, place: &str, what: String) {
+        self.done.mended += 1;
+        self.say(place, what, true);
+    }
+
+    fn say(&mut self, place: &str, what: String, is_mended: bool) {
+        (self.tell)(&Finding {
+            place: place.to_owned(),
+            what,
+            is_mended,
+        });
+    }
+}
+
+/// Erases all that has expired.
+async fn sweep(driver: &dyn Driver) -> Result<u64> {
+    let mut swept = 0;
+    loop {
+        let erased = driver.sweep(SWEEP).await?;
+        swept += erased;
+        if erased < SWEEP as u64 {
+            return Ok(swept);
+        }
+    }
+}
