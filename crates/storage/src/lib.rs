@@ -22,6 +22,7 @@ mod ids;
 pub mod json;
 pub mod lease;
 pub mod memory;
+mod near;
 pub mod op;
 pub mod pattern;
 mod removal;
