@@ -1,21 +1,25 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
 mod elsewhere;
+mod tell;
 
 use crate::address::{ITEMS, LogKey};
-use crate::batch::{Batch, Outcome, Write};
+use crate::batch::{Batch, NewEntry, Outcome, Write};
 use crate::context::{Context, SaveReport};
 use crate::event::{
-    ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextSaved, ContextSaving,
-    IdentityAdded, IdentityStorageSaved, IdentityStorageSaving, MessageAdded, UsageRecorded,
+    ChatHistorySaving, ContextCleared, ContextSaved, ContextSaving, IdentityStorageSaving,
 };
 use crate::json::Json;
 use crate::removal::{self, Action};
-use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageStorage};
+use crate::storage::{
+    ChatHistoryStorage, Labels, SharedCell, Staged, StorageKind, UsageRecord, UsageStorage,
+    record_sums, tally,
+};
 use crate::stores::Placement;
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity, ids};
 use std::collections::BTreeMap;
+use tell::tell_parts;
 
 /// One storage and what of it is written now.
 struct Part {
@@ -28,6 +32,7 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
     context.session().check_may_write()?;
     ask_context(context, cells).await?;
     let mut report = SaveReport::default();
+    let clears = cells.iter().any(|cell| cell.staged().is_clear());
     let dirty: Vec<SharedCell> = cells
         .iter()
         .filter(|cell| cell.is_dirty())
@@ -35,11 +40,16 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
         .collect();
     if !dirty.is_empty() {
         let parts = ask_parts(context, dirty).await?;
-        let added = write_parts(context, &parts, &mut report).await?;
-        tell_parts(context, &parts, added).await;
+        let mut written = Written::default();
+        let outcome = write_parts(context, &parts, &mut written).await;
+        report.written = written.parts.iter().map(|part| part.key()).collect();
+        report.rows_added = written.rows.iter().map(|row| row.id.clone()).collect();
+        // What some stores have is durable, even if others failed.
+        tell_parts(context, &parts, written).await;
+        outcome?;
     }
     report.degraded = context.ambit().stores().degraded();
-    if context.take_clearing() {
+    if clears && context.take_clearing() {
         context
             .ambit()
             .bus()
@@ -84,26 +94,39 @@ async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
             .get(&cell.prefix)
             .filter(|changed| staged.get(&cell.prefix) != Some(changed))
         {
-            restage(context, cell, changed);
+            restage(context, cell, changed)?;
         }
     }
     Ok(())
 }
 
 /// Puts changed bodies in the place of staged ones; further ones are new items.
-fn restage(context: &Context, cell: &SharedCell, bodies: &[Json]) {
+fn restage(context: &Context, cell: &SharedCell, bodies: &[Json]) -> Result<()> {
     let clock = &context.ambit().stores().options().clock;
     let mut staged = cell.staged();
     staged.appends.truncate(bodies.len());
     for (at, body) in bodies.iter().enumerate() {
         match staged.appends.get_mut(at) {
             Some(entry) => entry.body = body.clone(),
-            None => staged.appends.push(crate::batch::NewEntry {
+            None => staged.appends.push(NewEntry {
                 id: ids::ordered(clock),
                 body: body.clone(),
             }),
         }
     }
+    if cell.prefix == UsageStorage::PREFIX && !context.is_temporary() {
+        let tenant = context.session().tenant();
+        let sums = |entry: &NewEntry| Ok((entry.id.clone(), sums_of(tenant, &entry.body)?));
+        let extra: Result<_> = staged.appends.iter().map(sums).collect();
+        staged.extra = extra?;
+    }
+    Ok(())
+}
+
+/// What a staged usage record adds to the sums.
+fn sums_of(tenant: &str, body: &Json) -> Result<Write> {
+    let record: UsageRecord = body.to()?;
+    tally(tenant, &Labels::of(&record), record_sums(&record))
 }
 
 async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part>> {
@@ -125,7 +148,7 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
         };
         let event = bus.ask(event).await?;
         if event.messages != messages {
-            restage(context, cell, &event.messages);
+            restage(context, cell, &event.messages)?;
         }
     }
     if !context.is_temporary() {
@@ -154,17 +177,15 @@ struct Added {
 /// What a commit has made.
 #[derive(Default)]
 struct Written {
+    /// The identities whose changes are durable.
+    parts: Vec<SessionIdentity>,
     rows: Vec<Added>,
     /// The sequences of the items added, by prefix.
     sequences: BTreeMap<String, Vec<u64>>,
 }
 
 /// Commits store after store, the history's first; what could not be written stays dirty.
-async fn write_parts(
-    context: &Context,
-    parts: &[Part],
-    report: &mut SaveReport,
-) -> Result<Written> {
+async fn write_parts(context: &Context, parts: &[Part], written: &mut Written) -> Result<()> {
     let mut stores: Vec<Placement> = Vec::new();
     for part in parts {
         if !stores
@@ -174,13 +195,12 @@ async fn write_parts(
             stores.push(part.cell.placement.clone());
         }
     }
-    let mut written = Written::default();
     for (done, store) in stores.iter().enumerate() {
         let of_store: Vec<&Part> = parts
             .iter()
             .filter(|part| part.cell.placement.names() == store.names())
             .collect();
-        if let Err(error) = write_store(context, store, &of_store, &mut written).await {
+        if let Err(error) = write_store(context, store, &of_store, written).await {
             let is_unsure = error.is_failure() || matches!(error, Error::Partial { .. });
             for part in of_store.iter().filter(|_| is_unsure) {
                 part.cell.staged().is_doubtful = true;
@@ -197,11 +217,10 @@ async fn write_parts(
         }
         for part in of_store {
             part.cell.committed(&part.staged);
-            report.written.push(part.cell.identity.key());
+            written.parts.push(part.cell.identity.clone());
         }
     }
-    report.rows_added = written.rows.iter().map(|row| row.id.clone()).collect();
-    Ok(written)
+    Ok(())
 }
 
 /// One store's commit: index rows in it if the index is there, else just before it.
@@ -253,11 +272,8 @@ async fn write_store(
 async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<()> {
     let (session, clock) = (context.session(), &context.ambit().stores().options().clock);
     let staged = session.seen(part.cell.settled(session.tenant(), &part.staged).await)?;
-    let is_clear = staged
-        .basis
-        .as_ref()
-        .is_some_and(|basis| basis.view.is_none());
-    if is_clear && !session.is_temporary() {
+    // A temporary session has no sums that could be carried over.
+    if staged.is_clear() && !(session.is_temporary() && part.cell.prefix == UsageStorage::PREFIX) {
         let place = (session.tenant(), &part.cell.identity);
         let more = removal::following(context.ambit(), part.cell.driver(), place, Action::Clear);
         batch.writes.extend(session.seen(more.await)?);
@@ -318,71 +334,5 @@ fn new_row(write: &Write, outcome: &Outcome) -> Option<Added> {
             id: id.clone(),
         }),
         _ => None,
-    }
-}
-
-async fn tell_parts(context: &Context, parts: &[Part], written: Written) {
-    let bus = context.ambit().bus();
-    for part in parts {
-        let sequences = written
-            .sequences
-            .get(&part.cell.prefix)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        tell_items(context, part, sequences).await;
-    }
-    if context.is_temporary() {
-        return;
-    }
-    for row in written.rows {
-        bus.tell(IdentityAdded {
-            about: context.about(),
-            identity: row.identity,
-            id: row.id,
-        })
-        .await;
-    }
-    let storage = context
-        .context_identity()
-        .map(|identity| identity.key())
-        .unwrap_or_default();
-    bus.tell(IdentityStorageSaved {
-        about: context.about(),
-        storage,
-    })
-    .await;
-}
-
-async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
-    let bus = context.ambit().bus();
-    let storage = part.cell.prefix.clone();
-    match part.cell.prefix.as_str() {
-        ChatHistoryStorage::PREFIX => {
-            for (entry, sequence) in part.staged.appends.iter().zip(sequences) {
-                let (about, message) = (context.about(), entry.body.clone());
-                bus.tell(MessageAdded {
-                    about,
-                    message,
-                    sequence: *sequence,
-                })
-                .await;
-            }
-            bus.tell(ChatHistorySaved {
-                about: context.about(),
-                storage,
-                sequences: sequences.to_vec(),
-            })
-            .await;
-        }
-        UsageStorage::PREFIX => {
-            for entry in &part.staged.appends {
-                bus.tell(UsageRecorded {
-                    about: context.about(),
-                    record: entry.body.clone(),
-                })
-                .await;
-            }
-        }
-        _ => {}
     }
 }

@@ -1,66 +1,29 @@
 //! `Context`: the open storages of one session, and operations over all of them.
 
+mod open;
 mod session;
 
+pub(crate) use open::Parts;
 pub(crate) use session::Session;
-use session::State;
 
-use crate::agent::Agent;
 use crate::ambit::Ambit;
-use crate::directory::Tracked;
 use crate::event::{
-    About, ContextClearing, ContextCreated, ContextRead, ContextReading, IdentityAdding,
-    StorageRegistered,
+    About, ContextClearing, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
 };
 use crate::lease::Lease;
 use crate::memory::{self, Conversation, Memory, Tracking};
 use crate::storage::{
     Cell, ChatHistoryStorage, ListStorage, SharedCell, StorageKind, UsageStorage, check_prefix,
 };
-use crate::stores::Stores;
-use crate::{Error, Result, SessionIdentity, address, commit, removal, temporary};
+use crate::{Error, Result, SessionIdentity, commit, removal, temporary};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The storages of one session. Cheap to clone; the clones share everything.
 #[derive(Clone)]
 pub struct Context {
     session: Arc<Session>,
-}
-
-/// The storages that every session has.
-pub(crate) struct Parts {
-    pub(crate) history: ChatHistoryStorage,
-    pub(crate) usage: UsageStorage,
-    /// Storages of other kinds that the index has on record.
-    pub(crate) recorded: Vec<SharedCell>,
-}
-
-impl Parts {
-    /// Puts the storage of the row's scope where the index says it is.
-    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
-        let placement = || stores.chain(&row.placement);
-        match row.identity.scope() {
-            Some(ChatHistoryStorage::PREFIX) => {
-                self.history = ChatHistoryStorage::new(
-                    row.identity.clone(),
-                    placement()?,
-                    self.history.options(),
-                )?;
-            }
-            Some(UsageStorage::PREFIX) => {
-                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
-            }
-            // A conversation's memory is where its history is.
-            None | Some(memory::SCOPE) => {}
-            Some(scope) => {
-                let cell = Cell::new(scope, &row.identity, placement()?)?;
-                self.recorded.push(Arc::new(cell));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// What a save did.
@@ -75,44 +38,6 @@ pub struct SaveReport {
 }
 
 impl Context {
-    pub(crate) async fn open(
-        ambit: &Ambit,
-        agent: Arc<dyn Agent>,
-        base: SessionIdentity,
-        parts: Parts,
-    ) -> Result<Self> {
-        let caller = ambit.caller();
-        let is_temporary = base.is_temporary();
-        let tenant = if is_temporary {
-            address::temporary_tenant(caller.tenant())
-        } else {
-            caller.tenant().to_owned()
-        };
-        let (history, usage) = (parts.history.cell().clone(), parts.usage.cell().clone());
-        let session = Session {
-            ambit: ambit.clone(),
-            agent,
-            base,
-            tenant,
-            options: parts.history.options(),
-            recorded: parts.recorded,
-            state: Mutex::new(State::new(history.clone(), usage.clone())),
-        };
-        let context = Self {
-            session: Arc::new(session),
-        };
-        ambit
-            .bus()
-            .tell(ContextCreated {
-                about: context.about(),
-                context: context.clone(),
-            })
-            .await;
-        context.register_cell(&history).await?;
-        context.register_cell(&usage).await?;
-        Ok(context)
-    }
-
     /// All sessions of a registered agent.
     pub fn of(ambit: &Ambit, agent: &str) -> Result<crate::facade::Query> {
         crate::facade::Query::of(ambit, agent)
@@ -157,12 +82,9 @@ impl Context {
         let history = self.session.state().history.clone();
         let identity = history.identity.with_scope(memory::SCOPE)?;
         let placement = &history.placement;
-        let mut settings = self.ambit().settings().memory;
+        let settings = self.ambit().settings().memory;
         let mut tracking = None;
-        if self.is_temporary() {
-            let life = self.ambit().settings().temporary_life;
-            settings.default_ttl = memory::Ttl::After(crate::clock::to_millis(life));
-        } else {
+        if !self.is_temporary() {
             let index = self.ambit().stores().index()?;
             let is_elsewhere = index.names() != placement.names();
             let track = self.session.track(&identity, placement);
@@ -172,12 +94,17 @@ impl Context {
             });
         }
         let conversation = Conversation { identity, tracking };
-        Memory::chat(
+        let memory = Memory::chat(
             placement.driver().clone(),
             &self.session.tenant,
             Some(conversation),
             settings,
-        )
+        )?;
+        if self.is_temporary() {
+            let clock = &self.ambit().stores().options().clock;
+            return Ok(memory.temporary(clock, self.ambit().settings().temporary_life));
+        }
+        Ok(memory)
     }
 
     /// The storage of this kind, registered at its first use.
@@ -319,8 +246,14 @@ impl Context {
         &self.session
     }
 
+    /// True once, when the last of the clears that `clear` has staged is durable.
     pub(crate) fn take_clearing(&self) -> bool {
-        std::mem::take(&mut self.session.state().is_clearing)
+        let is_left = self
+            .session
+            .cells()
+            .iter()
+            .any(|cell| cell.staged().is_clear());
+        !is_left && std::mem::take(&mut self.session.state().is_clearing)
     }
 
     pub(crate) fn about(&self) -> About {

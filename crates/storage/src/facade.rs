@@ -13,8 +13,9 @@ use crate::directory::{Filter, Order, Tracked};
 use crate::driver::Driver;
 use crate::event::IdentityStorageLoaded;
 use crate::removal::{Action, BulkReport, Plan};
-use crate::storage::ChatHistoryStorage;
-use crate::{Error, Result, SessionIdentity};
+use crate::storage::{ChatHistoryStorage, StorageKind};
+use crate::{Error, Result, SessionIdentity, memory, removal};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,12 +39,23 @@ pub struct Query {
     tests: Vec<Test>,
     index: Option<Vec<String>>,
     is_dry: bool,
+    /// Of all that was asked for, what cannot be.
+    refused: Option<Error>,
 }
 
 /// Rows read in one go.
 const BATCH: usize = 500;
 /// The largest page that may be asked for.
 pub const MAX_PAGE: usize = 1_000;
+
+/// Refuses a page that would be empty or too large.
+pub(crate) fn check_page(limit: usize) -> Result<()> {
+    if (1..=MAX_PAGE).contains(&limit) {
+        return Ok(());
+    }
+    let reason = format!("is {limit}; ask for 1 to {MAX_PAGE}");
+    Err(Error::invalid("limit", reason))
+}
 
 impl Query {
     /// All sessions of a registered agent.
@@ -53,11 +65,11 @@ impl Query {
 
     /// All sessions under a name in the index.
     pub fn named(ambit: &Ambit, agent: &str) -> Self {
-        Self {
+        let query = Self {
             agent: agent.to_owned(),
             ..Self::every(ambit)
-        }
-        .narrowed(|filter| filter.agent = Some(agent.to_owned()))
+        };
+        query.only("agent", |filter| &mut filter.agent, agent)
     }
 
     /// All sessions of all agents.
@@ -69,6 +81,7 @@ impl Query {
             tests: Vec::new(),
             index: None,
             is_dry: false,
+            refused: None,
         }
     }
 
@@ -93,7 +106,7 @@ impl Query {
     /// How many.
     pub async fn count(&self) -> Result<u64> {
         if self.tests.is_empty() {
-            return self.driver()?.count(&self.compiled()).await;
+            return self.driver()?.count(&self.compiled()?).await;
         }
         let mut count = 0;
         let mut rows = self.rows();
@@ -115,13 +128,8 @@ impl Query {
 
     /// One page of rows, oldest first. The cursor is the one that came with the page before.
     pub async fn page(&self, cursor: Option<&str>, limit: usize) -> Result<Page<Tracked>> {
-        if limit == 0 || limit > MAX_PAGE {
-            return Err(Error::invalid(
-                "limit",
-                format!("is {limit}; ask for 1 to {MAX_PAGE}"),
-            ));
-        }
-        let filter = self.compiled();
+        check_page(limit)?;
+        let filter = self.compiled()?;
         let driver = self.driver()?;
         let after = match cursor {
             Some(cursor) => Some(cursor::open(driver.as_ref(), &filter, cursor, self.now()).await?),
@@ -195,7 +203,7 @@ impl Query {
     /// The first session's agent, opened; only for a registered agent.
     pub async fn first_agent(&self) -> Result<Option<LiveAgent>> {
         let definition = self.ambit.agent(&self.agent)?;
-        match self.for_storage::<ChatHistoryStorage>().first().await? {
+        match self.conversations().first().await? {
             Some(identity) => definition.from_identity(&identity).await.map(Some),
             None => Ok(None),
         }
@@ -207,7 +215,7 @@ impl Query {
         work: impl Fn(LiveAgent) -> F,
     ) -> Result<()> {
         let definition = self.ambit.agent(&self.agent)?;
-        let conversations = self.for_storage::<ChatHistoryStorage>();
+        let conversations = self.conversations();
         let mut rows = conversations.rows();
         while let Some(page) = rows.next().await? {
             for row in page {
@@ -279,11 +287,23 @@ impl Query {
             is_dry: self.is_dry,
             spares_wider_usage: self.filter.scope.is_none(),
         };
+        let takes_memory = action == Action::Remove && !self.is_dry;
+        let memories = if takes_memory && self.wants_scope(Some(ChatHistoryStorage::PREFIX)) {
+            removal::memories(&self.ambit, &self.compiled()?).await?
+        } else {
+            HashMap::new()
+        };
+        let memory_of = |identity: &SessionIdentity| {
+            let is_history = identity.scope() == Some(ChatHistoryStorage::PREFIX);
+            let memory = identity.with_scope(memory::SCOPE).ok();
+            memories.get(&memory.filter(|_| is_history)?.storage_key())
+        };
         let mut rows = self.rows();
         while let Some(page) = rows.next().await? {
             let mut report = BulkReport::default();
             for row in page {
-                report.act(&self.ambit, &row, plan).await;
+                let memory = memory_of(&row.identity);
+                report.act(&self.ambit, &row, memory, plan).await;
                 self.ambit
                     .stores()
                     .options()
@@ -340,9 +360,19 @@ impl Query {
         Ok(())
     }
 
-    /// The filter with the caller's rights in it.
-    fn compiled(&self) -> Filter {
-        self.ambit.caller().narrow(self.filter.clone())
+    /// One row for each session: its history, unless another storage was asked for.
+    fn conversations(&self) -> Self {
+        match self.filter.scope {
+            Some(_) => self.clone(),
+            None => self.for_storage::<ChatHistoryStorage>(),
+        }
+    }
+
+    /// The filter with the caller's rights in it, or what is wrong with it.
+    fn compiled(&self) -> Result<Filter> {
+        self.refused.clone().map_or(Ok(()), Err)?;
+        narrow::check_times(&self.filter)?;
+        Ok(self.ambit.caller().narrow(self.filter.clone()))
     }
 
     fn driver(&self) -> Result<Arc<dyn Driver>> {

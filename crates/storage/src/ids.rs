@@ -12,9 +12,12 @@ pub(crate) fn ordered(clock: &Clock) -> String {
     id
 }
 
+/// How long an id is that cannot be guessed.
+pub(crate) const UNGUESSABLE: u32 = 20;
+
 /// 20 random letters: 100 bits, not to be guessed.
 pub(crate) fn unguessable() -> String {
-    letters(rand::random(), 20)
+    letters(rand::random(), UNGUESSABLE)
 }
 
 fn letters(bits: u128, count: u32) -> String {

@@ -1,25 +1,27 @@
 //! Clearing and removing what is stored, whoever asks: one context, or many sessions found in the index.
 
+mod own;
+mod telling;
+
+pub(crate) use own::remove_context;
+
 use crate::address::{ITEMS, Space};
 use crate::ambit::Ambit;
 use crate::batch::{Batch, Check, Write};
-use crate::context::Context;
 use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan};
-use crate::event::{
-    ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
-};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::op::Op;
 use crate::pattern::Pattern;
 use crate::relocation;
 use crate::storage::{
-    CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, record_sums, tally,
+    CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, load, record_sums,
+    tally,
 };
 use crate::usage::OnRemove;
-use crate::{Error, Result, SessionIdentity};
-use std::collections::BTreeMap;
+use crate::{Result, SessionIdentity};
+use std::collections::{BTreeMap, HashMap};
 
 /// What a clear or a remove did to each identity.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,29 +69,41 @@ impl BulkReport {
         self.shared_with.dedup();
     }
 
-    /// Adds one identity's result.
-    pub(crate) async fn act(&mut self, ambit: &Ambit, row: &Tracked, plan: Plan) {
+    /// Acts on one identity of many, and tells its events. A history takes the row of its memory along.
+    pub(crate) async fn act(
+        &mut self,
+        ambit: &Ambit,
+        row: &Tracked,
+        memory: Option<&String>,
+        plan: Plan,
+    ) {
         let identity = row.identity.clone();
-        let agents = row
-            .touches
-            .iter()
-            .map(|touch| touch.agent.clone())
-            .filter(|agent| agent != identity.agent_name());
-        self.shared_with.extend(agents);
+        self.name_others(row);
+        if plan.spares_wider_usage && is_wider_usage(row) {
+            return self.skip_wider_usage(identity);
+        }
+        let result = match plan.action {
+            action if plan.is_dry => look(ambit, row, action).await,
+            action => telling::erase(ambit, row, memory, action).await,
+        };
+        self.add(identity, result);
+    }
+
+    /// The other agents that work with what is cleared or removed.
+    fn name_others(&mut self, row: &Tracked) {
+        let agents = row.touches.iter().map(|touch| &touch.agent);
+        let others = agents.filter(|agent| *agent != row.identity.agent_name());
+        self.shared_with.extend(others.cloned());
         self.shared_with.sort();
         self.shared_with.dedup();
-        if plan.spares_wider_usage && is_wider_usage(row) {
-            self.skipped.push((
-                identity,
-                "its usage is counted for more than this session".to_owned(),
-            ));
-            return;
-        }
-        let result = if plan.is_dry {
-            look(ambit, row, plan.action).await
-        } else {
-            erase(ambit, row, plan.action).await
-        };
+    }
+
+    fn skip_wider_usage(&mut self, identity: SessionIdentity) {
+        let why = "its usage is counted for more than this session";
+        self.skipped.push((identity, why.to_owned()));
+    }
+
+    fn add(&mut self, identity: SessionIdentity, result: Result<bool>) {
         match result {
             Ok(true) => self.done.push(identity),
             Ok(false) => self.unchanged.push(identity),
@@ -98,110 +112,40 @@ impl BulkReport {
     }
 }
 
-/// Removes a context's data and its own index rows.
-pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
-    let (ambit, session) = (context.ambit(), context.session());
-    ambit
-        .bus()
-        .ask(ContextRemoving {
-            about: context.about(),
-            context: context.clone(),
-        })
-        .await?;
-    let mut report = BulkReport::default();
-    if context.is_temporary() {
-        for cell in session.cells() {
-            cell.driver()
-                .commit(Batch::of([Write::Remove {
-                    space: cell.space(session.tenant()),
-                }]))
-                .await?;
-            report.done.push(cell.identity.clone());
+/// The rows of memories in the index by storage key, for all histories that a filter may find.
+pub(crate) async fn memories(ambit: &Ambit, filter: &Filter) -> Result<HashMap<String, String>> {
+    let filter = Filter {
+        tenant: Some(ambit.caller().tenant().to_owned()),
+        agent: filter.agent.clone(),
+        user: filter.user.clone(),
+        chat: filter.chat.clone(),
+        group: filter.group.clone(),
+        scope: Some(memory::SCOPE.to_owned()),
+        ..Filter::default()
+    };
+    let index = ambit.stores().index()?;
+    let (mut found, mut after) = (HashMap::new(), None);
+    loop {
+        let page = PageRequest {
+            order: Order::Oldest,
+            after,
+            limit: CHUNK,
+        };
+        let rows = index.driver().identities(&filter, &page).await?;
+        after = rows.last().map(Tracked::position);
+        let is_over = rows.len() < CHUNK;
+        found.extend(
+            rows.into_iter()
+                .map(|row| (row.identity.storage_key(), row.id)),
+        );
+        if is_over {
+            return Ok(found);
         }
-    } else {
-        let mut identities: Vec<SessionIdentity> = session
-            .cells()
-            .iter()
-            .map(|cell| cell.identity.clone())
-            .collect();
-        identities.push(context.history().identity().with_scope(memory::SCOPE)?);
-        for identity in identities {
-            remove_own(context, &identity, &mut report).await?;
-        }
-        let storage = context.context_identity()?.key();
-        ambit
-            .bus()
-            .tell(IdentityStorageSaved {
-                about: context.about(),
-                storage,
-            })
-            .await;
     }
-    let event = ContextRemoved {
-        about: context.about(),
-        context: context.clone(),
-        report: report.clone(),
-    };
-    ambit.bus().tell(event).await;
-    match report.failed.first() {
-        None => Ok(report),
-        Some((identity, error)) => Err(Error::Partial {
-            done: report.done.iter().map(SessionIdentity::key).collect(),
-            failed: vec![(identity.key(), error.clone())],
-        }),
-    }
-}
-
-async fn remove_own(
-    context: &Context,
-    identity: &SessionIdentity,
-    report: &mut BulkReport,
-) -> Result<()> {
-    let (ambit, session) = (context.ambit(), context.session());
-    if identity.scope() == Some(UsageStorage::PREFIX) && !session.is_own(identity) {
-        report.skipped.push((
-            identity.clone(),
-            "its usage is counted for more than this session".to_owned(),
-        ));
-        return Ok(());
-    }
-    let Some(row) = session.seen(row_of(ambit, identity).await)? else {
-        return Ok(());
-    };
-    ambit
-        .bus()
-        .ask(IdentityRemoving {
-            about: context.about(),
-            identity: identity.clone(),
-        })
-        .await?;
-    // A running turn's own lease covers its session; anybody else's makes the removal fail.
-    let lease = context
-        .lease()
-        .filter(|_| identity.scope() == Some(ChatHistoryStorage::PREFIX));
-    if let Some(lease) = lease {
-        lease.release().await?;
-    }
-    let plan = Plan {
-        action: Action::Remove,
-        is_dry: false,
-        spares_wider_usage: false,
-    };
-    report.act(ambit, &row, plan).await;
-    if report.done.last() == Some(identity) {
-        ambit
-            .bus()
-            .tell(IdentityRemoved {
-                about: context.about(),
-                identity: identity.clone(),
-            })
-            .await;
-    }
-    Ok(())
 }
 
 /// The index row of an identity.
-pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
+async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
     let tenant = ambit.caller().tenant();
     let filter = Filter {
         storage_key: Some(identity.storage_key()),
@@ -255,19 +199,35 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
     Ok(head.is_some_and(|head| head.last > 0) || !driver.scan(space, &scan).await?.is_empty())
 }
 
-/// Erases one stored identity on every driver on record, under its lease. Data goes first, so that what could not be
-/// erased stays tracked. True where something changed.
-async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
+/// Erases one stored identity on every driver on record, under its lease. True where something changed.
+async fn erase(
+    ambit: &Ambit,
+    row: &Tracked,
+    memory: Option<&String>,
+    action: Action,
+) -> Result<bool> {
     let row = &relocation::settled(ambit, row, OnBusy::Reject).await?;
     let placement = ambit.stores().chain(&row.placement)?;
-    let index = ambit.stores().index()?;
+    let (driver, index) = (placement.driver(), ambit.stores().index()?);
+    let rows = match action {
+        Action::Clear => Vec::new(),
+        Action::Remove => untrack(row, memory),
+    };
+    // Only one driver erases data and rows at once. Elsewhere the rows go last, so that what could not be erased
+    // everywhere stays tracked.
+    let is_one = placement.names().len() == 1 && index.names() == placement.names();
+    let (with_data, after_data) = if is_one {
+        (rows, Vec::new())
+    } else {
+        (Vec::new(), rows)
+    };
     let key = Space::of(&row.tenant, &row.identity).lease();
-    let lease = Lease::take(placement.driver().clone(), key, OnBusy::Reject).await?;
-    let erased = erase_leased(ambit, row, action, &lease).await;
+    let lease = Lease::take(driver.clone(), key, OnBusy::Reject).await?;
+    let erased = erase_leased(ambit, row, (action, with_data), &lease).await;
     if erased.is_err()
         && let Err(error) = lease.release().await
     {
-        tracing::warn!(session.key = %row.identity.key(), %error, "a lease was not given back; it ends by itself");
+        tracing::warn!(session.key = %row.identity.key(), error.message = %error, "a lease was not given back; it ends by itself");
     }
     let had_something = erased?;
     ambit
@@ -278,14 +238,23 @@ async fn erase(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
     if action == Action::Clear {
         return Ok(had_something);
     }
+    if placement.names().len() > 1 {
+        // A chain has copied the row along with the data.
+        driver.commit(Batch::of(after_data.iter().cloned())).await?;
+    }
     if index.names() != placement.names() {
-        index.driver().commit(Batch::of([untrack(row)])).await?;
+        index.driver().commit(Batch::of(after_data)).await?;
     }
     Ok(true)
 }
 
 /// True where there was something.
-async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Lease) -> Result<bool> {
+async fn erase_leased(
+    ambit: &Ambit,
+    row: &Tracked,
+    (action, untracking): (Action, Vec<Write>),
+    lease: &Lease,
+) -> Result<bool> {
     let placement = ambit.stores().chain(&row.placement)?;
     let driver = placement.driver().as_ref();
     let space = Space::of(&row.tenant, &row.identity);
@@ -293,9 +262,7 @@ async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Leas
     let had_something = holds_something(driver, &space).await?;
     let mut writes = vec![action.on(space.clone())];
     writes.extend(following(ambit, driver, (&row.tenant, &row.identity), action).await?);
-    if action == Action::Remove && ambit.stores().index()?.names() == placement.names() {
-        writes.push(untrack(row));
-    }
+    writes.extend(untracking);
     // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
     match action {
         Action::Clear => writes.extend(lease.end()),
@@ -314,11 +281,13 @@ async fn erase_leased(ambit: &Ambit, row: &Tracked, action: Action, lease: &Leas
     Ok(had_something)
 }
 
-fn untrack(row: &Tracked) -> Write {
-    Write::Untrack {
+fn untrack(row: &Tracked, memory: Option<&String>) -> Vec<Write> {
+    let ids = std::iter::once(&row.id).chain(memory);
+    let untrack = |id: &String| Write::Untrack {
         tenant: row.tenant.clone(),
-        id: row.id.clone(),
-    }
+        id: id.clone(),
+    };
+    ids.map(untrack).collect()
 }
 
 /// The writes that go with the erasure of an identity: a history takes its memory along, usage its sums.
@@ -331,17 +300,7 @@ pub(crate) async fn following(
     match identity.scope() {
         Some(ChatHistoryStorage::PREFIX) => {
             let memory = identity.with_scope(memory::SCOPE)?;
-            let mut writes = vec![action.on(Space::of(tenant, &memory))];
-            if let Some(row) = row_of(ambit, &memory)
-                .await?
-                .filter(|_| action == Action::Remove)
-            {
-                writes.push(Write::Untrack {
-                    tenant: tenant.to_owned(),
-                    id: row.id,
-                });
-            }
-            Ok(writes)
+            Ok(vec![action.on(Space::of(tenant, &memory))])
         }
         Some(UsageStorage::PREFIX) => {
             carried_over(ambit, driver, &Space::of(tenant, identity)).await
@@ -371,8 +330,8 @@ async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Resu
             break;
         };
         next = last.seq + 1;
-        for entry in &page.entries {
-            let record: UsageRecord = entry.body.to()?;
+        for entry in page.entries {
+            let record: UsageRecord = load(driver, space, entry).await?.body.to()?;
             let labels = Labels::of(&record);
             let (_, sums) = rows
                 .entry(labels.name()?)

@@ -3,7 +3,8 @@
 use crate::driver::chain::{Chain, Policy};
 use crate::driver::{self, DRIVERS, Driver, Options};
 use crate::relocation::MOVING;
-use crate::{Error, Result};
+use crate::storage::check_scope;
+use crate::{Error, Result, memory, near};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,7 +175,10 @@ impl Stores {
             _ if DRIVERS.iter().any(|(scheme, _)| *scheme == known) => {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }
-            _ => format!("\"{name}\" is unknown; set up are {}", have.join(", ")),
+            _ => {
+                let hint = near::hint(name, have.iter().copied());
+                format!("\"{name}\" is unknown; set up are {}{hint}", have.join(", "))
+            }
         };
         Err(Error::invalid("drivers", reason))
     }
@@ -245,6 +249,12 @@ impl Builder {
         self.stores.index()?;
         self.stores.temporary()?;
         for scope in self.stores.scopes.keys() {
+            check_scope(scope)?;
+            if scope == memory::SCOPE {
+                let reason =
+                    "\"memory\" has no drivers of its own; it is kept with its chatHistory";
+                return Err(Error::invalid("scope", reason));
+            }
             self.stores.for_scope(scope)?;
         }
         Ok(self.stores)

@@ -25,24 +25,29 @@ pub(crate) fn stay(space: &Space, clock: &Clock, life: Duration) -> Result<Write
 /// Erases the space if its time is over; true where it was.
 pub(crate) async fn end_if_over(driver: &dyn Driver, space: &Space, clock: &Clock) -> Result<bool> {
     let key = Space::temporary_sessions(&space.tenant).key(space.path.as_str());
-    let Some(end) = driver.get(&key, Part::Whole).await? else {
+    let Some(limit) = driver.get(&key, Part::Whole).await? else {
         return Ok(false);
     };
-    if end.value.to::<Millis>()? > clock.now() {
+    if limit.value.to::<Millis>()? > clock.now() {
         return Ok(false);
     }
-    let gone = [
-        Write::Remove {
-            space: space.clone(),
-        },
-        Write::Apply {
-            key,
-            op: Op::Del,
-            life: None,
-        },
-    ];
-    driver.commit(Batch::of(gone)).await?;
+    driver.commit(Batch::of(end(space))).await?;
     Ok(true)
+}
+
+/// The writes that end the space.
+pub(crate) fn end(space: &Space) -> Vec<Write> {
+    let spaces = [space.clone(), space.lease().space];
+    let mut writes: Vec<Write> = spaces
+        .into_iter()
+        .map(|space| Write::Remove { space })
+        .collect();
+    writes.push(Write::Apply {
+        key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
+        op: Op::Del,
+        life: None,
+    });
+    writes
 }
 
 /// Erases the temporary sessions of a tenant whose time is over; the answer is how many there were.

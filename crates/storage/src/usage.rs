@@ -1,5 +1,6 @@
 //! What was spent: questions over the sums that are kept with each commit.
 
+mod narrow;
 mod period;
 mod settings;
 
@@ -12,8 +13,8 @@ use crate::context::Context;
 use crate::driver::{Driver, Part, Range, Scan};
 use crate::op::Sums;
 use crate::pattern::Pattern;
-use crate::storage::{CHUNK, Labels, StorageKind, UsageRecord, UsageStorage, record_sums};
-use crate::{Error, Result, address};
+use crate::storage::{CHUNK, Labels, StorageKind, UsageRecord, UsageStorage, load, record_sums};
+use crate::{Error, Result, address, near};
 use period::Period;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,6 +79,10 @@ pub struct Usage {
     tenant: String,
     wanted: BTreeMap<&'static str, Option<String>>,
     period: Period,
+    /// Of all that was wanted, what cannot be.
+    refused: Option<Error>,
+    /// The records of a temporary session, of which no sums are kept.
+    records: Option<UsageStorage>,
 }
 
 impl Usage {
@@ -94,6 +99,8 @@ impl Usage {
             tenant,
             wanted: BTreeMap::new(),
             period: Period::default(),
+            refused: None,
+            records: None,
         }
     }
 
@@ -102,80 +109,13 @@ impl Usage {
         let base = context.identity();
         let own = |value: Option<&str>| value.map(str::to_owned);
         let usage = Self {
-            tenant: context.session().tenant().to_owned(),
+            records: context.is_temporary().then(|| context.usage()),
             ..Self::of(context.ambit(), base.agent_name())
         };
         usage
             .want("user", own(base.user_id()))
             .want("group", own(base.group()))
             .want("chat", own(base.chat_name()))
-    }
-
-    /// Only this user's.
-    pub fn for_user(self, user_id: &str) -> Self {
-        self.want("user", Some(user_id.to_owned()))
-    }
-
-    /// Only this group's.
-    pub fn for_group(self, group: &str) -> Self {
-        self.want("group", Some(group.to_owned()))
-    }
-
-    /// Only of this chat.
-    pub fn for_chat(self, chat_name: &str) -> Self {
-        self.want("chat", Some(chat_name.to_owned()))
-    }
-
-    /// Only what is booked under this identity.
-    pub fn for_identity(self, identity: &crate::SessionIdentity) -> Result<Self> {
-        let scoped = identity.with_scope(UsageStorage::PREFIX)?;
-        Ok(self.want("identity", Some(scoped.storage_key())))
-    }
-
-    /// Only of this model.
-    pub fn for_model(self, model: &str) -> Self {
-        self.want("model", Some(model.to_owned()))
-    }
-
-    /// Only of this provider.
-    pub fn for_provider(self, provider: &str) -> Self {
-        self.want("provider", Some(provider.to_owned()))
-    }
-
-    /// Only of this day, `2026-11-21`.
-    pub fn date(mut self, date: &str) -> Self {
-        self.period.date = Some(date.to_owned());
-        self
-    }
-
-    /// Only from this day on, the day included.
-    pub fn date_from(mut self, date: &str) -> Self {
-        self.period.date_from = Some(date.to_owned());
-        self
-    }
-
-    /// Only up to this day, the day included.
-    pub fn date_to(mut self, date: &str) -> Self {
-        self.period.date_to = Some(date.to_owned());
-        self
-    }
-
-    /// The zone that days are meant in, `Europe/Berlin`; UTC if not said.
-    pub fn time_zone(mut self, name: &str) -> Self {
-        self.period.zone = Some(name.to_owned());
-        self
-    }
-
-    /// Only from this instant on.
-    pub fn from_instant(mut self, at: Millis) -> Self {
-        self.period.from_instant = Some(at);
-        self
-    }
-
-    /// Only before this instant.
-    pub fn to_instant(mut self, at: Millis) -> Self {
-        self.period.to_instant = Some(at);
-        self
     }
 
     /// The sums of all that is wanted; nothing where usage is not tracked.
@@ -206,11 +146,22 @@ impl Usage {
         &self,
         group: impl Fn(&Labels) -> String,
     ) -> Result<Option<BTreeMap<String, Totals>>> {
+        self.refused.clone().map_or(Ok(()), Err)?;
         let (from, to) = self.period.bounds()?;
         if !self.ambit.settings().usage.is_tracked {
             return Ok(None);
         }
         let mut groups: BTreeMap<String, Totals> = BTreeMap::new();
+        if let Some(storage) = &self.records {
+            for record in storage.stored().await? {
+                let labels = Labels::of(&record);
+                if is_within(record.recorded_at, (from, to)) && self.wants(&labels) {
+                    let sums = record_sums(&record);
+                    groups.entry(group(&labels)).or_default().add(&sums);
+                }
+            }
+            return Ok(Some(groups));
+        }
         for driver in self.stores().await? {
             let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
             loop {
@@ -273,11 +224,11 @@ impl Usage {
         let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
             return Ok(sums.clone());
         };
-        let log = Space {
+        let space = Space {
             tenant: self.tenant.clone(),
             path,
-        }
-        .log(address::ITEMS);
+        };
+        let log = space.log(address::ITEMS);
         let (mut inside, mut next) = (BTreeMap::new(), 1);
         loop {
             let page = driver.read(&log, Range::from(next, CHUNK)).await?;
@@ -285,11 +236,9 @@ impl Usage {
                 return Ok(inside);
             };
             next = last.seq + 1;
-            for entry in &page.entries {
-                let record: UsageRecord = entry.body.to()?;
-                let at = record.recorded_at;
-                let is_in = from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to);
-                if is_in && Labels::of(&record) == *labels {
+            for entry in page.entries {
+                let record: UsageRecord = load(driver, &space, entry).await?.body.to()?;
+                if is_within(record.recorded_at, (from, to)) && Labels::of(&record) == *labels {
                     record_sums(&record)
                         .into_iter()
                         .for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
@@ -317,9 +266,6 @@ impl Usage {
     /// moved to.
     async fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
         let stores = self.ambit.stores();
-        if self.tenant != self.ambit.caller().tenant() {
-            return Ok(vec![stores.temporary()?.driver().clone()]);
-        }
         let own = self
             .ambit
             .agents()
@@ -336,11 +282,10 @@ impl Usage {
         }
         Ok(drivers)
     }
+}
 
-    fn want(mut self, field: &'static str, value: Option<String>) -> Self {
-        self.wanted.insert(field, value);
-        self
-    }
+fn is_within(at: Millis, (from, to): (Option<Millis>, Option<Millis>)) -> bool {
+    from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to)
 }
 
 impl UsageField {
@@ -356,9 +301,10 @@ impl UsageField {
             "day" => Self::Day,
             _ => {
                 let known = "agent, user, group, chat, model, provider and day";
+                let hint = near::hint(name, known.replace(" and", ",").split(", "));
                 return Err(Error::invalid(
                     "group_by",
-                    format!("\"{name}\" is unknown; known are {known}"),
+                    format!("\"{name}\" is unknown; known are {known}{hint}"),
                 ));
             }
         })

@@ -19,7 +19,7 @@ use crate::batch::{Batch, Entry, Head, Limits, LogEntry, Outcome};
 use crate::clock::Clock;
 use crate::directory::{Filter, PageRequest, Tracked};
 use crate::pattern::Pattern;
-use crate::{Error, Result};
+use crate::{Error, Result, near};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::fmt;
@@ -246,9 +246,13 @@ pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Driver>> {
     let (scheme, address) = url.split_once(':').unwrap_or((url, ""));
     let Some((_, open)) = DRIVERS.iter().find(|(name, _)| *name == scheme) else {
         let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+        let hint = near::hint(scheme, known.iter().copied());
         return Err(Error::invalid(
             "driver",
-            format!("\"{scheme}\" is unknown; known are {}", known.join(", ")),
+            format!(
+                "\"{scheme}\" is unknown; known are {}{hint}",
+                known.join(", ")
+            ),
         ));
     };
     open(address.to_owned(), options).await

@@ -1,82 +1,79 @@
-//! Narrowing a query.
+//! Narrowing a query. Every condition is added to those before; what contradicts them is told when the query is used.
 
 use super::Query;
 use crate::clock::Millis;
 use crate::directory::{Filter, Tracked};
-use crate::storage::StorageKind;
+use crate::identity::check;
+use crate::storage::{StorageKind, check_scope};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 impl Query {
     /// Only storages of this kind.
     pub fn for_storage<K: StorageKind>(&self) -> Self {
-        self.for_scope(K::PREFIX)
+        self.only("scope", |filter| &mut filter.scope, K::PREFIX)
     }
 
     /// Only storages of this scope.
     pub fn for_scope(&self, scope: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.scope = Some(scope.to_owned()))
+        let query = self.only("scope", |filter| &mut filter.scope, scope);
+        query.checked(check_scope(scope))
     }
 
     /// Only this user's.
     pub fn for_user(&self, user_id: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.user = Some(user_id.to_owned()))
+        self.only("user", |filter| &mut filter.user, user_id)
     }
 
     /// Only of this chat.
     pub fn for_chat(&self, chat_name: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.chat = Some(chat_name.to_owned()))
+        self.only("chat", |filter| &mut filter.chat, chat_name)
     }
 
     /// Only of this group.
     pub fn for_group(&self, group: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.group = Some(group.to_owned()))
+        self.only("group", |filter| &mut filter.group, group)
     }
 
     /// Only the row with this id.
     pub fn with_id(&self, id: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.id = Some(id.to_owned()))
+        self.one("id", |filter| &mut filter.id, id)
     }
 
     /// Only identities that render to this key; there may be several.
     pub fn find_by_key(&self, key: &str) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.key = Some(key.to_owned()))
+        self.one("key", |filter| &mut filter.key, key)
     }
 
     /// Only those last active before.
     pub fn active_before(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.active_before = Some(at))
+        self.narrowed(|filter| earlier(&mut filter.active_before, at))
     }
 
     /// Only those last active at or after.
     pub fn active_after(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.active_after = Some(at))
+        self.narrowed(|filter| later(&mut filter.active_after, at))
     }
 
     /// Only those made before.
     pub fn created_before(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.created_before = Some(at))
+        self.narrowed(|filter| earlier(&mut filter.created_before, at))
     }
 
     /// Only those made at or after.
     pub fn created_after(&self, at: Millis) -> Self {
-        self.clone()
-            .narrowed(|filter| filter.created_after = Some(at))
+        self.narrowed(|filter| later(&mut filter.created_after, at))
     }
 
     /// Only those with this label.
     pub fn labelled(&self, name: &str, value: &str) -> Self {
-        self.clone().narrowed(|filter| {
-            filter.labels.insert(name.to_owned(), value.to_owned());
-        })
+        let mut query = self.clone();
+        let before = query
+            .filter
+            .labels
+            .insert(name.to_owned(), value.to_owned());
+        let field = format!("label {name}");
+        query.checked(same(&field, before.as_deref(), value))
     }
 
     /// Only those that pass this test, applied page by page.
@@ -102,8 +99,72 @@ impl Query {
         }
     }
 
-    pub(super) fn narrowed(mut self, change: impl FnOnce(&mut Filter)) -> Self {
-        change(&mut self.filter);
+    /// Only this value of a field of identities.
+    pub(super) fn only(
+        &self,
+        field: &str,
+        place: impl FnOnce(&mut Filter) -> &mut Option<String>,
+        value: &str,
+    ) -> Self {
+        self.one(field, place, value).checked(check(field, value))
+    }
+
+    fn one(
+        &self,
+        field: &str,
+        place: impl FnOnce(&mut Filter) -> &mut Option<String>,
+        value: &str,
+    ) -> Self {
+        let mut query = self.clone();
+        let before = place(&mut query.filter).replace(value.to_owned());
+        query.checked(same(field, before.as_deref(), value))
+    }
+
+    fn narrowed(&self, change: impl FnOnce(&mut Filter)) -> Self {
+        let mut query = self.clone();
+        change(&mut query.filter);
+        query
+    }
+
+    /// Keeps the first thing that is wrong, for when the query is used.
+    fn checked(mut self, check: Result<()>) -> Self {
+        self.refused = self.refused.or(check.err());
         self
     }
+}
+
+fn earlier(limit: &mut Option<Millis>, at: Millis) {
+    *limit = Some(limit.map_or(at, |limit| limit.min(at)));
+}
+
+fn later(limit: &mut Option<Millis>, at: Millis) {
+    *limit = Some(limit.map_or(at, |limit| limit.max(at)));
+}
+
+/// A session has one value of each field.
+fn same(field: &str, before: Option<&str>, value: &str) -> Result<()> {
+    match before {
+        Some(before) if before != value => {
+            let reason = format!("cannot be both \"{before}\" and \"{value}\"");
+            Err(Error::invalid(field, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a time that ends before it begins.
+pub(super) fn check_times(filter: &Filter) -> Result<()> {
+    let spans = [
+        ("active", filter.active_after, filter.active_before),
+        ("created", filter.created_after, filter.created_before),
+    ];
+    for (name, after, before) in spans {
+        if let (Some(after), Some(before)) = (after, before)
+            && before <= after
+        {
+            let reason = format!("is {before}, which leaves no time behind {name}_after, {after}");
+            return Err(Error::invalid(format!("{name}_before"), reason));
+        }
+    }
+    Ok(())
 }

@@ -28,7 +28,7 @@ impl Rows<'_> {
         let rows = self
             .query
             .driver()?
-            .identities(&self.query.compiled(), &page)
+            .identities(&self.query.compiled()?, &page)
             .await?;
         self.is_over = rows.len() < self.size;
         self.after = rows.last().map(Tracked::position);

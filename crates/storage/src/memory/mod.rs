@@ -9,13 +9,14 @@ pub use namespace::{Conversation, Namespace, SCOPE, Settings, Tracking};
 pub use ttl::Ttl;
 
 use crate::batch::{Batch, Entry, Outcome, Write};
-use crate::clock::Millis;
+use crate::clock::{Clock, Millis, to_millis};
 use crate::driver::{Driver, Part};
 use crate::json::{Json, Value};
 use crate::op::{self, Op, Output};
-use crate::{Error, Result};
+use crate::{Error, Result, temporary};
 use namespace::Owner;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest name of a value, in bytes.
 pub const MAX_KEY: usize = 512;
@@ -28,6 +29,14 @@ pub struct Memory {
     owner: Option<Owner>,
     settings: Settings,
     tracking: Option<Arc<Tracking>>,
+    temporary: Option<Temporary>,
+}
+
+/// What is idle for this time is gone, and no value lives longer, whatever its write says.
+#[derive(Clone)]
+struct Temporary {
+    clock: Clock,
+    life: Duration,
 }
 
 impl Memory {
@@ -50,6 +59,15 @@ impl Memory {
         }
     }
 
+    /// The same memory as a temporary session's.
+    pub(crate) fn temporary(self, clock: &Clock, life: Duration) -> Self {
+        let clock = clock.clone();
+        Self {
+            temporary: Some(Temporary { clock, life }),
+            ..self
+        }
+    }
+
     fn owner(&self) -> Result<&Owner> {
         self.owner
             .as_ref()
@@ -61,7 +79,13 @@ impl Memory {
         check_key(key)?;
         let key = self.owner()?.space.key(key);
         self.check_size(&op)?;
-        let life: Option<Millis> = ttl.unwrap_or(self.settings.default_ttl).life();
+        let asked: Option<Millis> = ttl.unwrap_or(self.settings.default_ttl).life();
+        let longest = self.temporary.as_ref();
+        let longest = longest.map(|temporary| to_millis(temporary.life));
+        let life = match (asked, longest) {
+            (Some(asked), Some(longest)) => Some(asked.min(longest)),
+            (asked, longest) => asked.or(longest),
+        };
         Ok(Write::Apply { key, op, life })
     }
 
@@ -93,6 +117,12 @@ impl Memory {
                     index.commit(Batch::of([track])).await?;
                 }
             }
+        }
+        if let Some(Temporary { clock, life }) =
+            self.temporary.as_ref().filter(|_| makes_data(&write))
+        {
+            let space = &self.owner()?.space;
+            batch.writes.push(temporary::stay(space, clock, *life)?);
         }
         batch.writes.push(write);
         let outcomes = self.driver.commit(batch).await?;

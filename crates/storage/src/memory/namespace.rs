@@ -132,6 +132,7 @@ impl Memory {
         let memory = Self::new(driver, Namespace::Chat, Some(owner), settings);
         Ok(Self {
             tracking: tracking.map(Arc::new),
+            temporary: None,
             ..memory
         })
     }
@@ -166,6 +167,7 @@ impl Memory {
             owner,
             settings,
             tracking: None,
+            temporary: None,
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::driver::{Driver, Part, Range};
 use crate::json::Json;
 use crate::op::Op;
 use crate::stores::Placement;
-use crate::{Error, Result, SessionIdentity, ids};
+use crate::{Result, SessionIdentity, ids};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
@@ -60,6 +61,13 @@ pub(crate) struct Basis {
 }
 
 impl Staged {
+    /// True where everything is to be erased.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.basis
+            .as_ref()
+            .is_some_and(|basis| basis.view.is_none())
+    }
+
     /// True where there is nothing to write.
     pub(crate) fn is_clean(&self) -> bool {
         self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
@@ -174,7 +182,12 @@ impl Cell {
             None => self.look(tenant).await?,
         };
         let mut items = basis.view.take().unwrap_or_default();
-        items.extend(before.appends.iter().cloned().map(unsaved));
+        let stored: HashSet<String> = items.iter().map(|item| item.id.clone()).collect();
+        let added = before
+            .appends
+            .iter()
+            .filter(|entry| !stored.contains(&entry.id));
+        items.extend(added.cloned().map(unsaved));
         let Some(items) = change(items) else {
             return Ok(false);
         };
@@ -254,9 +267,14 @@ impl Cell {
     /// Forgets what a commit has made durable, keeping what was staged meanwhile.
     pub(crate) fn committed(&self, written: &Staged) {
         let mut staged = self.staged();
+        let done: HashSet<&str> = written
+            .appends
+            .iter()
+            .map(|done| done.id.as_str())
+            .collect();
         staged
             .appends
-            .retain(|entry| !written.appends.iter().any(|done| done.id == entry.id));
+            .retain(|entry| !done.contains(entry.id.as_str()));
         let done = written.extra.len().min(staged.extra.len());
         staged.extra.drain(..done);
         staged.is_doubtful = false;
@@ -372,19 +390,6 @@ fn append(
         });
     }
     Ok(())
-}
-
-/// The body of a new item, refused where no store would take it.
-pub(crate) fn new_entry(id: String, body: Json, limit: usize) -> Result<NewEntry> {
-    let actual = body.as_str().len();
-    if actual > limit {
-        return Err(Error::Limited {
-            what: "item bytes".to_owned(),
-            actual: actual as u64,
-            limit: limit as u64,
-        });
-    }
-    Ok(NewEntry { id, body })
 }
 
 pub(crate) fn to_usize(number: u64) -> usize {

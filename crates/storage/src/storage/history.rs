@@ -1,21 +1,15 @@
 //! `ChatHistoryStorage`: the messages of a conversation, their view for the model, and their archive.
 
 use super::cell::Cell;
-use super::view::Piece;
 use super::{
-    CHUNK, Item, ListStorage, Message, SharedCell, State, StorageKind, for_model, matched,
+    Item, ListStorage, Message, SharedCell, State, StorageKind, erase, for_model, matched,
     new_entry,
 };
-use crate::address::{ERASURES, ITEMS, OVERLAYS};
-use crate::batch::{Batch, Check, Write};
 use crate::context::{SaveReport, Session};
-use crate::driver::Range;
 use crate::event::{ChatHistoryLoaded, MessageAdding};
 use crate::json::Json;
-use crate::op::Op;
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, ids};
-use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,7 +23,7 @@ pub struct HistoryOptions {
 /// The messages of a conversation. Cheap to clone; the clones share what is staged.
 #[derive(Clone)]
 pub struct ChatHistoryStorage {
-    cell: SharedCell,
+    pub(super) cell: SharedCell,
     options: HistoryOptions,
     session: Option<Arc<Session>>,
 }
@@ -148,9 +142,14 @@ impl ChatHistoryStorage {
     pub async fn replace_messages(&self, messages: Vec<Message>) -> Result<()> {
         let session = self.session()?;
         let limit = session.ambit.stores().options().limits.value;
-        let entry = |message| {
+        let entry = |message: Message| {
+            // The archive may have another body under this id, and would pass over the new one.
+            let version = match message.id.as_str() {
+                "" => String::new(),
+                _ => erase::version(),
+            };
             let (message, body) = self.complete(message)?;
-            new_entry(message.id, body, limit)
+            new_entry(message.id + &version, body, limit)
         };
         let entries = messages
             .into_iter()
@@ -188,60 +187,6 @@ impl ChatHistoryStorage {
     /// Writes what is staged in the history.
     pub async fn save(&self) -> Result<SaveReport> {
         self.list()?.save().await
-    }
-
-    /// Erases these messages from view and archive at once, leaving a mark in their place; also from every summary that
-    /// was made of one of them. The answer is how many there were.
-    pub async fn erase(&self, message_ids: &[&str]) -> Result<u64> {
-        let session = self.session()?;
-        session.check_may_write()?;
-        let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
-        let head = session.seen(self.cell.head(session.tenant()).await)?;
-        let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
-        loop {
-            let range = Range::from(next, CHUNK);
-            let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
-            let Some(last) = page.entries.last() else {
-                break;
-            };
-            next = last.seq + 1;
-            for entry in page
-                .entries
-                .iter()
-                .filter(|entry| message_ids.contains(&entry.id.as_str()))
-            {
-                bodies.push((entry.seq, mark(&entry.id)?));
-                if let Some(name) = super::view::blob_name(&entry.body) {
-                    let op = Op::Del;
-                    writes.push(Write::Apply {
-                        key: space.key(name),
-                        op,
-                        life: None,
-                    });
-                }
-            }
-        }
-        let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
-        writes.push(Write::Redact {
-            log: space.log(ITEMS),
-            bodies,
-        });
-        writes.push(Write::Redact {
-            log: space.log(OVERLAYS),
-            bodies: session.seen(self.forget_summaries(&erased).await)?,
-        });
-        // A redaction moves no head: this is what a summary in the making is refused by.
-        writes.push(Write::Apply {
-            key: space.key(ERASURES),
-            op: Op::Incr(1.into()),
-            life: None,
-        });
-        let batch = Batch::of(writes).checking(Check::Head {
-            log: space.log(ITEMS),
-            head,
-        });
-        driver.commit(batch).await?;
-        Ok(erased.len() as u64)
     }
 
     /// Reads the history again and shows its last messages to listeners.
@@ -289,53 +234,6 @@ impl ChatHistoryStorage {
         let body = Json::of(&message)?;
         Ok((message, body))
     }
-
-    /// New bodies for the overlays that hold something made of one of these entries.
-    async fn forget_summaries(&self, erased: &[u64]) -> Result<Vec<(u64, Json)>> {
-        let session = self.session()?;
-        let log = self.cell.space(session.tenant()).log(OVERLAYS);
-        let (mut bodies, mut next) = (Vec::new(), 1);
-        loop {
-            let page = self
-                .cell
-                .driver()
-                .read(&log, Range::from(next, CHUNK))
-                .await?;
-            let Some(last) = page.entries.last() else {
-                return Ok(bodies);
-            };
-            next = last.seq + 1;
-            for entry in &page.entries {
-                let mut overlay: super::view::Overlay = entry.body.to()?;
-                let mut is_changed = false;
-                for piece in &mut overlay.parts {
-                    is_changed |= forget(piece, erased)?;
-                }
-                if is_changed {
-                    bodies.push((entry.seq, Json::of(&overlay)?));
-                }
-            }
-        }
-    }
-}
-
-/// Puts a mark in the place of a summary that was made of an erased entry.
-fn forget(piece: &mut Piece, erased: &[u64]) -> Result<bool> {
-    let Piece::Made { id, body, from } = piece else {
-        return Ok(false);
-    };
-    let is_made_of_one = erased
-        .iter()
-        .any(|seq| from.iter().any(|(first, last)| first <= seq && seq <= last));
-    if is_made_of_one {
-        *body = mark(id)?;
-    }
-    Ok(is_made_of_one)
-}
-
-/// What stands in the place of an erased message.
-fn mark(id: &str) -> Result<Json> {
-    Json::of(&json!({"id": id, "role": "user", "erased": true}))
 }
 
 impl fmt::Debug for ChatHistoryStorage {

@@ -2,6 +2,7 @@
 
 mod cell;
 mod doubt;
+mod erase;
 mod history;
 mod message;
 mod model_view;
@@ -11,7 +12,7 @@ mod usage;
 mod view;
 
 pub use cell::INLINE;
-pub(crate) use cell::{Cell, SharedCell, Staged, new_entry};
+pub(crate) use cell::{Cell, SharedCell, Staged};
 pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
@@ -19,13 +20,15 @@ pub(crate) use overlay::{Laying, Seen};
 pub use stored::{Stored, StoredItem};
 pub use usage::{Cost, UsageRecord, UsageStorage};
 pub(crate) use usage::{Labels, STRETCH, sums as record_sums, tally};
-pub(crate) use view::{CHUNK, Item};
+pub(crate) use view::{CHUNK, Item, item as load};
 
 use crate::address::ITEMS;
+use crate::batch::NewEntry;
 use crate::context::{SaveReport, Session};
 use crate::driver::Range;
+use crate::facade::check_page;
 use crate::json::Json;
-use crate::{Error, Result, SessionIdentity, commit, ids};
+use crate::{Error, Result, SessionIdentity, commit, ids, near};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -82,6 +85,26 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A scope that is given as text: one of Ambit's own, or the prefix of a custom storage. One that is almost Ambit's own
+/// would find nothing for ever.
+pub(crate) fn check_scope(scope: &str) -> Result<()> {
+    if RESERVED.contains(&scope) {
+        return Ok(());
+    }
+    let hint = near::hint(scope, RESERVED);
+    if hint.is_empty() {
+        return check_prefix(scope).map_err(|error| match error {
+            Error::Invalid { reason, .. } => Error::invalid("scope", reason),
+            other => other,
+        });
+    }
+    let reason = format!(
+        "\"{scope}\" is unknown; known are {}{hint}",
+        RESERVED.join(", ")
+    );
+    Err(Error::invalid("scope", reason))
 }
 
 /// The storage of one kind in one session. Cheap to clone; the clones share what is staged.
@@ -153,6 +176,7 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Every item ever added since the last clear, whatever the view shows; a page from this sequence (from 1).
     pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
+        check_page(limit)?;
         let items = archive(&self.cell, self.session.tenant(), from, limit).await;
         self.session
             .seen(items.and_then(|items| Self::typed(&items)))
@@ -232,7 +256,7 @@ impl<K: StorageKind> ListStorage<K> {
         items.iter().map(|item| item.body.to()).collect()
     }
 
-    fn entry(&self, item: &K::Item) -> Result<crate::batch::NewEntry> {
+    fn entry(&self, item: &K::Item) -> Result<NewEntry> {
         let options = self.session.ambit.stores().options();
         new_entry(
             ids::ordered(&options.clock),
@@ -240,6 +264,19 @@ impl<K: StorageKind> ListStorage<K> {
             options.limits.value,
         )
     }
+}
+
+/// The body of a new item, refused where no store would take it.
+pub(crate) fn new_entry(id: String, body: Json, limit: usize) -> Result<NewEntry> {
+    let actual = body.as_str().len();
+    if actual > limit {
+        return Err(Error::Limited {
+            what: "item bytes".to_owned(),
+            actual: actual as u64,
+            limit: limit as u64,
+        });
+    }
+    Ok(NewEntry { id, body })
 }
 
 /// A page of the archive, with off-loaded bodies.
@@ -262,8 +299,8 @@ pub(crate) async fn archive(
 }
 
 /// The new items, each with the place in the archive of an equal one before, where there is one.
-pub(crate) fn matched(mut before: Vec<Item>, entries: Vec<crate::batch::NewEntry>) -> Vec<Item> {
-    let place = |entry: crate::batch::NewEntry| {
+pub(crate) fn matched(mut before: Vec<Item>, entries: Vec<NewEntry>) -> Vec<Item> {
+    let place = |entry: NewEntry| {
         let known = before.iter().position(|item| item.body == entry.body);
         known.map_or_else(|| cell::unsaved(entry), |at| before.remove(at))
     };

@@ -1,7 +1,7 @@
 //! `UsageStorage`: one record per model call, and the sums that are kept with each commit.
 
 use super::cell::Cell;
-use super::{ListStorage, SharedCell, StorageKind, new_entry};
+use super::{CHUNK, ListStorage, SharedCell, StorageKind, new_entry};
 use crate::address::Space;
 use crate::batch::Write;
 use crate::clock::{Clock, Millis};
@@ -217,6 +217,19 @@ impl UsageStorage {
         ListStorage::<Self>::attached(self.cell.clone(), self.session()?)
             .get()
             .await
+    }
+
+    /// The records that are durable.
+    pub(crate) async fn stored(&self) -> Result<Vec<UsageRecord>> {
+        let list = ListStorage::<Self>::attached(self.cell.clone(), self.session()?);
+        let mut records: Vec<UsageRecord> = Vec::new();
+        loop {
+            let page = list.archive(records.len() as u64 + 1, CHUNK).await?;
+            if page.is_empty() {
+                return Ok(records);
+            }
+            records.extend(page);
+        }
     }
 
     fn complete(&self, mut record: UsageRecord, clock: &Clock) -> Result<UsageRecord> {

@@ -87,17 +87,21 @@ impl Period {
 
 /// When the day that comes `days` after this one begins.
 fn start(field: &str, date: &str, days: i64, zone: &TimeZone) -> Result<Millis> {
-    let bad = |_| {
+    let bad = || {
         Error::invalid(
             field,
-            format!("\"{date}\" is not a date; write it as 2026-11-21"),
+            format!("\"{date}\" is not a date before 9999-12-31; write it as 2026-11-21"),
         )
     };
-    let day: Date = date.parse().map_err(bad)?;
+    let day = date.parse::<Date>().ok();
+    // The parser also takes times, weeks and signs, which would then be passed over.
+    let day = day
+        .filter(|day| day.year() >= 0 && day.to_string() == date)
+        .ok_or_else(bad)?;
     let begins = day
         .checked_add(days.days())
         .and_then(|day| day.to_zoned(zone.clone()))
-        .map_err(bad)?;
+        .map_err(|_| bad())?;
     Ok(begins.timestamp().as_millisecond())
 }
 

@@ -40,6 +40,11 @@ impl Scrub {
         }
     }
 
+    /// Cuts the WAL, which still has what a sweep has erased. The file is not rewritten: sweeps must be short.
+    pub fn cut_soon(&mut self) {
+        self.due.get_or_insert_with(Instant::now);
+    }
+
     /// True where something is to be done.
     pub fn is_due(&self) -> bool {
         self.due.is_some()

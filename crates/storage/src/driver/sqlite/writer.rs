@@ -125,6 +125,9 @@ impl Writer {
             took: start.elapsed(),
         };
         self.scrub.note(jobs.iter().any(is_removal), &self.place);
+        if jobs.iter().zip(&answers).any(has_swept) {
+            self.scrub.cut_soon();
+        }
         if is_idle || self.scrub.is_overdue() {
             self.scrub.run(&self.ledger, &self.place);
         }
@@ -249,6 +252,13 @@ fn is_removal(job: &Job) -> bool {
         Work::Commit(batch) => batch.writes.iter().any(removes),
         Work::Sweep(_) => false,
     }
+}
+
+/// True where expired values were erased.
+fn has_swept((job, answer): (&Job, &Result<Vec<Outcome>>)) -> bool {
+    let is_sweep = matches!(job.work, Work::Sweep(_));
+    let outcome = answer.as_ref().ok().and_then(|outcomes| outcomes.first());
+    is_sweep && matches!(outcome, Some(Outcome::Erased(1..)))
 }
 
 fn removes(write: &Write) -> bool {

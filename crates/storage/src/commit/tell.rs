@@ -1,0 +1,75 @@
+//! Telling listeners what a save has made durable.
+
+use super::{Part, Written};
+use crate::context::Context;
+use crate::event::{
+    ChatHistorySaved, IdentityAdded, IdentityStorageSaved, MessageAdded, UsageRecorded,
+};
+use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
+
+pub(super) async fn tell_parts(context: &Context, parts: &[Part], written: Written) {
+    let bus = context.ambit().bus();
+    let is_durable = |part: &&Part| written.parts.contains(&part.cell.identity);
+    for part in parts.iter().filter(is_durable) {
+        let sequences = written
+            .sequences
+            .get(&part.cell.prefix)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        tell_items(context, part, sequences).await;
+    }
+    if context.is_temporary() || (written.parts.is_empty() && written.rows.is_empty()) {
+        return;
+    }
+    for row in written.rows {
+        bus.tell(IdentityAdded {
+            about: context.about(),
+            identity: row.identity,
+            id: row.id,
+        })
+        .await;
+    }
+    let storage = context
+        .context_identity()
+        .map(|identity| identity.key())
+        .unwrap_or_default();
+    bus.tell(IdentityStorageSaved {
+        about: context.about(),
+        storage,
+    })
+    .await;
+}
+
+async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
+    let bus = context.ambit().bus();
+    let storage = part.cell.prefix.clone();
+    match part.cell.prefix.as_str() {
+        ChatHistoryStorage::PREFIX => {
+            for (entry, sequence) in part.staged.appends.iter().zip(sequences) {
+                let (about, message) = (context.about(), entry.body.clone());
+                bus.tell(MessageAdded {
+                    about,
+                    message,
+                    sequence: *sequence,
+                })
+                .await;
+            }
+            bus.tell(ChatHistorySaved {
+                about: context.about(),
+                storage,
+                sequences: sequences.to_vec(),
+            })
+            .await;
+        }
+        UsageStorage::PREFIX => {
+            for entry in &part.staged.appends {
+                bus.tell(UsageRecorded {
+                    about: context.about(),
+                    record: entry.body.clone(),
+                })
+                .await;
+            }
+        }
+        _ => {}
+    }
+}

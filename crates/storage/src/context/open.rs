@@ -1,0 +1,129 @@
+//! Opening a context: by its agent, or on a stored identity.
+
+use super::session::State;
+use super::{Context, Session};
+use crate::agent::Agent;
+use crate::ambit::Ambit;
+use crate::directory::Tracked;
+use crate::event::ContextCreated;
+use crate::storage::{
+    Cell, ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage,
+};
+use crate::stores::Stores;
+use crate::{Result, SessionIdentity, address, memory};
+use std::sync::{Arc, Mutex};
+
+/// The storages that every session has.
+pub(crate) struct Parts {
+    pub(crate) history: ChatHistoryStorage,
+    pub(crate) usage: UsageStorage,
+    /// Storages of other kinds that the index has on record.
+    pub(crate) recorded: Vec<SharedCell>,
+}
+
+impl Parts {
+    /// Puts the storage of the row's scope where the index says it is.
+    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
+        let placement = || stores.chain(&row.placement);
+        match row.identity.scope() {
+            Some(ChatHistoryStorage::PREFIX) => {
+                self.history = ChatHistoryStorage::new(
+                    row.identity.clone(),
+                    placement()?,
+                    self.history.options(),
+                )?;
+            }
+            Some(UsageStorage::PREFIX) => {
+                self.usage = UsageStorage::new(row.identity.clone(), placement()?)?;
+            }
+            // A conversation's memory is where its history is.
+            None | Some(memory::SCOPE) => {}
+            Some(scope) => {
+                let cell = Cell::new(scope, &row.identity, placement()?)?;
+                self.recorded.push(Arc::new(cell));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stands in for the agent of a stored identity, whose code is not run.
+struct Stored(String);
+
+impl Agent for Stored {
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_part(scope: &str) -> bool {
+    [ChatHistoryStorage::PREFIX, UsageStorage::PREFIX].contains(&scope)
+}
+
+impl Context {
+    pub(crate) async fn open(
+        ambit: &Ambit,
+        agent: Arc<dyn Agent>,
+        base: SessionIdentity,
+        parts: Parts,
+    ) -> Result<Self> {
+        let caller = ambit.caller();
+        let is_temporary = base.is_temporary();
+        let tenant = if is_temporary {
+            address::temporary_tenant(caller.tenant())
+        } else {
+            caller.tenant().to_owned()
+        };
+        let (history, usage) = (parts.history.cell().clone(), parts.usage.cell().clone());
+        let session = Session {
+            ambit: ambit.clone(),
+            agent,
+            base,
+            tenant,
+            options: parts.history.options(),
+            recorded: parts.recorded,
+            state: Mutex::new(State::new(history.clone(), usage.clone())),
+        };
+        let context = Self {
+            session: Arc::new(session),
+        };
+        ambit
+            .bus()
+            .tell(ContextCreated {
+                about: context.about(),
+                context: context.clone(),
+            })
+            .await;
+        context.register_cell(&history).await?;
+        context.register_cell(&usage).await?;
+        Ok(context)
+    }
+
+    /// The context of one stored identity, opened without its agent's code and without events.
+    pub(crate) fn stored(ambit: &Ambit, row: &Tracked) -> Result<Self> {
+        let placement = ambit.stores().chain(&row.placement)?;
+        let own = row.identity.agent_name();
+        let touch = row.touches.iter().find(|touch| touch.agent == own);
+        let base = touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone());
+        let cell = |prefix| Cell::new(prefix, row.identity.base(), placement.clone()).map(Arc::new);
+        let mut state = State::new(
+            cell(ChatHistoryStorage::PREFIX)?,
+            cell(UsageStorage::PREFIX)?,
+        );
+        if let Some(scope) = row.identity.scope().filter(|scope| !is_part(scope)) {
+            state.put(cell(scope)?);
+        }
+        let session = Session {
+            ambit: ambit.clone(),
+            agent: Arc::new(Stored(own.to_owned())),
+            base,
+            tenant: row.tenant.clone(),
+            options: HistoryOptions::default(),
+            recorded: Vec::new(),
+            state: Mutex::new(state),
+        };
+        Ok(Self {
+            session: Arc::new(session),
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! The known name that is closest to an unknown one, for messages that help.
+
+/// A name may differ from the known one in so many letters.
+const LETTERS: usize = 2;
+
+/// `; did you mean "usage"?`, or nothing where no known name is close.
+pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known
+        .into_iter()
+        .map(|known| (distance(&plain(name), &plain(known)), known))
+        .filter(|(distance, known)| *distance <= LETTERS.min(known.len() / 2))
+        .min();
+    near.map_or_else(String::new, |(_, known)| {
+        format!("; did you mean \"{known}\"?")
+    })
+}
+
+/// Spelling that people mix up does not count.
+fn plain(name: &str) -> Vec<char> {
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// How many letters must be put in, left out or replaced to make one of the other.
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = at + 1;
+        for (place, wanted) in other.iter().enumerate() {
+            let replaced = corner + usize::from(letter != wanted);
+            corner = row[place + 1];
+            row[place + 1] = replaced.min(corner + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint;
+
+    #[test]
+    fn the_nearest_name_is_hinted_at_and_no_distant_one() {
+        let known = ["chatHistory", "usage", "memory"];
+        for (name, nearest) in [
+            ("chat_history", "chatHistory"),
+            ("chatHistry", "chatHistory"),
+            ("Usage", "usage"),
+            ("memroy", "memory"),
+        ] {
+            let expected = format!("; did you mean \"{nearest}\"?");
+            assert_eq!(hint(name, known), expected);
+        }
+        for name in ["", "us", "notes", "stories", "sausages"] {
+            assert_eq!(hint(name, known), "");
+        }
+    }
+}

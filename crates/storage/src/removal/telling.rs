@@ -1,0 +1,139 @@
+//! The events of a stored identity that is cleared or removed, with a context opened on it without its agent's code.
+
+use super::{Action, BulkReport};
+use crate::Result;
+use crate::ambit::Ambit;
+use crate::context::{Context, SaveReport};
+use crate::directory::Tracked;
+use crate::event::{
+    ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextClearing, ContextRemoved,
+    ContextRemoving, ContextSaved, ContextSaving, IdentityRemoved, IdentityRemoving,
+    IdentityStorageSaved, IdentityStorageSaving,
+};
+use crate::storage::{ChatHistoryStorage, StorageKind};
+use std::collections::BTreeMap;
+
+/// Erases one stored identity and tells so. True where something changed.
+pub(super) async fn erase(
+    ambit: &Ambit,
+    row: &Tracked,
+    memory: Option<&String>,
+    action: Action,
+) -> Result<bool> {
+    let context = Context::stored(ambit, row)?;
+    let storage = context.context_identity()?.key();
+    match action {
+        Action::Clear => ask_clear(&context, row, &storage).await?,
+        Action::Remove => ask_remove(&context, row).await?,
+    }
+    let erased = super::erase(ambit, row, memory, action).await?;
+    match action {
+        Action::Clear => tell_cleared(&context, row, storage).await,
+        Action::Remove => tell_removed(&context, row, storage).await,
+    }
+    Ok(erased)
+}
+
+fn is_history(row: &Tracked) -> bool {
+    row.identity.scope() == Some(ChatHistoryStorage::PREFIX)
+}
+
+async fn ask_clear(context: &Context, row: &Tracked, storage: &str) -> Result<()> {
+    let bus = context.ambit().bus();
+    bus.ask(ContextClearing {
+        about: context.about(),
+        context: context.clone(),
+    })
+    .await?;
+    bus.ask(ContextSaving {
+        about: context.about(),
+        context: context.clone(),
+        staged: BTreeMap::new(),
+    })
+    .await?;
+    if is_history(row) {
+        bus.ask(ChatHistorySaving {
+            about: context.about(),
+            storage: ChatHistoryStorage::PREFIX.to_owned(),
+            messages: Vec::new(),
+        })
+        .await?;
+    }
+    bus.ask(IdentityStorageSaving {
+        about: context.about(),
+        storage: storage.to_owned(),
+        adding: vec![row.identity.clone()],
+        removing: Vec::new(),
+    })
+    .await?;
+    Ok(())
+}
+
+async fn tell_cleared(context: &Context, row: &Tracked, storage: String) {
+    let bus = context.ambit().bus();
+    if is_history(row) {
+        bus.tell(ChatHistorySaved {
+            about: context.about(),
+            storage: ChatHistoryStorage::PREFIX.to_owned(),
+            sequences: Vec::new(),
+        })
+        .await;
+    }
+    bus.tell(IdentityStorageSaved {
+        about: context.about(),
+        storage,
+    })
+    .await;
+    bus.tell(ContextCleared {
+        about: context.about(),
+        context: context.clone(),
+    })
+    .await;
+    bus.tell(ContextSaved {
+        about: context.about(),
+        context: context.clone(),
+        report: SaveReport {
+            written: vec![row.identity.key()],
+            ..SaveReport::default()
+        },
+    })
+    .await;
+}
+
+async fn ask_remove(context: &Context, row: &Tracked) -> Result<()> {
+    let bus = context.ambit().bus();
+    bus.ask(ContextRemoving {
+        about: context.about(),
+        context: context.clone(),
+    })
+    .await?;
+    bus.ask(IdentityRemoving {
+        about: context.about(),
+        identity: row.identity.clone(),
+    })
+    .await?;
+    Ok(())
+}
+
+async fn tell_removed(context: &Context, row: &Tracked, storage: String) {
+    let bus = context.ambit().bus();
+    bus.tell(IdentityRemoved {
+        about: context.about(),
+        identity: row.identity.clone(),
+    })
+    .await;
+    bus.tell(IdentityStorageSaved {
+        about: context.about(),
+        storage,
+    })
+    .await;
+    bus.tell(ContextRemoved {
+        about: context.about(),
+        context: context.clone(),
+        report: BulkReport {
+            done: vec![row.identity.clone()],
+            ..BulkReport::default()
+        },
+    })
+    .await;
+}
