@@ -5,11 +5,11 @@ use crate::caller::Caller;
 use crate::context::{Context, Parts};
 use crate::directory::{Filter, Order, PageRequest, Tracked};
 use crate::event::{AgentCleared, AgentInitialized};
-use crate::facade::{Page, Query};
+use crate::facade::{MAX_PAGE, Page, Query};
 use crate::storage::{ChatHistoryStorage, HistoryOptions, StorageKind, UsageStorage};
 use crate::stores::{Placement, Stores};
 use crate::usage::Usage;
-use crate::{Error, Result, SessionIdentity, ids, truncation};
+use crate::{Error, Result, SessionIdentity, ids, removal, truncation};
 use std::fmt;
 use std::sync::Arc;
 
@@ -218,12 +218,7 @@ impl Definition {
             Some(_) => identity.clone(),
             None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
         };
-        let filter = Filter {
-            storage_key: Some(scoped.storage_key()),
-            ..Filter::tenant(self.ambit.caller().tenant())
-        };
-        let row = self.rows(&filter, 1).await?.pop();
-        match row {
+        match removal::row_of(&self.ambit, &scoped).await? {
             Some(row) if !self.ambit.caller().may_see(&row) => Err(Error::NotFound {
                 what: "session",
                 name: identity.key(),
@@ -246,25 +241,25 @@ impl Definition {
             chat: base.chat_name().map(str::to_owned),
             ..Filter::tenant(self.ambit.caller().tenant())
         };
-        let others = self.rows(&filter, 100).await?;
-        let of_session = others
-            .into_iter()
-            .filter(|other| self.base_of(other) == *base);
-        Ok(of_session.chain(row).collect())
-    }
-
-    async fn rows(&self, filter: &Filter, limit: usize) -> Result<Vec<Tracked>> {
-        let page = PageRequest {
+        let index = self.ambit.stores().index()?;
+        let mut page = PageRequest {
             order: Order::Oldest,
             after: None,
-            limit,
+            limit: MAX_PAGE,
         };
-        self.ambit
-            .stores()
-            .index()?
-            .driver()
-            .identities(filter, &page)
-            .await
+        let mut recorded = Vec::new();
+        loop {
+            let rows = index.driver().identities(&filter, &page).await?;
+            let Some(last) = rows.last() else {
+                recorded.extend(row);
+                return Ok(recorded);
+            };
+            page.after = Some(last.position());
+            recorded.extend(
+                rows.into_iter()
+                    .filter(|other| self.base_of(other) == *base),
+            );
+        }
     }
 }
 

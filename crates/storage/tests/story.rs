@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use ambit_storage::driver::Options;
+use ambit_storage::driver::memory::Memory;
+use ambit_storage::driver::{Driver, Options};
 use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind, UsageRecord};
 use ambit_storage::*;
+use std::sync::Arc;
 
 struct Support;
 
@@ -116,4 +118,38 @@ async fn a_removed_session_is_gone_and_its_usage_still_counts_for_all() {
     assert_eq!(memory.get("k").await.unwrap(), None);
     assert_eq!(tokens(agent.usage()).await, 0);
     assert_eq!(tokens(Usage::all(&ambit)).await, 5);
+}
+
+/// An installation over these two stores that keeps usage in the one of this name.
+fn with_usage_in(stores: &[Arc<dyn Driver>; 2], usage: &str) -> Ambit {
+    let [first, second] = stores.clone();
+    let stores = Stores::builder(Options::default())
+        .driver("first", first)
+        .driver("second", second)
+        .default_drivers(&["first"])
+        .scope_drivers("usage", &[usage])
+        .build()
+        .unwrap();
+    Ambit::builder(stores).agent(Support).build()
+}
+
+#[tokio::test]
+async fn a_session_among_many_is_opened_where_the_index_recorded_it() {
+    let memory = || -> Arc<dyn Driver> { Arc::new(Memory::new(Options::default())) };
+    let stores = [memory(), memory()];
+    let before = with_usage_in(&stores, "second");
+    let support = before.agent("SupportAgent").unwrap();
+    for chat in 0..120 {
+        let agent = support.for_user_id("user-123").chat(format!("{chat}"));
+        let history = agent.await.unwrap().history();
+        history.add_message(Message::user("hi")).await.unwrap();
+        history.save().await.unwrap();
+    }
+    let agent = talk(&before).await;
+    agent.context().save().await.unwrap();
+    let after = with_usage_in(&stores, "first");
+    let support = after.agent("SupportAgent").unwrap();
+    let again = support.from_identity(agent.context().identity()).await;
+    let records = again.unwrap().context().usage().records().await.unwrap();
+    assert_eq!(records, agent.context().usage().records().await.unwrap());
 }
