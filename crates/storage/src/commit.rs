@@ -6,9 +6,7 @@ mod tell;
 use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, NewEntry, Outcome, Write};
 use crate::context::{Context, SaveReport};
-use crate::event::{
-    ChatHistorySaving, ContextCleared, ContextSaved, ContextSaving, IdentityStorageSaving,
-};
+use crate::event::{ChatHistorySaving, ContextSaving, IdentityStorageSaving};
 use crate::json::Json;
 use crate::removal::{self, Action};
 use crate::storage::{
@@ -19,7 +17,8 @@ use crate::stores::Placement;
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity, ids};
 use std::collections::BTreeMap;
-use tell::tell_parts;
+use tell::{tell_parts, tell_saved};
+use tracing::Instrument;
 
 /// One storage and what of it is written now.
 struct Part {
@@ -27,45 +26,56 @@ struct Part {
     staged: Staged,
 }
 
-/// Writes what is staged in these storages.
+/// Writes what is staged in these storages. Listeners are asked first; from then on the save runs in a task of its own,
+/// so that a caller who leaves neither stops it halfway nor makes it happen twice.
 pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<SaveReport> {
     context.session().check_may_write()?;
     ask_context(context, cells).await?;
-    let mut report = SaveReport::default();
-    let clears = cells.iter().any(|cell| cell.staged().is_clear());
+    let is_clear = cells.iter().any(|cell| cell.staged().is_clear());
     let dirty: Vec<SharedCell> = cells
         .iter()
         .filter(|cell| cell.is_dirty())
         .cloned()
         .collect();
-    if !dirty.is_empty() {
-        let parts = ask_parts(context, dirty).await?;
-        let mut written = Written::default();
-        let outcome = write_parts(context, &parts, &mut written).await;
-        report.written = written.parts.iter().map(|part| part.key()).collect();
-        report.rows_added = written.rows.iter().map(|row| row.id.clone()).collect();
-        // What some stores have is durable, even if others failed.
-        tell_parts(context, &parts, written).await;
-        outcome?;
-    }
-    report.degraded = context.ambit().stores().degraded();
-    if clears && context.take_clearing() {
-        context
-            .ambit()
-            .bus()
-            .tell(ContextCleared {
-                about: context.about(),
-                context: context.clone(),
-            })
-            .await;
-    }
-    let event = ContextSaved {
-        about: context.about(),
-        context: context.clone(),
-        report: report.clone(),
+    let parts = if dirty.is_empty() {
+        Vec::new()
+    } else {
+        ask_parts(context, dirty).await?
     };
-    context.ambit().bus().tell(event).await;
+    let work = write_and_tell(context.clone(), parts, is_clear);
+    let saved = tokio::spawn(work.in_current_span()).await;
+    saved.map_err(|error| Error::Internal {
+        what: format!("a save ended early: {error}"),
+    })?
+}
+
+async fn write_and_tell(context: Context, asked: Vec<Part>, is_clear: bool) -> Result<SaveReport> {
+    let mut written = Written::default();
+    let (parts, outcome) = {
+        let _alone = context.session().saving.lock().await;
+        let parts: Vec<Part> = asked.iter().filter_map(Part::still_staged).collect();
+        let outcome = write_parts(&context, &parts, &mut written).await;
+        (parts, outcome)
+    };
+    let report = SaveReport {
+        written: written.parts.iter().map(SessionIdentity::key).collect(),
+        rows_added: written.rows.iter().map(|row| row.id.clone()).collect(),
+        degraded: context.ambit().stores().degraded(),
+    };
+    // What some stores have is durable, even if others failed.
+    tell_parts(&context, &parts, written).await;
+    outcome?;
+    tell_saved(&context, is_clear, &report).await;
     Ok(report)
+}
+
+impl Part {
+    /// What of it is left to be written: another save of the same session may have come first.
+    fn still_staged(&self) -> Option<Self> {
+        let staged = self.cell.staged().common(&self.staged);
+        let cell = self.cell.clone();
+        (!staged.is_clean()).then_some(Self { cell, staged })
+    }
 }
 
 /// The last chance for listeners to change staged items or to veto.

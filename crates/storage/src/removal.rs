@@ -145,7 +145,7 @@ pub(crate) async fn memories(ambit: &Ambit, filter: &Filter) -> Result<HashMap<S
 }
 
 /// The index row of an identity.
-async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
+pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
     let tenant = ambit.caller().tenant();
     let filter = Filter {
         storage_key: Some(identity.storage_key()),

@@ -1,9 +1,10 @@
 //! Telling listeners what a save has made durable.
 
 use super::{Part, Written};
-use crate::context::Context;
+use crate::context::{Context, SaveReport};
 use crate::event::{
-    ChatHistorySaved, IdentityAdded, IdentityStorageSaved, MessageAdded, UsageRecorded,
+    ChatHistorySaved, ContextCleared, ContextSaved, IdentityAdded, IdentityStorageSaved,
+    MessageAdded, UsageRecorded,
 };
 use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
 
@@ -72,4 +73,22 @@ async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
         }
         _ => {}
     }
+}
+
+/// The end of a save, of a clear too.
+pub(super) async fn tell_saved(context: &Context, is_clear: bool, report: &SaveReport) {
+    let bus = context.ambit().bus();
+    if is_clear && context.take_clearing() {
+        bus.tell(ContextCleared {
+            about: context.about(),
+            context: context.clone(),
+        })
+        .await;
+    }
+    bus.tell(ContextSaved {
+        about: context.about(),
+        context: context.clone(),
+        report: report.clone(),
+    })
+    .await;
 }

@@ -83,6 +83,7 @@ impl Context {
             options: parts.history.options(),
             recorded: parts.recorded,
             state: Mutex::new(State::new(history.clone(), usage.clone())),
+            saving: Default::default(),
         };
         let context = Self {
             session: Arc::new(session),
@@ -121,6 +122,7 @@ impl Context {
             options: HistoryOptions::default(),
             recorded: Vec::new(),
             state: Mutex::new(state),
+            saving: Default::default(),
         };
         Ok(Self {
             session: Arc::new(session),

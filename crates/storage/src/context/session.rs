@@ -24,6 +24,8 @@ pub(crate) struct Session {
     pub(super) options: HistoryOptions,
     pub(super) recorded: Vec<SharedCell>,
     pub(super) state: Mutex<State>,
+    /// One save of the session at a time: two at once would count what is staged twice.
+    pub(crate) saving: tokio::sync::Mutex<()>,
 }
 
 /// What changes while a session is open.

@@ -61,6 +61,23 @@ pub(crate) struct Basis {
 }
 
 impl Staged {
+    /// What of this was there then, too.
+    pub(crate) fn common(&self, then: &Self) -> Self {
+        let basis = |staged: &Self| staged.basis.as_ref().map(|basis| basis.id.clone());
+        let ids: HashSet<&String> = then.appends.iter().map(|entry| &entry.id).collect();
+        let appends = self.appends.iter();
+        let extra = self.extra.iter();
+        Self {
+            basis: self.basis.clone().filter(|_| basis(self) == basis(then)),
+            appends: appends
+                .filter(|entry| ids.contains(&entry.id))
+                .cloned()
+                .collect(),
+            extra: extra.filter(|(id, _)| ids.contains(id)).cloned().collect(),
+            is_doubtful: self.is_doubtful,
+        }
+    }
+
     /// True where everything is to be erased.
     pub(crate) fn is_clear(&self) -> bool {
         self.basis

@@ -14,6 +14,7 @@ mod child;
 mod disk;
 mod firsts;
 mod leaks;
+mod leavers;
 mod orders;
 mod outage;
 mod power;
@@ -49,6 +50,8 @@ const EVERYWHERE: &[Case] = cases![
     leaks::g025_leaked_agents_lose_nothing_that_was_committed,
     leaks::g025_opening_counting_and_listing_write_nothing,
     leaks::g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key,
+    leavers::g026_a_save_whose_caller_left_is_done_once,
+    leavers::g026_two_saves_at_once_are_done_once,
     bulk::g034_a_bulk_report_names_each_identity_that_failed,
 ];
 
