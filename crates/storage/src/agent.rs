@@ -174,6 +174,8 @@ impl Definition {
         };
         if row.is_none() {
             caller.check_may_open(&base)?;
+            // Naming a storage that is not on record opens nobody else's conversation either.
+            self.row_of(&base).await?;
         }
         let mut parts = self.parts(&base)?;
         for recorded in self.recorded(&base, row).await? {
@@ -227,10 +229,13 @@ impl Definition {
         }
     }
 
-    /// The base identity that this agent came from when it touched the row.
+    /// The base identity that this agent came from when it touched the row. What somebody else came from is theirs: a
+    /// shared row leads to what is shared alone.
     fn base_of(&self, row: &Tracked) -> SessionIdentity {
         let touch = row.touches.iter().find(|touch| touch.agent == self.name());
-        touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone())
+        let base = touch.map(|touch| &touch.base);
+        let own = base.filter(|base| self.ambit.caller().check_may_open(base).is_ok());
+        own.map_or_else(|| row.identity.base(), SessionIdentity::clone)
     }
 
     /// What the index knows of the session's storages.

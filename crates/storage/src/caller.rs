@@ -38,14 +38,14 @@ impl Caller {
     /// A person: sees their own conversations.
     pub fn user(tenant: impl Into<String>, user_id: impl Into<String>) -> Self {
         Self {
-            user: Some(user_id.into()),
+            user: present(user_id),
             ..Self::anonymous(tenant)
         }
     }
 
     /// The same caller as a member of this team.
     pub fn with_team(mut self, team_id: impl Into<String>) -> Self {
-        self.team = Some(team_id.into());
+        self.team = present(team_id);
         self
     }
 
@@ -62,7 +62,7 @@ impl Caller {
 
     /// The tenant's id; refused where there are no tenants, so that a template never falls back to all of them.
     pub fn tenant_id(&self) -> Result<&str> {
-        if self.tenant == DEFAULT_TENANT {
+        if self.tenant == DEFAULT_TENANT || self.tenant.is_empty() {
             Err(missing("tenant_id"))
         } else {
             Ok(&self.tenant)
@@ -84,6 +84,7 @@ impl Caller {
         self.claims
             .get(name)
             .map(String::as_str)
+            .filter(|value| !value.is_empty())
             .ok_or_else(|| missing(name))
     }
 
@@ -126,6 +127,11 @@ impl Caller {
     pub(crate) fn may_see(&self, row: &Tracked) -> bool {
         self.narrow(Filter::default()).matches(row)
     }
+}
+
+/// An empty id is none: nobody is it, and nothing is shared by all who have it.
+fn present(id: impl Into<String>) -> Option<String> {
+    Some(id.into()).filter(|id| !id.is_empty())
 }
 
 fn missing(name: &str) -> Error {

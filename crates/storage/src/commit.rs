@@ -1,21 +1,18 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
 mod elsewhere;
+mod restage;
 mod tell;
 
 use crate::address::{ITEMS, LogKey};
 use crate::batch::{Batch, NewEntry, Outcome, Write};
 use crate::context::{Context, SaveReport};
-use crate::event::{ChatHistorySaving, ContextSaving, IdentityStorageSaving};
-use crate::json::Json;
+use crate::event::{ChatHistorySaving, ContextSaving, IdentityStorageSaving, at_same_depth};
 use crate::removal::{self, Action};
-use crate::storage::{
-    ChatHistoryStorage, Labels, SharedCell, Staged, StorageKind, UsageRecord, UsageStorage,
-    record_sums, tally,
-};
+use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageStorage};
 use crate::stores::Placement;
 use crate::temporary;
-use crate::{Error, Result, SessionIdentity, ids};
+use crate::{Error, Result, SessionIdentity};
 use std::collections::BTreeMap;
 use tell::{tell_parts, tell_saved};
 use tracing::Instrument;
@@ -43,7 +40,7 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
         ask_parts(context, dirty).await?
     };
     let work = write_and_tell(context.clone(), parts, is_clear);
-    let saved = tokio::spawn(work.in_current_span()).await;
+    let saved = tokio::spawn(at_same_depth(work.in_current_span())).await;
     saved.map_err(|error| Error::Internal {
         what: format!("a save ended early: {error}"),
     })?
@@ -80,63 +77,25 @@ impl Part {
 
 /// The last chance for listeners to change staged items or to veto.
 async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
-    let bodies = |cell: &SharedCell| {
-        cell.staged()
-            .appends
-            .iter()
-            .map(|entry| entry.body.clone())
-            .collect()
-    };
-    let staged: BTreeMap<String, Vec<Json>> = cells
-        .iter()
-        .filter(|cell| cell.is_dirty())
-        .map(|cell| (cell.prefix.clone(), bodies(cell)))
+    let dirty = cells.iter().filter(|cell| cell.is_dirty());
+    let shown: Vec<(&SharedCell, Vec<NewEntry>)> = dirty
+        .map(|cell| (cell, cell.staged().appends.clone()))
         .collect();
+    let staged = shown
+        .iter()
+        .map(|(cell, entries)| (cell.prefix.clone(), restage::bodies(entries)));
     let event = ContextSaving {
         about: context.about(),
         context: context.clone(),
-        staged: staged.clone(),
+        staged: staged.collect(),
     };
     let event = context.ambit().bus().ask(event).await?;
-    for cell in cells {
-        if let Some(changed) = event
-            .staged
-            .get(&cell.prefix)
-            .filter(|changed| staged.get(&cell.prefix) != Some(changed))
-        {
-            restage(context, cell, changed)?;
+    for (cell, entries) in shown {
+        if let Some(bodies) = event.staged.get(&cell.prefix) {
+            restage::restage(context, cell, &entries, bodies)?;
         }
     }
     Ok(())
-}
-
-/// Puts changed bodies in the place of staged ones; further ones are new items.
-fn restage(context: &Context, cell: &SharedCell, bodies: &[Json]) -> Result<()> {
-    let clock = &context.ambit().stores().options().clock;
-    let mut staged = cell.staged();
-    staged.appends.truncate(bodies.len());
-    for (at, body) in bodies.iter().enumerate() {
-        match staged.appends.get_mut(at) {
-            Some(entry) => entry.body = body.clone(),
-            None => staged.appends.push(NewEntry {
-                id: ids::ordered(clock),
-                body: body.clone(),
-            }),
-        }
-    }
-    if cell.prefix == UsageStorage::PREFIX && !context.is_temporary() {
-        let tenant = context.session().tenant();
-        let sums = |entry: &NewEntry| Ok((entry.id.clone(), sums_of(tenant, &entry.body)?));
-        let extra: Result<_> = staged.appends.iter().map(sums).collect();
-        staged.extra = extra?;
-    }
-    Ok(())
-}
-
-/// What a staged usage record adds to the sums.
-fn sums_of(tenant: &str, body: &Json) -> Result<Write> {
-    let record: UsageRecord = body.to()?;
-    tally(tenant, &Labels::of(&record), record_sums(&record))
 }
 
 async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part>> {
@@ -145,21 +104,14 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
         .iter()
         .find(|cell| cell.prefix == ChatHistoryStorage::PREFIX)
     {
-        let messages: Vec<Json> = cell
-            .staged()
-            .appends
-            .iter()
-            .map(|entry| entry.body.clone())
-            .collect();
+        let shown = cell.staged().appends.clone();
         let event = ChatHistorySaving {
             about: context.about(),
             storage: cell.prefix.clone(),
-            messages: messages.clone(),
+            messages: restage::bodies(&shown),
         };
         let event = bus.ask(event).await?;
-        if event.messages != messages {
-            restage(context, cell, &event.messages)?;
-        }
+        restage::restage(context, cell, &shown, &event.messages)?;
     }
     if !context.is_temporary() {
         let adding: Vec<SessionIdentity> = dirty.iter().map(|cell| cell.identity.clone()).collect();

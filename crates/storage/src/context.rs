@@ -282,7 +282,10 @@ impl Context {
         } else {
             self.announce(cell).await?
         };
-        self.session.state().put(cell.clone());
+        let first = self.session.state().put(cell.clone());
+        if let Some(first) = first {
+            return Ok(first);
+        }
         let event = StorageRegistered {
             about: self.about(),
             context: self.clone(),

@@ -56,16 +56,17 @@ pub struct Totals {
 impl Totals {
     fn add(&mut self, sums: &BTreeMap<String, i64>) {
         for (name, amount) in sums {
-            match name.as_str() {
-                "prompt_tokens" => self.prompt_tokens += amount,
-                "completion_tokens" => self.completion_tokens += amount,
-                "total_tokens" => self.total_tokens += amount,
-                "records" => self.records += amount,
+            let sum = match name.as_str() {
+                "prompt_tokens" => &mut self.prompt_tokens,
+                "completion_tokens" => &mut self.completion_tokens,
+                "total_tokens" => &mut self.total_tokens,
+                "records" => &mut self.records,
                 other => {
                     let currency = other.strip_prefix("cost/").unwrap_or(other);
-                    *self.cost.entry(currency.to_owned()).or_default() += amount;
+                    self.cost.entry(currency.to_owned()).or_default()
                 }
-            }
+            };
+            *sum = sum.saturating_add(*amount);
         }
     }
 }

@@ -56,12 +56,20 @@ impl State {
         [&self.history, &self.usage].into_iter().chain(&self.others)
     }
 
-    pub(super) fn put(&mut self, cell: SharedCell) {
+    /// Takes the storage in. One of its prefix that somebody else has registered meanwhile is the answer, and stays.
+    pub(super) fn put(&mut self, cell: SharedCell) -> Option<SharedCell> {
         match cell.prefix.as_str() {
             ChatHistoryStorage::PREFIX => self.history = cell,
             UsageStorage::PREFIX => self.usage = cell,
-            _ => self.others.push(cell),
+            prefix => {
+                let mut others = self.others.iter();
+                if let Some(other) = others.find(|other| other.prefix == prefix) {
+                    return Some(other.clone());
+                }
+                self.others.push(cell);
+            }
         }
+        None
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who listens, what a listener answers, and what keeps it from holding up or breaking an operation.
 
+use super::depth::deeper;
 use crate::{Error, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -101,13 +102,15 @@ impl Listeners {
     }
 }
 
-/// The listener's answer; being late or panicking is an error like any other.
+/// The listener's answer; being late, panicking or being too deep inside other listeners is an error like any
+/// other.
 pub(super) async fn guarded<'a, T>(
     options: &ListenerOptions,
     event: &'static str,
     call: impl FnOnce() -> BoxFuture<'a, Result<T>> + Send,
 ) -> Result<T> {
     let work = AssertUnwindSafe(async { call().await }).catch_unwind();
+    let work = deeper(event, work)?;
     let ListenerOptions { name, deadline, .. } = options;
     match tokio::time::timeout(*deadline, work).await {
         Ok(Ok(answer)) => answer,

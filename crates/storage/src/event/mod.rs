@@ -1,8 +1,10 @@
 //! Events in two phases: a *before* listener may change the event or veto it, an *after* listener is told.
 
+mod depth;
 mod kinds;
 mod listeners;
 
+pub(crate) use depth::same as at_same_depth;
 pub use kinds::*;
 pub use listeners::{ListenerOptions, OnError, Verdict};
 

@@ -1,6 +1,7 @@
 //! One storage of a session: where it is and what is staged. Typed handles and the context share it.
 
 use super::view::{self, Item, Overlay, Piece, View};
+use super::{Basis, Staged};
 use crate::address::{ERASURES, ITEMS, OVERLAYS, Space};
 use crate::batch::{Check, Head, NewEntry, Write};
 use crate::driver::{Driver, Part, Range};
@@ -24,71 +25,6 @@ pub(crate) struct Cell {
     /// Where it is kept.
     pub(crate) placement: Placement,
     staged: Mutex<Staged>,
-}
-
-/// What is not yet written.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Staged {
-    /// A clear or a replace, which must find the log as it was seen.
-    pub(crate) basis: Option<Basis>,
-    /// What is to be added behind it.
-    pub(crate) appends: Vec<NewEntry>,
-    /// Further writes that belong to appends, with the entry's id: usage sums.
-    pub(crate) extra: Vec<(String, Write)>,
-    /// A commit of this failed in a way that may have left it done.
-    pub(crate) is_doubtful: bool,
-}
-
-/// What a staged clear or replace was based on, and what is to be there.
-#[derive(Clone, Debug)]
-pub(crate) struct Basis {
-    /// The head of the items.
-    pub(crate) items: Option<Head>,
-    /// The head of the overlays.
-    pub(crate) overlays: Option<Head>,
-    /// The version of the count of erasures.
-    pub(crate) erasures: Option<u64>,
-    /// The sequence of the overlay that was shown.
-    pub(crate) previous: Option<u64>,
-    /// The new view; `None` is a clear, which erases the archive too.
-    pub(crate) view: Option<Vec<Item>>,
-    /// Why, for the overlay's record.
-    pub(crate) reason: String,
-    /// The overlay's id.
-    pub(crate) id: String,
-    /// It was found to be done already: repeating its writes changes nothing.
-    pub(crate) is_done: bool,
-}
-
-impl Staged {
-    /// What of this was there then, too.
-    pub(crate) fn common(&self, then: &Self) -> Self {
-        let basis = |staged: &Self| staged.basis.as_ref().map(|basis| basis.id.clone());
-        let ids: HashSet<&String> = then.appends.iter().map(|entry| &entry.id).collect();
-        let appends = self.appends.iter();
-        let extra = self.extra.iter();
-        Self {
-            basis: self.basis.clone().filter(|_| basis(self) == basis(then)),
-            appends: appends
-                .filter(|entry| ids.contains(&entry.id))
-                .cloned()
-                .collect(),
-            extra: extra.filter(|(id, _)| ids.contains(id)).cloned().collect(),
-            is_doubtful: self.is_doubtful,
-        }
-    }
-
-    /// True where everything is to be erased.
-    pub(crate) fn is_clear(&self) -> bool {
-        self.basis
-            .as_ref()
-            .is_some_and(|basis| basis.view.is_none())
-    }
-
-    /// True where there is nothing to write.
-    pub(crate) fn is_clean(&self) -> bool {
-        self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
-    }
 }
 
 impl Cell {
@@ -195,7 +131,10 @@ impl Cell {
     ) -> Result<bool> {
         let before = self.staged().clone();
         let mut basis = match before.basis.clone() {
-            Some(basis) => basis,
+            Some(basis) => Basis {
+                revision: basis.revision + 1,
+                ..basis
+            },
             None => self.look(tenant).await?,
         };
         let mut items = basis.view.take().unwrap_or_default();
@@ -211,8 +150,15 @@ impl Cell {
         basis.view = Some(items);
         reason.clone_into(&mut basis.reason);
         let mut staged = self.staged();
-        let added = staged.appends.len().min(before.appends.len());
-        staged.appends.drain(..added);
+        // Others may have saved or added something meanwhile: only what is in the new view goes from behind it.
+        let taken: HashSet<&str> = before
+            .appends
+            .iter()
+            .map(|entry| entry.id.as_str())
+            .collect();
+        staged
+            .appends
+            .retain(|entry| !taken.contains(entry.id.as_str()));
         staged.basis = Some(basis);
         Ok(true)
     }
@@ -292,10 +238,10 @@ impl Cell {
         staged
             .appends
             .retain(|entry| !done.contains(entry.id.as_str()));
-        let done = written.extra.len().min(staged.extra.len());
-        staged.extra.drain(..done);
+        staged.extra.retain(|(id, _)| !done.contains(id.as_str()));
         staged.is_doubtful = false;
-        if written.basis.is_some() {
+        // What was changed once more while this was written is not durable; the log has moved away under it.
+        if staged.basis.as_ref().map(Basis::overlay) == written.basis.as_ref().map(Basis::overlay) {
             staged.basis = None;
         }
     }
@@ -311,6 +257,7 @@ fn basis_of(view: &View) -> Basis {
         view: None,
         reason: String::new(),
         id: ids::unguessable(),
+        revision: 0,
         is_done: false,
     }
 }
@@ -365,7 +312,7 @@ fn replacement(
             previous: basis.previous,
         };
         let entry = NewEntry {
-            id: basis.id.clone(),
+            id: basis.overlay(),
             body: Json::of(&overlay)?,
         };
         writes.push(Write::Append {

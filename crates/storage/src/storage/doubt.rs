@@ -1,8 +1,9 @@
 //! A commit whose answer was lost: what of it is stored is found out before it is repeated, so that nothing is done twice.
 
 use super::CHUNK;
-use super::cell::{Basis, Cell, Staged};
+use super::cell::Cell;
 use super::view::View;
+use super::{Basis, Staged};
 use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::driver::Range;
@@ -78,7 +79,7 @@ fn is_cleared(basis: &Basis, view: &View, appends: usize) -> bool {
 /// True where the replace's overlay is shown, or where, without one, all its items are there and nothing else is new.
 fn is_replaced(basis: &Basis, view: &View, stored: &HashSet<String>, appends: usize) -> bool {
     if let Some(overlay) = &view.overlay {
-        return overlay.id == basis.id;
+        return overlay.id == basis.overlay();
     }
     let added = unsaved(basis);
     let before = basis.items.map_or(0, |head| head.last);

@@ -9,7 +9,7 @@ use crate::context::{SaveReport, Session};
 use crate::event::{ChatHistoryLoaded, MessageAdding};
 use crate::json::Json;
 use crate::stores::Placement;
-use crate::{Error, Result, SessionIdentity, ids};
+use crate::{Error, Result, SessionIdentity, identity, ids};
 use std::fmt;
 use std::sync::Arc;
 
@@ -220,11 +220,12 @@ impl ChatHistoryStorage {
     }
 
     /// The message as it is kept, and its text.
-    fn complete(&self, mut message: Message) -> Result<(Message, Json)> {
+    pub(crate) fn complete(&self, mut message: Message) -> Result<(Message, Json)> {
         let clock = &self.session()?.ambit.stores().options().clock;
         if message.id.is_empty() {
             message.id = ids::ordered(clock);
         }
+        identity::check("message id", &message.id)?;
         if message.created_at == 0 {
             message.created_at = clock.now();
         }

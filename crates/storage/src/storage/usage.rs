@@ -75,6 +75,40 @@ pub struct Cost {
     pub currency: String,
 }
 
+/// No record has more tokens or millionths, so that no sum over records leaves the range of its number.
+const MOST: i64 = 1_000_000_000_000_000;
+/// The last millisecond of the year 9999.
+const LAST: Millis = 253_402_300_799_999;
+
+impl UsageRecord {
+    /// Tokens in all, where the provider does not say.
+    fn total(&self) -> i64 {
+        self.prompt_tokens.saturating_add(self.completion_tokens)
+    }
+
+    /// Refuses amounts that no sum could hold, and times that no day is called after.
+    pub(crate) fn check(&self) -> Result<()> {
+        let amounts = [
+            ("prompt_tokens", Some(self.prompt_tokens)),
+            ("completion_tokens", Some(self.completion_tokens)),
+            ("total_tokens", self.total_tokens),
+            ("cost", self.cost.as_ref().map(|cost| cost.micros)),
+        ];
+        for (field, amount) in amounts {
+            if let Some(amount) = amount.filter(|amount| !(-MOST..=MOST).contains(amount)) {
+                let reason = format!("is {amount}; at most {MOST} can be counted");
+                return Err(Error::invalid(field, reason));
+            }
+        }
+        if !(0..=LAST).contains(&self.recorded_at) {
+            let at = self.recorded_at;
+            let reason = format!("is {at}; give milliseconds since 1970, up to the year 9999");
+            return Err(Error::invalid("recorded_at", reason));
+        }
+        Ok(())
+    }
+}
+
 /// Sums are kept for stretches of this length: every time zone's days begin at one of their edges.
 pub(crate) const STRETCH: Millis = 15 * 60 * 1_000;
 
@@ -117,9 +151,7 @@ impl Labels {
 
 /// What a record adds to its row.
 pub(crate) fn sums(record: &UsageRecord) -> BTreeMap<String, i64> {
-    let total = record
-        .total_tokens
-        .unwrap_or(record.prompt_tokens + record.completion_tokens);
+    let total = record.total_tokens.unwrap_or_else(|| record.total());
     let fixed = [
         ("prompt_tokens", record.prompt_tokens),
         ("completion_tokens", record.completion_tokens),
@@ -236,9 +268,7 @@ impl UsageStorage {
         let session = self.session()?;
         let base = session.base();
         record.record_id = ids::ordered(clock);
-        record.total_tokens = record
-            .total_tokens
-            .or(Some(record.prompt_tokens + record.completion_tokens));
+        record.total_tokens = record.total_tokens.or(Some(record.total()));
         base.agent_name().clone_into(&mut record.agent_name);
         record.user_id = base.user_id().map(str::to_owned);
         record.group = base.group().map(str::to_owned);
@@ -250,6 +280,7 @@ impl UsageStorage {
         if record.recorded_at == 0 {
             record.recorded_at = clock.now();
         }
+        record.check()?;
         Ok(record)
     }
 

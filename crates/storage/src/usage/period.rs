@@ -113,5 +113,5 @@ pub(super) fn day(at: Millis, zone: &TimeZone) -> String {
 
 /// The beginning of the stretch that an instant lies in.
 pub(super) fn stretch_of(at: Millis) -> Millis {
-    at.div_euclid(STRETCH) * STRETCH
+    at.div_euclid(STRETCH).saturating_mul(STRETCH)
 }

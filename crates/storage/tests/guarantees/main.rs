@@ -31,9 +31,11 @@ mod dump;
 mod filter;
 mod group;
 mod names;
+mod nested;
 mod order;
 mod reach;
 mod remains;
+mod rights;
 mod sums;
 mod temporary;
 mod veto;
@@ -53,9 +55,11 @@ const AREAS: &[&[Case]] = &[
     filter::CASES,
     group::CASES,
     names::CASES,
+    nested::CASES,
     order::CASES,
     reach::CASES,
     remains::CASES,
+    rights::CASES,
     sums::CASES,
     temporary::CASES,
     veto::CASES,
