@@ -1,7 +1,8 @@
 //! A commit whose answer was lost: what of it is stored is found out before it is repeated, so that nothing is done twice.
 
 use super::CHUNK;
-use super::cell::{Basis, Cell, Staged};
+use super::cell::Cell;
+use super::staged::{Basis, Staged};
 use super::view::View;
 use crate::Result;
 use crate::address::{ITEMS, Space};
