@@ -176,6 +176,12 @@ impl<K: StorageKind> ListStorage<K> {
         self.range(count.saturating_sub(limit as u64), limit).await
     }
 
+    /// True where the last read was answered by a secondary because the primary could not be reached: what was written
+    /// last may be missing from it.
+    pub fn is_stale_possible(&self) -> bool {
+        self.cell.is_stale_possible()
+    }
+
     /// Every item ever added since the last clear, whatever the view shows; a page from this sequence (from 1).
     pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
         check_page(limit)?;
