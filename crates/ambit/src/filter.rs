@@ -1,7 +1,7 @@
 //! Which contexts a command is about.
 
 use crate::failure::{Failure, Result};
-use crate::{moment, nearest};
+use crate::{moment, offer};
 use ambit_storage::clock::Millis;
 use ambit_storage::{Ambit, Error, Query, SessionIdentity};
 use clap::Args;
@@ -177,7 +177,7 @@ impl Filters {
                     .filter_map(|row| row.identity.scope().map(str::to_owned)),
             );
         }
-        let offer = nearest::offer(scope, known.iter().map(String::as_str));
+        let offer = offer::offer(scope, known.iter().map(String::as_str));
         let reason = format!("\"{scope}\" is unknown: nothing is stored under it{offer}");
         Err(Failure::option("--scope", reason))
     }
@@ -195,7 +195,7 @@ pub async fn check_agent(ambit: &Ambit, agent: &str) -> Result<()> {
         let touches = page.into_iter().flat_map(|row| row.touches);
         known.extend(touches.map(|touch| touch.agent));
     }
-    let offer = nearest::offer(agent, known.iter().map(String::as_str));
+    let offer = offer::offer(agent, known.iter().map(String::as_str));
     Err(Failure::Refused(format!(
         "the agent \"{agent}\" is unknown: nothing is stored of it{offer}"
     )))

@@ -6,7 +6,7 @@ mod example;
 mod failure;
 mod filter;
 mod moment;
-mod nearest;
+mod offer;
 mod output;
 mod settings;
 

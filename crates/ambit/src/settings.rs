@@ -1,7 +1,7 @@
 //! Where the data is: options first, then the environment, then the file of the worked example.
 
 use crate::failure::{Failure, Result};
-use crate::nearest;
+use crate::offer;
 use ambit_storage::driver::{DRIVERS, Options};
 use ambit_storage::{Ambit, Caller, Stores, driver};
 use clap::Args;
@@ -93,7 +93,7 @@ impl StoreOptions {
         let found = found.ok_or_else(|| {
             let names = stores.iter().map(|store| store.name.as_str());
             let name = wanted.map_or("", String::as_str);
-            let offer = nearest::offer(name, names.collect::<Vec<_>>());
+            let offer = offer::offer(name, names.collect::<Vec<_>>());
             Failure::option("--drivers", format!("\"{name}\" is not set up{offer}"))
         })?;
         Ok(found.url.clone())
@@ -152,7 +152,7 @@ fn named(given: &str) -> Result<Named> {
         let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
         let reason = format!(
             "is given \"{scheme}\", which is no kind of store{}; write it as sqlite:ambit.db",
-            nearest::offer(scheme, known)
+            offer::offer(scheme, known)
         );
         return Err(Failure::option("--store", reason));
     }

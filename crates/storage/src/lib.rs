@@ -24,7 +24,7 @@ mod ids;
 pub mod json;
 pub mod lease;
 pub mod memory;
-mod near;
+pub mod near;
 pub mod op;
 mod patrol;
 pub mod pattern;

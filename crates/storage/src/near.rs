@@ -3,16 +3,19 @@
 /// A name may differ from the known one in so many letters.
 const LETTERS: usize = 2;
 
-/// `; did you mean "usage"?`, or nothing where no known name is close.
-pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+/// The known name that is closest, if one is close enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = known
         .into_iter()
         .map(|known| (distance(&plain(name), &plain(known)), known))
         .filter(|(distance, known)| *distance <= LETTERS.min(known.len() / 2))
         .min();
-    near.map_or_else(String::new, |(_, known)| {
-        format!("; did you mean \"{known}\"?")
-    })
+    near.map(|(_, known)| known)
+}
+
+/// `; did you mean "usage"?`, or nothing where no known name is close.
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |known| format!("; did you mean \"{known}\"?"))
 }
 
 /// Spelling that people mix up does not count.

@@ -129,12 +129,13 @@ impl Stores {
         chains.values().flat_map(|chain| chain.degraded()).collect()
     }
 
-    /// Closes every driver.
+    /// Closes every driver, and tells the first failure.
     pub async fn close(&self) -> Result<()> {
+        let mut closed = Ok(());
         for driver in self.drivers.values() {
-            driver.close().await?;
+            closed = closed.and(driver.close().await);
         }
-        Ok(())
+        closed
     }
 
     /// The one chain of these drivers, whose names are as they are here.

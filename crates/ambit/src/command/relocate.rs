@@ -2,7 +2,6 @@
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
-use crate::nearest;
 use crate::output::{Output, one_line};
 use ambit_storage::{Ambit, relocation};
 use clap::Args;
@@ -19,14 +18,7 @@ pub struct Arguments {
 
 pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
     if let Err(error) = ambit.stores().chain(&arguments.to) {
-        let known = ambit.stores().drivers().keys().map(String::as_str);
-        let unknown = arguments
-            .to
-            .iter()
-            .find(|name| ambit.stores().chain(&[name]).is_err());
-        let meant = unknown.and_then(|name| nearest::nearest(name, known));
-        let offer = meant.map(|meant| format!("; did you mean \"{meant}\"?"));
-        let reason = format!("is refused: {error}{}", offer.unwrap_or_default());
+        let reason = format!("is refused: {error}");
         return Err(Failure::option("--to", reason));
     }
     let moved = relocation::relocate(ambit, &arguments.id, &arguments.to).await?;

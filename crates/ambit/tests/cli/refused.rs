@@ -51,7 +51,7 @@ async fn g146_an_unknown_name_is_refused_with_the_nearest_valid_one() {
             "set up are memory, sqlite",
         ),
         (
-            &["--store", "sqlight:x.db", "context", "ls"],
+            &["--store", "sqlit:x.db", "context", "ls"],
             "did you mean \"sqlite\"?",
         ),
     ];
@@ -146,7 +146,7 @@ async fn g153_malformed_reversed_and_contradicting_days_are_refused_by_name() {
     let usage: [(&[&str], &str); 5] = [
         (
             &["--date", "21.11.2026"],
-            "ambit: --date \"21.11.2026\" is not a date; write it as 2026-11-21\n",
+            "ambit: --date \"21.11.2026\" is not a date, or too late a one; write it as 2026-11-21\n",
         ),
         (
             &["--date-from", "2026-11-22", "--date-to", "2026-11-21"],

@@ -1,15 +1,16 @@
 //! One storage of a session: where it is and what is staged. Typed handles and the context share it.
 
+use super::staged::{Basis, Staged};
 use super::view::{self, Item, Overlay, Piece, View};
-use super::{Basis, Staged};
 use crate::address::{ERASURES, ITEMS, OVERLAYS, Space};
 use crate::batch::{Check, Head, NewEntry, Write};
 use crate::driver::{Driver, Part, Range};
 use crate::json::Json;
 use crate::op::Op;
 use crate::stores::Placement;
-use crate::{Result, SessionIdentity, ids};
+use crate::{Result, SessionIdentity};
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
@@ -25,6 +26,7 @@ pub(crate) struct Cell {
     /// Where it is kept.
     pub(crate) placement: Placement,
     staged: Mutex<Staged>,
+    is_stale_possible: AtomicBool,
 }
 
 impl Cell {
@@ -39,6 +41,7 @@ impl Cell {
             identity,
             placement,
             staged: Mutex::default(),
+            is_stale_possible: AtomicBool::default(),
         })
     }
 
@@ -67,6 +70,19 @@ impl Cell {
         self.staged().appends.push(entry);
     }
 
+    /// The stored view; whether a secondary has answered is remembered.
+    pub(super) async fn view(&self, tenant: &str) -> Result<View> {
+        let view = View::open(self.driver(), &self.space(tenant)).await?;
+        let is_stale_possible = &self.is_stale_possible;
+        is_stale_possible.store(view.stale_possible, Ordering::Relaxed);
+        Ok(view)
+    }
+
+    /// True where the last read was answered by a secondary.
+    pub(crate) fn is_stale_possible(&self) -> bool {
+        self.is_stale_possible.load(Ordering::Relaxed)
+    }
+
     /// The stored view with staged changes: items `from` …, at most `limit`.
     pub(crate) async fn read(&self, tenant: &str, from: u64, limit: usize) -> Result<Vec<Item>> {
         let staged = self.staged().clone();
@@ -80,7 +96,7 @@ impl Cell {
                 )
             }
             None => {
-                let view = View::open(self.driver(), &self.space(tenant)).await?;
+                let view = self.view(tenant).await?;
                 (
                     view.read(self.driver(), &self.space(tenant), from, limit)
                         .await?,
@@ -106,9 +122,7 @@ impl Cell {
         let staged = self.staged().clone();
         let stored = match staged.basis {
             Some(basis) => basis.view.unwrap_or_default().len() as u64,
-            None => View::open(self.driver(), &self.space(tenant))
-                .await?
-                .count(),
+            None => self.view(tenant).await?.count(),
         };
         Ok(stored + staged.appends.len() as u64)
     }
@@ -165,11 +179,11 @@ impl Cell {
 
     /// Stages the erasure of view and archive.
     pub(crate) async fn clear(&self, tenant: &str) -> Result<()> {
-        let view = View::open(self.driver(), &self.space(tenant)).await?;
+        let view = self.view(tenant).await?;
         let basis = Basis {
             view: None,
             reason: "clear".to_owned(),
-            ..basis_of(&view)
+            ..Basis::of(&view)
         };
         *self.staged() = Staged {
             basis: Some(basis),
@@ -181,14 +195,14 @@ impl Cell {
     async fn look(&self, tenant: &str) -> Result<Basis> {
         let key = self.space(tenant).key(ERASURES);
         let erasures = self.driver().get(&key, Part::Nothing).await?;
-        let view = View::open(self.driver(), &self.space(tenant)).await?;
+        let view = self.view(tenant).await?;
         let items = view
             .read(self.driver(), &self.space(tenant), 0, usize::MAX)
             .await?;
         Ok(Basis {
             view: Some(items),
             erasures: erasures.map(|entry| entry.version),
-            ..basis_of(&view)
+            ..Basis::of(&view)
         })
     }
 
@@ -244,21 +258,6 @@ impl Cell {
         if staged.basis.as_ref().map(Basis::overlay) == written.basis.as_ref().map(Basis::overlay) {
             staged.basis = None;
         }
-    }
-}
-
-fn basis_of(view: &View) -> Basis {
-    let previous = view.overlay.as_ref().map(|entry| entry.seq);
-    Basis {
-        items: view.items,
-        overlays: view.overlays,
-        erasures: None,
-        previous,
-        view: None,
-        reason: String::new(),
-        id: ids::unguessable(),
-        revision: 0,
-        is_done: false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::CHUNK;
 use super::cell::Cell;
+use super::staged::{Basis, Staged};
 use super::view::View;
-use super::{Basis, Staged};
 use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::driver::Range;

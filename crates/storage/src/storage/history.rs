@@ -128,6 +128,12 @@ impl ChatHistoryStorage {
         self.list()?.state().await
     }
 
+    /// True where the last read was answered by a secondary because the primary could not be reached: what was written
+    /// last may be missing from it.
+    pub fn is_stale_possible(&self) -> bool {
+        self.cell.is_stale_possible()
+    }
+
     /// The originals, whatever the view shows: a page from this sequence (from 1).
     pub async fn archive(&self, from: u64, limit: usize) -> Result<Vec<Message>> {
         self.list()?.archive(from, limit).await

@@ -18,7 +18,7 @@ pub use history::{ChatHistoryStorage, HistoryOptions};
 pub use message::{Message, Role, ToolCall, ToolResult};
 pub use model_view::for_model;
 pub(crate) use overlay::{Laying, Seen};
-pub(crate) use staged::{Basis, Staged};
+pub(crate) use staged::Staged;
 pub use stored::{Stored, StoredItem};
 pub use usage::{Cost, UsageRecord, UsageStorage};
 pub(crate) use usage::{Labels, STRETCH, sums as record_sums, tally};
@@ -174,6 +174,12 @@ impl<K: StorageKind> ListStorage<K> {
     pub async fn tail(&self, limit: usize) -> Result<Vec<K::Item>> {
         let count = self.count().await?;
         self.range(count.saturating_sub(limit as u64), limit).await
+    }
+
+    /// True where the last read was answered by a secondary because the primary could not be reached: what was written
+    /// last may be missing from it.
+    pub fn is_stale_possible(&self) -> bool {
+        self.cell.is_stale_possible()
     }
 
     /// Every item ever added since the last clear, whatever the view shows; a page from this sequence (from 1).

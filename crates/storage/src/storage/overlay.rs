@@ -124,8 +124,7 @@ impl ChatHistoryStorage {
 
     async fn open_view(&self) -> Result<View> {
         let session = self.session()?;
-        let space = self.cell().space(session.tenant());
-        session.seen(View::open(self.cell().driver(), &space).await)
+        session.seen(self.cell().view(session.tenant()).await)
     }
 
     fn overlay(&self, overlay: &Overlay) -> Result<(String, Write)> {

@@ -1,7 +1,8 @@
-//! What is staged in a storage, and what of it is left to be written.
+//! What is staged in a storage and not yet written.
 
-use super::Item;
+use super::view::{Item, View};
 use crate::batch::{Head, NewEntry, Write};
+use crate::ids;
 use std::collections::HashSet;
 
 /// What is not yet written.
@@ -40,16 +41,6 @@ pub(crate) struct Basis {
     pub(crate) is_done: bool,
 }
 
-impl Basis {
-    /// The id of the overlay that shows this view.
-    pub(crate) fn overlay(&self) -> String {
-        match self.revision {
-            0 => self.id.clone(),
-            again => format!("{}.{again}", self.id),
-        }
-    }
-}
-
 impl Staged {
     /// What of this was there then, too.
     pub(crate) fn common(&self, then: &Self) -> Self {
@@ -78,6 +69,32 @@ impl Staged {
     /// True where there is nothing to write.
     pub(crate) fn is_clean(&self) -> bool {
         self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
+    }
+}
+
+impl Basis {
+    /// What a clear or replace of this view is based on.
+    pub(super) fn of(view: &View) -> Self {
+        let previous = view.overlay.as_ref().map(|entry| entry.seq);
+        Self {
+            items: view.items,
+            overlays: view.overlays,
+            erasures: None,
+            previous,
+            view: None,
+            reason: String::new(),
+            id: ids::unguessable(),
+            revision: 0,
+            is_done: false,
+        }
+    }
+
+    /// The id of the overlay that shows this view.
+    pub(super) fn overlay(&self) -> String {
+        match self.revision {
+            0 => self.id.clone(),
+            again => format!("{}.{again}", self.id),
+        }
     }
 }
 

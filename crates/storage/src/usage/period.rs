@@ -90,7 +90,7 @@ fn start(field: &str, date: &str, days: i64, zone: &TimeZone) -> Result<Millis> 
     let bad = || {
         Error::invalid(
             field,
-            format!("\"{date}\" is not a date before 9999-12-31; write it as 2026-11-21"),
+            format!("\"{date}\" is not a date, or too late a one; write it as 2026-11-21"),
         )
     };
     let day = date.parse::<Date>().ok();

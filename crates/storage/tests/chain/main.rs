@@ -9,6 +9,7 @@ mod erasures;
 mod flaky;
 mod lost;
 mod random;
+mod sessions;
 mod support;
 
 use ambit_storage::address::Space;

@@ -92,7 +92,8 @@ impl Dice {
             agent: identity.agent_name().to_owned(),
             base: identity.base(),
             identity,
-            placement: vec![self.text()],
+            // A storage is never kept in two places.
+            placement: vec!["main".to_owned()],
             created_by: self.maybe(2),
             team: self.maybe(2),
             labels: self.labels(),

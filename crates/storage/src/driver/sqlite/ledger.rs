@@ -6,7 +6,7 @@ use crate::Error;
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Outcome, Write};
 use crate::clock::{Clock, Millis};
-use crate::directory::Tracked;
+use crate::directory::{Track, Tracked};
 use crate::driver::state;
 use crate::op::{self, Op};
 use rusqlite::{Connection, OptionalExtension, Params};
@@ -43,6 +43,29 @@ pub struct Known {
     pub logs: HashMap<String, KnownLog>,
     /// The index row of the space and its last activity; the outer `None` says that it was not looked up.
     pub activity: Option<Option<(u64, Millis)>>,
+    /// The last touch of that row.
+    pub touch: Option<KnownTouch>,
+}
+
+/// What is remembered of an index row that was touched, so that the next writes of its agent need not read it.
+#[derive(Debug)]
+pub struct KnownTouch {
+    /// The row's id.
+    pub id: String,
+    /// Where its data is.
+    pub placement: Vec<String>,
+    /// The agent.
+    pub agent: String,
+    /// When.
+    pub at: Millis,
+}
+
+impl KnownTouch {
+    /// True where this request would change nothing.
+    pub fn covers(&self, track: &Track, now: Millis) -> bool {
+        let is_fresh = now - self.at < state::ACTIVITY_STEP;
+        is_fresh && self.agent == track.agent && self.placement == track.placement
+    }
 }
 
 /// What is remembered of a log.
@@ -248,6 +271,7 @@ impl Ledger {
             id,
             logs: HashMap::new(),
             activity: None,
+            touch: None,
         };
         self.spaces.insert(space.clone(), known);
     }

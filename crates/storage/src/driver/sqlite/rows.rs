@@ -1,6 +1,6 @@
 //! Index rows: writing them, and reading them back.
 
-use super::ledger::{Ledger, erased};
+use super::ledger::{KnownTouch, Ledger, erased};
 use super::log::text;
 use super::place::{Done, signed, unsigned};
 use crate::address::Space;
@@ -79,6 +79,11 @@ fn damaged(ordinal: u64, error: &Error) -> Error {
 impl Ledger {
     pub(super) fn track(&mut self, track: &Track, now: Millis) -> Done<Outcome> {
         let space = Space::of(&track.tenant, &track.identity);
+        let known = self.space(&space)?.and_then(|known| known.touch.as_ref());
+        if let Some(touch) = known.filter(|touch| touch.covers(track, now)) {
+            let id = touch.id.clone();
+            return Ok(Outcome::Tracked { is_new: false, id });
+        }
         let before = self.row_of(&space)?;
         let ordinal = match &before {
             Some(row) => row.ordinal,
@@ -92,6 +97,17 @@ impl Ledger {
             }
             Some(before) if before.touches != row.touches => self.add_touch(&row)?,
             Some(_) => {}
+        }
+        let touches = row.touches.iter();
+        let at = touches.filter(|touch| touch.agent == track.agent);
+        let at = at.map(|touch| touch.last_at).max().unwrap_or(now);
+        if let Some(known) = self.space(&space)? {
+            known.touch = Some(KnownTouch {
+                id: row.id.clone(),
+                placement: row.placement,
+                agent: track.agent.clone(),
+                at,
+            });
         }
         Ok(Outcome::Tracked {
             is_new: before.is_none(),
