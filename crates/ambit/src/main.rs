@@ -43,7 +43,7 @@ async fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("ambit: {failure}");
+            eprintln!("ambit: {}", output::harmless(&failure.to_string()));
             ExitCode::FAILURE
         }
     }

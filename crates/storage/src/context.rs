@@ -109,10 +109,11 @@ impl Context {
 
     /// The storage of this kind, registered at its first use.
     pub async fn storage<K: StorageKind>(&self) -> Result<ListStorage<K>> {
+        // Ambit's own storages have rules that a plain list would pass by.
+        check_prefix(K::PREFIX)?;
         let cell = match self.session.cell(K::PREFIX) {
             Some(cell) => cell,
             None => {
-                check_prefix(K::PREFIX)?;
                 let cell = self.session.cell_of_kind(K::PREFIX)?;
                 self.register_cell(&cell).await?
             }

@@ -1,13 +1,13 @@
 //! Temporary sessions: untracked, and gone when they have been idle for their time.
 
-use crate::Result;
 use crate::address::Space;
-use crate::batch::{Batch, Write};
+use crate::batch::{Batch, Check, Write};
 use crate::clock::{Clock, Millis, to_millis};
 use crate::driver::{Driver, Part, Scan};
 use crate::json::Json;
 use crate::op::Op;
 use crate::pattern::Pattern;
+use crate::{Error, Result};
 use std::time::Duration;
 
 /// The write that lets a session's space live on. The end is a plain number, not the value's own life, so that the
@@ -31,8 +31,19 @@ pub(crate) async fn end_if_over(driver: &dyn Driver, space: &Space, clock: &Cloc
     if limit.value.to::<Millis>()? > clock.now() {
         return Ok(false);
     }
-    driver.commit(Batch::of(end(space))).await?;
-    Ok(true)
+    end_as_seen(driver, space, limit.version).await
+}
+
+/// Erases the space unless somebody has come back since its end was read; what they wrote then lives on.
+async fn end_as_seen(driver: &dyn Driver, space: &Space, version: u64) -> Result<bool> {
+    let check = Check::Version {
+        key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
+        version: Some(version),
+    };
+    match driver.commit(Batch::of(end(space)).checking(check)).await {
+        Err(Error::Conflict { .. }) => Ok(false),
+        ended => ended.map(|_| true),
+    }
 }
 
 /// The writes that end the space.
@@ -73,5 +84,55 @@ pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> R
             };
             swept += u64::from(end_if_over(driver, &space, clock).await?);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{end_as_seen, stay};
+    use crate::SessionIdentity;
+    use crate::address::{ITEMS, Space};
+    use crate::batch::{Batch, NewEntry, Write};
+    use crate::driver::memory::Memory;
+    use crate::driver::{Driver, Options, Part, Range};
+    use crate::json::Json;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn who_comes_back_while_a_session_is_swept_keeps_what_they_write() {
+        let options = Options::default();
+        let driver = Memory::new(options.clone());
+        let identity = SessionIdentity::builder("Support").chat_name("_temp");
+        let space = Space::of("t", &identity.build().unwrap());
+        let entry = NewEntry {
+            id: "a".to_owned(),
+            body: Json::of(&1).unwrap(),
+        };
+        let append = Write::Append {
+            log: space.log(ITEMS),
+            entries: vec![entry],
+        };
+        let write = async |life| {
+            let stay = stay(&space, &options.clock, life).unwrap();
+            let batch = Batch::of([append.clone(), stay]);
+            driver.commit(batch).await.unwrap();
+        };
+        let key = Space::temporary_sessions("t").key(space.path.as_str());
+        let version = async || {
+            let end = driver.get(&key, Part::Nothing).await.unwrap();
+            end.unwrap().version
+        };
+        let head = async || {
+            let log = space.log(ITEMS);
+            driver.read(&log, Range::head()).await.unwrap().head
+        };
+        write(Duration::ZERO).await;
+        let seen = version().await;
+        write(Duration::from_secs(60)).await;
+        assert!(!end_as_seen(&driver, &space, seen).await.unwrap());
+        assert!(head().await.is_some());
+        let seen = version().await;
+        assert!(end_as_seen(&driver, &space, seen).await.unwrap());
+        assert_eq!(head().await, None);
     }
 }

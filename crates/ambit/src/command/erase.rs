@@ -113,7 +113,7 @@ impl<'a> Tally<'a> {
     }
 
     fn say(&mut self, word: &str, identity: &SessionIdentity, why: &str) {
-        let key = one_line(&identity.key());
+        let (key, why) = (one_line(&identity.key()), one_line(why));
         let written = writeln!(self.out, "{word} {key}: {why}");
         if self.written.is_ok() {
             self.written = written;

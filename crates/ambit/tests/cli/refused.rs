@@ -292,3 +292,15 @@ fn a_password_in_a_url_is_not_repeated() {
         assert_eq!(ran.err.contains("secret"), is_scheme, "{}", ran.err);
     }
 }
+
+#[tokio::test]
+async fn a_refusal_does_not_pass_stored_control_signs_on_to_the_terminal() {
+    let place = Place::new();
+    let ambit = place.open(&["Support\u{1b}[31m"]).await;
+    let agent = ambit.agent("Support\u{1b}[31m").unwrap();
+    say(&agent.for_chat("c").await.unwrap(), &["hello"]).await;
+    ambit.close().await.unwrap();
+    let ran = place.run(&["context", "ls", "Suport"]);
+    assert!(ran.err.contains("Support\\u{1b}[31m"), "{ran:?}");
+    assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
+}

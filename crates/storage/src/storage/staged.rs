@@ -138,7 +138,8 @@ mod tests {
         cell.replace("default", "set", nothing).await.unwrap();
         cell.committed(&written);
         assert!(cell.is_dirty());
-        cell.committed(&cell.staged().clone());
+        let written = cell.staged().clone();
+        cell.committed(&written);
         assert!(!cell.is_dirty());
     }
 

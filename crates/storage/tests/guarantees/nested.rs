@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, Case, Notes, chat, heard, invalid, say, spend};
 use ambit_storage::event::*;
-use ambit_storage::storage::{Message, UsageRecord};
+use ambit_storage::storage::{Message, StorageKind, UsageRecord};
 use ambit_storage::{Error, Json, Usage};
 use futures::FutureExt;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub const CASES: &[Case] = cases![
     a_message_that_a_listener_leaves_keeps_its_id,
     a_listener_cannot_make_a_history_unreadable,
     a_storage_that_is_asked_for_twice_at_once_is_registered_once,
+    ambits_own_storages_cannot_be_opened_as_plain_lists,
     amounts_and_times_that_cannot_be_counted_are_refused,
     a_message_id_that_no_store_takes_is_refused_when_it_is_added,
 ];
@@ -160,6 +161,22 @@ async fn a_storage_that_is_asked_for_twice_at_once_is_registered_once(bed: Bed) 
     assert_eq!(two.unwrap().get().await.unwrap(), ["a"]);
     assert_eq!(context.names(), ["chatHistory", "usage", "notes"]);
     assert_eq!(told.load(Ordering::SeqCst), 1);
+}
+
+/// A kind that calls itself like one of Ambit's own.
+struct Posing<const IS_USAGE: bool>;
+
+impl<const IS_USAGE: bool> StorageKind for Posing<IS_USAGE> {
+    const PREFIX: &'static str = if IS_USAGE { "usage" } else { "chatHistory" };
+    type Item = String;
+}
+
+async fn ambits_own_storages_cannot_be_opened_as_plain_lists(bed: Bed) {
+    let agent = chat(&bed.ambit(), "c", &["one"]).await;
+    let context = agent.context();
+    assert_eq!(invalid(context.storage::<Posing<true>>().await), "prefix");
+    assert_eq!(invalid(context.storage::<Posing<false>>().await), "prefix");
+    assert_eq!(heard(&agent).await, ["one"]);
 }
 
 async fn amounts_and_times_that_cannot_be_counted_are_refused(bed: Bed) {
