@@ -40,10 +40,13 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
         ask_parts(context, dirty).await?
     };
     let work = write_and_tell(context.clone(), parts, is_clear);
-    let saved = tokio::spawn(at_same_depth(work.in_current_span())).await;
-    saved.map_err(|error| Error::Internal {
-        what: format!("a save ended early: {error}"),
-    })?
+    match tokio::spawn(at_same_depth(work.in_current_span())).await {
+        Ok(saved) => saved,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(Error::Internal {
+            what: format!("a save was stopped: {error}"),
+        }),
+    }
 }
 
 async fn write_and_tell(context: Context, asked: Vec<Part>, is_clear: bool) -> Result<SaveReport> {

@@ -14,7 +14,6 @@ use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::op::Op;
 use crate::pattern::Pattern;
-use crate::relocation;
 use crate::storage::{
     CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, load, record_sums,
     tally,
@@ -199,14 +198,14 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
     Ok(head.is_some_and(|head| head.last > 0) || !driver.scan(space, &scan).await?.is_empty())
 }
 
-/// Erases one stored identity on every driver on record, under its lease. True where something changed.
+/// Erases one stored identity, of which no move is left unfinished, on every driver on record, under its lease. True
+/// where something changed.
 async fn erase(
     ambit: &Ambit,
     row: &Tracked,
     memory: Option<&String>,
     action: Action,
 ) -> Result<bool> {
-    let row = &relocation::settled(ambit, row, OnBusy::Reject).await?;
     let placement = ambit.stores().chain(&row.placement)?;
     let (driver, index) = (placement.driver(), ambit.stores().index()?);
     let rows = match action {

@@ -8,8 +8,9 @@ use crate::directory::Tracked;
 use crate::event::{
     ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
 };
+use crate::lease::OnBusy;
 use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
-use crate::{Error, Result, SessionIdentity, memory, temporary};
+use crate::{Error, Result, SessionIdentity, memory, relocation, temporary};
 
 /// Removes a context's data and its own index rows. Listeners are asked about all of it before anything is gone.
 pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
@@ -70,7 +71,10 @@ async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()
     }
     for row in &rows {
         report.name_others(row);
-        let erased = erase(ambit, row, None, Action::Remove).await;
+        let erased = match relocation::settled(ambit, row, OnBusy::Reject).await {
+            Ok(row) => erase(ambit, &row, None, Action::Remove).await,
+            Err(error) => Err(error),
+        };
         report.add(row.identity.clone(), erased);
     }
     for identity in &report.done {

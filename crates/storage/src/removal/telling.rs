@@ -10,6 +10,8 @@ use crate::event::{
     ContextRemoving, ContextSaved, ContextSaving, IdentityRemoved, IdentityRemoving,
     IdentityStorageSaved, IdentityStorageSaving,
 };
+use crate::lease::OnBusy;
+use crate::relocation;
 use crate::storage::{ChatHistoryStorage, StorageKind};
 use std::collections::BTreeMap;
 
@@ -20,6 +22,7 @@ pub(super) async fn erase(
     memory: Option<&String>,
     action: Action,
 ) -> Result<bool> {
+    let row = &relocation::settled(ambit, row, OnBusy::Reject).await?;
     let context = Context::stored(ambit, row)?;
     let storage = context.context_identity()?.key();
     match action {

@@ -89,7 +89,10 @@ impl Chat {
     }
 
     pub async fn archive(&self) -> Vec<Message> {
-        self.history().archive(1, 10_000).await.unwrap()
+        self.history()
+            .archive(1, ambit_storage::MAX_PAGE)
+            .await
+            .unwrap()
     }
 
     pub async fn truncate(&self, call: &Call) -> Result<Prepared> {

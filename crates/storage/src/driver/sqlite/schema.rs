@@ -129,9 +129,10 @@ fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) 
 /// The file's version, if this program may work on the file.
 fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let version = number("PRAGMA user_version")?;
-    let application = number("PRAGMA application_id")?;
+    // In this order: another process may be making them between two of these questions, all at once.
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
     let path = place.path.display();
     if tables > 0 && application != i64::from(APPLICATION) {
         let reason = format!("{path} is the SQLite database of another program; name another file");
