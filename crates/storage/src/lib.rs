@@ -2,6 +2,9 @@
 //!
 //! The lower half keeps bytes: [`driver::Driver`] is one small trait, everything durable is one [`batch::Batch`], and
 //! what an operation on a value means is one pure function, [`op::Op::apply`].
+//!
+//! The upper half knows whose they are: an [`Ambit`] has agents and [`Stores`], an [`Agent`] opens a [`Context`] for a
+//! [`SessionIdentity`], and its storages stage changes until `save` writes them as one batch per store.
 
 pub mod address;
 mod agent;
