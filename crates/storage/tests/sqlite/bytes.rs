@@ -8,6 +8,7 @@ use ambit_storage::driver::Driver;
 use ambit_storage::op::Op;
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Entries, values and a list of mixed sizes under a mark that is searched for later.
 fn mixed(space: &Space, mark: &str, number: usize) -> Batch {
@@ -50,6 +51,43 @@ fn track(identity: &SessionIdentity, id: &str) -> Batch {
     Batch::of([Write::Track(Box::new(track))])
 }
 
+fn files_with(folder: &Path, word: &[u8]) -> usize {
+    let names = std::fs::read_dir(folder).unwrap();
+    let files = names.map(|name| std::fs::read(name.unwrap().path()).unwrap());
+    files
+        .filter(|bytes| bytes.windows(word.len()).any(|part| part == word))
+        .count()
+}
+
+#[tokio::test]
+async fn g069_a_removal_right_before_the_end_leaves_no_byte_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("end.db");
+    let store = sqlite(&file, "").await.unwrap();
+    let owner = |user: &str| Space::user_memory("t", user);
+    // Rewriting so much takes long enough to be put off when it has just been done.
+    for number in 0..400 {
+        for (user, text) in [("first", "x"), ("open", "y"), ("last", "secretive")] {
+            let batch = append(
+                &owner(user).log("l"),
+                number.to_string(),
+                &text.repeat(5_000 / text.len()),
+            );
+            store.commit(batch).await.unwrap();
+        }
+    }
+    for user in ["first", "last"] {
+        let space = owner(user);
+        store
+            .commit(Batch::of([Write::Remove { space }]))
+            .await
+            .unwrap();
+    }
+    store.close().await.unwrap();
+    assert_eq!(files_with(folder.path(), b"secretive"), 0);
+    assert_eq!(files_with(folder.path(), b"yyyy"), 1);
+}
+
 #[tokio::test]
 async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -67,13 +105,7 @@ async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     }
     let row = track(&identity(), "secretive-row");
     store.commit(row).await.unwrap();
-    let holding = || {
-        let names = std::fs::read_dir(folder.path()).unwrap();
-        let files = names.map(|name| std::fs::read(name.unwrap().path()).unwrap());
-        files
-            .filter(|bytes| bytes.windows(9).any(|part| part == b"secretive"))
-            .count()
-    };
+    let holding = || files_with(folder.path(), b"secretive");
     assert!(holding() > 0);
     let remove = Batch::of([
         Write::Remove { space: secret },

@@ -4,7 +4,7 @@ use crate::{append, identity, last, log, sqlite};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, Range};
 use futures::future::join_all;
 
 #[tokio::test]
@@ -78,6 +78,32 @@ async fn g139_check_names_a_log_with_a_gap() {
         findings[0].contains("items holds 2 entries, the last is 3"),
         "{findings:?}"
     );
+}
+
+#[tokio::test]
+async fn g015_a_file_that_lost_its_name_takes_no_more_writes() {
+    for suffix in ["", "-wal"] {
+        for is_replaced in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("lost.db");
+            let store = sqlite(&file, "").await.unwrap();
+            store.commit(append(&log(), "1", "x")).await.unwrap();
+            let lost = folder.path().join(format!("lost.db{suffix}"));
+            if is_replaced {
+                let other = folder.path().join("other");
+                std::fs::copy(&lost, &other).unwrap();
+                std::fs::rename(&other, &lost).unwrap();
+            } else {
+                std::fs::remove_file(&lost).unwrap();
+            }
+            let refused = store.commit(append(&log(), "2", "x")).await;
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
+            let read = store.read(&log(), Range::head()).await;
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
+        }
+    }
 }
 
 #[tokio::test]

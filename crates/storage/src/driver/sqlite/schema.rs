@@ -65,13 +65,18 @@ pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) ->
     refuse_damage(connection, place)
 }
 
-/// The change to WAL answers "busy" at once while another process makes it, so it is repeated here.
+/// The change to WAL answers "busy" at once while another process makes it, so it is repeated here. It stays in the
+/// file, so a file that is not ours is refused before.
 fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
     let deadline = Instant::now() + place.busy.max(Duration::from_secs(1));
+    let change = || {
+        known_version(connection, place)?;
+        let sql = "PRAGMA journal_mode = WAL";
+        let mode: String = connection.query_row(sql, [], |row| row.get(0))?;
+        Ok(mode)
+    };
     loop {
-        let mode: rusqlite::Result<String> =
-            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
-        match mode {
+        match change() {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) => {
                 return Err(Error::Unavailable {
@@ -82,10 +87,10 @@ fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
                     source: None,
                 });
             }
-            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+            Err(Stop::Broken(error)) if is_busy(&error) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(error) => return Err(place.failed("opening it", error)),
+            Err(stop) => return Err(place.error("opening it", stop)),
         }
     }
 }

@@ -73,6 +73,12 @@ impl Scrub {
         };
     }
 
+    /// Does what was put off, because nobody will later.
+    pub fn finish(&mut self, ledger: &Ledger, place: &Place) {
+        self.last = None;
+        self.run(ledger, place);
+    }
+
     /// True where nothing is left to be done.
     fn rewrite_and_cut(&mut self, ledger: &Ledger, place: &Place) -> rusqlite::Result<bool> {
         let is_put_off = self.has_removed && !self.rewrite(ledger, place)?;
