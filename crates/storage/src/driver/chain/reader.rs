@@ -63,6 +63,9 @@ impl Chain {
         scan: &Scan,
     ) -> Result<Vec<(String, Entry)>> {
         match self.primary.driver.scan(space, scan).await {
+            Ok(found) if found.is_empty() && self.regain_values(space, scan).await? => {
+                self.primary.driver.scan(space, scan).await
+            }
             Err(error) if error.is_failure() => {
                 for member in self.believable(space).await {
                     if let Ok(found) = member.driver.scan(space, scan).await {
@@ -165,6 +168,21 @@ impl Chain {
         }
         let (_turn, stone) = self.enter(&key.space).await?;
         self.refill_value(key, &stone).await
+    }
+
+    /// Gives back the values that are asked for, where the primary has none of them.
+    async fn regain_values(&self, space: &Space, scan: &Scan) -> Result<bool> {
+        let names = Scan {
+            part: Part::Nothing,
+            ..scan.clone()
+        };
+        let mut is_regained = false;
+        for member in &self.secondaries {
+            for (name, _) in member.driver.scan(space, &names).await.unwrap_or_default() {
+                is_regained |= self.regain_value(&space.key(name)).await?;
+            }
+        }
+        Ok(is_regained)
     }
 
     /// Only a question for one certain row is worth asking the secondaries.
