@@ -61,6 +61,26 @@ async fn g139_a_corrupt_file_stops_the_open_with_its_path_and_the_way_to_restore
 }
 
 #[tokio::test]
+async fn g139_a_lost_file_is_not_begun_anew_over_its_wal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.db");
+    let store = sqlite(&file, "").await.unwrap();
+    store.commit(append(&log(), "1", "x")).await.unwrap();
+    for (name, is_empty) in [("gone.db", false), ("empty.db", true)] {
+        let lost = folder.path().join(name);
+        let wal = folder.path().join(format!("{name}-wal"));
+        std::fs::copy(folder.path().join("live.db-wal"), &wal).unwrap();
+        if is_empty {
+            std::fs::write(&lost, "").unwrap();
+        }
+        let before = std::fs::read(&wal).unwrap();
+        let error = sqlite(&lost, "").await.unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name}: {error}");
+        assert_eq!(std::fs::read(&wal).unwrap(), before, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn g139_check_names_a_log_with_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gap.db");

@@ -108,14 +108,17 @@ impl Chain {
             }
             Err(error) if error.is_failure() => {
                 for member in &self.secondaries {
-                    let Ok(mut rows) = member.driver.identities(filter, page).await else {
+                    let Ok(rows) = member.driver.identities(filter, page).await else {
                         continue;
                     };
-                    rows.retain(|row| {
+                    let mut believed = Vec::with_capacity(rows.len());
+                    for row in rows {
                         let space = Space::of(&row.tenant, &row.identity);
-                        !self.remembered(&space).contains(&member.name)
-                    });
-                    return Ok(rows);
+                        if !self.distrusted(&space).await.contains(&member.name) {
+                            believed.push(row);
+                        }
+                    }
+                    return Ok(believed);
                 }
                 Err(error)
             }

@@ -75,6 +75,7 @@ impl Sqlite {
             Error::unavailable(format!("the folder {}", folder.display()), error)
         })?;
         network::refuse_network(&place, options.force)?;
+        schema::refuse_lost_file(&place)?;
         let connection = place.create()?;
         schema::bring_up(&connection, &place, &options.fault_points)?;
         schema::prepare_writer(&connection, &place, options.durability)?;

@@ -90,9 +90,18 @@ impl Place {
 
     /// The files as they are now.
     pub fn files(&self) -> Files {
-        let mut wal = self.path.clone().into_os_string();
-        wal.push("-wal");
-        Files([file_id(&self.path), file_id(wal.as_ref())])
+        Files(["", "-wal"].map(|suffix| file_id(&self.beside(suffix))))
+    }
+
+    /// The bytes of the file, or of the one beside it; 0 where there is none.
+    pub fn size(&self, suffix: &str) -> u64 {
+        std::fs::metadata(self.beside(suffix)).map_or(0, |found| found.len())
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(suffix);
+        PathBuf::from(path)
     }
 
     /// Fails where the files that were opened no longer have their names: what is written to them would be lost.

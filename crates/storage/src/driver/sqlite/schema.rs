@@ -54,6 +54,15 @@ pub fn prepare_writer(
     settings().map_err(|error| place.failed("opening it", error))
 }
 
+/// Fails where the file is gone and its WAL is not: SQLite would delete what may be the only copy, and begin empty.
+pub fn refuse_lost_file(place: &Place) -> Result<()> {
+    // The WAL first: whoever makes a new database writes to the file before.
+    if place.size("-wal") > 0 && place.size("") == 0 {
+        return Err(place.damaged("it is missing or empty, and there is a -wal of it"));
+    }
+    Ok(())
+}
+
 /// Makes the file a database of this version in WAL mode, or says why it cannot be one.
 pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) -> Result<()> {
     enter_wal(connection, place)?;
@@ -157,8 +166,7 @@ fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
 
 /// Fails where the file is visibly damaged: a small one is read whole, of a large one the ends of its tables.
 fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
-    let size = std::fs::metadata(&place.path).map_or(0, |found| found.len());
-    let findings = if size <= CHECKED_AT_OPEN {
+    let findings = if place.size("") <= CHECKED_AT_OPEN {
         quick_check(connection)
     } else {
         read_ends(connection).map(|()| Vec::new())
