@@ -126,6 +126,21 @@ async fn g015_a_file_that_lost_its_name_takes_no_more_writes() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn g015_behind_a_link_it_is_the_file_itself_that_must_keep_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link) = (folder.path().join("real.db"), folder.path().join("link.db"));
+    sqlite(&file, "").await.unwrap().close().await.unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let store = sqlite(&link, "").await.unwrap();
+    store.commit(append(&log(), "1", "x")).await.unwrap();
+    std::fs::remove_file(folder.path().join("real.db-wal")).unwrap();
+    let refused = store.commit(append(&log(), "2", "x")).await;
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("deleted or replaced"), "{error}");
+}
+
 #[tokio::test]
 async fn g140_a_full_disk_refuses_the_write_and_works_again_with_room() {
     let folder = tempfile::tempdir().unwrap();

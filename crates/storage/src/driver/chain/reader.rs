@@ -108,17 +108,9 @@ impl Chain {
             }
             Err(error) if error.is_failure() => {
                 for member in &self.secondaries {
-                    let Ok(rows) = member.driver.identities(filter, page).await else {
-                        continue;
-                    };
-                    let mut believed = Vec::with_capacity(rows.len());
-                    for row in rows {
-                        let space = Space::of(&row.tenant, &row.identity);
-                        if !self.distrusted(&space).await.contains(&member.name) {
-                            believed.push(row);
-                        }
+                    if let Ok(rows) = member.driver.identities(filter, page).await {
+                        return Ok(self.believable_rows(member, rows).await);
                     }
-                    return Ok(believed);
                 }
                 Err(error)
             }
@@ -145,6 +137,17 @@ impl Chain {
         let owing = self.distrusted(space).await;
         let believed = |member: &&Member| !owing.contains(&member.name);
         self.secondaries.iter().filter(believed).collect()
+    }
+
+    async fn believable_rows(&self, member: &Member, rows: Vec<Tracked>) -> Vec<Tracked> {
+        let mut believed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let space = Space::of(&row.tenant, &row.identity);
+            if !self.distrusted(&space).await.contains(&member.name) {
+                believed.push(row);
+            }
+        }
+        believed
     }
 
     async fn regain_log(&self, log: &LogKey) -> Result<bool> {

@@ -62,6 +62,9 @@ impl Place {
         }
         let path = std::path::absolute(path)
             .map_err(|error| Error::unavailable(format!("the path {path}"), error))?;
+        // SQLite keeps the WAL beside the file that a link leads to.
+        let linked = path.is_symlink().then(|| path.canonicalize().ok());
+        let path = linked.flatten().unwrap_or(path);
         let mut place = Self {
             path,
             busy: BUSY,
