@@ -143,9 +143,10 @@ fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) 
 /// The file's version, if this program may work on the file.
 fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    // The tables first: another process that makes them now sets the other two with them.
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let version = number("PRAGMA user_version")?;
     let application = number("PRAGMA application_id")?;
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let path = place.path.display();
     if tables > 0 && application != i64::from(APPLICATION) {
         let reason = format!("{path} is the SQLite database of another program; name another file");
