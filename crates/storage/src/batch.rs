@@ -106,6 +106,9 @@ pub enum Write {
     Mirror(Mirror),
 }
 
+/// The highest number that is taken over from another store: those given out after it stay exact in every store.
+pub(crate) const MAX_COPIED: u64 = 1 << 52;
+
 /// What one store has, for another one to have too.
 #[derive(Clone, Debug)]
 pub enum Mirror {
@@ -265,10 +268,30 @@ impl Batch {
                     sized_name("key", &key.name, limits)?;
                     sized("value bytes", op.size(), limits.value)?;
                 }
+                Write::Mirror(mirror) => mirror.check_number()?,
                 _ => {}
             }
         }
         sized("batch entries", count, limits.batch)
+    }
+}
+
+impl Mirror {
+    /// Refuses numbers that no store comes to by counting: taken over, they would leave none to give out.
+    fn check_number(&self) -> Result<()> {
+        let (what, number) = match self {
+            Self::Log { log, head, .. } => (format!("the log {log}"), head.generation),
+            Self::Value { key, entry } => (
+                format!("the value {key}"),
+                entry.as_ref().map_or(0, |entry| entry.version),
+            ),
+            Self::Row(row) => (format!("the index row {}", row.id), row.ordinal),
+        };
+        if number > MAX_COPIED {
+            let reason = format!("its number {number} is beyond {MAX_COPIED}; it is not copied");
+            return Err(Error::corrupt(what, reason));
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::steps::*;
 use super::{Case, Fixture};
 use crate::address::{Key, LogKey};
-use crate::batch::{Batch, Entry, Head, LogEntry, Mirror, Outcome, Write};
+use crate::batch::{Batch, Entry, Head, LogEntry, MAX_COPIED, Mirror, Outcome, Write};
 use crate::directory::{State, Touch, Track, Tracked};
 use crate::driver::{Driver, Page};
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ pub(super) const CASES: &[Case] = cases![
     a_mirrored_value_equals_its_source,
     a_mirrored_row_equals_its_source,
     numbers_given_after_a_mirror_are_higher,
+    numbers_that_leave_none_to_give_are_not_mirrored,
     a_mirrored_id_is_known_to_appends,
 ];
 
@@ -232,6 +233,39 @@ async fn numbers_given_after_a_mirror_are_higher(fixture: Arc<dyn Fixture>) {
     write(&*other, track("two", &identity("t"))).await;
     let ordinal = some(row(&*driver, &identity("t")).await).ordinal;
     assert!(ordinal > 90_000, "{ordinal}");
+}
+
+async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn Fixture>) {
+    let driver = fixture.open().await;
+    let key = space("t").key("k");
+    let first = version_after(&*driver, &key, set("1")).await;
+    let copy = |version| {
+        let entry = Entry {
+            kind: "number",
+            length: 1,
+            value: json("1"),
+            version,
+            expires_at: None,
+            stale_possible: false,
+        };
+        value(&space("u").key("k"), Some(entry))
+    };
+    for number in [MAX_COPIED + 1, 1 << 53, u64::MAX] {
+        for write in [
+            copy(number),
+            copied(number, 1, 1..=1),
+            Write::Mirror(Mirror::Row(Box::new(source_row(number, "one")))),
+        ] {
+            let words = refusal(attempt(&*driver, write).await);
+            assert!(words.contains(&number.to_string()), "{words}");
+        }
+    }
+    assert_eq!(some(get(&*driver, &key).await).version, first);
+    mirror(&*driver, copy(MAX_COPIED)).await;
+    for number in 1..=3 {
+        let next = version_after(&*driver, &key, set("1")).await;
+        assert!(next >= MAX_COPIED + number, "{next}");
+    }
 }
 
 async fn a_mirrored_id_is_known_to_appends(fixture: Arc<dyn Fixture>) {

@@ -1,12 +1,13 @@
 //! What was erased stays erased, whoever was away.
 
-use super::flaky::Fault;
+use super::flaky::{Fault, Flaky};
 use super::support::*;
 use ambit_storage::Error;
 use ambit_storage::batch::{Batch, Write};
 use ambit_storage::directory::Filter;
-use ambit_storage::driver::chain::Policy;
+use ambit_storage::driver::chain::{Chain, Policy};
 use ambit_storage::driver::{Driver, Part, Range};
+use std::sync::Arc;
 
 #[tokio::test]
 async fn g029_an_erasure_that_missed_a_driver_is_finished_by_repeating_it() {
@@ -91,6 +92,32 @@ async fn g030_a_secondary_that_missed_an_erasure_does_not_answer_for_the_primary
         pair.second.logs(&space(0)).await.unwrap(),
         Vec::<String>::new()
     );
+}
+
+#[tokio::test]
+async fn g030_a_fresh_process_lists_no_row_that_another_secondary_knows_to_be_erased() {
+    let drivers = ["first", "second", "third"].map(|name| (name, Arc::new(Flaky::new())));
+    let chain = || {
+        let members = drivers.iter().map(|(name, driver)| {
+            let driver: Arc<dyn Driver> = driver.clone();
+            ((*name).to_owned(), driver)
+        });
+        Chain::new(members.collect(), Policy::Primary).unwrap()
+    };
+    let rows = Batch::of([track(0), append(&items(), "1"), track(1)]);
+    chain().commit(rows).await.unwrap();
+    drivers[1].1.fails(Fault::Down);
+    let untrack = Write::Untrack {
+        tenant: "default".to_owned(),
+        id: "row-0".to_owned(),
+    };
+    let gone = Batch::of([Write::Remove { space: space(0) }, untrack]);
+    chain().commit(gone).await.unwrap();
+    drivers[1].1.fails(Fault::Nothing);
+    drivers[0].1.fails(Fault::Down);
+    let found = chain().identities(&Filter::default(), &ALL).await.unwrap();
+    let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(ids, ["row-1"]);
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use super::support::*;
 use ambit_storage::batch::{Batch, Check, Write};
 use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::Driver;
 use ambit_storage::driver::chain::{Chain, Policy};
+use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
 use std::sync::Arc;
 
 /// A chain whose secondary alone knows of session 0.
@@ -43,6 +45,27 @@ async fn g032_new_and_refilled_rows_with_one_ordinal_both_stay() {
         assert_eq!(ids(&**driver, &log(1)).await, ["2", "3"]);
     }
     assert_eq!(chain.check().await.unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn g032_a_list_of_names_gives_back_what_the_primary_lost() {
+    let pair = Pair::new();
+    let chain = pair.chain(Policy::All);
+    let keys = ["a1", "a2", "a3", "b"].map(|name| space(0).key(name));
+    let written = keys.iter().map(|key| set(key, "x"));
+    chain.commit(Batch::of(written)).await.unwrap();
+    let gone = Batch::of([apply(&keys[1], Op::Del)]);
+    chain.commit(gone).await.unwrap();
+    pair.first.lose();
+    let scan = Scan {
+        pattern: Pattern::parse("a*"),
+        after: None,
+        limit: 10,
+        part: Part::Nothing,
+    };
+    let found = chain.scan(&space(0), &scan).await.unwrap();
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a1", "a3"]);
 }
 
 #[tokio::test]

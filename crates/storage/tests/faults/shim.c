@@ -103,10 +103,12 @@ static int opened(int fd, int flags, int was_there) {
         mode_t mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0; \
         va_end(rest);                                                                             \
         char path[PATH_MAX];                                                                      \
-        if (!(flags & (O_CREAT | O_TRUNC)) || !resolve(given, path)) return REAL(name)(given, flags, mode); \
+        int writes = (flags & O_ACCMODE) != O_RDONLY;                                             \
+        if (!(writes || flags & (O_CREAT | O_TRUNC)) || !resolve(given, path)) return REAL(name)(given, flags, mode); \
         pthread_mutex_lock(&lock);                                                                \
         int was_there = !access(path, F_OK);                                                      \
-        int error = was_there ? 0 : failure();                                                    \
+        int error = failure();                                                                    \
+        if (was_there && !(writes && error == EROFS)) error = 0;                                  \
         int fd = error ? -1 : opened(REAL(name)(given, flags, mode), flags, was_there);           \
         pthread_mutex_unlock(&lock);                                                              \
         if (error) REFUSE(error);                                                                 \

@@ -271,6 +271,20 @@ async fn a_sweep_erases_expired_values_up_to_its_limit() {
 }
 
 #[tokio::test]
+async fn a_change_of_the_working_directory_moves_nothing() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let before = std::env::current_dir().unwrap();
+    std::env::set_current_dir(here.path()).unwrap();
+    let driver = open(Path::new("store"));
+    std::env::set_current_dir(there.path()).unwrap();
+    let log = items("a", "one");
+    let written = driver.commit(Batch::of([append(&log, "1")])).await;
+    std::env::set_current_dir(before).unwrap();
+    written.unwrap();
+    assert_eq!(ids(&open(&here.path().join("store")), &log).await, ["1"]);
+}
+
+#[tokio::test]
 async fn a_refused_batch_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let log = items("a", "one");

@@ -8,6 +8,7 @@ use ambit_storage::driver::Driver;
 use ambit_storage::op::Op;
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Entries, values and a list of mixed sizes under a mark that is searched for later.
 fn mixed(space: &Space, mark: &str, number: usize) -> Batch {
@@ -50,6 +51,40 @@ fn track(identity: &SessionIdentity, id: &str) -> Batch {
     Batch::of([Write::Track(Box::new(track))])
 }
 
+fn files_with(folder: &Path, word: &[u8]) -> usize {
+    let names = std::fs::read_dir(folder).unwrap();
+    let files = names.map(|name| std::fs::read(name.unwrap().path()).unwrap());
+    files
+        .filter(|bytes| bytes.windows(word.len()).any(|part| part == word))
+        .count()
+}
+
+#[tokio::test]
+async fn g069_what_a_reader_held_up_is_done_before_the_store_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("end.db");
+    let store = sqlite(&file, "").await.unwrap();
+    // Another process keeps the file open, so that closing does not cut the WAL by itself.
+    let other = sqlite(&file, "").await.unwrap();
+    let space = Space::of("t", &identity());
+    for number in 0..20 {
+        let batch = mixed(&space, "secretive", number);
+        store.commit(batch).await.unwrap();
+    }
+    let reader = rusqlite::Connection::open(&file).unwrap();
+    let held = "BEGIN; SELECT count(*) FROM entry";
+    reader.execute_batch(held).unwrap();
+    store
+        .commit(Batch::of([Write::Remove { space }]))
+        .await
+        .unwrap();
+    assert!(files_with(folder.path(), b"secretive") > 0);
+    reader.execute_batch("COMMIT").unwrap();
+    store.close().await.unwrap();
+    assert_eq!(files_with(folder.path(), b"secretive"), 0);
+    other.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -67,13 +102,7 @@ async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     }
     let row = track(&identity(), "secretive-row");
     store.commit(row).await.unwrap();
-    let holding = || {
-        let names = std::fs::read_dir(folder.path()).unwrap();
-        let files = names.map(|name| std::fs::read(name.unwrap().path()).unwrap());
-        files
-            .filter(|bytes| bytes.windows(9).any(|part| part == b"secretive"))
-            .count()
-    };
+    let holding = || files_with(folder.path(), b"secretive");
     assert!(holding() > 0);
     let remove = Batch::of([
         Write::Remove { space: secret },

@@ -4,7 +4,7 @@ use crate::{append, identity, last, log, sqlite};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, Range};
 use futures::future::join_all;
 
 #[tokio::test]
@@ -61,6 +61,26 @@ async fn g139_a_corrupt_file_stops_the_open_with_its_path_and_the_way_to_restore
 }
 
 #[tokio::test]
+async fn g139_a_lost_file_is_not_begun_anew_over_its_wal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.db");
+    let store = sqlite(&file, "").await.unwrap();
+    store.commit(append(&log(), "1", "x")).await.unwrap();
+    for (name, is_empty) in [("gone.db", false), ("empty.db", true)] {
+        let lost = folder.path().join(name);
+        let wal = folder.path().join(format!("{name}-wal"));
+        std::fs::copy(folder.path().join("live.db-wal"), &wal).unwrap();
+        if is_empty {
+            std::fs::write(&lost, "").unwrap();
+        }
+        let before = std::fs::read(&wal).unwrap();
+        let error = sqlite(&lost, "").await.unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name}: {error}");
+        assert_eq!(std::fs::read(&wal).unwrap(), before, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn g139_check_names_a_log_with_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gap.db");
@@ -78,6 +98,47 @@ async fn g139_check_names_a_log_with_a_gap() {
         findings[0].contains("items holds 2 entries, the last is 3"),
         "{findings:?}"
     );
+}
+
+#[tokio::test]
+async fn g015_a_file_that_lost_its_name_takes_no_more_writes() {
+    for suffix in ["", "-wal"] {
+        for is_replaced in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("lost.db");
+            let store = sqlite(&file, "").await.unwrap();
+            store.commit(append(&log(), "1", "x")).await.unwrap();
+            let lost = folder.path().join(format!("lost.db{suffix}"));
+            if is_replaced {
+                let other = folder.path().join("other");
+                std::fs::copy(&lost, &other).unwrap();
+                std::fs::rename(&other, &lost).unwrap();
+            } else {
+                std::fs::remove_file(&lost).unwrap();
+            }
+            let refused = store.commit(append(&log(), "2", "x")).await;
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
+            let read = store.read(&log(), Range::head()).await;
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn g015_behind_a_link_it_is_the_file_itself_that_must_keep_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link) = (folder.path().join("real.db"), folder.path().join("link.db"));
+    sqlite(&file, "").await.unwrap().close().await.unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let store = sqlite(&link, "").await.unwrap();
+    store.commit(append(&log(), "1", "x")).await.unwrap();
+    std::fs::remove_file(folder.path().join("real.db-wal")).unwrap();
+    let refused = store.commit(append(&log(), "2", "x")).await;
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("deleted or replaced"), "{error}");
 }
 
 #[tokio::test]

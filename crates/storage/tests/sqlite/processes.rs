@@ -111,12 +111,14 @@ async fn g137_a_newer_file_is_refused_by_both_versions_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_of_another_program_is_refused() {
+async fn a_database_of_another_program_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.db");
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.execute_batch("CREATE TABLE mine (x)").unwrap();
     connection.close().unwrap();
+    let before = std::fs::read(&file).unwrap();
     let error = sqlite(&file, "").await.unwrap_err().to_string();
     assert!(error.contains("another program"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
 }

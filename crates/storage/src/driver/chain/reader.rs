@@ -63,6 +63,9 @@ impl Chain {
         scan: &Scan,
     ) -> Result<Vec<(String, Entry)>> {
         match self.primary.driver.scan(space, scan).await {
+            Ok(found) if found.is_empty() && self.regain_values(space, scan).await? => {
+                self.primary.driver.scan(space, scan).await
+            }
             Err(error) if error.is_failure() => {
                 for member in self.believable(space).await {
                     if let Ok(found) = member.driver.scan(space, scan).await {
@@ -105,14 +108,9 @@ impl Chain {
             }
             Err(error) if error.is_failure() => {
                 for member in &self.secondaries {
-                    let Ok(mut rows) = member.driver.identities(filter, page).await else {
-                        continue;
-                    };
-                    rows.retain(|row| {
-                        let space = Space::of(&row.tenant, &row.identity);
-                        !self.remembered(&space).contains(&member.name)
-                    });
-                    return Ok(rows);
+                    if let Ok(rows) = member.driver.identities(filter, page).await {
+                        return Ok(self.believable_rows(member, rows).await);
+                    }
                 }
                 Err(error)
             }
@@ -141,6 +139,17 @@ impl Chain {
         self.secondaries.iter().filter(believed).collect()
     }
 
+    async fn believable_rows(&self, member: &Member, rows: Vec<Tracked>) -> Vec<Tracked> {
+        let mut believed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let space = Space::of(&row.tenant, &row.identity);
+            if !self.distrusted(&space).await.contains(&member.name) {
+                believed.push(row);
+            }
+        }
+        believed
+    }
+
     async fn regain_log(&self, log: &LogKey) -> Result<bool> {
         if self.secondaries.is_empty() {
             return Ok(false);
@@ -165,6 +174,21 @@ impl Chain {
         }
         let (_turn, stone) = self.enter(&key.space).await?;
         self.refill_value(key, &stone).await
+    }
+
+    /// Gives back the values that are asked for, where the primary has none of them.
+    async fn regain_values(&self, space: &Space, scan: &Scan) -> Result<bool> {
+        let names = Scan {
+            part: Part::Nothing,
+            ..scan.clone()
+        };
+        let mut is_regained = false;
+        for member in &self.secondaries {
+            for (name, _) in member.driver.scan(space, &names).await.unwrap_or_default() {
+                is_regained |= self.regain_value(&space.key(name)).await?;
+            }
+        }
+        Ok(is_regained)
     }
 
     /// Only a question for one certain row is worth asking the secondaries.

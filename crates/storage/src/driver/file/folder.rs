@@ -48,8 +48,11 @@ impl Folder {
             fs::create_dir_all(&path).map_err(failed("making", &path))?;
         }
         let lock = folder.path(LOCK);
-        let made = OpenOptions::new().create(true).append(true).open(&lock);
-        made.map_err(failed("making", &lock))?;
+        // One that is there is not opened for writing: a disk that takes no writes can be read.
+        if !lock.is_file() {
+            let made = OpenOptions::new().create(true).append(true).open(&lock);
+            made.map_err(failed("making", &lock))?;
+        }
         folder.sync_folder("")?;
         Ok(folder)
     }
@@ -74,7 +77,8 @@ impl Folder {
         let path = self.path(LOCK);
         let deadline = Instant::now() + wait;
         // Not made anew: a folder without its lock file was moved away or is not mounted.
-        let opened = OpenOptions::new().read(true).write(true).open(&path);
+        let is_writer = access == Access::Exclusive;
+        let opened = OpenOptions::new().read(true).write(is_writer).open(&path);
         let file = opened.map_err(failed("opening", &path))?;
         loop {
             let locked = match access {

@@ -24,7 +24,6 @@ use folder::{Access, Folder};
 use futures::future::BoxFuture;
 use poll::Poller;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -66,8 +65,11 @@ impl File {
             let reason = "names no folder; write file:path/to/folder";
             return Err(Error::invalid("driver", reason));
         }
+        // A later change of the working directory moves nothing.
+        let root = std::path::absolute(address)
+            .map_err(|error| Error::unavailable(format!("the path {address}"), error))?;
         let shared = Arc::new(Shared {
-            folder: Folder::create(PathBuf::from(address), options.durability)?,
+            folder: Folder::create(root, options.durability)?,
             hub: Hub::default(),
             options,
             is_closed: AtomicBool::new(false),

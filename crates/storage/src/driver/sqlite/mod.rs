@@ -75,12 +75,15 @@ impl Sqlite {
             Error::unavailable(format!("the folder {}", folder.display()), error)
         })?;
         network::refuse_network(&place, options.force)?;
-        let connection = place.connect()?;
+        schema::refuse_lost_file(&place)?;
+        let connection = place.create()?;
         schema::bring_up(&connection, &place, &options.fault_points)?;
         schema::prepare_writer(&connection, &place, options.durability)?;
+        let files = place.files();
         let hub = Hub::default();
         let writer = Writer {
             ledger: Ledger::new(connection, options.clock.clone()),
+            files,
             place: place.clone(),
             hub: hub.clone(),
             faults: options.fault_points.clone(),
@@ -93,7 +96,7 @@ impl Sqlite {
             .spawn(move || writer.run(&jobs))
             .map_err(|error| Error::unavailable("the thread that writes to sqlite", error))?;
         Ok(Self {
-            readers: Arc::new(Readers::new(place.clone())),
+            readers: Arc::new(Readers::new(place.clone(), files)),
             place,
             options,
             hub,

@@ -5,7 +5,7 @@ pub(super) use crate::driver::integer::{signed, unsigned};
 use crate::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a lock of another process is waited for.
@@ -21,6 +21,10 @@ pub struct Place {
     /// The size the file may grow to, so that tests can fill it.
     pub max_pages: Option<u32>,
 }
+
+/// Which files the paths of a database name: the database and its WAL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Files([Option<(u64, u64)>; 2]);
 
 /// Why a piece of work on the database ended.
 #[derive(Debug)]
@@ -58,6 +62,9 @@ impl Place {
         }
         let path = std::path::absolute(path)
             .map_err(|error| Error::unavailable(format!("the path {path}"), error))?;
+        // SQLite keeps the WAL beside the file that a link leads to.
+        let linked = path.is_symlink().then(|| path.canonicalize().ok());
+        let path = linked.flatten().unwrap_or(path);
         let mut place = Self {
             path,
             busy: BUSY,
@@ -84,11 +91,50 @@ impl Place {
         Ok(())
     }
 
-    /// A new connection that waits for locks. A path is a path here, never a URI with options of its own.
+    /// The files as they are now.
+    pub fn files(&self) -> Files {
+        Files(["", "-wal"].map(|suffix| file_id(&self.beside(suffix))))
+    }
+
+    /// The bytes of the file, or of the one beside it; 0 where there is none.
+    pub fn size(&self, suffix: &str) -> u64 {
+        std::fs::metadata(self.beside(suffix)).map_or(0, |found| found.len())
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(suffix);
+        PathBuf::from(path)
+    }
+
+    /// Fails where the files that were opened no longer have their names: what is written to them would be lost.
+    pub fn ensure_same(&self, opened: Files) -> Result<()> {
+        if self.files() == opened {
+            return Ok(());
+        }
+        Err(Error::Unavailable {
+            what: format!(
+                "the sqlite store {} (its file or the -wal beside it was deleted or replaced while it was open; open \
+                 it again)",
+                self.path.display()
+            ),
+            source: None,
+        })
+    }
+
+    /// A new connection that waits for locks; the file is made if need be. A path is a path here, never a URI with
+    /// options of its own.
+    pub fn create(&self) -> Result<Connection> {
+        self.connect_with(OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// A new connection to the file that is there.
     pub fn connect(&self) -> Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        self.connect_with(OpenFlags::empty())
+    }
+
+    fn connect_with(&self, more: OpenFlags) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
         let connection = Connection::open_with_flags(&self.path, flags)
             .map_err(|error| self.failed("opening it", error))?;
         let prepare = || {
@@ -143,6 +189,19 @@ impl Place {
             Stop::Broken(error) => self.failed(doing, error),
         }
     }
+}
+
+/// What tells a file from all others, where the system allows a file that is open to lose its name.
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_path: &Path) -> Option<(u64, u64)> {
+    None
 }
 
 /// True where a column does not hold what was written there.

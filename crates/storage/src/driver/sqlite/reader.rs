@@ -1,7 +1,7 @@
 //! Reading beside the writer: connections that are taken and given back. A read takes microseconds, so it runs where it
 //! is called; a hop to another thread costs twenty times as much.
 
-use super::place::{Done, Place};
+use super::place::{Done, Files, Place};
 use super::schema;
 use super::value::Stored;
 use crate::Result;
@@ -19,14 +19,16 @@ const IDLE: usize = 8;
 #[derive(Debug)]
 pub struct Readers {
     place: Place,
+    files: Files,
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
 impl Readers {
     /// No connection yet; the first read opens one.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: Place, files: Files) -> Self {
         Self {
             place,
+            files,
             idle: Mutex::new(Some(Vec::new())),
         }
     }
@@ -53,7 +55,10 @@ impl Readers {
     }
 
     fn connect(&self) -> Result<Connection> {
-        let connection = self.place.connect()?;
+        let connection = self.place.connect();
+        // A file that is not the writer's answers for other data, or fails in words that say nothing.
+        self.place.ensure_same(self.files)?;
+        let connection = connection?;
         connection
             .pragma_update(None, "query_only", "ON")
             .map_err(|error| self.place.failed("opening it for reading", error))?;

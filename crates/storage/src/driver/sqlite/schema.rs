@@ -54,6 +54,15 @@ pub fn prepare_writer(
     settings().map_err(|error| place.failed("opening it", error))
 }
 
+/// Fails where the file is gone and its WAL is not: SQLite would delete what may be the only copy, and begin empty.
+pub fn refuse_lost_file(place: &Place) -> Result<()> {
+    // The WAL first: whoever makes a new database writes to the file before.
+    if place.size("-wal") > 0 && place.size("") == 0 {
+        return Err(place.damaged("it is missing or empty, and there is a -wal of it"));
+    }
+    Ok(())
+}
+
 /// Makes the file a database of this version in WAL mode, or says why it cannot be one.
 pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) -> Result<()> {
     enter_wal(connection, place)?;
@@ -65,13 +74,18 @@ pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) ->
     refuse_damage(connection, place)
 }
 
-/// The change to WAL answers "busy" at once while another process makes it, so it is repeated here.
+/// The change to WAL answers "busy" at once while another process makes it, so it is repeated here. It stays in the
+/// file, so a file that is not ours is refused before.
 fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
     let deadline = Instant::now() + place.busy.max(Duration::from_secs(1));
+    let change = || {
+        known_version(connection, place)?;
+        let sql = "PRAGMA journal_mode = WAL";
+        let mode: String = connection.query_row(sql, [], |row| row.get(0))?;
+        Ok(mode)
+    };
     loop {
-        let mode: rusqlite::Result<String> =
-            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
-        match mode {
+        match change() {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) => {
                 return Err(Error::Unavailable {
@@ -82,10 +96,10 @@ fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
                     source: None,
                 });
             }
-            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+            Err(Stop::Broken(error)) if is_busy(&error) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(error) => return Err(place.failed("opening it", error)),
+            Err(stop) => return Err(place.error("opening it", stop)),
         }
     }
 }
@@ -129,10 +143,10 @@ fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) 
 /// The file's version, if this program may work on the file.
 fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    // In this order: another process may be making them between two of these questions, all at once.
+    // The tables first: another process that makes them now sets the other two with them.
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
-    let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
+    let application = number("PRAGMA application_id")?;
     let path = place.path.display();
     if tables > 0 && application != i64::from(APPLICATION) {
         let reason = format!("{path} is the SQLite database of another program; name another file");
@@ -153,8 +167,7 @@ fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
 
 /// Fails where the file is visibly damaged: a small one is read whole, of a large one the ends of its tables.
 fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
-    let size = std::fs::metadata(&place.path).map_or(0, |found| found.len());
-    let findings = if size <= CHECKED_AT_OPEN {
+    let findings = if place.size("") <= CHECKED_AT_OPEN {
         quick_check(connection)
     } else {
         read_ends(connection).map(|()| Vec::new())

@@ -35,7 +35,7 @@ impl Scrub {
     /// Notes what a commit did.
     pub fn note(&mut self, has_removed: bool, place: &Place) {
         self.has_removed |= has_removed;
-        if self.due.is_none() && (has_removed || size(place, "-wal") > LONG_WAL) {
+        if self.due.is_none() && (has_removed || place.size("-wal") > LONG_WAL) {
             self.due = Some(Instant::now());
         }
     }
@@ -73,6 +73,12 @@ impl Scrub {
         };
     }
 
+    /// Does what was put off, because nobody will later.
+    pub fn finish(&mut self, ledger: &Ledger, place: &Place) {
+        self.last = None;
+        self.run(ledger, place);
+    }
+
     /// True where nothing is left to be done.
     fn rewrite_and_cut(&mut self, ledger: &Ledger, place: &Place) -> rusqlite::Result<bool> {
         let is_put_off = self.has_removed && !self.rewrite(ledger, place)?;
@@ -86,7 +92,7 @@ impl Scrub {
         if self.last.is_some_and(is_early) {
             return Ok(false);
         }
-        if size(place, "") <= REWRITTEN {
+        if place.size("") <= REWRITTEN {
             let begun = Instant::now();
             ledger.run("VACUUM", [])?;
             self.last = Some((begun, begun.elapsed()));
@@ -103,10 +109,4 @@ fn report(place: &Place, error: rusqlite::Error) {
     }
     let error = place.failed("overwriting removed bytes", error);
     tracing::warn!(error.message = %error, "removed bytes are not overwritten yet");
-}
-
-fn size(place: &Place, suffix: &str) -> u64 {
-    let mut path = place.path.clone().into_os_string();
-    path.push(suffix);
-    std::fs::metadata(path).map_or(0, |found| found.len())
 }

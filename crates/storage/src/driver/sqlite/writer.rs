@@ -1,7 +1,7 @@
 //! The one writer: a thread that commits all waiting jobs together, so that many callers share one wait for the disk.
 
 use super::ledger::Ledger;
-use super::place::{Done, Place, Stop};
+use super::place::{Done, Files, Place, Stop};
 use super::scrub::{RETRY, Scrub};
 use crate::batch::{Batch, Outcome, Write};
 use crate::driver::{FaultPoints, Hub, memory};
@@ -57,6 +57,8 @@ pub struct Writer {
     pub ledger: Ledger,
     /// The file.
     pub place: Place,
+    /// The files that were opened.
+    pub files: Files,
     /// Those who follow logs.
     pub hub: Hub,
     /// Where tests end the process.
@@ -97,7 +99,10 @@ impl Writer {
                     self.look();
                     self.scrub.run(&self.ledger, &self.place);
                 }
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.scrub.finish(&self.ledger, &self.place);
+                    return;
+                }
             }
         }
     }
@@ -189,6 +194,7 @@ impl Writer {
     }
 
     fn begin(&mut self) -> Done<()> {
+        self.place.ensure_same(self.files)?;
         self.ledger.run("BEGIN IMMEDIATE", [])?;
         self.faults.reach("sqlite.begin");
         match self.ledger.begin() {
