@@ -1,6 +1,7 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
 mod elsewhere;
+mod outlive;
 mod restage;
 mod tell;
 
@@ -13,6 +14,7 @@ use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageS
 use crate::stores::Placement;
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity};
+use outlive::Outliving;
 use std::collections::BTreeMap;
 use tell::{tell_parts, tell_saved};
 use tracing::Instrument;
@@ -23,8 +25,8 @@ struct Part {
     staged: Staged,
 }
 
-/// Writes what is staged in these storages. Listeners are asked first; from then on the save runs in a task of its own,
-/// so that a caller who leaves neither stops it halfway nor makes it happen twice.
+/// Writes what is staged in these storages. Listeners are asked first; from then on the save goes on whoever leaves, so
+/// that it is neither stopped halfway nor done twice.
 pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<SaveReport> {
     context.session().check_may_write()?;
     ask_context(context, cells).await?;
@@ -40,13 +42,7 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
         ask_parts(context, dirty).await?
     };
     let work = write_and_tell(context.clone(), parts, is_clear);
-    match tokio::spawn(at_same_depth(work.in_current_span())).await {
-        Ok(saved) => saved,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(error) => Err(Error::Internal {
-            what: format!("a save was stopped: {error}"),
-        }),
-    }
+    Outliving::new(at_same_depth(work.in_current_span())).await
 }
 
 async fn write_and_tell(context: Context, asked: Vec<Part>, is_clear: bool) -> Result<SaveReport> {
@@ -80,6 +76,9 @@ impl Part {
 
 /// The last chance for listeners to change staged items or to veto.
 async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
+    if !context.ambit().bus().is_heard::<ContextSaving>() {
+        return Ok(());
+    }
     let dirty = cells.iter().filter(|cell| cell.is_dirty());
     let shown: Vec<(&SharedCell, Vec<NewEntry>)> = dirty
         .map(|cell| (cell, cell.staged().appends.clone()))
@@ -103,10 +102,10 @@ async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
 
 async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part>> {
     let bus = context.ambit().bus();
-    if let Some(cell) = dirty
+    let history = dirty
         .iter()
-        .find(|cell| cell.prefix == ChatHistoryStorage::PREFIX)
-    {
+        .find(|cell| cell.prefix == ChatHistoryStorage::PREFIX);
+    if let Some(cell) = history.filter(|_| bus.is_heard::<ChatHistorySaving>()) {
         let shown = cell.staged().appends.clone();
         let event = ChatHistorySaving {
             about: context.about(),
@@ -116,7 +115,7 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
         let event = bus.ask(event).await?;
         restage::restage(context, cell, &shown, &event.messages)?;
     }
-    if !context.is_temporary() {
+    if !context.is_temporary() && bus.is_heard::<IdentityStorageSaving>() {
         let adding: Vec<SessionIdentity> = dirty.iter().map(|cell| cell.identity.clone()).collect();
         let event = IdentityStorageSaving {
             about: context.about(),

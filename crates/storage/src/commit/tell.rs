@@ -46,7 +46,8 @@ async fn tell_items(context: &Context, part: &Part, sequences: &[u64]) {
     let storage = part.cell.prefix.clone();
     match part.cell.prefix.as_str() {
         ChatHistoryStorage::PREFIX => {
-            for (entry, sequence) in part.staged.appends.iter().zip(sequences) {
+            let added = part.staged.appends.iter().zip(sequences);
+            for (entry, sequence) in added.filter(|_| bus.is_heard::<MessageAdded>()) {
                 let (about, message) = (context.about(), entry.body.clone());
                 bus.tell(MessageAdded {
                     about,

@@ -85,13 +85,17 @@ impl ChatHistoryStorage {
     /// Stages a message behind all others, after listeners have seen it; the answer is the message as it will be kept.
     pub async fn add_message(&self, message: Message) -> Result<Message> {
         let session = self.session()?;
-        let event = MessageAdding {
-            about: session.about(),
-            storage: Self::PREFIX.to_owned(),
-            message: self.complete(message)?.1,
-        };
-        let event = session.ambit.bus().ask(event).await?;
-        let (message, body) = self.complete(event.message.to::<Message>()?)?;
+        let bus = session.ambit.bus();
+        let (mut message, mut body) = self.complete(message)?;
+        if bus.is_heard::<MessageAdding>() {
+            let event = MessageAdding {
+                about: session.about(),
+                storage: Self::PREFIX.to_owned(),
+                message: body,
+            };
+            let event = bus.ask(event).await?;
+            (message, body) = self.complete(event.message.to::<Message>()?)?;
+        }
         let limit = session.ambit.stores().options().limits.value;
         self.cell
             .append(new_entry(message.id.clone(), body, limit)?);

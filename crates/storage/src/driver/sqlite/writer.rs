@@ -14,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 const GROUP: usize = 256;
 /// A commit waits at most so long for company.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
+/// The writer stays awake so long for the next job: to wake it takes as long as to write it.
+const AWAKE: Duration = Duration::from_micros(100);
 /// How often the writer looks for commits of other processes while somebody follows a log.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -108,8 +110,15 @@ impl Writer {
     }
 
     fn wait(&self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
-        if let Ok(message) = queue.try_recv() {
-            return Ok(message);
+        let start = Instant::now();
+        loop {
+            if let Ok(message) = queue.try_recv() {
+                return Ok(message);
+            }
+            if start.elapsed() > AWAKE {
+                break;
+            }
+            std::thread::yield_now();
         }
         if self.hub.is_watched() {
             return queue.recv_timeout(LOOK);
