@@ -15,8 +15,7 @@ pub(super) const CASES: &[Case] = cases![
 ];
 
 async fn g100_ten_thousand_random_operations_answer_as_in_memory(fixture: Arc<dyn Fixture>) {
-    let operations = if fixture.is_small() { 2_000 } else { 10_000 };
-    compare(&*fixture, 0x5eed_0000_0001, operations, 1).await;
+    compare(&*fixture, 0x5eed_0000_0001, 10_000, 1).await;
 }
 
 async fn g100_random_operations_from_two_handles_answer_as_in_memory(fixture: Arc<dyn Fixture>) {
