@@ -83,7 +83,7 @@ impl Group {
     /// A wait this short costs them less than a commit of their own would.
     fn patience(&self, jobs: usize) -> Duration {
         if jobs < self.jobs {
-            (self.took / 4).min(LONGEST_WAIT)
+            self.took.min(LONGEST_WAIT)
         } else {
             Duration::ZERO
         }
