@@ -83,24 +83,34 @@ impl Cell {
         self.is_stale_possible.load(Ordering::Relaxed)
     }
 
-    /// The stored view with staged changes: items `from` …, at most `limit`.
-    pub(crate) async fn read(&self, tenant: &str, from: u64, limit: usize) -> Result<Vec<Item>> {
+    /// The stored view with staged changes: items from where `from` says, knowing how many there are, at most `limit`.
+    pub(crate) async fn read(
+        &self,
+        tenant: &str,
+        from: impl FnOnce(u64) -> u64,
+        limit: usize,
+    ) -> Result<Vec<Item>> {
         let staged = self.staged().clone();
-        let (mut items, stored) = match &staged.basis {
+        let added = staged.appends.len() as u64;
+        let (mut items, stored, from) = match &staged.basis {
             Some(basis) => {
                 let all = basis.view.clone().unwrap_or_default();
                 let count = all.len() as u64;
+                let from = from(count + added);
                 (
                     all.into_iter().skip(to_usize(from)).take(limit).collect(),
                     count,
+                    from,
                 )
             }
             None => {
                 let view = self.view(tenant).await?;
+                let from = from(view.count() + added);
                 (
                     view.read(self.driver(), &self.space(tenant), from, limit)
                         .await?,
                     view.count(),
+                    from,
                 )
             }
         };

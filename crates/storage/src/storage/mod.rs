@@ -154,6 +154,10 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// Items of the view from this position (counted from 0), at most `limit`.
     pub async fn range(&self, from: u64, limit: usize) -> Result<Vec<K::Item>> {
+        self.some(|_| from, limit).await
+    }
+
+    async fn some(&self, from: impl FnOnce(u64) -> u64, limit: usize) -> Result<Vec<K::Item>> {
         let items = self.cell.read(self.session.tenant(), from, limit).await;
         self.session
             .seen(items.and_then(|items| Self::typed(&items)))
@@ -172,8 +176,8 @@ impl<K: StorageKind> ListStorage<K> {
 
     /// The last items, in order.
     pub async fn tail(&self, limit: usize) -> Result<Vec<K::Item>> {
-        let count = self.count().await?;
-        self.range(count.saturating_sub(limit as u64), limit).await
+        self.some(|count| count.saturating_sub(limit as u64), limit)
+            .await
     }
 
     /// True where the last read was answered by a secondary because the primary could not be reached: what was written

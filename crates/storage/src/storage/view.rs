@@ -86,8 +86,11 @@ pub(crate) struct View {
 impl View {
     /// Reads the heads and the newest overlay; no items.
     pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
-        let overlays = driver.read(&space.log(OVERLAYS), Range::last(1)).await?;
-        let items = driver.read(&space.log(ITEMS), Range::head()).await?;
+        let (overlays, items) = (space.log(OVERLAYS), space.log(ITEMS));
+        let (overlays, items) = futures::try_join!(
+            driver.read(&overlays, Range::last(1)),
+            driver.read(&items, Range::head())
+        )?;
         Self::of(&items, overlays)
     }
 
