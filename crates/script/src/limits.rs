@@ -1,0 +1,252 @@
+//! What a run may use, and the counting of what it has used.
+
+use crate::error::Error;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What one run may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Processor time of its JavaScript; waiting for the host does not count.
+    pub cpu: Duration,
+    /// Time from its start to its end.
+    pub wall: Duration,
+    /// Bytes of its heap.
+    pub heap: usize,
+    /// Bytes of its stack.
+    pub stack: usize,
+    /// Bytes of the value it returns, as JSON.
+    pub returned: usize,
+    /// Bytes of one value handed to the host, as JSON.
+    pub value: usize,
+    /// Timers that it may have waiting.
+    pub timers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            cpu: Duration::from_secs(5),
+            wall: Duration::from_secs(600),
+            heap: 64 << 20,
+            stack: 1 << 20,
+            returned: 4 << 20,
+            value: 32 << 20,
+            timers: 1000,
+        }
+    }
+}
+
+/// Why a run was ended from outside its code. Scripts cannot catch any of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stop {
+    /// It used more processor time than it may.
+    Cpu = 1,
+    /// It ran longer than it may.
+    Wall = 2,
+    /// It used more memory than it may.
+    Heap = 3,
+    /// Whoever started it no longer waits for it, or the engine is being closed.
+    Cancelled = 4,
+}
+
+/// How long after a limit the run ends by itself at the latest, before it is abandoned: less than the 250 ms promised,
+/// because whoever abandons it also takes time.
+pub const GRACE: Duration = Duration::from_millis(100);
+
+/// What one run has used, and whether it must end.
+pub struct Budget {
+    /// What it may use.
+    pub limits: Limits,
+    /// When it started.
+    pub started: Instant,
+    /// Its memory.
+    pub meter: Arc<Meter>,
+    cpu: AtomicU64,
+    stop: AtomicU8,
+    /// Milliseconds after `started` at which its thread must have polled again; `u64::MAX` while it is not on a thread.
+    overdue: AtomicU64,
+}
+
+impl Budget {
+    /// Nothing used yet.
+    pub fn new(limits: Limits, meter: Arc<Meter>) -> Self {
+        meter.limit.store(limits.heap, Ordering::Relaxed);
+        Self {
+            limits,
+            started: Instant::now(),
+            meter,
+            cpu: AtomicU64::new(0),
+            stop: AtomicU8::new(0),
+            overdue: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Ends the run; the first reason stays.
+    pub fn stop(&self, reason: Stop) {
+        let _ = self
+            .stop
+            .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Why the run must end, if it must.
+    pub fn stopped(&self) -> Option<Stop> {
+        match self.stop.load(Ordering::Acquire) {
+            1 => Some(Stop::Cpu),
+            2 => Some(Stop::Wall),
+            3 => Some(Stop::Heap),
+            4 => Some(Stop::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// Processor time used so far.
+    pub fn used(&self) -> Duration {
+        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
+    }
+
+    /// Adds processor time, stops the run if a limit is passed, and says why it must end.
+    pub fn spend(&self, time: Duration) -> Option<Stop> {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let used = Duration::from_nanos(
+            self.cpu
+                .fetch_add(nanos, Ordering::Relaxed)
+                .saturating_add(nanos),
+        );
+        if self.meter.exceeded() {
+            self.stop(Stop::Heap);
+        }
+        if used > self.limits.cpu {
+            self.stop(Stop::Cpu);
+        }
+        let now = self.started.elapsed();
+        if now > self.limits.wall {
+            self.stop(Stop::Wall);
+        }
+        let rest = self.limits.cpu.saturating_sub(used);
+        self.overdue
+            .store(millis(now + rest + GRACE), Ordering::Relaxed);
+        self.stopped()
+    }
+
+    /// The run is not on a thread.
+    pub fn put_aside(&self) {
+        self.overdue.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// True if the run has held its thread past its processor time without polling once.
+    pub fn is_overdue(&self) -> bool {
+        millis(self.started.elapsed()) > self.overdue.load(Ordering::Relaxed)
+    }
+
+    /// The error for a reason, without the name of the script and its function.
+    pub fn error(&self, reason: Stop, program: &str) -> Error {
+        let (code, text) = match reason {
+            Stop::Cpu => (
+                "script_cpu_limit",
+                format!("script used more than {} of CPU", seconds(self.limits.cpu)),
+            ),
+            Stop::Wall => (
+                "script_timeout",
+                format!("script ran longer than {}", seconds(self.limits.wall)),
+            ),
+            Stop::Heap => (
+                "script_out_of_memory",
+                format!("script used more than {}", bytes(self.limits.heap)),
+            ),
+            Stop::Cancelled => return Error::Cancelled,
+        };
+        Error::Limited {
+            code,
+            message: format!("{program}: {text}"),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `5s`, `0.25s`.
+fn seconds(time: Duration) -> String {
+    format!("{}s", time.as_secs_f64())
+}
+
+/// `64 MiB`, or bytes where that is not exact.
+fn bytes(size: usize) -> String {
+    if size.is_multiple_of(1 << 20) {
+        format!("{} MiB", size >> 20)
+    } else {
+        format!("{size} bytes")
+    }
+}
+
+/// Processor time of the calling thread since it began.
+pub fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(seconds, nanos)
+}
+
+/// Counts an engine's memory.
+#[derive(Debug)]
+pub struct Meter {
+    used: AtomicUsize,
+    limit: AtomicUsize,
+    exceeded: AtomicBool,
+}
+
+/// What is still given in small pieces after the limit was passed, so that the engine can make the error that ends the run.
+const LAST: usize = 1 << 20;
+const SMALL: usize = 64 << 10;
+
+impl Meter {
+    /// A meter that counts up to a limit.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            used: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            exceeded: AtomicBool::new(false),
+        }
+    }
+
+    /// Counts `size` more bytes, or says that they are too many.
+    pub fn take(&self, size: usize) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        let limit = self.limit.load(Ordering::Relaxed);
+        let wanted = used.saturating_add(size);
+        if wanted > limit {
+            self.exceeded.store(true, Ordering::Relaxed);
+            if size > SMALL || wanted > limit.saturating_add(LAST) {
+                return false;
+            }
+        }
+        self.used.store(wanted, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts `size` bytes less.
+    pub fn give(&self, size: usize) {
+        let used = self.used.load(Ordering::Relaxed);
+        self.used
+            .store(used.saturating_sub(size), Ordering::Relaxed);
+    }
+
+    /// Replaces what was counted for a block by what it holds.
+    pub fn settle(&self, counted: usize, held: usize) {
+        let used = self.used.load(Ordering::Relaxed);
+        self.used.store(
+            used.saturating_sub(counted).saturating_add(held),
+            Ordering::Relaxed,
+        );
+    }
+
+    /// True once more was asked for than the limit allows.
+    pub fn exceeded(&self) -> bool {
+        self.exceeded.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,240 @@
+//! One run, on its own stack: a fresh runtime, one function called in it, and its promise waited for.
+
+mod calls;
+mod natives;
+mod settle;
+mod thrown;
+mod timers;
+mod world;
+
+use crate::bare::{Heap, Pauser};
+use crate::error::{Error, Result};
+use crate::host::{Host, Value};
+use crate::limits::Meter;
+use crate::prelude::Prelude;
+use crate::program::{Export, Program};
+use crate::task::{Outcome, Pause, Task, lock};
+use crate::value::{Reader, to_js};
+use crate::warm::Slot;
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::{Declared, Evaluated};
+use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
+use std::rc::Rc;
+use std::sync::Arc;
+use world::World;
+
+type Js<'js> = rquickjs::Value<'js>;
+
+/// What a fiber is given to do.
+pub struct Job {
+    /// The run.
+    pub task: Arc<Task>,
+    /// Where the function is.
+    pub program: Arc<Program>,
+    /// Its name.
+    pub function: String,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// Who answers its calls.
+    pub host: Arc<dyn Host>,
+}
+
+/// What a fiber does: makes a runtime, waits for a job unless it has one, runs it, answers, and frees the runtime.
+pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Arc<Meter>) {
+    let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
+    let made = make(&world, heap);
+    // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
+    let _end = End(Rc::clone(&world));
+    if lock(slot).is_none() {
+        world.pauser.pause(Pause::Warm);
+    }
+    let Some(job) = lock(slot).take() else {
+        return;
+    };
+    let task = Arc::clone(&job.task);
+    let result = match &made {
+        Ok((runtime, context)) => {
+            runtime.set_max_stack_size(task.budget.limits.stack);
+            world.begin(&job);
+            context.with(|ctx| call(&world, &ctx, &job))
+        }
+        Err(error) => Err(Error::Internal(format!("no runtime for a script: {error}"))),
+    };
+    world.end();
+    task.answer(result);
+}
+
+/// Lets a world go of its runtime.
+struct End(Rc<World>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// A fresh runtime with the prelude in it.
+fn make(world: &Rc<World>, heap: Arc<Meter>) -> rquickjs::Result<(Runtime, Context)> {
+    let runtime = Runtime::new_with_alloc(Heap::new(heap))?;
+    // The prelude itself needs little; the script's own limit is set before the script.
+    runtime.set_max_stack_size(512 << 10);
+    let polled = Rc::clone(world);
+    runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
+    runtime.set_loader(Names(Rc::clone(world)), Names(Rc::clone(world)));
+    let context = Context::full(&runtime)?;
+    context.with(|ctx| {
+        let native = natives::make(&ctx, world)?;
+        world.prelude.install(&ctx, "guards", &native)?;
+        let core = world.prelude.install(&ctx, "core", &native)?;
+        world.keep(&ctx, core);
+        Ok::<_, rquickjs::Error>(())
+    })?;
+    Ok((runtime, context))
+}
+
+/// Loads the program and calls the function.
+fn call(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job) -> Result<Outcome> {
+    let value = match attempt(world, ctx, job) {
+        Ok(Ended::Returned(value)) => value,
+        Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
+        Err(error) => return Err(failed(world, ctx, job, &error)),
+    };
+    if let Some(error) = world.stopped_error(job) {
+        return Err(error);
+    }
+    Ok(Outcome {
+        value,
+        dropped: world.left_over(),
+        cpu: job.task.budget.used(),
+    })
+}
+
+enum Ended {
+    Returned(Option<serde_json::Value>),
+    Failed(Error),
+}
+
+fn attempt<'js>(world: &Rc<World>, ctx: &Ctx<'js>, job: &Job) -> rquickjs::Result<Ended> {
+    let core = world.core(ctx)?;
+    let module = evaluate(ctx, &job.program)?;
+    let found = find(ctx, &module, job)?;
+    let Some(function) = found.as_function() else {
+        let name = job.function.clone();
+        return Ok(Ended::Failed(
+            if found.is_undefined() && !job.program.exports(&name) {
+                Error::NoFunction {
+                    file: job.program.entry().to_owned(),
+                    function: name,
+                }
+            } else {
+                Error::NotAFunction(name)
+            },
+        ));
+    };
+    let make: Function<'js> = core.get("make")?;
+    let arguments = Array::new(ctx.clone())?;
+    for (index, argument) in job.arguments.iter().enumerate() {
+        arguments.set(index, to_js(ctx, &make, argument)?)?;
+    }
+    let begin: Function<'js> = core.get("begin")?;
+    let mut value: Js<'js> = begin.call((function.clone(), arguments))?;
+    if let Some(promise) = value.as_promise().cloned() {
+        match settle::settle(world, ctx, &core, &promise)? {
+            Some(settled) => value = settled,
+            None => return Ok(Ended::Failed(Error::NeverSettles(job.function.clone()))),
+        }
+    }
+    let limit = job.task.budget.limits.returned;
+    let mut reader = Reader::new(ctx, limit);
+    match reader.read(&value) {
+        Ok(value) => Ok(Ended::Returned(value)),
+        Err(_) if reader.too_large => {
+            ctx.catch();
+            let function = job.function.clone();
+            Ok(Ended::Failed(Error::ReturnedTooMuch { function, limit }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs the top-level code of the program.
+fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Module<'js, Evaluated>> {
+    let (module, done) = program.code(program.entry())?.load(ctx)?.eval()?;
+    if let Some(result) = done.result::<()>() {
+        result?;
+    }
+    Ok(module)
+}
+
+/// Looks the function up: an export, a member of the default export, or a plain top-level function.
+fn find<'js>(
+    ctx: &Ctx<'js>,
+    module: &Module<'js, Evaluated>,
+    job: &Job,
+) -> rquickjs::Result<Js<'js>> {
+    let name = job.function.as_str();
+    match job.program.export(name) {
+        Export::Named => module.get(name),
+        Export::Plain(export) => module.get(export),
+        Export::MemberOfDefault(plain) => {
+            let default: Js<'js> = module.get("default")?;
+            let member: Js<'js> = match default.as_object() {
+                Some(object) => object.get(name)?,
+                None => Js::new_undefined(ctx.clone()),
+            };
+            match plain {
+                Some(export) if member.is_undefined() => module.get(export),
+                _ => Ok(member),
+            }
+        }
+        Export::None => Ok(Js::new_undefined(ctx.clone())),
+    }
+}
+
+/// What a failure inside the engine means.
+fn failed(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job, error: &rquickjs::Error) -> Error {
+    let value = ctx.catch();
+    if let Some(error) = world.stopped_error(job) {
+        return error;
+    }
+    match error {
+        rquickjs::Error::Exception => Error::Thrown(Box::new(thrown::thrown(ctx, &value))),
+        other => Error::Internal(format!("{} {}: {other}", job.program.entry(), job.function)),
+    }
+}
+
+/// Finds modules in the program that runs.
+struct Names(Rc<World>);
+
+impl Resolver for Names {
+    fn resolve<'js>(
+        &mut self,
+        _: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        let program = self.0.program();
+        let found = program
+            .as_ref()
+            .and_then(|program| program.resolved(base, name));
+        found.ok_or_else(|| rquickjs::Error::new_resolving(base, name))
+    }
+}
+
+impl Loader for Names {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Module<'js, Declared>> {
+        match self.0.program() {
+            Some(program) => program.code(name)?.load(ctx),
+            None => Err(rquickjs::Error::new_loading(name)),
+        }
+    }
+}
+
+/// The prelude's object, as the runtime keeps it.
+type Core<'js> = Object<'js>;
