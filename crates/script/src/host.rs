@@ -97,9 +97,9 @@ pub enum Value {
     /// `undefined`.
     Undefined,
     /// A list whose items may be objects with methods.
-    List(Vec<Value>),
+    List(Vec<Self>),
     /// An object whose members may be objects with methods.
-    Map(Vec<(String, Value)>),
+    Map(Vec<(String, Self)>),
     /// An object with the methods of a class.
     Object(Object),
 }

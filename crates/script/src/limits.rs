@@ -94,6 +94,13 @@ impl Budget {
 
     /// Why the run must end, if it must.
     pub fn stopped(&self) -> Option<Stop> {
+        let reason = self.reason()?;
+        // What ends a run that has no memory left may be seen first, but is not the reason.
+        let starved = self.meter.exceeded() && reason != Stop::Cancelled;
+        Some(if starved { Stop::Heap } else { reason })
+    }
+
+    fn reason(&self) -> Option<Stop> {
         match self.stop.load(Ordering::Acquire) {
             1 => Some(Stop::Cpu),
             2 => Some(Stop::Wall),

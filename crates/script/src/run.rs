@@ -58,7 +58,9 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Ar
             world.begin(&job);
             context.with(|ctx| call(&world, &ctx, &job))
         }
-        Err(error) => Err(Error::Internal(format!("no runtime for a script: {error}"))),
+        Err(reason) => Err(Error::Internal(format!(
+            "no runtime for a script: {reason}"
+        ))),
     };
     world.end();
     task.answer(result);
@@ -74,22 +76,27 @@ impl Drop for End {
 }
 
 /// A fresh runtime with the prelude in it.
-fn make(world: &Rc<World>, heap: Arc<Meter>) -> rquickjs::Result<(Runtime, Context)> {
-    let runtime = Runtime::new_with_alloc(Heap::new(heap))?;
+fn make(world: &Rc<World>, heap: Arc<Meter>) -> std::result::Result<(Runtime, Context), String> {
+    let runtime = Runtime::new_with_alloc(Heap::new(heap)).map_err(|error| error.to_string())?;
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
     let polled = Rc::clone(world);
     runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
     runtime.set_loader(Names(Rc::clone(world)), Names(Rc::clone(world)));
-    let context = Context::full(&runtime)?;
+    let context = Context::full(&runtime).map_err(|error| error.to_string())?;
     context.with(|ctx| {
-        let native = natives::make(&ctx, world)?;
-        world.prelude.install(&ctx, "guards", &native)?;
-        let core = world.prelude.install(&ctx, "core", &native)?;
-        world.keep(&ctx, core);
-        Ok::<_, rquickjs::Error>(())
+        let installed = install(world, &ctx);
+        installed.map_err(|error| format!("{error}: {}", thrown::thrown(&ctx, &ctx.catch())))
     })?;
     Ok((runtime, context))
+}
+
+fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
+    let native = natives::make(ctx, world)?;
+    world.prelude.install(ctx, "guards", &native)?;
+    let core = world.prelude.install(ctx, "core", &native)?;
+    world.keep(ctx, core);
+    Ok(())
 }
 
 /// Loads the program and calls the function.
@@ -99,6 +106,7 @@ fn call(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job) -> Result<Outcome> {
         Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
         Err(error) => return Err(failed(world, ctx, job, &error)),
     };
+    world.count(&job.task);
     if let Some(error) = world.stopped_error(job) {
         return Err(error);
     }
@@ -197,10 +205,12 @@ fn failed(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job, error: &rquickjs::Error) 
     if let Some(error) = world.stopped_error(job) {
         return error;
     }
-    match error {
-        rquickjs::Error::Exception => Error::Thrown(Box::new(thrown::thrown(ctx, &value))),
-        other => Error::Internal(format!("{} {}: {other}", job.program.entry(), job.function)),
+    if !error.is_exception() {
+        return Error::Internal(format!("{} {}: {error}", job.program.entry(), job.function));
     }
+    let thrown = Error::Thrown(Box::new(thrown::thrown(ctx, &value)));
+    // Looking at what was thrown may have run code of the script.
+    world.stopped_error(job).unwrap_or(thrown)
 }
 
 /// Finds modules in the program that runs.

@@ -8,8 +8,9 @@ use crate::run::{self, Job};
 use crate::task::{Pause, lock};
 use std::sync::{Arc, Mutex};
 
-/// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it.
-const BESIDE: usize = 512 << 10;
+/// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
+/// a value nested 200 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
+const BESIDE: usize = 2 << 20;
 
 /// Where a job is put for a fiber that waits for one.
 pub type Slot = Arc<Mutex<Option<Job>>>;
@@ -76,7 +77,7 @@ impl Warm {
             Arc::clone(&meter),
         );
         let fiber = Fiber::new(self.stack + BESIDE, move |pauser| {
-            run::body(pauser, &prelude, &job, heap)
+            run::body(pauser, &prelude, &job, heap);
         })
         .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?;
         Ok(Ready { fiber, slot, meter })

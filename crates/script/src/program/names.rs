@@ -172,10 +172,10 @@ fn import(statement: &Statement<'_>) -> Option<Import> {
             for specifier in import.specifiers.iter().flatten() {
                 match specifier {
                     ImportDeclarationSpecifier::ImportSpecifier(one) => {
-                        names.push(name(&one.imported))
+                        names.push(name(&one.imported));
                     }
                     ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => {
-                        names.push("default".to_owned())
+                        names.push("default".to_owned());
                     }
                     ImportDeclarationSpecifier::ImportNamespaceSpecifier(_) => whole = true,
                 }

@@ -71,7 +71,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         world,
         ctx,
         &task,
-        Waits {
+        &Waits {
             number,
             functions,
             make: asked.make.clone(),
@@ -90,7 +90,7 @@ fn answer<'js>(
     world: &Rc<World>,
     ctx: &Ctx<'js>,
     task: &Task,
-    waits: Waits<'js>,
+    waits: &Waits<'js>,
 ) -> Result<Js<'js>> {
     let mut last_thrown = None;
     loop {
@@ -108,7 +108,7 @@ fn answer<'js>(
                 };
             }
             Letter::Callback(call) if call.call == waits.number => {
-                if let Some(value) = callback(world, ctx, task, &waits, call)? {
+                if let Some(value) = callback(world, ctx, task, waits, call)? {
                     last_thrown = Some(value);
                 }
             }

@@ -4,7 +4,7 @@ use super::{Core, Job};
 use crate::bare::Pauser;
 use crate::error::Error;
 use crate::host::Host;
-use crate::limits::thread_time;
+use crate::limits::{Stop, thread_time};
 use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::Timers;
@@ -123,11 +123,7 @@ impl World {
         let Some(task) = self.task() else {
             return false;
         };
-        let now = thread_time();
-        let stop = task
-            .budget
-            .spend(now.saturating_sub(self.counted.replace(now)));
-        if stop.is_some() {
+        if self.count(&task).is_some() {
             return true;
         }
         let crowded = || task.pool.upgrade().is_some_and(|pool| pool.is_crowded());
@@ -137,10 +133,16 @@ impl World {
         self.pause(&task, Pause::Yield)
     }
 
+    /// Counts what the run has used since it was last counted, and says why it must end.
+    pub fn count(&self, task: &Task) -> Option<Stop> {
+        let now = thread_time();
+        task.budget
+            .spend(now.saturating_sub(self.counted.replace(now)))
+    }
+
     /// Puts the run aside until it is resumed; true if it must end.
     pub fn pause(&self, task: &Task, pause: Pause) -> bool {
-        task.budget
-            .spend(thread_time().saturating_sub(self.counted.get()));
+        self.count(task);
         task.budget.put_aside();
         self.pauser.pause(pause);
         self.counted.set(thread_time());

@@ -4,5 +4,7 @@ mod support;
 
 mod calls;
 mod errors;
+mod hostile;
+mod limits;
 mod modules;
 mod values;

@@ -1,5 +1,10 @@
 //! Files, imports, and how a function is found.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
 use crate::support::{ENTRY, create, engine, engine_of, load, program, returned};
 use ambit_script::{
     Engine, Error, Files, Folder, LoadError, Method, Run, Settings, Source, Surface,
@@ -137,9 +142,9 @@ async fn the_built_in_modules_hold_the_globals() {
     assert_eq!(value, Some(json!(["function", "function", true, true])));
 }
 
-#[test]
-fn what_cannot_be_loaded_is_named_on_both_sides() {
-    let cases: &[(&[(&str, &str)], &str)] = &[
+/// Files, and what is said when the first of them is loaded.
+#[rustfmt::skip]
+const REFUSED: &[(&[(&str, &str)], &str)] = &[
         (
             &[(
                 ENTRY,
@@ -234,7 +239,10 @@ fn what_cannot_be_loaded_is_named_on_both_sides() {
         ),
         (&[], "there is no file assistants/pet/src/index.ts"),
     ];
-    for (files, expected) in cases {
+
+#[test]
+fn what_cannot_be_loaded_is_named_on_both_sides() {
+    for (files, expected) in REFUSED {
         assert_eq!(refused(files), *expected);
     }
 }
