@@ -31,13 +31,6 @@ const NAMES: &[&str] = &[
     "setInterval",
     "clearInterval",
     "queueMicrotask",
-    "FS",
-    "WebSocket",
-    "Use",
-    "Eval",
-    "Plan",
-    "Job",
-    "Studio",
 ];
 
 /// Something that can be called, by its number.

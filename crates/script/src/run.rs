@@ -5,6 +5,7 @@ mod natives;
 mod settle;
 mod thrown;
 mod timers;
+mod web;
 mod world;
 
 use crate::bare::{Heap, Pauser};

@@ -70,6 +70,7 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
         log(&own, &ctx, &level, &arguments)
     };
     native.set("log", Function::new(ctx.clone(), log)?)?;
+    super::web::add(ctx, &native)?;
     Ok(native)
 }
 
