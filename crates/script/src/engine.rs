@@ -1,7 +1,7 @@
 //! The engine: what runs scripts.
 
 use crate::error::{Error, HostError, LoadError, Result};
-use crate::host::{Host, Surface, Value};
+use crate::host::{Caller, Host, Surface, Value};
 use crate::limits::{Budget, GRACE, Limits, Stop};
 use crate::pool::Pool;
 use crate::prelude::Prelude;
@@ -53,6 +53,8 @@ pub struct Run {
     pub host: Arc<dyn Host>,
     /// What it may use.
     pub limits: Limits,
+    /// The run that it is part of; then it uses that one's limits, and `limits` says nothing.
+    pub within: Option<Caller>,
 }
 
 /// Runs functions of programs, each in a runtime of its own that is never used again.
@@ -89,10 +91,21 @@ impl Engine {
     /// Dropping the future ends the run. Needs a Tokio runtime with timers.
     pub async fn run(&self, run: Run) -> Result<Outcome> {
         let ready = self.warm.take()?;
-        let mut limits = run.limits;
-        limits.stack = limits.stack.min(self.stack);
-        let wall = limits.wall;
-        let budget = Arc::new(Budget::new(limits, ready.meter));
+        let budget = match &run.within {
+            Some(Caller(outer)) => outer.within(ready.meter),
+            None => {
+                let stack = run.limits.stack.min(self.stack);
+                Budget::new(
+                    Limits {
+                        stack,
+                        ..run.limits
+                    },
+                    ready.meter,
+                )
+            }
+        };
+        let until = Instant::from_std(budget.started) + budget.limits.wall;
+        let budget = Arc::new(budget);
         let (requests, asked) = mpsc::unbounded_channel();
         let (result, answer) = oneshot::channel();
         let task = Task::new(
@@ -104,7 +117,7 @@ impl Engine {
         );
         let waiting = Waiting {
             name: format!("{} {}", run.program.entry(), run.function),
-            until: Instant::now() + wall,
+            until,
             task: Arc::clone(&task),
         };
         *lock(&ready.slot) = Some(Job {

@@ -1,11 +1,12 @@
 //! The seam to whoever runs scripts: what they can call, and what arrives when they do.
 
 use crate::error::{HostError, Thrown};
+use crate::limits::Budget;
 use crate::task::{Letter, Task};
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
 /// Answers the calls of one run.
@@ -39,6 +40,18 @@ pub struct Call {
     pub arguments: Vec<Json>,
     /// The functions among the arguments.
     pub callbacks: Vec<Callback>,
+    /// The run that called.
+    pub run: Caller,
+}
+
+/// A run, to start others within it: they share its limits and count to them.
+#[derive(Clone)]
+pub struct Caller(pub(crate) Arc<Budget>);
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Caller").finish_non_exhaustive()
+    }
 }
 
 /// A function that a script gave to the host. It can be called until the call it was given to has ended.

@@ -23,7 +23,9 @@ mod warm;
 
 pub use engine::{Engine, Run, Settings};
 pub use error::{Error, Frame, HostError, LoadError, Location, Result, Thrown};
-pub use host::{Call, Callback, Class, Host, Method, NoHost, Object, Returns, Surface, Value};
+pub use host::{
+    Call, Callback, Caller, Class, Host, Method, NoHost, Object, Returns, Surface, Value,
+};
 pub use limits::Limits;
 pub use program::{Files, Folder, Program, Source};
 pub use task::Outcome;

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What one run may use.
@@ -57,18 +57,26 @@ pub enum Stop {
 /// because whoever abandons it also takes time.
 pub const GRACE: Duration = Duration::from_millis(100);
 
-/// What one run has used, and whether it must end.
+/// What one run has used, and whether it must end. Runs within it count to it.
 pub struct Budget {
     /// What it may use.
     pub limits: Limits,
-    /// When it started.
+    /// When the outermost run started.
     pub started: Instant,
     /// Its memory.
     pub meter: Arc<Meter>,
-    cpu: AtomicU64,
-    stop: AtomicU8,
+    shared: Arc<Shared>,
+    /// Ended alone, not for a limit.
+    cancelled: AtomicBool,
     /// Milliseconds after `started` at which its thread must have polled again; `u64::MAX` while it is not on a thread.
     overdue: AtomicU64,
+}
+
+/// What a run has in common with the runs within it.
+#[derive(Default)]
+struct Shared {
+    cpu: AtomicU64,
+    stop: AtomicU8,
 }
 
 impl Budget {
@@ -79,17 +87,31 @@ impl Budget {
             limits,
             started: Instant::now(),
             meter,
-            cpu: AtomicU64::new(0),
-            stop: AtomicU8::new(0),
+            shared: Arc::default(),
+            cancelled: AtomicBool::new(false),
             overdue: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// The budget of a run within this one: what it uses is this one's.
+    pub fn within(&self, meter: Arc<Meter>) -> Self {
+        meter.count_to(&self.meter);
+        Self {
+            started: self.started,
+            shared: Arc::clone(&self.shared),
+            ..Self::new(self.limits.clone(), meter)
         }
     }
 
     /// Ends the run; the first reason stays.
     pub fn stop(&self, reason: Stop) {
-        let _ = self
-            .stop
-            .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+        if reason == Stop::Cancelled {
+            return self.cancelled.store(true, Ordering::Release);
+        }
+        let _ =
+            self.shared
+                .stop
+                .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Why the run must end, if it must.
@@ -101,25 +123,28 @@ impl Budget {
     }
 
     fn reason(&self) -> Option<Stop> {
-        match self.stop.load(Ordering::Acquire) {
+        match self.shared.stop.load(Ordering::Acquire) {
             1 => Some(Stop::Cpu),
             2 => Some(Stop::Wall),
             3 => Some(Stop::Heap),
-            4 => Some(Stop::Cancelled),
-            _ => None,
+            _ => self
+                .cancelled
+                .load(Ordering::Acquire)
+                .then_some(Stop::Cancelled),
         }
     }
 
     /// Processor time used so far.
     pub fn used(&self) -> Duration {
-        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
+        Duration::from_nanos(self.shared.cpu.load(Ordering::Relaxed))
     }
 
     /// Adds processor time, stops the run if a limit is passed, and says why it must end.
     pub fn spend(&self, time: Duration) -> Option<Stop> {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let used = Duration::from_nanos(
-            self.cpu
+            self.shared
+                .cpu
                 .fetch_add(nanos, Ordering::Relaxed)
                 .saturating_add(nanos),
         );
@@ -199,12 +224,13 @@ pub fn thread_time() -> Duration {
     Duration::new(seconds, nanos)
 }
 
-/// Counts an engine's memory.
+/// Counts an engine's memory, and that of the engines within its run.
 #[derive(Debug)]
 pub struct Meter {
     used: AtomicUsize,
     limit: AtomicUsize,
     exceeded: AtomicBool,
+    outer: OnceLock<Arc<Meter>>,
 }
 
 /// What is still given in small pieces after the limit was passed, so that the engine can make the error that ends the run.
@@ -218,42 +244,72 @@ impl Meter {
             used: AtomicUsize::new(0),
             limit: AtomicUsize::new(limit),
             exceeded: AtomicBool::new(false),
+            outer: OnceLock::new(),
+        }
+    }
+
+    /// From now on everything also counts to another meter, what is in use already included.
+    fn count_to(&self, outer: &Arc<Self>) {
+        if self.outer.set(Arc::clone(outer)).is_ok() {
+            outer.take(self.used.load(Ordering::Relaxed));
         }
     }
 
     /// Counts `size` more bytes, or says that they are too many.
     pub fn take(&self, size: usize) -> bool {
-        let used = self.used.load(Ordering::Relaxed);
-        let limit = self.limit.load(Ordering::Relaxed);
-        let wanted = used.saturating_add(size);
-        if wanted > limit {
-            self.exceeded.store(true, Ordering::Relaxed);
-            if size > SMALL || wanted > limit.saturating_add(LAST) {
-                return false;
-            }
+        if let Some(outer) = self.outer.get()
+            && !outer.take(size)
+        {
+            return false;
         }
-        self.used.store(wanted, Ordering::Relaxed);
-        true
+        let wanted = self
+            .used
+            .fetch_add(size, Ordering::Relaxed)
+            .saturating_add(size);
+        let limit = self.limit.load(Ordering::Relaxed);
+        if wanted <= limit {
+            return true;
+        }
+        self.exceeded.store(true, Ordering::Relaxed);
+        let last = size <= SMALL && wanted <= limit.saturating_add(LAST);
+        if !last {
+            self.give(size);
+        }
+        last
     }
 
     /// Counts `size` bytes less.
     pub fn give(&self, size: usize) {
-        let used = self.used.load(Ordering::Relaxed);
-        self.used
-            .store(used.saturating_sub(size), Ordering::Relaxed);
+        self.used.fetch_sub(size, Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.give(size);
+        }
     }
 
     /// Replaces what was counted for a block by what it holds.
     pub fn settle(&self, counted: usize, held: usize) {
-        let used = self.used.load(Ordering::Relaxed);
-        self.used.store(
-            used.saturating_sub(counted).saturating_add(held),
-            Ordering::Relaxed,
-        );
+        if held > counted {
+            self.used.fetch_add(held - counted, Ordering::Relaxed);
+        } else {
+            self.used.fetch_sub(counted - held, Ordering::Relaxed);
+        }
+        if let Some(outer) = self.outer.get() {
+            outer.settle(counted, held);
+        }
     }
 
     /// True once more was asked for than the limit allows.
     pub fn exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed)
+            || self.outer.get().is_some_and(|outer| outer.exceeded())
+    }
+}
+
+impl Drop for Meter {
+    /// Whatever was not given back is given back to the outer meter.
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.get() {
+            outer.give(*self.used.get_mut());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::thrown;
 use super::world::World;
 use crate::error::HostError;
-use crate::host::{Call, Callback, CallbackCall, Returns, Value};
+use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
 use crate::task::{Letter, Pause, Task};
 use crate::value::{Reader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result};
@@ -58,6 +58,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         method: target.method.clone(),
         arguments,
         callbacks: callbacks.collect(),
+        run: Caller(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move { host.call(call).await });
     if world.pause(&task, Pause::Call(number, future)) {

@@ -4,11 +4,12 @@ use super::calls::{self, Asked};
 use super::thrown;
 use super::world::World;
 use crate::error::HostError;
-use crate::host::{Call, Value};
+use crate::host::{Call, Caller, Value};
 use crate::task::Pause;
 use crate::value::Reader;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 type Js<'js> = rquickjs::Value<'js>;
@@ -90,6 +91,7 @@ fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'j
         method: level.to_owned(),
         arguments: values,
         callbacks: Vec::new(),
+        run: Caller(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move {
         let answered: std::result::Result<Value, HostError> = host.call(call).await;

@@ -252,7 +252,7 @@ async fn a_promise_that_nothing_can_settle_fails_the_run() {
 }
 
 #[tokio::test]
-async fn g13_two_interleaved_runs_on_one_engine_see_their_own_host() {
+async fn g013_two_interleaved_runs_on_one_engine_see_their_own_host() {
     struct Named(&'static str);
     #[async_trait]
     impl Host for Named {

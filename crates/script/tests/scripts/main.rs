@@ -8,4 +8,5 @@ mod globals;
 mod hostile;
 mod limits;
 mod modules;
+mod nested;
 mod values;

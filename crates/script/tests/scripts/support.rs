@@ -56,6 +56,7 @@ pub fn create(program: &Arc<Program>) -> Run {
         arguments: Vec::new(),
         host: Arc::new(NoHost),
         limits: Limits::default(),
+        within: None,
     }
 }
 

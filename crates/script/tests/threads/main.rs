@@ -67,6 +67,7 @@ async fn a_thousand_waiting_runs_hold_no_threads() {
                 function: "Create".to_owned(),
                 arguments: Vec::new(),
                 limits: Limits::default(),
+                within: None,
             };
             tokio::spawn(async move { engine.run(run).await })
         })
