@@ -7,10 +7,12 @@ use crate::pool::Pool;
 use crate::prelude::Prelude;
 use crate::program::{Cache, Files, Program, Source};
 use crate::run::Job;
-use crate::task::{Letter, Outcome, Request, Task, lock};
+use crate::task::{HostFuture, Letter, Outcome, Request, Task, lock};
 use crate::warm::Warm;
 use futures::FutureExt;
+use futures::future::{AbortHandle, Abortable};
 use futures::stream::{FuturesUnordered, StreamExt};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -161,6 +163,7 @@ impl Waiting {
         mut answer: oneshot::Receiver<Result<Outcome>>,
     ) -> Result<Outcome> {
         let mut calls = FuturesUnordered::new();
+        let mut running = HashMap::new();
         let end = tokio::time::sleep_until(self.until);
         tokio::pin!(end);
         loop {
@@ -171,13 +174,20 @@ impl Waiting {
                     return result.unwrap_or_else(|_| Err(gone()));
                 }
                 Some((number, reply)) = calls.next(), if !calls.is_empty() => {
-                    self.task.post(Letter::Reply(number, reply));
+                    running.remove(&number);
+                    if let Some(reply) = reply {
+                        self.task.post(Letter::Reply(number, reply));
+                    }
                 }
                 Some(request) = asked.recv() => match request {
-                    Request::Call(number, future) => calls.push(async move {
-                        let reply = AssertUnwindSafe(future).catch_unwind().await;
-                        (number, reply.unwrap_or_else(|_| Err(panicked())))
-                    }),
+                    Request::Call(number, future) => {
+                        let (handle, answered) = cancellable(number, future);
+                        running.insert(number, handle);
+                        calls.push(answered);
+                    }
+                    Request::Cancel(number) => {
+                        running.remove(&number).iter().for_each(AbortHandle::abort);
+                    }
                     Request::Stuck => return Err(self.given_up()),
                 },
                 () = &mut end => {
@@ -199,6 +209,23 @@ impl Waiting {
         budget.error(reason, &self.name)
     }
 }
+
+/// A host call that can be cancelled, and then has no answer.
+fn cancellable(
+    number: u64,
+    future: HostFuture,
+) -> (AbortHandle, impl Future<Output = (u64, Option<Reply>)>) {
+    let (handle, registration) = AbortHandle::new_pair();
+    let answered = Abortable::new(AssertUnwindSafe(future).catch_unwind(), registration);
+    let answered = answered.map(move |reply| {
+        let caught = |reply: std::thread::Result<Reply>| reply.unwrap_or_else(|_| Err(panicked()));
+        (number, reply.ok().map(caught))
+    });
+    (handle, answered)
+}
+
+/// What a host answers.
+type Reply = Result<Value, HostError>;
 
 /// What a script sees of a host call that panicked.
 pub fn panicked() -> HostError {

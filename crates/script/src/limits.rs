@@ -230,7 +230,7 @@ pub struct Meter {
     used: AtomicUsize,
     limit: AtomicUsize,
     exceeded: AtomicBool,
-    outer: OnceLock<Arc<Meter>>,
+    outer: OnceLock<Arc<Self>>,
 }
 
 /// What is still given in small pieces after the limit was passed, so that the engine can make the error that ends the run.

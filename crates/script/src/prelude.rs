@@ -12,6 +12,7 @@ const PARTS: &[(&str, &str)] = &[
     ("guards", include_str!("prelude/guards.js")),
     ("web", include_str!("prelude/web.js")),
     ("url", include_str!("prelude/url.js")),
+    ("fetch", include_str!("prelude/fetch.js")),
 ];
 
 /// The global names that the prelude makes itself and that may be imported from the built-in modules.
@@ -31,6 +32,15 @@ const NAMES: &[&str] = &[
     "setInterval",
     "clearInterval",
     "queueMicrotask",
+];
+
+/// What comes with a host that answers `fetch`.
+const FETCH: &[&str] = &[
+    "Headers",
+    "Request",
+    "Response",
+    "AbortController",
+    "AbortSignal",
 ];
 
 /// Something that can be called, by its number.
@@ -86,7 +96,17 @@ impl Prelude {
             .iter()
             .copied()
             .chain(self.surface.unavailable.iter().map(String::as_str));
-        globals.chain(own).map(str::to_owned).collect()
+        let fetch = self
+            .surface
+            .globals
+            .iter()
+            .any(|method| method.name == "fetch");
+        let fetched = FETCH.iter().copied().filter(|_| fetch);
+        globals
+            .chain(own)
+            .chain(fetched)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Evaluates a part and returns what its `install` made of `native`.

@@ -51,6 +51,8 @@ pub struct Outcome {
 pub enum Request {
     /// Wait for this host call and post its answer.
     Call(u64, HostFuture),
+    /// The answer to this host call is not wanted any more.
+    Cancel(u64),
     /// The run holds its thread and cannot be ended; answer for it.
     Stuck,
 }

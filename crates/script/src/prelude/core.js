@@ -48,9 +48,11 @@ export function install(native) {
     return members;
   }
 
+  let fetching;
   for (const [name, methods] of native.surface) {
     if (name !== "") { classes.set(name, methods); continue; }
     for (const [path, number, promise] of methods) {
+      if (path === "fetch") { fetching = number; continue; }
       const names = path.split("."), last = names.pop();
       let target = globalThis;
       for (const step of names) {
@@ -139,6 +141,14 @@ export function install(native) {
   };
   lazily(["TextEncoder", "TextDecoder", "structuredClone", "atob", "btoa", "crypto"], "web");
   lazily(["URL", "URLSearchParams"], "url");
+  if (fetching !== undefined) {
+    native.begin = request => {
+      const number = call(fetching, null, [request], make);
+      return { number, answer: new PromiseOf((resolve, reject) => waiting.set(number, { resolve, reject })) };
+    };
+    native.cancel = number => { if (waiting.delete(number)) native.drop(number); };
+    lazily(["fetch", "Headers", "Request", "Response", "AbortController", "AbortSignal"], "fetch");
+  }
 
   // Present only to fail clearly.
   const missing = name => {

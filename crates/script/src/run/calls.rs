@@ -65,7 +65,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         return Err(world.terminate(ctx));
     }
     if target.returns == Returns::Promise {
-        world.promised.set(world.promised.get() + 1);
+        world.promised.borrow_mut().insert(number);
         return number.into_js(ctx);
     }
     answer(
@@ -161,7 +161,10 @@ pub fn settle_call<'js>(
     number: u64,
     reply: std::result::Result<Value, HostError>,
 ) -> Result<()> {
-    world.promised.set(world.promised.get().saturating_sub(1));
+    if !world.promised.borrow_mut().remove(&number) {
+        // The script cancelled it while the answer was on its way.
+        return Ok(());
+    }
     let settle: Function<'js> = core.get("settle")?;
     match reply {
         Ok(value) => {

@@ -5,7 +5,7 @@ use super::thrown;
 use super::world::World;
 use crate::error::HostError;
 use crate::host::{Call, Caller, Value};
-use crate::task::Pause;
+use crate::task::{Pause, Request};
 use crate::value::Reader;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
@@ -44,6 +44,33 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     };
     native.set("part", Function::new(ctx.clone(), part)?)?;
     let own = Rc::clone(world);
+    let stack = move |text: String| match own.program() {
+        Some(program) => thrown::mapped(&text, &program),
+        None => text,
+    };
+    native.set("stack", Function::new(ctx.clone(), stack)?)?;
+    let own = Rc::clone(world);
+    let drop_call = move |number: u64| {
+        own.promised.borrow_mut().remove(&number);
+        if let Some(task) = own.task() {
+            // Whoever waited for the run may be gone, and its calls with them.
+            let _ = task.requests.send(Request::Cancel(number));
+        }
+    };
+    native.set("drop", Function::new(ctx.clone(), drop_call)?)?;
+    let own = Rc::clone(world);
+    let log = move |ctx: Ctx<'js>, level: String, arguments: Array<'js>| {
+        log(&own, &ctx, &level, &arguments)
+    };
+    native.set("log", Function::new(ctx.clone(), log)?)?;
+    add_timers(ctx, world, &native)?;
+    super::web::add(ctx, &native)?;
+    Ok(native)
+}
+
+/// Setting and stopping timers.
+fn add_timers<'js>(ctx: &Ctx<'js>, world: &Rc<World>, native: &Object<'js>) -> Result<()> {
+    let own = Rc::clone(world);
     let timer = move |ctx: Ctx<'js>, id: u32, wait: f64| {
         let at = Instant::now() + Duration::from_secs_f64(wait.clamp(0.0, LONGEST) / 1000.0);
         let mut timers = own.timers.borrow_mut();
@@ -58,21 +85,9 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     };
     native.set("timer", Function::new(ctx.clone(), timer)?)?;
     let own = Rc::clone(world);
-    let stack = move |text: String| match own.program() {
-        Some(program) => thrown::mapped(&text, &program),
-        None => text,
-    };
-    native.set("stack", Function::new(ctx.clone(), stack)?)?;
-    let own = Rc::clone(world);
     let clear = move |id: u32| own.timers.borrow_mut().remove(id);
     native.set("clear", Function::new(ctx.clone(), clear)?)?;
-    let own = Rc::clone(world);
-    let log = move |ctx: Ctx<'js>, level: String, arguments: Array<'js>| {
-        log(&own, &ctx, &level, &arguments)
-    };
-    native.set("log", Function::new(ctx.clone(), log)?)?;
-    super::web::add(ctx, &native)?;
-    Ok(native)
+    Ok(())
 }
 
 /// One line of the console: a host call `console.<level>` whose answer nobody needs.
@@ -83,7 +98,12 @@ fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'j
     let mut reader = Reader::new(ctx, task.budget.limits.value);
     let mut values = Vec::new();
     for argument in arguments.iter::<Js<'js>>() {
-        values.push(reader.read(&argument?)?.unwrap_or_default());
+        values.push(match reader.read(&argument?) {
+            Ok(value) => value.unwrap_or_default(),
+            Err(_) if task.budget.stopped().is_some() => return Err(world.terminate(ctx)),
+            // Writing a line never fails; it says what could not be written.
+            Err(_) => thrown::thrown(ctx, &ctx.catch()).message.into(),
+        });
     }
     let call = Call {
         class: "console".to_owned(),

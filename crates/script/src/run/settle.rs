@@ -55,7 +55,7 @@ fn step<'js>(world: &Rc<World>, ctx: &Ctx<'js>, core: &Object<'js>, task: &Task)
         return Ok(true);
     }
     let next = world.timers.borrow().next();
-    if next.is_none() && world.promised.get() == 0 {
+    if next.is_none() && world.promised.borrow().is_empty() {
         return Ok(false);
     }
     if let Some(at) = next {

@@ -11,7 +11,7 @@ use crate::run::timers::Timers;
 use crate::task::{Letter, Pause, Task};
 use rquickjs::{Ctx, Function, Persistent, Result};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub struct World {
     /// Answers to promises that came while the run was in another host call.
     pub later: RefCell<VecDeque<Letter>>,
     /// Host calls that have returned a promise and are not settled.
-    pub promised: Cell<usize>,
+    pub promised: RefCell<HashSet<u64>>,
     job: RefCell<Option<Doing>>,
     core: RefCell<Option<Persistent<Core<'static>>>>,
     numbers: Cell<u64>,
@@ -52,7 +52,7 @@ impl World {
             prelude,
             timers: RefCell::default(),
             later: RefCell::default(),
-            promised: Cell::new(0),
+            promised: RefCell::default(),
             job: RefCell::new(None),
             core: RefCell::new(None),
             numbers: Cell::new(0),
@@ -184,6 +184,6 @@ impl World {
 
     /// Timers and promised calls that nobody waits for any more.
     pub fn left_over(&self) -> usize {
-        self.timers.borrow().len() + self.promised.get()
+        self.timers.borrow().len() + self.promised.borrow().len()
     }
 }

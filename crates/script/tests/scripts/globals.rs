@@ -97,7 +97,7 @@ async fn the_console_speaks_to_the_host_in_json() {
     let engine = engine_of(Surface::default());
     let program = program(
         &engine,
-        "export function Create() { console.log('a', { b: [1] }, undefined); console.warn(1); console.debug(); console.error(new TypeError('bad')); }",
+        "export function Create() { console.log('a', { b: [1] }, undefined); console.warn(1); console.debug(); console.log(1n); console.error(new TypeError('bad')); }",
     );
     let run = Run {
         host: Arc::clone(&log) as Arc<dyn Host>,
@@ -116,6 +116,10 @@ async fn the_console_speaks_to_the_host_in_json() {
         ("console.info", json!(["a", {"b": [1]}, null])),
         ("console.warn", json!([1])),
         ("console.debug", json!([])),
+        (
+            "console.info",
+            json!(["value is not JSON: it holds a BigInt"]),
+        ),
     ];
     let got: Vec<_> = lines
         .into_iter()

@@ -4,6 +4,7 @@ mod support;
 
 mod calls;
 mod errors;
+mod fetching;
 mod globals;
 mod hostile;
 mod limits;

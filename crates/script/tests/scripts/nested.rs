@@ -98,18 +98,18 @@ async fn processor_time_within_a_run_is_the_runs() {
 
 #[tokio::test]
 async fn memory_within_a_run_is_the_runs_while_it_lasts() {
-    let text = "export async function Create() { for (let i = 0; i < 20; i++) Process('Fill', 8);
-        return Promise.all([1, 2, 3, 4].map(() => Start('Fill', 8))); }
+    let text = "export async function Create() { for (let i = 0; i < 20; i++) Process('Fill', 2);
+        return Promise.all([1, 2, 3, 4].map(() => Start('Fill', 2))); }
         export async function Fill(mib: number) { const kept = 'x'.repeat(mib << 20); await new Promise(r => setTimeout(r, 20)); return kept.length; }";
     let small = Limits {
-        heap: 24 << 20,
+        heap: 6 << 20,
         ..Limits::default()
     };
     assert_eq!(
         nested(text, small).await,
-        limit("script_out_of_memory", "script used more than 24 MiB")
+        limit("script_out_of_memory", "script used more than 6 MiB")
     );
-    let sizes: Json = json!([8 << 20, 8 << 20, 8 << 20, 8 << 20]);
+    let sizes: Json = json!([2 << 20, 2 << 20, 2 << 20, 2 << 20]);
     let value = nested(text, Limits::default())
         .await
         .map(|outcome| outcome.value);
