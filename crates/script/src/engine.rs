@@ -1,22 +1,16 @@
 //! The engine: what runs scripts.
 
-use crate::error::{Error, HostError, LoadError, Result};
+use crate::error::{Error, LoadError, Result};
 use crate::host::{Caller, Host, Surface, Value};
-use crate::limits::{Budget, GRACE, Limits, Stop};
+use crate::instance::Instance;
+use crate::limits::{Budget, Limits};
 use crate::pool::Pool;
 use crate::prelude::Prelude;
 use crate::program::{Cache, Files, Program, Source};
-use crate::run::Job;
-use crate::task::{HostFuture, Letter, Outcome, Request, Task, lock};
+use crate::task::{Outcome, Task};
 use crate::warm::Warm;
-use futures::FutureExt;
-use futures::future::{AbortHandle, Abortable};
-use futures::stream::{FuturesUnordered, StreamExt};
-use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::sync::mpsc;
 
 /// How an engine is set up.
 #[derive(Debug, Clone)]
@@ -59,8 +53,11 @@ pub struct Run {
     pub within: Option<Caller>,
 }
 
-/// Runs functions of programs, each in a runtime of its own that is never used again.
-pub struct Engine {
+/// Runs functions of programs, each run in a runtime of its own that is never used again. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Core>);
+
+struct Core {
     pool: Arc<Pool>,
     warm: Arc<Warm>,
     cache: Cache,
@@ -75,162 +72,65 @@ impl Engine {
         let warm = Arc::new(Warm::new(settings.warm, settings.stack, prelude));
         let pool = Pool::start(settings.threads, Arc::clone(&warm))
             .map_err(|error| Error::Internal(format!("no thread for scripts: {error}")))?;
-        Ok(Self {
+        Ok(Self(Arc::new(Core {
             pool,
             warm,
             cache,
             stack: settings.stack,
-        })
+        })))
     }
 
     /// Loads a file and everything it imports. What was compiled before and has not changed is not compiled again.
     pub fn load(&self, files: &dyn Files, source: &Source) -> Result<Arc<Program>, LoadError> {
-        self.cache.load(files, source)
+        self.0.cache.load(files, source)
     }
 
     /// Calls a function and waits for what it returns, or for what its promise settles to.
     ///
     /// Dropping the future ends the run. Needs a Tokio runtime with timers.
     pub async fn run(&self, run: Run) -> Result<Outcome> {
-        let ready = self.warm.take()?;
-        let budget = match &run.within {
+        let mut instance = self.open(run.program, run.host, run.limits, run.within.as_ref())?;
+        instance.once = true;
+        instance.call(&run.function, run.arguments).await
+    }
+
+    /// A run of which several functions can be called, one after another: its modules keep their state from call to call.
+    /// `within` is the run that it is part of; then it uses that one's limits, and `limits` says nothing.
+    pub fn open(
+        &self,
+        program: Arc<Program>,
+        host: Arc<dyn Host>,
+        limits: Limits,
+        within: Option<&Caller>,
+    ) -> Result<Instance> {
+        let ready = self.0.warm.take()?;
+        let stack = limits.stack.min(self.0.stack);
+        let budget = match within {
             Some(Caller(outer)) => outer.within(ready.meter),
-            None => {
-                let stack = run.limits.stack.min(self.stack);
-                Budget::new(
-                    Limits {
-                        stack,
-                        ..run.limits
-                    },
-                    ready.meter,
-                )
-            }
+            None => Budget::new(Limits { stack, ..limits }, ready.meter),
         };
-        let until = Instant::from_std(budget.started) + budget.limits.wall;
-        let budget = Arc::new(budget);
         let (requests, asked) = mpsc::unbounded_channel();
-        let (result, answer) = oneshot::channel();
-        let task = Task::new(
-            ready.fiber,
-            budget,
-            Arc::downgrade(&self.pool),
-            requests,
-            result,
-        );
-        let waiting = Waiting {
-            name: format!("{} {}", run.program.entry(), run.function),
-            until,
-            task: Arc::clone(&task),
-        };
-        *lock(&ready.slot) = Some(Job {
-            task: Arc::clone(&task),
-            program: run.program,
-            function: run.function,
-            arguments: run.arguments,
-            host: run.host,
-        });
-        self.pool.submit(task);
-        waiting.answer(asked, answer).await
+        let pool = Arc::downgrade(&self.0.pool);
+        Ok(Instance {
+            task: Task::new(ready.fiber, Arc::new(budget), pool, requests),
+            slot: Some(ready.slot),
+            engine: self.clone(),
+            program,
+            host,
+            asked,
+            once: false,
+        })
+    }
+
+    /// Gives a run to the threads.
+    pub(crate) fn submit(&self, task: Arc<Task>) {
+        self.0.pool.submit(task);
     }
 }
 
-impl Drop for Engine {
+impl Drop for Core {
     fn drop(&mut self) {
         self.pool.close();
         self.warm.drain();
     }
-}
-
-/// Whoever waits for a run; ends it when dropped.
-struct Waiting {
-    name: String,
-    until: Instant,
-    task: Arc<Task>,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.task.budget.stop(Stop::Cancelled);
-        self.task.wake();
-    }
-}
-
-impl Waiting {
-    /// Does the run's host calls until it has ended or must be given up.
-    async fn answer(
-        self,
-        mut asked: mpsc::UnboundedReceiver<Request>,
-        mut answer: oneshot::Receiver<Result<Outcome>>,
-    ) -> Result<Outcome> {
-        let mut calls = FuturesUnordered::new();
-        let mut running = HashMap::new();
-        let end = tokio::time::sleep_until(self.until);
-        tokio::pin!(end);
-        loop {
-            tokio::select! {
-                biased;
-                result = &mut answer => {
-                    let gone = || Error::Internal("the run ended without an answer".to_owned());
-                    return result.unwrap_or_else(|_| Err(gone()));
-                }
-                Some((number, reply)) = calls.next(), if !calls.is_empty() => {
-                    running.remove(&number);
-                    if let Some(reply) = reply {
-                        self.task.post(Letter::Reply(number, reply));
-                    }
-                }
-                Some(request) = asked.recv() => match request {
-                    Request::Call(number, future) => {
-                        let (handle, answered) = cancellable(number, future);
-                        running.insert(number, handle);
-                        calls.push(answered);
-                    }
-                    Request::Cancel(number) => {
-                        running.remove(&number).iter().for_each(AbortHandle::abort);
-                    }
-                    Request::Stuck => return Err(self.given_up()),
-                },
-                () = &mut end => {
-                    if self.task.budget.stopped() == Some(Stop::Wall) {
-                        return Err(self.given_up());
-                    }
-                    self.task.budget.stop(Stop::Wall);
-                    self.task.wake();
-                    calls.clear();
-                    end.as_mut().reset(Instant::now() + GRACE);
-                }
-            }
-        }
-    }
-
-    fn given_up(&self) -> Error {
-        let budget = &self.task.budget;
-        let reason = budget.stopped().unwrap_or(Stop::Cpu);
-        budget.error(reason, &self.name)
-    }
-}
-
-/// A host call that can be cancelled, and then has no answer.
-fn cancellable(
-    number: u64,
-    future: HostFuture,
-) -> (AbortHandle, impl Future<Output = (u64, Option<Reply>)>) {
-    let (handle, registration) = AbortHandle::new_pair();
-    let answered = Abortable::new(AssertUnwindSafe(future).catch_unwind(), registration);
-    let answered = answered.map(move |reply| {
-        let caught = |reply: std::thread::Result<Reply>| reply.unwrap_or_else(|_| Err(panicked()));
-        (number, reply.ok().map(caught))
-    });
-    (handle, answered)
-}
-
-/// What a host answers.
-type Reply = Result<Value, HostError>;
-
-/// What a script sees of a host call that panicked.
-pub fn panicked() -> HostError {
-    HostError::new(
-        "internal",
-        "the host call failed; the log of the host says why",
-    )
 }

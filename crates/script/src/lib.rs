@@ -12,6 +12,7 @@ mod bare;
 mod engine;
 mod error;
 mod host;
+mod instance;
 mod limits;
 mod pool;
 mod prelude;
@@ -26,6 +27,7 @@ pub use error::{Error, Frame, HostError, LoadError, Location, Result, Thrown};
 pub use host::{
     Call, Callback, Caller, Class, Host, Method, NoHost, Object, Returns, Surface, Value,
 };
+pub use instance::Instance;
 pub use limits::Limits;
 pub use program::{Files, Folder, Program, Source};
 pub use task::Outcome;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What one run may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Processor time of its JavaScript; waiting for the host does not count.
     pub cpu: Duration,
@@ -99,7 +99,7 @@ impl Budget {
         Self {
             started: self.started,
             shared: Arc::clone(&self.shared),
-            ..Self::new(self.limits.clone(), meter)
+            ..Self::new(self.limits, meter)
         }
     }
 

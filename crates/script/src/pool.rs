@@ -34,6 +34,8 @@ struct Queue {
     running: Vec<Arc<Slice>>,
     idle: usize,
     lent: usize,
+    /// The watchman sleeps until something runs.
+    unwatched: bool,
     closed: bool,
 }
 
@@ -110,7 +112,7 @@ impl Pool {
                     replaced: AtomicBool::new(false),
                 });
                 queue.running.push(Arc::clone(&slice));
-                if queue.running.len() == 1 {
+                if std::mem::take(&mut queue.unwatched) {
                     self.watch.notify_all();
                 }
                 return Some(slice);
@@ -175,6 +177,7 @@ impl Pool {
                 return;
             }
             if queue.running.is_empty() {
+                queue.unwatched = true;
                 queue = self
                     .watch
                     .wait(queue)
@@ -219,7 +222,7 @@ fn first_poll(task: &Arc<Task>, number: u64, mut future: HostFuture) {
             // If nobody waits any more, the run has been stopped and will not wait for this answer.
             let _ = task.requests.send(Request::Call(number, future));
         }
-        Err(_) => task.post(Letter::Reply(number, Err(crate::engine::panicked()))),
+        Err(_) => task.post(Letter::Reply(number, Err(crate::instance::panicked()))),
     }
 }
 

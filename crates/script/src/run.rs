@@ -38,14 +38,17 @@ pub struct Job {
     pub arguments: Vec<Value>,
     /// Who answers its calls.
     pub host: Arc<dyn Host>,
+    /// No other call follows.
+    pub once: bool,
 }
 
-/// What a fiber does: makes a runtime, waits for a job unless it has one, runs it, answers, and frees the runtime.
+/// What a fiber does: makes a runtime, waits for a job unless it has one, does that and those that follow, and frees the
+/// runtime.
 pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Arc<Meter>) {
     let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
     let made = make(&world, heap);
     // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
-    let _end = End(Rc::clone(&world));
+    let end = End(Rc::clone(&world));
     if lock(slot).is_none() {
         world.pauser.pause(Pause::Warm);
     }
@@ -53,18 +56,36 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Ar
         return;
     };
     let task = Arc::clone(&job.task);
-    let result = match &made {
+    match &made {
         Ok((runtime, context)) => {
             runtime.set_max_stack_size(task.budget.limits.stack);
             world.begin(&job);
-            context.with(|ctx| call(&world, &ctx, &job))
+            let last = context.with(|ctx| calls_in_turn(&world, &ctx, job));
+            drop(end);
+            task.answer(last);
         }
-        Err(reason) => Err(Error::Internal(format!(
+        Err(reason) => task.answer(Err(Error::Internal(format!(
             "no runtime for a script: {reason}"
-        ))),
-    };
-    world.end();
-    task.answer(result);
+        )))),
+    }
+}
+
+/// Does one job after another in one instance of the program; returns the last result, which is not answered yet.
+fn calls_in_turn(world: &Rc<World>, ctx: &Ctx<'_>, mut job: Job) -> Result<Outcome> {
+    let mut module = None;
+    loop {
+        let result = call(world, ctx, &job, &mut module);
+        if job.once || job.task.budget.stopped().is_some() {
+            return result;
+        }
+        world.leave();
+        let task = Arc::clone(&job.task);
+        task.answer(result);
+        match world.next(&task) {
+            Some(next) => job = next,
+            None => return Err(Error::Cancelled),
+        }
+    }
 }
 
 /// Lets a world go of its runtime.
@@ -101,8 +122,13 @@ fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
 }
 
 /// Loads the program and calls the function.
-fn call(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job) -> Result<Outcome> {
-    let value = match attempt(world, ctx, job) {
+fn call<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    job: &Job,
+    module: &mut Option<Evaluation<'js>>,
+) -> Result<Outcome> {
+    let value = match attempt(world, ctx, job, module) {
         Ok(Ended::Returned(value)) => value,
         Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
         Err(error) => return Err(failed(world, ctx, job, &error)),
@@ -113,7 +139,7 @@ fn call(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job) -> Result<Outcome> {
     }
     Ok(Outcome {
         value,
-        dropped: world.left_over(),
+        dropped: world.leave(),
         cpu: job.task.budget.used(),
     })
 }
@@ -123,10 +149,18 @@ enum Ended {
     Failed(Error),
 }
 
-fn attempt<'js>(world: &Rc<World>, ctx: &Ctx<'js>, job: &Job) -> rquickjs::Result<Ended> {
+fn attempt<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    job: &Job,
+    module: &mut Option<Evaluation<'js>>,
+) -> rquickjs::Result<Ended> {
     let core = world.core(ctx)?;
-    let module = evaluate(ctx, &job.program)?;
-    let found = find(ctx, &module, job)?;
+    let module = match module {
+        Some(module) => module,
+        None => module.insert(evaluate(ctx, &job.program)?),
+    };
+    let found = find(ctx, module, job)?;
     let Some(function) = found.as_function() else {
         let name = job.function.clone();
         return Ok(Ended::Failed(
@@ -166,8 +200,11 @@ fn attempt<'js>(world: &Rc<World>, ctx: &Ctx<'js>, job: &Job) -> rquickjs::Resul
     }
 }
 
+/// A program whose top-level code has run.
+type Evaluation<'js> = Module<'js, Evaluated>;
+
 /// Runs the top-level code of the program.
-fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Module<'js, Evaluated>> {
+fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Evaluation<'js>> {
     let (module, done) = program.code(program.entry())?.load(ctx)?.eval()?;
     if let Some(result) = done.result::<()>() {
         result?;
@@ -176,11 +213,7 @@ fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Module<'
 }
 
 /// Looks the function up: an export, a member of the default export, or a plain top-level function.
-fn find<'js>(
-    ctx: &Ctx<'js>,
-    module: &Module<'js, Evaluated>,
-    job: &Job,
-) -> rquickjs::Result<Js<'js>> {
+fn find<'js>(ctx: &Ctx<'js>, module: &Evaluation<'js>, job: &Job) -> rquickjs::Result<Js<'js>> {
     let name = job.function.as_str();
     match job.program.export(name) {
         Export::Named => module.get(name),

@@ -5,6 +5,7 @@ use crate::error::{Error, HostError};
 use crate::host::{CallbackCall, Value};
 use crate::limits::Budget;
 use crate::pool::Pool;
+use crate::run::Job;
 use serde_json::Value as Json;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -34,6 +35,8 @@ pub enum Letter {
     Reply(u64, Result<Value, HostError>),
     /// The host calls a function that the script gave it.
     Callback(CallbackCall),
+    /// The next function to call.
+    Call(Box<Job>),
 }
 
 /// What a run leaves behind.
@@ -90,7 +93,6 @@ impl Task {
         budget: Arc<Budget>,
         pool: Weak<Pool>,
         requests: mpsc::UnboundedSender<Request>,
-        result: oneshot::Sender<Result<Outcome, Error>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             budget,
@@ -99,7 +101,7 @@ impl Task {
             pool,
             letters: Mutex::new(VecDeque::new()),
             state: Mutex::new(State::Queued(fiber)),
-            result: Mutex::new(Some(result)),
+            result: Mutex::new(None),
         })
     }
 
@@ -162,6 +164,11 @@ impl Task {
     /// The fiber has returned.
     pub fn end(&self) {
         *lock(&self.state) = State::Ended;
+    }
+
+    /// Who waits for the next answer.
+    pub fn expect(&self, result: oneshot::Sender<Result<Outcome, Error>>) {
+        *lock(&self.result) = Some(result);
     }
 
     /// Answers whoever waits; the first answer counts.

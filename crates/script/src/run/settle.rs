@@ -96,7 +96,7 @@ fn deliver<'js>(
         // The answer to a timer's sleep: having come is all it says.
         Letter::Reply(0, _) => Ok(()),
         Letter::Reply(number, reply) => settle_call(world, ctx, core, number, reply),
-        // Its call has ended; the caller learns it from the dropped answer.
-        Letter::Callback(_) => Ok(()),
+        // Its call has ended; the caller learns it from the dropped answer. The next function is called only after this one.
+        Letter::Callback(_) | Letter::Call(_) => Ok(()),
     }
 }

@@ -43,8 +43,8 @@ impl Timers {
         self.waiting.first().map(|(at, _)| *at)
     }
 
-    /// How many wait.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
+    /// Forgets all timers; returns how many there were.
+    pub fn clear(&mut self) -> usize {
+        std::mem::take(&mut self.waiting).len()
     }
 }

@@ -182,8 +182,20 @@ impl World {
         Some(budget.error(reason, &name))
     }
 
-    /// Timers and promised calls that nobody waits for any more.
-    pub fn left_over(&self) -> usize {
-        self.timers.borrow().len() + self.promised.borrow().len()
+    /// Forgets timers and promised calls that nobody waits for any more; returns how many.
+    pub fn leave(&self) -> usize {
+        let promised = std::mem::take(&mut *self.promised.borrow_mut());
+        self.later.borrow_mut().clear();
+        self.timers.borrow_mut().clear() + promised.len()
+    }
+
+    /// Waits for the next function to call; `None` if there is none.
+    pub fn next(&self, task: &Task) -> Option<Job> {
+        loop {
+            // Answers that come now belong to calls that were dropped.
+            if let Letter::Call(job) = self.wait(task)? {
+                return Some(*job);
+            }
+        }
     }
 }

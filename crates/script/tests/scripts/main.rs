@@ -7,6 +7,7 @@ mod errors;
 mod fetching;
 mod globals;
 mod hostile;
+mod instances;
 mod limits;
 mod modules;
 mod nested;

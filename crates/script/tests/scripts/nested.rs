@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Runs a function of the same program for a script, within its run.
 struct Within {
     engine: OnceLock<(Weak<Engine>, Arc<Program>)>,
-    own: OnceLock<Weak<Within>>,
+    own: OnceLock<Weak<Self>>,
 }
 
 #[async_trait]
