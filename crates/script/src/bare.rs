@@ -37,19 +37,20 @@ pub enum Step<P> {
 }
 
 impl<P: Send + 'static> Fiber<P> {
-    /// A fiber that has not started; fails if no memory for its stack can be had.
-    pub fn new(
-        stack: usize,
-        body: impl FnOnce(Pauser<P>) + Send + 'static,
-    ) -> std::io::Result<Self> {
-        let stack = DefaultStack::new(stack)?;
+    /// A fiber that has not started.
+    pub fn new(stack: DefaultStack, body: impl FnOnce(Pauser<P>) + Send + 'static) -> Self {
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), P>, ()| {
             let address = Rc::new(Cell::new(Some(std::ptr::from_ref(yielder))));
             let end = EndOfBody(Rc::clone(&address));
             body(Pauser { yielder: address });
             drop(end);
         });
-        Ok(Self { coroutine })
+        Self { coroutine }
+    }
+
+    /// The stack of a fiber that has finished, for another.
+    pub fn into_stack(self) -> Option<DefaultStack> {
+        self.coroutine.done().then(|| self.coroutine.into_stack())
     }
 
     /// Runs the fiber on this thread until it pauses or returns. A panic in it comes out here.
@@ -187,6 +188,16 @@ impl Bytecode {
     pub fn of(module: &Module<'_, Declared>) -> rquickjs::Result<Self> {
         let options = WriteOptions {
             strip_source: true,
+            ..WriteOptions::default()
+        };
+        Ok(Self(module.write(options)?))
+    }
+
+    /// What the engine compiled, without its source and its lines: for what no stack shows.
+    pub fn without_lines(module: &Module<'_, Declared>) -> rquickjs::Result<Self> {
+        let options = WriteOptions {
+            strip_source: true,
+            strip_debug: true,
             ..WriteOptions::default()
         };
         Ok(Self(module.write(options)?))

@@ -159,7 +159,10 @@ impl Pool {
                     Some(woken) => fiber = woken,
                     None => return,
                 },
-                Some(Step::Finished) => return task.end(),
+                Some(Step::Finished) => {
+                    task.end();
+                    return self.warm.take_back(fiber);
+                }
                 None => {
                     task.end();
                     let text = "a host function or the engine panicked".to_owned();

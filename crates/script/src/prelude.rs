@@ -74,7 +74,7 @@ impl Prelude {
                 let module = Module::declare(ctx.clone(), format!("ambit:{name}"), text).map_err(
                     |error| Error::Internal(format!("prelude {name}: {error}: {:?}", ctx.catch())),
                 )?;
-                Ok((name, Bytecode::of(&module).map_err(failed)?))
+                Ok((name, Bytecode::without_lines(&module).map_err(failed)?))
             })
         };
         let parts = PARTS
@@ -125,25 +125,16 @@ impl Prelude {
         install.call((native.clone(),))
     }
 
-    /// The surface in the form that the prelude reads: `[[class, [[method, number, promise]…]]…]`, globals as class `""`.
-    pub fn surface<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Array<'js>> {
+    /// What can be called on a class, or globally for the class `""`, as the prelude reads it: name, number, whether it
+    /// returns a promise, and so on.
+    pub fn methods<'js>(&self, ctx: &Ctx<'js>, class: &str) -> rquickjs::Result<Array<'js>> {
         let list = Array::new(ctx.clone())?;
-        let mut methods = Array::new(ctx.clone())?;
-        let mut class = None;
-        for (number, target) in self.targets.iter().enumerate() {
-            if class != Some(target.class.as_str()) {
-                class = Some(target.class.as_str());
-                methods = Array::new(ctx.clone())?;
-                let entry = Array::new(ctx.clone())?;
-                entry.set(0, target.class.as_str())?;
-                entry.set(1, methods.clone())?;
-                list.set(list.len(), entry)?;
-            }
-            let entry = Array::new(ctx.clone())?;
-            entry.set(0, target.method.as_str())?;
-            entry.set(1, number)?;
-            entry.set(2, target.returns == Returns::Promise)?;
-            methods.set(methods.len(), entry)?;
+        let all = self.targets.iter().enumerate();
+        for (index, (number, target)) in all.filter(|(_, target)| target.class == class).enumerate()
+        {
+            list.set(index * 3, target.method.as_str())?;
+            list.set(index * 3 + 1, number)?;
+            list.set(index * 3 + 2, target.returns == Returns::Promise)?;
         }
         Ok(list)
     }

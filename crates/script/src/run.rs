@@ -59,6 +59,8 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Ar
     match &made {
         Ok((runtime, context)) => {
             runtime.set_max_stack_size(task.budget.limits.stack);
+            // Most runs are over before they have made as much garbage.
+            runtime.set_gc_threshold((task.budget.limits.heap / 8).min(4 << 20));
             world.begin(&job);
             let last = context.with(|ctx| calls_in_turn(&world, &ctx, job));
             drop(end);
@@ -102,6 +104,7 @@ fn make(world: &Rc<World>, heap: Arc<Meter>) -> std::result::Result<(Runtime, Co
     let runtime = Runtime::new_with_alloc(Heap::new(heap)).map_err(|error| error.to_string())?;
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
+    runtime.set_gc_threshold(4 << 20);
     let polled = Rc::clone(world);
     runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
     runtime.set_loader(Names(Rc::clone(world)), Names(Rc::clone(world)));

@@ -6,6 +6,7 @@ use crate::limits::Meter;
 use crate::prelude::Prelude;
 use crate::run::{self, Job};
 use crate::task::{Pause, lock};
+use corosensei::stack::DefaultStack;
 use std::sync::{Arc, Mutex};
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
@@ -28,6 +29,8 @@ pub struct Ready {
 /// The fibers that wait for a job.
 pub struct Warm {
     ready: Mutex<Vec<Ready>>,
+    /// Stacks of fibers that have finished.
+    stacks: Mutex<Vec<DefaultStack>>,
     wanted: usize,
     stack: usize,
     prelude: Arc<Prelude>,
@@ -38,6 +41,7 @@ impl Warm {
     pub fn new(wanted: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
         Self {
             ready: Mutex::default(),
+            stacks: Mutex::default(),
             wanted,
             stack,
             prelude,
@@ -76,11 +80,23 @@ impl Warm {
             Arc::clone(&slot),
             Arc::clone(&meter),
         );
-        let fiber = Fiber::new(self.stack + BESIDE, move |pauser| {
+        let stack = match lock(&self.stacks).pop() {
+            Some(stack) => stack,
+            None => DefaultStack::new(self.stack + BESIDE)
+                .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
+        };
+        let fiber = Fiber::new(stack, move |pauser| {
             run::body(pauser, &prelude, &job, heap);
-        })
-        .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?;
+        });
         Ok(Ready { fiber, slot, meter })
+    }
+
+    /// Takes back the stack of a fiber that has finished.
+    pub fn take_back(&self, fiber: Fiber<Pause>) {
+        let mut stacks = lock(&self.stacks);
+        if stacks.len() < self.wanted {
+            stacks.extend(fiber.into_stack());
+        }
     }
 
     /// Lets the fibers that are ready return.

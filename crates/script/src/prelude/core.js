@@ -17,7 +17,6 @@ export function install(native) {
       return { handle: object.#handle };
     }
   }
-  const classes = new Map();
   const prototypes = new Map();
   const waiting = new Map();
 
@@ -30,7 +29,9 @@ export function install(native) {
     let object = prototypes.get(name);
     if (object) return object;
     object = {};
-    for (const [method, number, promise] of classes.get(name) ?? []) {
+    const all = native.methods(name);
+    for (let i = 0; i < all.length; i += 3) {
+      const method = all[i], number = all[i + 1], promise = all[i + 2];
       put(object, method, {
         [method](...args) {
           const own = Handle.of(this, name);
@@ -49,18 +50,17 @@ export function install(native) {
   }
 
   let fetching;
-  for (const [name, methods] of native.surface) {
-    if (name !== "") { classes.set(name, methods); continue; }
-    for (const [path, number, promise] of methods) {
-      if (path === "fetch") { fetching = number; continue; }
-      const names = path.split("."), last = names.pop();
-      let target = globalThis;
-      for (const step of names) {
-        if (!Object.hasOwn(target, step)) put(target, step, {});
-        target = target[step];
-      }
-      put(target, last, { [last]: function (...args) { return ask(number, promise, null, args); } }[last]);
+  const globals = native.methods("");
+  for (let i = 0; i < globals.length; i += 3) {
+    const path = globals[i], number = globals[i + 1], promise = globals[i + 2];
+    if (path === "fetch") { fetching = number; continue; }
+    const names = path.split("."), last = names.pop();
+    let target = globalThis;
+    for (const step of names) {
+      if (!Object.hasOwn(target, step)) put(target, step, {});
+      target = target[step];
     }
+    put(target, last, { [last]: function (...args) { return ask(number, promise, null, args); } }[last]);
   }
 
   // Timers. The host knows when; the functions stay here.

@@ -20,7 +20,9 @@ const LONGEST: f64 = 86_400_000.0;
 /// The object that the prelude closes over.
 pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
-    native.set("surface", world.prelude.surface(ctx)?)?;
+    let own = Rc::clone(world);
+    let methods = move |ctx: Ctx<'js>, class: String| own.prelude.methods(&ctx, &class);
+    native.set("methods", Function::new(ctx.clone(), methods)?)?;
     native.set("unavailable", world.prelude.unavailable())?;
     let own = Rc::clone(world);
     let call = move |ctx: Ctx<'js>,

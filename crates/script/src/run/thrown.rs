@@ -71,9 +71,10 @@ fn describe<'js>(ctx: &Ctx<'js>, value: &Js<'js>) -> String {
 pub fn mapped(text: &str, program: &Program) -> String {
     let frames = text.lines().filter_map(|line| {
         let (function, at) = parsed(line)?;
+        // The prelude is compiled without the names of its files.
         let at = program
             .original(&at.file, at.line, at.column)
-            .or_else(|| (!at.file.starts_with("ambit:")).then_some(at))?;
+            .or_else(|| (at.file != "<null>").then_some(at))?;
         Some(format!("    {}\n", Frame { function, at }))
     });
     frames.collect()

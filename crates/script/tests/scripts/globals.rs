@@ -73,11 +73,12 @@ async fn timers_fire_in_order_and_can_be_stopped() {
     let text = "export async function Create() {
         const seen: unknown[] = [];
         const stopped = setTimeout(() => seen.push('never'), 1); clearTimeout(stopped); clearTimeout(undefined as any); clearInterval(12345);
-        setTimeout((...args: unknown[]) => seen.push(args), 20, 'a', 1); setTimeout(() => seen.push('zero')); queueMicrotask(() => seen.push('micro'));
-        let n = 0; const every = setInterval(() => { seen.push(++n); if (n === 3) clearInterval(every); }, 1);
-        await new Promise(resolve => setTimeout(resolve, 40)); seen.push('end');
+        setTimeout((...args: unknown[]) => seen.push(args), 20, 'a', 1); setTimeout(() => seen.push('ten'), 10); setTimeout(() => seen.push('zero'));
+        queueMicrotask(() => seen.push('micro'));
+        await new Promise(resolve => setTimeout(resolve, 20)); seen.push('end');
+        let n = 0; await new Promise<void>(resolve => { const every = setInterval(() => { seen.push(++n); if (n === 3) { clearInterval(every); resolve(); } }, 1); });
         return [seen, typeof stopped]; }";
-    let seen = json!([["micro", "zero", 1, 2, 3, ["a", 1], "end"], "number"]);
+    let seen = json!([["micro", "zero", "ten", ["a", 1], "end", 1, 2, 3], "number"]);
     assert_eq!(returned(text).await, seen);
 }
 
