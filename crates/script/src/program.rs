@@ -7,6 +7,7 @@ mod files;
 mod link;
 mod map;
 mod names;
+mod nesting;
 mod resolve;
 
 pub use cache::Cache;

@@ -5,7 +5,8 @@ export function install(native) {
   const { call, timer, clear, part, log } = native;
   const { defineProperty, freeze } = Object;
   const PromiseOf = Promise, resolved = Promise.resolve.bind(Promise);
-  const put = (target, name, value) => defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  const hidden = { value: undefined, writable: true, configurable: true, enumerable: false };
+  const put = (target, name, value) => { hidden.value = value; defineProperty(target, name, hidden); };
 
   // Objects of the host: the handle is a private field, so that no script can read, forge or move it.
   class Bare { constructor(object) { return object; } }

@@ -11,14 +11,8 @@ export function install() {
   // Work that the engine may do in one piece: comparisons of characters.
   const WORK = 2 ** 26;
   const CHARACTERS = 1 << 20;
-  const hide = (target, name, value) => Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
-  const wrap = (target, name, make) => {
-    const original = target[name];
-    const wrapped = make(original, name);
-    Object.defineProperty(wrapped, "name", { value: name, configurable: true });
-    Object.defineProperty(wrapped, "length", { value: original.length, configurable: true });
-    hide(target, name, wrapped);
-  };
+  // An existing property keeps its attributes when it is given another value.
+  const guard = (target, methods) => { for (const name in methods) target[name] = methods[name]; };
   // Lets the engine ask in proportion to the work that was done: it asks after so many turns of a loop.
   const tick = work => { for (let i = work >>> 6; i > 0; i--); };
 
@@ -32,18 +26,23 @@ export function install() {
     remember(made);
     return made;
   };
-  hide(TrackedProxy, "revocable", function revocable(target, handler) {
-    const made = RealProxy.revocable(target, handler);
-    any = true;
-    remember(made.proxy);
-    return made;
-  });
   TrackedProxy.prototype = undefined;
-  hide(globalThis, "Proxy", TrackedProxy);
+  Object.defineProperty(TrackedProxy, "revocable", {
+    writable: true,
+    configurable: true,
+    value(target, handler) {
+      const made = RealProxy.revocable(target, handler);
+      any = true;
+      remember(made.proxy);
+      return made;
+    },
+  });
+  guard(globalThis, { Proxy: TrackedProxy });
 
   const tooLong = (name, length) => new RangeError(`${name} of ${length} items is not available`);
   // True if the length that was seen is the length that the engine will see.
   const honest = object => {
+    if (!any && isArray(object)) return true;
     if (any && isProxy(object)) return false;
     if (isArray(object) || typeof object !== "object" || object === null || ArrayBuffer.isView(object)) return true;
     for (let owner = object; owner !== null; owner = getPrototypeOf(owner)) {
@@ -66,31 +65,18 @@ export function install() {
     for (let i = 0; i < length; i++) if (i in object) items[i] = object[i];
     return items;
   };
-  const reading = (original, name) => function () {
-    if (!honest(this)) return apply(original, copied(this, name), arguments);
-    count(this, name);
-    return apply(original, this, arguments);
+  const reading = (original, name, self, args) => {
+    if (!honest(self)) return apply(original, copied(self, name), args);
+    count(self, name);
+    return apply(original, self, args);
   };
-  const changing = (original, name) => function () {
-    if (!honest(this)) throw new TypeError(`${name} of a proxy or of an object with a computed length is not available`);
-    count(this, name);
-    return apply(original, this, arguments);
+  const changing = (original, name, self, args) => {
+    if (!honest(self)) throw new TypeError(`${name} of a proxy or of an object with a computed length is not available`);
+    count(self, name);
+    return apply(original, self, args);
   };
   const list = Array.prototype;
-  for (const name of ["join", "toLocaleString", "slice", "toReversed", "toSpliced", "with"]) wrap(list, name, reading);
-  for (const name of ["reverse", "fill", "copyWithin", "unshift", "shift", "splice"]) wrap(list, name, changing);
-  wrap(list, "concat", original => function (...items) {
-    const plain = item => {
-      if (item === null || typeof item !== "object") return item;
-      const spreads = item[Symbol.isConcatSpreadable] ?? isArray(item);
-      if (!spreads) return item;
-      if (!honest(item)) return copied(item, "concat");
-      count(item, "concat");
-      return item;
-    };
-    for (let i = 0; i < items.length; i++) items[i] = plain(items[i]);
-    return apply(original, plain(this), items);
-  });
+  const { join, toLocaleString, slice: part, toReversed, toSpliced, with: changed, reverse, fill, copyWithin, unshift, shift, splice, concat, sort, toSorted } = list;
   // Nested arrays that share their parts have more ways through them than items.
   const flatten = (into, items, depth) => {
     const length = count(items, "flat");
@@ -101,40 +87,65 @@ export function install() {
     }
     return into;
   };
-  wrap(list, "flat", () => function (depth) { return flatten([], this, depth === undefined ? 1 : Math.trunc(Number(depth)) || 0); });
-  wrap(list, "flatMap", () => function (callback, self) {
-    if (typeof callback !== "function") throw new TypeError("not a function");
-    return flatten([], copied(this, "flatMap").map((item, index) => apply(callback, self, [item, index, this])), 1);
-  });
-
+  const spread = item => {
+    if (item === null || typeof item !== "object") return item;
+    if (!(item[Symbol.isConcatSpreadable] ?? isArray(item))) return item;
+    if (!honest(item)) return copied(item, "concat");
+    count(item, "concat");
+    return item;
+  };
   // Sorting without a function compares without asking; with one, every comparison asks.
   const SORTED = 5000;
   const byText = (a, b) => { const x = `${a}`, y = `${b}`; return x < y ? -1 : x > y ? 1 : 0; };
-  const sorting = (original, name) => function (compare) {
-    const own = name === "sort" && !honest(this);
-    if (own) throw new TypeError("sort of a proxy or of an object with a computed length is not available");
-    const items = honest(this) ? this : copied(this, name);
+  const sorting = (original, name, self, compare) => {
+    const items = honest(self) ? self : name === "sort" ? undefined : copied(self, name);
+    if (items === undefined) throw new TypeError("sort of a proxy or of an object with a computed length is not available");
     const length = count(items, name);
     return apply(original, items, [compare === undefined && length > SORTED ? byText : compare]);
   };
-  wrap(list, "sort", sorting);
-  wrap(list, "toSorted", sorting);
+  guard(list, {
+    join(separator) { return reading(join, "join", this, arguments); },
+    toLocaleString() { return reading(toLocaleString, "toLocaleString", this, arguments); },
+    slice(start, end) { return reading(part, "slice", this, arguments); },
+    toReversed() { return reading(toReversed, "toReversed", this, arguments); },
+    toSpliced(start, skip) { return reading(toSpliced, "toSpliced", this, arguments); },
+    with(index, value) { return reading(changed, "with", this, arguments); },
+    reverse() { return changing(reverse, "reverse", this, arguments); },
+    fill(value) { return changing(fill, "fill", this, arguments); },
+    copyWithin(target, start) { return changing(copyWithin, "copyWithin", this, arguments); },
+    unshift(item) { return changing(unshift, "unshift", this, arguments); },
+    shift() { return changing(shift, "shift", this, arguments); },
+    splice(start, count) { return changing(splice, "splice", this, arguments); },
+    concat(item) {
+      for (let i = 0; i < arguments.length; i++) arguments[i] = spread(arguments[i]);
+      return apply(concat, spread(this), arguments);
+    },
+    flat() { const depth = arguments[0]; return flatten([], this, depth === undefined ? 1 : Math.trunc(Number(depth)) || 0); },
+    flatMap(callback) {
+      if (typeof callback !== "function") throw new TypeError("not a function");
+      const self = arguments[1];
+      return flatten([], copied(this, "flatMap").map((item, index) => apply(callback, self, [item, index, this])), 1);
+    },
+    sort(compare) { return sorting(sort, "sort", this, compare); },
+    toSorted(compare) { return sorting(toSorted, "toSorted", this, compare); },
+  });
   const byNumber = (a, b) => {
     if (a < b) return -1;
     if (a > b) return 1;
     if (a === b) return a === 0 ? Number(Object.is(b, -0)) - Number(Object.is(a, -0)) : 0;
     return Number(a !== a) - Number(b !== b);
   };
-  const typed = getPrototypeOf(Uint8Array.prototype);
-  for (const name of ["sort", "toSorted"]) {
-    wrap(typed, name, original => function (compare) {
-      return apply(original, this, [compare === undefined && this.length > SORTED ? byNumber : compare]);
-    });
-  }
+  const typed = getPrototypeOf(Uint8Array.prototype), { sort: sortTyped, toSorted: toSortedTyped } = typed;
+  const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && self.length > SORTED ? byNumber : compare]);
+  guard(typed, {
+    sort(compare) { return sortingTyped(sortTyped, this, compare); },
+    toSorted(compare) { return sortingTyped(toSortedTyped, this, compare); },
+  });
 
   // Strings: searching costs the product of both lengths at worst. Beyond a bound it is done by Knuth, Morris and Pratt.
   const text = String.prototype;
-  const { charCodeAt, slice } = text;
+  const { charCodeAt, slice, indexOf, includes, lastIndexOf, split, replace, replaceAll, normalize, localeCompare } = text;
+  const { toLowerCase, toUpperCase, toLocaleLowerCase, toLocaleUpperCase, repeat, padStart, padEnd } = text;
   const code = (string, index) => apply(charCodeAt, string, [index]);
   const heavy = (string, part) => string.length * part.length > WORK;
   function* places(string, part) {
@@ -153,16 +164,14 @@ export function install() {
   const first = (string, part, from) => { for (const at of places(string, part)) if (at >= from) return at; return -1; };
   const last = (string, part, to) => { let found = -1; for (const at of places(string, part)) { if (at > to) break; found = at; } return found; };
   const position = (value, otherwise) => { const at = Number(value); return at !== at ? otherwise : Math.trunc(at); };
-  const searching = find => original => function (part, at) {
-    if (typeof this === "string" && typeof part === "string") {
-      if (heavy(this, part)) return find(this, part, at);
-      tick(this.length);
+  const searching = (original, find, self, args) => {
+    const wanted = args[0];
+    if (typeof self === "string" && typeof wanted === "string") {
+      if (heavy(self, wanted)) return find(self, wanted, args[1]);
+      tick(self.length);
     }
-    return apply(original, this, arguments);
+    return apply(original, self, args);
   };
-  wrap(text, "indexOf", searching((string, part, at) => first(string, part, position(at, 0))));
-  wrap(text, "includes", searching((string, part, at) => first(string, part, position(at, 0)) >= 0));
-  wrap(text, "lastIndexOf", searching((string, part, at) => last(string, part, position(at, Infinity))));
   const pieces = function* (string, part) {
     let end = 0;
     for (const at of places(string, part)) {
@@ -172,30 +181,24 @@ export function install() {
     }
     yield [apply(slice, string, [end]), -1];
   };
-  wrap(text, "split", original => function (part, limit) {
-    if (typeof part !== "string" || typeof this !== "string") return apply(original, this, arguments);
-    if (!heavy(this, part)) { tick(this.length); return apply(original, this, arguments); }
+  const splitting = (string, wanted, limit) => {
     const found = [], most = limit === undefined ? 2 ** 32 - 1 : limit >>> 0;
-    for (const [piece] of pieces(this, part)) { if (found.length >= most) break; found.push(piece); }
+    for (const [piece] of pieces(string, wanted)) { if (found.length >= most) break; found.push(piece); }
     return found;
-  });
-  const replacing = all => (original, name) => function (part, by) {
-    if (typeof part !== "string" || typeof this !== "string") return apply(original, this, arguments);
-    if (!heavy(this, part)) { tick(this.length); return apply(original, this, arguments); }
+  };
+  const replacing = (name, string, wanted, by) => {
     if (typeof by !== "function" && `${by}`.includes("$")) throw new RangeError(`${name} with $ in strings this long is not available`);
     const made = [];
     let end = 0;
-    for (const at of places(this, part)) {
+    for (const at of places(string, wanted)) {
       if (at < end) continue;
-      made.push(apply(slice, this, [end, at]), typeof by === "function" ? `${by(part, at, this)}` : `${by}`);
-      end = at + part.length;
-      if (!all) break;
+      made.push(apply(slice, string, [end, at]), typeof by === "function" ? `${by(wanted, at, string)}` : `${by}`);
+      end = at + wanted.length;
+      if (name === "replace") break;
     }
-    made.push(apply(slice, this, [end]));
+    made.push(apply(slice, string, [end]));
     return made.join("");
   };
-  wrap(text, "replace", replacing(false));
-  wrap(text, "replaceAll", replacing(true));
   // Putting marks of one character in order costs the square of their number.
   let marks;
   const normal = (string, name) => {
@@ -206,25 +209,44 @@ export function install() {
     if (marks.test(string)) throw new RangeError(`${name} of a character with 200 marks is not available`);
     tick(string.length << 2);
   };
-  wrap(text, "normalize", original => function () { normal(this, "normalize"); return apply(original, this, arguments); });
-  wrap(text, "localeCompare", original => function (other) {
-    normal(this, "localeCompare");
-    normal(other, "localeCompare");
-    return apply(original, this, arguments);
+  const made = (original, self, args) => {
+    const text = apply(original, self, args);
+    tick(text.length);
+    return text;
+  };
+  guard(text, {
+    indexOf(part) { return searching(indexOf, (string, part, at) => first(string, part, position(at, 0)), this, arguments); },
+    includes(part) { return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments); },
+    lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
+    split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments); },
+    replace(part, by) { return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments); },
+    replaceAll(part, by) { return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments); },
+    normalize() { normal(this, "normalize"); return apply(normalize, this, arguments); },
+    localeCompare(other) {
+      normal(this, "localeCompare");
+      normal(other, "localeCompare");
+      return apply(localeCompare, this, arguments);
+    },
+    toLowerCase() { return made(toLowerCase, this, arguments); },
+    toUpperCase() { return made(toUpperCase, this, arguments); },
+    toLocaleLowerCase() { return made(toLocaleLowerCase, this, arguments); },
+    toLocaleUpperCase() { return made(toLocaleUpperCase, this, arguments); },
+    repeat(count) { return made(repeat, this, arguments); },
+    padStart(length) { return made(padStart, this, arguments); },
+    padEnd(length) { return made(padEnd, this, arguments); },
   });
-  for (const name of ["toLowerCase", "toUpperCase", "toLocaleLowerCase", "toLocaleUpperCase", "repeat", "padStart", "padEnd"]) {
-    wrap(text, name, original => function () {
-      const made = apply(original, this, arguments);
-      tick(made.length);
-      return made;
-    });
-  }
-  for (const name of ["stringify", "parse"]) {
-    wrap(JSON, name, original => function (value) {
-      const made = apply(original, this, arguments);
-      tick(((typeof value === "string" ? value : made)?.length ?? 0) << 2);
-      return made;
-    });
-  }
+  const { stringify, parse } = JSON;
+  guard(JSON, {
+    stringify(value, replacer, space) {
+      const text = apply(stringify, this, arguments);
+      tick((text?.length ?? 0) << 2);
+      return text;
+    },
+    parse(text, reviver) {
+      const value = apply(parse, this, arguments);
+      tick(typeof text === "string" ? text.length << 2 : 0);
+      return value;
+    },
+  });
   return {};
 }

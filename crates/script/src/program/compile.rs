@@ -3,6 +3,7 @@
 use super::diagnostics::{first_error, locate};
 use super::map::{Place, SourceMap};
 use super::names::{self, Default, Exports, Import};
+use super::nesting;
 use crate::bare::Bytecode;
 use crate::error::{LoadError, Location};
 use oxc::allocator::Allocator;
@@ -181,6 +182,12 @@ fn transpile(path: &str, text: &str) -> Result<Script, LoadError> {
         }
         None => SourceType::mjs(),
     };
+    if let Some(offset) = nesting::too_deep(text) {
+        return Err(LoadError {
+            at: Some(locate(path, text, offset)),
+            message: format!("the source is nested more than {} deep", nesting::DEEPEST),
+        });
+    }
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, kind.with_module(true)).parse();
     refuse(path, text, parsed.diagnostics.errors())?;

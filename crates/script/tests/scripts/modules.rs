@@ -356,3 +356,54 @@ async fn an_engine_that_is_dropped_ends_its_threads() {
     drop(engine);
     assert!(weak.upgrade().is_none());
 }
+
+/// What nests, and what ends it again.
+const NESTS: &[(&str, &str)] = &[
+    ("(", ")"),
+    ("[", "]"),
+    ("{a:", "}"),
+    ("!", ""),
+    ("- ", ""),
+    ("a=>", ""),
+    ("f(", ")"),
+    ("`${", "}`"),
+    ("a?b:", ""),
+    ("a+", ""),
+    ("a.b.", ""),
+    ("new ", ""),
+    ("async()=>{", "}"),
+    ("a||", ""),
+    ("a**", ""),
+    ("class{x=", "}"),
+    ("<T>(", ")"),
+    ("a as (", ")"),
+];
+
+#[test]
+fn source_nested_beyond_measure_is_refused_and_does_no_harm() {
+    let engine = engine();
+    let nested = |count: usize, open: &str, close: &str| {
+        let (open, close) = (open.repeat(count), close.repeat(count));
+        let text =
+            format!("var a: any, f: any;\nexport const Create: any = () => ({open}a{close});");
+        load(&engine, &[(ENTRY, &text)])
+            .err()
+            .map(|error| error.to_string())
+    };
+    for (open, close) in NESTS {
+        let refused = nested(100_000, open, close).unwrap();
+        assert!(
+            refused.ends_with("the source is nested more than 8000 deep"),
+            "{open}: {refused}"
+        );
+        // Whether these load is up to the compiler and the engine; that they come back is what matters.
+        for count in [7_900, 1_500] {
+            nested(count, open, close);
+        }
+        assert_eq!(
+            nested(40, open, close).filter(|_| !open.starts_with("a as")),
+            None,
+            "{open}"
+        );
+    }
+}
