@@ -115,20 +115,17 @@ impl Heap {
 // decides whether a block is given at all, and a null pointer is always allowed.
 unsafe impl Allocator for Heap {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        if !self.meter.take(size) {
-            return std::ptr::null_mut();
+        match self.count(size) {
+            Some(size) => self.counted(RustAllocator.alloc(size), size),
+            None => std::ptr::null_mut(),
         }
-        self.counted(RustAllocator.alloc(size), size)
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        let Some(total) = count.checked_mul(size) else {
-            return std::ptr::null_mut();
-        };
-        if !self.meter.take(total) {
-            return std::ptr::null_mut();
+        match count.checked_mul(size).and_then(|total| self.count(total)) {
+            Some(total) => self.counted(RustAllocator.calloc(1, total), total),
+            None => std::ptr::null_mut(),
         }
-        self.counted(RustAllocator.calloc(count, size), total)
     }
 
     unsafe fn dealloc(&mut self, pointer: *mut u8) {
@@ -145,18 +142,20 @@ unsafe impl Allocator for Heap {
         }
         // SAFETY: as in `dealloc`.
         let before = unsafe { RustAllocator::usable_size(pointer) };
-        if size > before && !self.meter.take(size - before) {
+        let Some(after) = size.checked_next_multiple_of(BLOCK) else {
+            return std::ptr::null_mut();
+        };
+        let more = after.saturating_sub(before);
+        if more > 0 && !self.meter.take(more) {
             return std::ptr::null_mut();
         }
         // SAFETY: as in `dealloc`.
-        let moved = unsafe { RustAllocator.realloc(pointer, size) };
+        let moved = unsafe { RustAllocator.realloc(pointer, after) };
         if moved.is_null() {
-            self.meter.give(size.saturating_sub(before));
-            return moved;
+            self.meter.give(more);
+        } else {
+            self.meter.give(before.saturating_sub(after));
         }
-        // SAFETY: the block was given by `RustAllocator` one line above.
-        let after = unsafe { RustAllocator::usable_size(moved) };
-        self.meter.settle(size.max(before), after);
         moved
     }
 
@@ -166,16 +165,21 @@ unsafe impl Allocator for Heap {
     }
 }
 
+/// `RustAllocator` gives blocks of whole multiples of this.
+const BLOCK: usize = 8;
+
 impl Heap {
-    /// Corrects what was counted for a new block to what it really holds.
-    fn counted(&self, block: *mut u8, asked: usize) -> *mut u8 {
+    /// What a block of this size takes, if there is room for it.
+    fn count(&self, size: usize) -> Option<usize> {
+        let size = size.checked_next_multiple_of(BLOCK)?;
+        self.meter.take(size).then_some(size)
+    }
+
+    /// Takes back what was counted for a block that was not given.
+    fn counted(&self, block: *mut u8, size: usize) -> *mut u8 {
         if block.is_null() {
-            self.meter.give(asked);
-            return block;
+            self.meter.give(size);
         }
-        // SAFETY: the block was just given by `RustAllocator`.
-        let got = unsafe { RustAllocator::usable_size(block) };
-        self.meter.settle(asked, got);
         block
     }
 }

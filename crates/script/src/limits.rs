@@ -227,7 +227,10 @@ pub fn thread_time() -> Duration {
 /// Counts an engine's memory, and that of the engines within its run.
 #[derive(Debug)]
 pub struct Meter {
-    used: AtomicUsize,
+    /// What the engine itself uses. Only the thread that runs it counts here, so that counting costs next to nothing.
+    own: AtomicUsize,
+    /// What the engines within its run use, on whatever threads.
+    within: AtomicUsize,
     limit: AtomicUsize,
     exceeded: AtomicBool,
     outer: OnceLock<Arc<Self>>,
@@ -241,7 +244,8 @@ impl Meter {
     /// A meter that counts up to a limit.
     pub fn new(limit: usize) -> Self {
         Self {
-            used: AtomicUsize::new(0),
+            own: AtomicUsize::new(0),
+            within: AtomicUsize::new(0),
             limit: AtomicUsize::new(limit),
             exceeded: AtomicBool::new(false),
             outer: OnceLock::new(),
@@ -251,50 +255,69 @@ impl Meter {
     /// From now on everything also counts to another meter, what is in use already included.
     fn count_to(&self, outer: &Arc<Self>) {
         if self.outer.set(Arc::clone(outer)).is_ok() {
-            outer.take(self.used.load(Ordering::Relaxed));
+            outer
+                .within
+                .fetch_add(self.own.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
     /// Counts `size` more bytes, or says that they are too many.
     pub fn take(&self, size: usize) -> bool {
+        let own = self.own.load(Ordering::Relaxed).saturating_add(size);
+        if !self.allows(
+            own.saturating_add(self.within.load(Ordering::Relaxed)),
+            size,
+        ) {
+            return false;
+        }
         if let Some(outer) = self.outer.get()
-            && !outer.take(size)
+            && !outer.take_within(size)
         {
             return false;
         }
-        let wanted = self
-            .used
+        self.own.store(own, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts `size` more bytes of an engine within this one's run.
+    fn take_within(&self, size: usize) -> bool {
+        let within = self
+            .within
             .fetch_add(size, Ordering::Relaxed)
             .saturating_add(size);
+        let fits = self.allows(
+            within.saturating_add(self.own.load(Ordering::Relaxed)),
+            size,
+        ) && self.outer.get().is_none_or(|outer| outer.take_within(size));
+        if !fits {
+            self.within.fetch_sub(size, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// True if so much may be in use after `size` more.
+    fn allows(&self, wanted: usize, size: usize) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         if wanted <= limit {
             return true;
         }
         self.exceeded.store(true, Ordering::Relaxed);
-        let last = size <= SMALL && wanted <= limit.saturating_add(LAST);
-        if !last {
-            self.give(size);
-        }
-        last
+        size <= SMALL && wanted <= limit.saturating_add(LAST)
     }
 
     /// Counts `size` bytes less.
     pub fn give(&self, size: usize) {
-        self.used.fetch_sub(size, Ordering::Relaxed);
+        let own = self.own.load(Ordering::Relaxed);
+        self.own.store(own.saturating_sub(size), Ordering::Relaxed);
         if let Some(outer) = self.outer.get() {
-            outer.give(size);
+            outer.give_within(size);
         }
     }
 
-    /// Replaces what was counted for a block by what it holds.
-    pub fn settle(&self, counted: usize, held: usize) {
-        if held > counted {
-            self.used.fetch_add(held - counted, Ordering::Relaxed);
-        } else {
-            self.used.fetch_sub(counted - held, Ordering::Relaxed);
-        }
+    fn give_within(&self, size: usize) {
+        self.within.fetch_sub(size, Ordering::Relaxed);
         if let Some(outer) = self.outer.get() {
-            outer.settle(counted, held);
+            outer.give_within(size);
         }
     }
 
@@ -309,7 +332,7 @@ impl Drop for Meter {
     /// Whatever was not given back is given back to the outer meter.
     fn drop(&mut self) {
         if let Some(outer) = self.outer.get() {
-            outer.give(*self.used.get_mut());
+            outer.give_within(*self.own.get_mut());
         }
     }
 }
