@@ -88,6 +88,7 @@ async fn processor_time_within_a_run_is_the_runs() {
         export function Work() { for (let i = 0; i < 1e6; i++); }";
     let limits = Limits {
         cpu: Duration::from_millis(300),
+        wall: Duration::from_secs(20),
         ..Limits::default()
     };
     assert_eq!(
