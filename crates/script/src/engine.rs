@@ -1,0 +1,136 @@
+//! The engine: what runs scripts.
+
+use crate::error::{Error, LoadError, Result};
+use crate::host::{Caller, Host, Surface, Value};
+use crate::instance::Instance;
+use crate::limits::{Budget, Limits};
+use crate::pool::Pool;
+use crate::prelude::Prelude;
+use crate::program::{Cache, Files, Program, Source};
+use crate::task::{Outcome, Task};
+use crate::warm::Warm;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// How an engine is set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Threads that run scripts; one for each core is right.
+    pub threads: usize,
+    /// Runtimes made ahead of time.
+    pub warm: usize,
+    /// The largest stack that a run may be allowed.
+    pub stack: usize,
+    /// Bytes of all sources of one program.
+    pub program: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            threads: cores,
+            warm: 4 * cores,
+            stack: 1 << 20,
+            program: 2 << 20,
+        }
+    }
+}
+
+/// One call of a function.
+pub struct Run {
+    /// Where the function is.
+    pub program: Arc<Program>,
+    /// Its name.
+    pub function: String,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// Who answers what it calls.
+    pub host: Arc<dyn Host>,
+    /// What it may use.
+    pub limits: Limits,
+    /// The run that it is part of; then it uses that one's limits, and `limits` says nothing.
+    pub within: Option<Caller>,
+}
+
+/// Runs functions of programs, each run in a runtime of its own that is never used again. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Core>);
+
+struct Core {
+    pool: Arc<Pool>,
+    warm: Arc<Warm>,
+    cache: Cache,
+    stack: usize,
+}
+
+impl Engine {
+    /// An engine whose scripts can call what the surface describes.
+    pub fn new(settings: &Settings, surface: Surface) -> Result<Self> {
+        let prelude = Arc::new(Prelude::new(surface)?);
+        let cache = Cache::new(settings.program, prelude.names());
+        let warm = Arc::new(Warm::new(settings.warm, settings.stack, prelude));
+        let pool = Pool::start(settings.threads, Arc::clone(&warm))
+            .map_err(|error| Error::Internal(format!("no thread for scripts: {error}")))?;
+        Ok(Self(Arc::new(Core {
+            pool,
+            warm,
+            cache,
+            stack: settings.stack,
+        })))
+    }
+
+    /// Loads a file and everything it imports. What was compiled before and has not changed is not compiled again.
+    pub fn load(&self, files: &dyn Files, source: &Source) -> Result<Arc<Program>, LoadError> {
+        self.0.cache.load(files, source)
+    }
+
+    /// Calls a function and waits for what it returns, or for what its promise settles to.
+    ///
+    /// Dropping the future ends the run. Needs a Tokio runtime with timers.
+    pub async fn run(&self, run: Run) -> Result<Outcome> {
+        let mut instance = self.open(run.program, run.host, run.limits, run.within.as_ref())?;
+        instance.once = true;
+        instance.call(&run.function, run.arguments).await
+    }
+
+    /// A run of which several functions can be called, one after another: its modules keep their state from call to call.
+    /// `within` is the run that it is part of; then it uses that one's limits, and `limits` says nothing.
+    pub fn open(
+        &self,
+        program: Arc<Program>,
+        host: Arc<dyn Host>,
+        limits: Limits,
+        within: Option<&Caller>,
+    ) -> Result<Instance> {
+        let ready = self.0.warm.take()?;
+        let stack = limits.stack.min(self.0.stack);
+        let budget = match within {
+            Some(Caller(outer)) => outer.within(ready.meter),
+            None => Budget::new(Limits { stack, ..limits }, ready.meter),
+        };
+        let (requests, asked) = mpsc::unbounded_channel();
+        let pool = Arc::downgrade(&self.0.pool);
+        Ok(Instance {
+            task: Task::new(ready.fiber, Arc::new(budget), pool, requests),
+            slot: Some(ready.slot),
+            engine: self.clone(),
+            program,
+            host,
+            asked,
+            once: false,
+        })
+    }
+
+    /// Gives a run to the threads.
+    pub(crate) fn submit(&self, task: Arc<Task>) {
+        self.0.pool.submit(task);
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.pool.close();
+        self.warm.drain();
+    }
+}

@@ -1,0 +1,191 @@
+//! The seam to whoever runs scripts: what they can call, and what arrives when they do.
+
+use crate::error::{HostError, Thrown};
+use crate::limits::Budget;
+use crate::task::{Letter, Task};
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use std::fmt;
+use std::sync::{Arc, Weak};
+use tokio::sync::oneshot;
+
+/// Answers the calls of one run.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Does what a script called. The script waits without holding a thread; dropping the future cancels the call.
+    async fn call(&self, call: Call) -> Result<Value, HostError>;
+}
+
+/// A host that has nothing to call.
+pub struct NoHost;
+
+#[async_trait]
+impl Host for NoHost {
+    async fn call(&self, call: Call) -> Result<Value, HostError> {
+        let what = format!("{} is not available here", call.method);
+        Err(HostError::new("unsupported", what))
+    }
+}
+
+/// One call of a script to its host.
+#[derive(Debug)]
+pub struct Call {
+    /// The class of the object it was called on; empty for a global function.
+    pub class: String,
+    /// The object's handle, as the host gave it; `null` for a global function.
+    pub handle: Json,
+    /// The method.
+    pub method: String,
+    /// The arguments; a function is `null` here and among `callbacks`.
+    pub arguments: Vec<Json>,
+    /// The functions among the arguments.
+    pub callbacks: Vec<Callback>,
+    /// The run that called.
+    pub run: Caller,
+}
+
+/// A run, to start others within it: they share its limits and count to them.
+#[derive(Clone)]
+pub struct Caller(pub(crate) Arc<Budget>);
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Caller").finish_non_exhaustive()
+    }
+}
+
+/// A function that a script gave to the host. It can be called until the call it was given to has ended.
+#[derive(Clone)]
+pub struct Callback {
+    /// Where it stood: the number of the argument, or that and a member, as in `2.onChunk`.
+    pub path: String,
+    pub(crate) call: u64,
+    pub(crate) number: usize,
+    pub(crate) task: Weak<Task>,
+}
+
+impl fmt::Debug for Callback {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Callback")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call of a callback, on its way into the script.
+pub(crate) struct CallbackCall {
+    pub call: u64,
+    pub number: usize,
+    pub arguments: Vec<Json>,
+    pub reply: oneshot::Sender<Result<Json, Thrown>>,
+}
+
+impl Callback {
+    /// Runs the function in the script and returns what it returned or threw. Calls run one at a time, in order.
+    pub async fn call(&self, arguments: Vec<Json>) -> Result<Json, Thrown> {
+        let (reply, answer) = oneshot::channel();
+        let call = CallbackCall {
+            call: self.call,
+            number: self.number,
+            arguments,
+            reply,
+        };
+        let gone = || Thrown {
+            message: "the call that this function was given to has ended".to_owned(),
+            ..Thrown::default()
+        };
+        self.task
+            .upgrade()
+            .ok_or_else(gone)?
+            .post(Letter::Callback(call));
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+/// A value given to a script.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Plain data.
+    Json(Json),
+    /// `undefined`.
+    Undefined,
+    /// A list whose items may be objects with methods.
+    List(Vec<Self>),
+    /// An object whose members may be objects with methods.
+    Map(Vec<(String, Self)>),
+    /// An object with the methods of a class.
+    Object(Object),
+}
+
+impl From<Json> for Value {
+    fn from(json: Json) -> Self {
+        Self::Json(json)
+    }
+}
+
+/// An object with methods that are calls to the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    /// A class of the [`Surface`].
+    pub class: String,
+    /// What the host knows it by. Scripts can neither see nor change it.
+    pub handle: Json,
+    /// Its properties.
+    pub members: Vec<(String, Value)>,
+}
+
+/// Everything that scripts can call: one description for all runs of an engine.
+#[derive(Debug, Clone, Default)]
+pub struct Surface {
+    /// The classes of the objects that the host hands out.
+    pub classes: Vec<Class>,
+    /// Global functions and global objects with functions: a name like `Process` or `http.Get`.
+    pub globals: Vec<Method>,
+    /// Names that scripts may import from the built-in modules but that only say that they are not available.
+    pub unavailable: Vec<String>,
+}
+
+/// A class of objects that the host hands out.
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// Its name, unique in the surface.
+    pub name: String,
+    /// What can be called on its objects.
+    pub methods: Vec<Method>,
+}
+
+/// Something that a script can call.
+#[derive(Debug, Clone)]
+pub struct Method {
+    /// Its name.
+    pub name: String,
+    /// What the script gets.
+    pub returns: Returns,
+}
+
+/// What a script gets from a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returns {
+    /// The value: the script stands still until the host has answered.
+    Value,
+    /// A promise of the value.
+    Promise,
+}
+
+impl Method {
+    /// Something that returns its value.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            returns: Returns::Value,
+        }
+    }
+
+    /// Something that returns a promise.
+    pub fn promise(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            returns: Returns::Promise,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One run as seen by who waits for it: calls go in, host calls are done, answers come out.
+
+use crate::engine::Engine;
+use crate::error::{Error, HostError, Result};
+use crate::host::{Host, Value};
+use crate::limits::{GRACE, Stop};
+use crate::program::Program;
+use crate::run::Job;
+use crate::task::{HostFuture, Letter, Outcome, Request, Task, lock};
+use crate::warm::Slot;
+use futures::FutureExt;
+use futures::future::{AbortHandle, Abortable};
+use futures::stream::{FuturesUnordered, StreamExt};
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+/// A run of which several functions can be called, one after another. Dropping it ends it.
+pub struct Instance {
+    pub(crate) task: Arc<Task>,
+    /// Where the first call goes; later ones are letters.
+    pub(crate) slot: Option<Slot>,
+    /// The threads that run it must not end before it.
+    pub(crate) engine: Engine,
+    pub(crate) program: Arc<Program>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) asked: mpsc::UnboundedReceiver<Request>,
+    /// There is one call and no other.
+    pub(crate) once: bool,
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // A run that was never called has nothing to end.
+        if self.slot.is_none() {
+            self.end();
+        }
+    }
+}
+
+impl Instance {
+    /// Calls a function and waits for what it returns, or for what its promise settles to.
+    ///
+    /// Dropping the future ends the run, as does passing one of its limits; an error that the function throws does not.
+    pub async fn call(&mut self, function: &str, arguments: Vec<Value>) -> Result<Outcome> {
+        let name = format!("{} {function}", self.program.entry());
+        if let Some(reason) = self.task.budget.stopped() {
+            return Err(self.task.budget.error(reason, &name));
+        }
+        let (result, answer) = oneshot::channel();
+        self.task.expect(result);
+        let job = Job {
+            task: Arc::clone(&self.task),
+            program: Arc::clone(&self.program),
+            function: function.to_owned(),
+            arguments,
+            host: Arc::clone(&self.host),
+            once: self.once,
+        };
+        match self.slot.take() {
+            Some(slot) => {
+                *lock(&slot) = Some(job);
+                self.engine.submit(Arc::clone(&self.task));
+            }
+            None => self.task.post(Letter::Call(Box::new(job))),
+        }
+        let unfinished = Unfinished(Some(Arc::clone(&self.task)));
+        let result = self.answer(answer, &name).await;
+        unfinished.finish();
+        result
+    }
+
+    /// Does the run's host calls until it has answered or must be given up.
+    async fn answer(
+        &mut self,
+        mut answer: oneshot::Receiver<Result<Outcome>>,
+        name: &str,
+    ) -> Result<Outcome> {
+        let mut calls = FuturesUnordered::new();
+        let mut running = HashMap::new();
+        let budget = &self.task.budget;
+        let end = tokio::time::sleep_until(Instant::from_std(budget.started) + budget.limits.wall);
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut answer => {
+                    let gone = || Error::Internal("the run ended without an answer".to_owned());
+                    return result.unwrap_or_else(|_| Err(gone()));
+                }
+                Some((number, reply)) = calls.next(), if !calls.is_empty() => {
+                    running.remove(&number);
+                    if let Some(reply) = reply {
+                        self.task.post(Letter::Reply(number, reply));
+                    }
+                }
+                Some(request) = self.asked.recv() => match request {
+                    Request::Call(number, future) => {
+                        let (handle, answered) = cancellable(number, future);
+                        running.insert(number, handle);
+                        calls.push(answered);
+                    }
+                    Request::Cancel(number) => {
+                        running.remove(&number).iter().for_each(AbortHandle::abort);
+                    }
+                    Request::Stuck => return Err(self.given_up(name)),
+                },
+                () = &mut end => {
+                    if self.task.budget.stopped() == Some(Stop::Wall) {
+                        return Err(self.given_up(name));
+                    }
+                    self.task.budget.stop(Stop::Wall);
+                    self.task.wake();
+                    calls.clear();
+                    end.as_mut().reset(Instant::now() + GRACE);
+                }
+            }
+        }
+    }
+
+    fn given_up(&self, name: &str) -> Error {
+        let budget = &self.task.budget;
+        let reason = budget.stopped().unwrap_or(Stop::Cpu);
+        budget.error(reason, name)
+    }
+
+    fn end(&self) {
+        self.task.budget.stop(Stop::Cancelled);
+        self.task.wake();
+    }
+}
+
+/// Ends a run whose call nobody waits for any more.
+struct Unfinished(Option<Arc<Task>>);
+
+impl Unfinished {
+    fn finish(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.budget.stop(Stop::Cancelled);
+            task.wake();
+        }
+    }
+}
+
+/// A host call that can be cancelled, and then has no answer.
+fn cancellable(
+    number: u64,
+    future: HostFuture,
+) -> (AbortHandle, impl Future<Output = (u64, Option<Reply>)>) {
+    let (handle, registration) = AbortHandle::new_pair();
+    let answered = Abortable::new(AssertUnwindSafe(future).catch_unwind(), registration);
+    let answered = answered.map(move |reply| {
+        let caught = |reply: std::thread::Result<Reply>| reply.unwrap_or_else(|_| Err(panicked()));
+        (number, reply.ok().map(caught))
+    });
+    (handle, answered)
+}
+
+/// What a host answers.
+type Reply = Result<Value, HostError>;
+
+/// What a script sees of a host call that panicked.
+pub fn panicked() -> HostError {
+    HostError::new(
+        "internal",
+        "the host call failed; the log of the host says why",
+    )
+}

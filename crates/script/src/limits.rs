@@ -1,0 +1,338 @@
+//! What a run may use, and the counting of what it has used.
+
+use crate::error::Error;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What one run may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Processor time of its JavaScript; waiting for the host does not count.
+    pub cpu: Duration,
+    /// Time from its start to its end.
+    pub wall: Duration,
+    /// Bytes of its heap.
+    pub heap: usize,
+    /// Bytes of its stack.
+    pub stack: usize,
+    /// Bytes of the value it returns, as JSON.
+    pub returned: usize,
+    /// Bytes of one value handed to the host, as JSON.
+    pub value: usize,
+    /// Timers that it may have waiting.
+    pub timers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            cpu: Duration::from_secs(5),
+            wall: Duration::from_secs(600),
+            heap: 64 << 20,
+            stack: 1 << 20,
+            returned: 4 << 20,
+            value: 32 << 20,
+            timers: 1000,
+        }
+    }
+}
+
+/// Why a run was ended from outside its code. Scripts cannot catch any of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stop {
+    /// It used more processor time than it may.
+    Cpu = 1,
+    /// It ran longer than it may.
+    Wall = 2,
+    /// It used more memory than it may.
+    Heap = 3,
+    /// Whoever started it no longer waits for it, or the engine is being closed.
+    Cancelled = 4,
+}
+
+/// How long after a limit the run ends by itself at the latest, before it is abandoned: less than the 250 ms promised,
+/// because whoever abandons it also takes time.
+pub const GRACE: Duration = Duration::from_millis(100);
+
+/// What one run has used, and whether it must end. Runs within it count to it.
+pub struct Budget {
+    /// What it may use.
+    pub limits: Limits,
+    /// When the outermost run started.
+    pub started: Instant,
+    /// Its memory.
+    pub meter: Arc<Meter>,
+    shared: Arc<Shared>,
+    /// Ended alone, not for a limit.
+    cancelled: AtomicBool,
+    /// Milliseconds after `started` at which its thread must have polled again; `u64::MAX` while it is not on a thread.
+    overdue: AtomicU64,
+}
+
+/// What a run has in common with the runs within it.
+#[derive(Default)]
+struct Shared {
+    cpu: AtomicU64,
+    stop: AtomicU8,
+}
+
+impl Budget {
+    /// Nothing used yet.
+    pub fn new(limits: Limits, meter: Arc<Meter>) -> Self {
+        meter.limit.store(limits.heap, Ordering::Relaxed);
+        Self {
+            limits,
+            started: Instant::now(),
+            meter,
+            shared: Arc::default(),
+            cancelled: AtomicBool::new(false),
+            overdue: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// The budget of a run within this one: what it uses is this one's.
+    pub fn within(&self, meter: Arc<Meter>) -> Self {
+        meter.count_to(&self.meter);
+        Self {
+            started: self.started,
+            shared: Arc::clone(&self.shared),
+            ..Self::new(self.limits, meter)
+        }
+    }
+
+    /// Ends the run; the first reason stays.
+    pub fn stop(&self, reason: Stop) {
+        if reason == Stop::Cancelled {
+            return self.cancelled.store(true, Ordering::Release);
+        }
+        let _ =
+            self.shared
+                .stop
+                .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Why the run must end, if it must.
+    pub fn stopped(&self) -> Option<Stop> {
+        let reason = self.reason()?;
+        // What ends a run that has no memory left may be seen first, but is not the reason.
+        let starved = self.meter.exceeded() && reason != Stop::Cancelled;
+        Some(if starved { Stop::Heap } else { reason })
+    }
+
+    fn reason(&self) -> Option<Stop> {
+        match self.shared.stop.load(Ordering::Acquire) {
+            1 => Some(Stop::Cpu),
+            2 => Some(Stop::Wall),
+            3 => Some(Stop::Heap),
+            _ => self
+                .cancelled
+                .load(Ordering::Acquire)
+                .then_some(Stop::Cancelled),
+        }
+    }
+
+    /// Processor time used so far.
+    pub fn used(&self) -> Duration {
+        Duration::from_nanos(self.shared.cpu.load(Ordering::Relaxed))
+    }
+
+    /// Adds processor time, stops the run if a limit is passed, and says why it must end.
+    pub fn spend(&self, time: Duration) -> Option<Stop> {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let used = Duration::from_nanos(
+            self.shared
+                .cpu
+                .fetch_add(nanos, Ordering::Relaxed)
+                .saturating_add(nanos),
+        );
+        if self.meter.exceeded() {
+            self.stop(Stop::Heap);
+        }
+        if used > self.limits.cpu {
+            self.stop(Stop::Cpu);
+        }
+        let now = self.started.elapsed();
+        if now > self.limits.wall {
+            self.stop(Stop::Wall);
+        }
+        let rest = self.limits.cpu.saturating_sub(used);
+        self.overdue
+            .store(millis(now + rest + GRACE), Ordering::Relaxed);
+        self.stopped()
+    }
+
+    /// The run is not on a thread.
+    pub fn put_aside(&self) {
+        self.overdue.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// True if the run has held its thread past its processor time without polling once.
+    pub fn is_overdue(&self) -> bool {
+        millis(self.started.elapsed()) > self.overdue.load(Ordering::Relaxed)
+    }
+
+    /// The error for a reason, without the name of the script and its function.
+    pub fn error(&self, reason: Stop, program: &str) -> Error {
+        let (code, text) = match reason {
+            Stop::Cpu => (
+                "script_cpu_limit",
+                format!("script used more than {} of CPU", seconds(self.limits.cpu)),
+            ),
+            Stop::Wall => (
+                "script_timeout",
+                format!("script ran longer than {}", seconds(self.limits.wall)),
+            ),
+            Stop::Heap => (
+                "script_out_of_memory",
+                format!("script used more than {}", bytes(self.limits.heap)),
+            ),
+            Stop::Cancelled => return Error::Cancelled,
+        };
+        Error::Limited {
+            code,
+            message: format!("{program}: {text}"),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `5s`, `0.25s`.
+fn seconds(time: Duration) -> String {
+    format!("{}s", time.as_secs_f64())
+}
+
+/// `64 MiB`, or bytes where that is not exact.
+fn bytes(size: usize) -> String {
+    if size.is_multiple_of(1 << 20) {
+        format!("{} MiB", size >> 20)
+    } else {
+        format!("{size} bytes")
+    }
+}
+
+/// Processor time of the calling thread since it began.
+pub fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(seconds, nanos)
+}
+
+/// Counts an engine's memory, and that of the engines within its run.
+#[derive(Debug)]
+pub struct Meter {
+    /// What the engine itself uses. Only the thread that runs it counts here, so that counting costs next to nothing.
+    own: AtomicUsize,
+    /// What the engines within its run use, on whatever threads.
+    within: AtomicUsize,
+    limit: AtomicUsize,
+    exceeded: AtomicBool,
+    outer: OnceLock<Arc<Self>>,
+}
+
+/// What is still given in small pieces after the limit was passed, so that the engine can make the error that ends the run.
+const LAST: usize = 1 << 20;
+const SMALL: usize = 64 << 10;
+
+impl Meter {
+    /// A meter that counts up to a limit.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            own: AtomicUsize::new(0),
+            within: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            exceeded: AtomicBool::new(false),
+            outer: OnceLock::new(),
+        }
+    }
+
+    /// From now on everything also counts to another meter, what is in use already included.
+    fn count_to(&self, outer: &Arc<Self>) {
+        if self.outer.set(Arc::clone(outer)).is_ok() {
+            outer
+                .within
+                .fetch_add(self.own.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Counts `size` more bytes, or says that they are too many.
+    pub fn take(&self, size: usize) -> bool {
+        let own = self.own.load(Ordering::Relaxed).saturating_add(size);
+        if !self.allows(
+            own.saturating_add(self.within.load(Ordering::Relaxed)),
+            size,
+        ) {
+            return false;
+        }
+        if let Some(outer) = self.outer.get()
+            && !outer.take_within(size)
+        {
+            return false;
+        }
+        self.own.store(own, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts `size` more bytes of an engine within this one's run.
+    fn take_within(&self, size: usize) -> bool {
+        let within = self
+            .within
+            .fetch_add(size, Ordering::Relaxed)
+            .saturating_add(size);
+        let fits = self.allows(
+            within.saturating_add(self.own.load(Ordering::Relaxed)),
+            size,
+        ) && self.outer.get().is_none_or(|outer| outer.take_within(size));
+        if !fits {
+            self.within.fetch_sub(size, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// True if so much may be in use after `size` more.
+    fn allows(&self, wanted: usize, size: usize) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if wanted <= limit {
+            return true;
+        }
+        self.exceeded.store(true, Ordering::Relaxed);
+        size <= SMALL && wanted <= limit.saturating_add(LAST)
+    }
+
+    /// Counts `size` bytes less.
+    pub fn give(&self, size: usize) {
+        let own = self.own.load(Ordering::Relaxed);
+        self.own.store(own.saturating_sub(size), Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.give_within(size);
+        }
+    }
+
+    fn give_within(&self, size: usize) {
+        self.within.fetch_sub(size, Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.give_within(size);
+        }
+    }
+
+    /// True once more was asked for than the limit allows.
+    pub fn exceeded(&self) -> bool {
+        self.exceeded.load(Ordering::Relaxed)
+            || self.outer.get().is_some_and(|outer| outer.exceeded())
+    }
+}
+
+impl Drop for Meter {
+    /// Whatever was not given back is given back to the outer meter.
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.get() {
+            outer.give_within(*self.own.get_mut());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The threads that run scripts: one for each core, and a watchman who replaces those that are held too long.
+
+use crate::bare::{Fiber, Step};
+use crate::limits::Stop;
+use crate::task::{HostFuture, Letter, Pause, Request, Task, lock};
+use crate::warm::Warm;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// How long one run may hold a thread before another thread is lent to the others.
+const HELD: Duration = Duration::from_millis(30);
+/// How often the watchman looks while something runs.
+const LOOK: Duration = Duration::from_millis(10);
+/// How many threads may be lent at once.
+const LENT: usize = 4;
+
+/// The threads and what waits for them.
+pub struct Pool {
+    queue: Mutex<Queue>,
+    work: Condvar,
+    /// Woken when something begins to run.
+    watch: Condvar,
+    warm: Arc<Warm>,
+    waiting: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Queue {
+    ready: VecDeque<Arc<Task>>,
+    running: Vec<Arc<Slice>>,
+    idle: usize,
+    lent: usize,
+    /// The watchman sleeps until something runs.
+    unwatched: bool,
+    closed: bool,
+}
+
+/// One run on one thread.
+struct Slice {
+    task: Arc<Task>,
+    since: Instant,
+    /// The thread was replaced and ends with this slice.
+    replaced: AtomicBool,
+}
+
+impl Pool {
+    /// Starts `threads` threads and the watchman.
+    pub fn start(threads: usize, warm: Arc<Warm>) -> std::io::Result<Arc<Self>> {
+        let pool = Arc::new(Self {
+            queue: Mutex::default(),
+            work: Condvar::new(),
+            watch: Condvar::new(),
+            warm,
+            waiting: AtomicUsize::new(0),
+        });
+        for _ in 0..threads.max(1) {
+            pool.lend()?;
+        }
+        let watched = Arc::clone(&pool);
+        thread("script-watch", move || watched.watch())?;
+        Ok(pool)
+    }
+
+    /// Puts a run at the end of the queue.
+    pub fn submit(&self, task: Arc<Task>) {
+        let mut queue = lock(&self.queue);
+        queue.ready.push_back(task);
+        self.waiting.store(queue.ready.len(), Ordering::Relaxed);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    /// True if runs wait for a thread.
+    pub fn is_crowded(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Lets the threads end once nothing is left to run.
+    pub fn close(&self) {
+        lock(&self.queue).closed = true;
+        self.work.notify_all();
+        self.watch.notify_all();
+    }
+
+    fn lend(self: &Arc<Self>) -> std::io::Result<()> {
+        let pool = Arc::clone(self);
+        thread("script", move || pool.work())
+    }
+
+    fn work(self: Arc<Self>) {
+        while let Some(slice) = self.next() {
+            self.run(&slice.task);
+            if self.done(&slice) {
+                return;
+            }
+        }
+    }
+
+    /// The next run, once there is one; while there is none, runtimes are made ready.
+    fn next(&self) -> Option<Arc<Slice>> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if let Some(task) = queue.ready.pop_front() {
+                self.waiting.store(queue.ready.len(), Ordering::Relaxed);
+                let slice = Arc::new(Slice {
+                    task,
+                    since: Instant::now(),
+                    replaced: AtomicBool::new(false),
+                });
+                queue.running.push(Arc::clone(&slice));
+                if std::mem::take(&mut queue.unwatched) {
+                    self.watch.notify_all();
+                }
+                return Some(slice);
+            }
+            if queue.closed {
+                return None;
+            }
+            if self.warm.wants_more() {
+                drop(queue);
+                self.warm.make();
+                queue = lock(&self.queue);
+                continue;
+            }
+            queue.idle += 1;
+            queue = self
+                .work
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+
+    /// Notes that a slice has ended; true if its thread was replaced meanwhile.
+    fn done(&self, slice: &Arc<Slice>) -> bool {
+        let mut queue = lock(&self.queue);
+        queue.running.retain(|other| !Arc::ptr_eq(other, slice));
+        let replaced = slice.replaced.load(Ordering::Relaxed);
+        if replaced {
+            queue.lent -= 1;
+        }
+        replaced
+    }
+
+    /// Runs one task until it has nothing to do.
+    fn run(&self, task: &Arc<Task>) {
+        let Some(mut fiber) = task.begin() else {
+            return;
+        };
+        loop {
+            match resume(&mut fiber) {
+                Some(Step::Paused(Pause::Call(number, future))) => first_poll(task, number, future),
+                Some(Step::Paused(Pause::Yield)) => return task.requeue(fiber, self),
+                Some(Step::Paused(Pause::Wait | Pause::Warm)) => match task.park(fiber) {
+                    Some(woken) => fiber = woken,
+                    None => return,
+                },
+                Some(Step::Finished) => {
+                    task.end();
+                    return self.warm.take_back(fiber);
+                }
+                None => {
+                    task.end();
+                    let text = "a host function or the engine panicked".to_owned();
+                    return task.answer(Err(crate::error::Error::Internal(text)));
+                }
+            }
+        }
+    }
+
+    /// Lends threads for those that are held, and answers for runs that cannot be ended.
+    fn watch(self: Arc<Self>) {
+        let mut queue = lock(&self.queue);
+        loop {
+            if queue.closed {
+                return;
+            }
+            if queue.running.is_empty() {
+                queue.unwatched = true;
+                queue = self
+                    .watch
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            queue = self
+                .watch
+                .wait_timeout(queue, LOOK)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+            for slice in queue.running.clone() {
+                if slice.task.budget.is_overdue() {
+                    slice.task.budget.stop(Stop::Cpu);
+                    // Whoever waited may be gone already.
+                    let _ = slice.task.requests.send(Request::Stuck);
+                }
+                let held = slice.since.elapsed() > HELD && !slice.replaced.load(Ordering::Relaxed);
+                let needed = !queue.ready.is_empty() && queue.idle == 0 && queue.lent < LENT;
+                if held && needed && self.lend().is_ok() {
+                    slice.replaced.store(true, Ordering::Relaxed);
+                    queue.lent += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Resumes a fiber; `None` if it panicked.
+fn resume(fiber: &mut Fiber<Pause>) -> Option<Step<Pause>> {
+    catch_unwind(AssertUnwindSafe(|| fiber.resume())).ok()
+}
+
+/// Asks a host call once, here on the thread's own stack: many are answered at once and need no other thread.
+fn first_poll(task: &Arc<Task>, number: u64, mut future: HostFuture) {
+    let _runtime = task.runtime.enter();
+    let mut context = Context::from_waker(Waker::noop());
+    let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
+    match polled {
+        Ok(Poll::Ready(reply)) => task.post(Letter::Reply(number, reply)),
+        Ok(Poll::Pending) => {
+            // If nobody waits any more, the run has been stopped and will not wait for this answer.
+            let _ = task.requests.send(Request::Call(number, future));
+        }
+        Err(_) => task.post(Letter::Reply(number, Err(crate::instance::panicked()))),
+    }
+}
+
+fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)?;
+    Ok(())
+}

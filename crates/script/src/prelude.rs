@@ -1,0 +1,169 @@
+//! What every script finds in its runtime, compiled once for an engine.
+
+use crate::bare::Bytecode;
+use crate::error::{Error, Result};
+use crate::host::{Returns, Surface};
+use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
+use std::collections::BTreeSet;
+
+/// The parts and whether they are made at once or when a script first touches one of their names.
+const PARTS: &[(&str, &str)] = &[
+    ("core", include_str!("prelude/core.js")),
+    ("guards", include_str!("prelude/guards.js")),
+    ("web", include_str!("prelude/web.js")),
+    ("url", include_str!("prelude/url.js")),
+    ("fetch", include_str!("prelude/fetch.js")),
+];
+
+/// The global names that the prelude makes itself and that may be imported from the built-in modules.
+const NAMES: &[&str] = &[
+    "Exception",
+    "URL",
+    "URLSearchParams",
+    "TextEncoder",
+    "TextDecoder",
+    "structuredClone",
+    "atob",
+    "btoa",
+    "crypto",
+    "console",
+    "setTimeout",
+    "clearTimeout",
+    "setInterval",
+    "clearInterval",
+    "queueMicrotask",
+];
+
+/// What comes with a host that answers `fetch`.
+const FETCH: &[&str] = &[
+    "Headers",
+    "Request",
+    "Response",
+    "AbortController",
+    "AbortSignal",
+];
+
+/// Something that can be called, by its number.
+pub struct Target {
+    /// The class, empty for a global.
+    pub class: String,
+    /// The method.
+    pub method: String,
+    /// What the script gets.
+    pub returns: Returns,
+}
+
+/// The compiled prelude and the surface it offers.
+pub struct Prelude {
+    parts: Vec<(&'static str, Bytecode)>,
+    surface: Surface,
+    /// What can be called; scripts call by number.
+    pub targets: Vec<Target>,
+}
+
+impl Prelude {
+    /// Compiles the prelude.
+    pub fn new(surface: Surface) -> Result<Self> {
+        let failed = |error: rquickjs::Error| {
+            Error::Internal(format!("the prelude does not compile: {error}"))
+        };
+        let runtime = Runtime::new().map_err(failed)?;
+        let context = Context::full(&runtime).map_err(failed)?;
+        let compile = |name: &'static str, text: &str| {
+            context.with(|ctx| {
+                let module = Module::declare(ctx.clone(), format!("ambit:{name}"), text).map_err(
+                    |error| Error::Internal(format!("prelude {name}: {error}: {:?}", ctx.catch())),
+                )?;
+                Ok((name, Bytecode::without_lines(&module).map_err(failed)?))
+            })
+        };
+        let parts = PARTS
+            .iter()
+            .map(|(name, text)| compile(name, text))
+            .collect::<Result<_>>()?;
+        let targets = targets(&surface);
+        Ok(Self {
+            parts,
+            surface,
+            targets,
+        })
+    }
+
+    /// The value names that the built-in modules export.
+    pub fn names(&self) -> BTreeSet<String> {
+        let globals = self.surface.globals.iter().map(|method| root(&method.name));
+        let own = NAMES
+            .iter()
+            .copied()
+            .chain(self.surface.unavailable.iter().map(String::as_str));
+        let fetch = self
+            .surface
+            .globals
+            .iter()
+            .any(|method| method.name == "fetch");
+        let fetched = FETCH.iter().copied().filter(|_| fetch);
+        globals
+            .chain(own)
+            .chain(fetched)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Evaluates a part and returns what its `install` made of `native`.
+    pub fn install<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        native: &Object<'js>,
+    ) -> rquickjs::Result<Object<'js>> {
+        let Some((_, code)) = self.parts.iter().find(|(part, _)| *part == name) else {
+            return Err(rquickjs::Error::new_loading(name));
+        };
+        let (module, done) = code.load(ctx)?.eval()?;
+        done.finish::<()>()?;
+        let install: Function<'js> = module.get("install")?;
+        install.call((native.clone(),))
+    }
+
+    /// What can be called on a class, or globally for the class `""`, as the prelude reads it: name, number, whether it
+    /// returns a promise, and so on.
+    pub fn methods<'js>(&self, ctx: &Ctx<'js>, class: &str) -> rquickjs::Result<Array<'js>> {
+        let list = Array::new(ctx.clone())?;
+        let all = self.targets.iter().enumerate();
+        for (index, (number, target)) in all.filter(|(_, target)| target.class == class).enumerate()
+        {
+            list.set(index * 3, target.method.as_str())?;
+            list.set(index * 3 + 1, number)?;
+            list.set(index * 3 + 2, target.returns == Returns::Promise)?;
+        }
+        Ok(list)
+    }
+
+    /// The names that only say that they are not available.
+    pub fn unavailable(&self) -> Vec<String> {
+        self.surface.unavailable.clone()
+    }
+}
+
+fn targets(surface: &Surface) -> Vec<Target> {
+    let globals = surface.globals.iter().map(|method| ("", method));
+    let classes = surface.classes.iter().flat_map(|class| {
+        class
+            .methods
+            .iter()
+            .map(|method| (class.name.as_str(), method))
+    });
+    globals
+        .chain(classes)
+        .map(|(class, method)| Target {
+            class: class.to_owned(),
+            method: method.name.clone(),
+            returns: method.returns,
+        })
+        .collect()
+}
+
+/// The global that a name like `http.Get` begins with.
+fn root(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}

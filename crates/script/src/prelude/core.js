@@ -1,0 +1,194 @@
+// The part of the prelude that every runtime has: calls to the host, timers, console, and what must be absent.
+// `native` is closed over and never reachable from a script.
+
+export function install(native) {
+  const { call, timer, clear, part, log } = native;
+  const { defineProperty, freeze } = Object;
+  const PromiseOf = Promise, resolved = Promise.resolve.bind(Promise);
+  const hidden = { value: undefined, writable: true, configurable: true, enumerable: false };
+  const put = (target, name, value) => { hidden.value = value; defineProperty(target, name, hidden); };
+
+  // Objects of the host: the handle is a private field, so that no script can read, forge or move it.
+  class Bare { constructor(object) { return object; } }
+  class Handle extends Bare {
+    #handle; #class;
+    constructor(object, handle, name) { super(object); this.#handle = handle; this.#class = name; }
+    static of(object, name) {
+      if (object === null || typeof object !== "object" || !(#handle in object) || object.#class !== name) return undefined;
+      return { handle: object.#handle };
+    }
+  }
+  const prototypes = new Map();
+  const waiting = new Map();
+
+  const ask = (number, promise, handle, args) => {
+    const answer = call(number, handle, args, make);
+    if (!promise) return answer;
+    return new PromiseOf((resolve, reject) => waiting.set(answer, { resolve, reject }));
+  };
+  const prototype = name => {
+    let object = prototypes.get(name);
+    if (object) return object;
+    object = {};
+    const all = native.methods(name);
+    for (let i = 0; i < all.length; i += 3) {
+      const method = all[i], number = all[i + 1], promise = all[i + 2];
+      put(object, method, {
+        [method](...args) {
+          const own = Handle.of(this, name);
+          if (!own) throw new TypeError(`${method} must be called on the object it belongs to`);
+          return ask(number, promise, own.handle, args);
+        },
+      }[method]);
+    }
+    prototypes.set(name, object);
+    return object;
+  };
+  function make(name, handle, members) {
+    Object.setPrototypeOf(members, prototype(name));
+    new Handle(members, handle, name);
+    return members;
+  }
+
+  let fetching;
+  const globals = native.methods("");
+  for (let i = 0; i < globals.length; i += 3) {
+    const path = globals[i], number = globals[i + 1], promise = globals[i + 2];
+    if (path === "fetch") { fetching = number; continue; }
+    const names = path.split("."), last = names.pop();
+    let target = globalThis;
+    for (const step of names) {
+      if (!Object.hasOwn(target, step)) put(target, step, {});
+      target = target[step];
+    }
+    put(target, last, { [last]: function (...args) { return ask(number, promise, null, args); } }[last]);
+  }
+
+  // Timers. The host knows when; the functions stay here.
+  const timers = new Map();
+  let last = 0;
+  const start = (name, callback, delay, args, again) => {
+    if (typeof callback !== "function") throw new TypeError(`${name} needs a function`);
+    let wait = Number(delay);
+    if (!(wait > 0)) wait = 0;
+    const id = ++last;
+    timer(id, wait);
+    timers.set(id, { callback, args, wait, again });
+    return id;
+  };
+  put(globalThis, "setTimeout", function setTimeout(callback, delay, ...args) { return start("setTimeout", callback, delay, args, false); });
+  put(globalThis, "setInterval", function setInterval(callback, delay, ...args) { return start("setInterval", callback, delay, args, true); });
+  const stop = id => { if (timers.delete(Number(id))) clear(Number(id)); };
+  put(globalThis, "clearTimeout", function clearTimeout(id) { stop(id); });
+  put(globalThis, "clearInterval", function clearInterval(id) { stop(id); });
+  put(globalThis, "queueMicrotask", function queueMicrotask(callback) {
+    if (typeof callback !== "function") throw new TypeError("queueMicrotask needs a function");
+    resolved().then(() => { callback(); }).catch(error => { failed(error); });
+  });
+  let failure;
+  const failed = error => { failure ??= { error }; };
+
+  // The console writes JSON lines through the host's log.
+  const levels = { log: "info", info: "info", warn: "warn", error: "error", debug: "debug", trace: "debug" };
+  const console = {};
+  for (const level of Object.keys(levels)) {
+    put(console, level, { [level](...args) { log(levels[level], args); } }[level]);
+  }
+  put(globalThis, "console", console);
+
+  class ExceptionError extends Error {
+    constructor(message, code) {
+      super(message);
+      if (code !== undefined && code !== null) put(this, "code", code);
+      if (typeof code === "number") put(this, "status", code);
+    }
+  }
+  put(ExceptionError.prototype, "name", "Exception");
+  const Exception = function Exception(message, code) {
+    return Reflect.construct(ExceptionError, [message, code], new.target ?? Exception);
+  };
+  Exception.prototype = ExceptionError.prototype;
+  put(ExceptionError.prototype, "constructor", Exception);
+  Object.setPrototypeOf(Exception, Error);
+  put(globalThis, "Exception", Exception);
+
+  // Stacks name the source; they are translated when somebody looks.
+  Error.stackTraceLimit = 50;
+  const engineStack = Object.getOwnPropertyDescriptor(Error.prototype, "stack").get;
+  defineProperty(Error.prototype, "stack", {
+    configurable: true,
+    enumerable: false,
+    get() {
+      const text = Reflect.apply(engineStack, this, []);
+      return typeof text === "string" ? native.stack(text) : text;
+    },
+    set(value) { put(this, "stack", value); },
+  });
+
+  // Made when first touched.
+  const lazily = (names, source) => {
+    for (const name of names) {
+      defineProperty(globalThis, name, {
+        configurable: true,
+        enumerable: false,
+        get() {
+          const made = part(source);
+          for (const each of names) put(globalThis, each, made[each]);
+          return made[name];
+        },
+        set(value) { put(globalThis, name, value); },
+      });
+    }
+  };
+  lazily(["TextEncoder", "TextDecoder", "structuredClone", "atob", "btoa", "crypto"], "web");
+  lazily(["URL", "URLSearchParams"], "url");
+  if (fetching !== undefined) {
+    native.begin = request => {
+      const number = call(fetching, null, [request], make);
+      return { number, answer: new PromiseOf((resolve, reject) => waiting.set(number, { resolve, reject })) };
+    };
+    native.cancel = number => { if (waiting.delete(number)) native.drop(number); };
+    lazily(["fetch", "Headers", "Request", "Response", "AbortController", "AbortSignal"], "fetch");
+  }
+
+  // Present only to fail clearly.
+  const missing = name => {
+    const fail = () => { throw new Error(`${name} is not available in Ambit`); };
+    const get = (_, key) => (typeof key === "symbol" ? undefined : fail());
+    return new Proxy(function () {}, { get, apply: fail, construct: fail });
+  };
+  for (const name of native.unavailable) {
+    defineProperty(globalThis, name, {
+      configurable: true,
+      enumerable: false,
+      get() { const made = missing(name); put(globalThis, name, made); return made; },
+      set(value) { put(globalThis, name, value); },
+    });
+  }
+  for (const name of ["SharedArrayBuffer", "Atomics", "WebAssembly", "InternalError", "navigator", "performance", "gc", "print"]) {
+    delete globalThis[name];
+  }
+  // What the host uses. `spin` is how a run is ended from inside a host call: it ends at the next poll, and cannot be caught.
+  return freeze({
+    make,
+    begin(run, args) {
+      const value = run(...args);
+      if (value !== null && typeof value === "object" && typeof value.then === "function") return resolved(value);
+      return value;
+    },
+    settle(number, good, value) {
+      const promise = waiting.get(number);
+      waiting.delete(number);
+      if (promise) (good ? promise.resolve : promise.reject)(value);
+    },
+    fire(id) {
+      const entry = timers.get(id);
+      if (!entry) return;
+      if (entry.again) timer(id, entry.wait); else timers.delete(id);
+      entry.callback(...entry.args);
+    },
+    failure() { return failure; },
+    spin() { for (;;); },
+    native,
+  });
+}

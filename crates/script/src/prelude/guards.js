@@ -1,0 +1,252 @@
+// Some of the engine's functions run for as long as their input is long without asking whether the run must end. Here they
+// get inputs of bounded size, or are done step by step in JavaScript, which asks. What slips through is what one call can do
+// with the memory a run may have; the watchman answers for that.
+
+export function install() {
+  const { apply, getOwnPropertyDescriptor: describe } = Reflect;
+  const { getPrototypeOf } = Object;
+  const { isArray } = Array;
+  // A run's heap holds no more items than this; longer arrays consist of holes.
+  const ITEMS = 1 << 22;
+  // Work that the engine may do in one piece: comparisons of characters.
+  const WORK = 2 ** 26;
+  const CHARACTERS = 1 << 20;
+  // An existing property keeps its attributes when it is given another value.
+  const guard = (target, methods) => { for (const name in methods) target[name] = methods[name]; };
+  // Lets the engine ask in proportion to the work that was done: it asks after so many turns of a loop.
+  const tick = work => { for (let i = work >>> 6; i > 0; i--); };
+
+  // Proxies may lie about their length, so it must be known which objects are proxies.
+  const RealProxy = Proxy, proxies = new WeakSet(), isProxy = proxies.has.bind(proxies), remember = proxies.add.bind(proxies);
+  let any = false;
+  const TrackedProxy = function Proxy(target, handler) {
+    if (!new.target) throw new TypeError("Constructor Proxy requires 'new'");
+    const made = new RealProxy(target, handler);
+    any = true;
+    remember(made);
+    return made;
+  };
+  TrackedProxy.prototype = undefined;
+  Object.defineProperty(TrackedProxy, "revocable", {
+    writable: true,
+    configurable: true,
+    value(target, handler) {
+      const made = RealProxy.revocable(target, handler);
+      any = true;
+      remember(made.proxy);
+      return made;
+    },
+  });
+  guard(globalThis, { Proxy: TrackedProxy });
+
+  const tooLong = (name, length) => new RangeError(`${name} of ${length} items is not available`);
+  // True if the length that was seen is the length that the engine will see.
+  const honest = object => {
+    if (!any && isArray(object)) return true;
+    if (any && isProxy(object)) return false;
+    if (isArray(object) || typeof object !== "object" || object === null || ArrayBuffer.isView(object)) return true;
+    for (let owner = object; owner !== null; owner = getPrototypeOf(owner)) {
+      if (any && isProxy(owner)) return false;
+      const found = describe(owner, "length");
+      if (found) return "value" in found && typeof found.value !== "object";
+    }
+    return true;
+  };
+  const count = (object, name) => {
+    const length = Number(object?.length) || 0;
+    if (length > ITEMS) throw tooLong(name, length);
+    tick(length);
+    return length;
+  };
+  // A plain array with the items of something whose length cannot be trusted.
+  const copied = (object, name) => {
+    const length = count(object, name), items = [];
+    items.length = length;
+    for (let i = 0; i < length; i++) if (i in object) items[i] = object[i];
+    return items;
+  };
+  const reading = (original, name, self, args) => {
+    if (!honest(self)) return apply(original, copied(self, name), args);
+    count(self, name);
+    return apply(original, self, args);
+  };
+  const changing = (original, name, self, args) => {
+    if (!honest(self)) throw new TypeError(`${name} of a proxy or of an object with a computed length is not available`);
+    count(self, name);
+    return apply(original, self, args);
+  };
+  const list = Array.prototype;
+  const { join, toLocaleString, slice: part, toReversed, toSpliced, with: changed, reverse, fill, copyWithin, unshift, shift, splice, concat, sort, toSorted } = list;
+  // Nested arrays that share their parts have more ways through them than items.
+  const flatten = (into, items, depth) => {
+    const length = count(items, "flat");
+    for (let i = 0; i < length; i++) {
+      if (!(i in items)) continue;
+      const item = items[i];
+      if (depth > 0 && isArray(item)) flatten(into, item, depth - 1); else into.push(item);
+    }
+    return into;
+  };
+  const spread = item => {
+    if (item === null || typeof item !== "object") return item;
+    if (!(item[Symbol.isConcatSpreadable] ?? isArray(item))) return item;
+    if (!honest(item)) return copied(item, "concat");
+    count(item, "concat");
+    return item;
+  };
+  // Sorting without a function compares without asking; with one, every comparison asks.
+  const SORTED = 5000;
+  const byText = (a, b) => { const x = `${a}`, y = `${b}`; return x < y ? -1 : x > y ? 1 : 0; };
+  const sorting = (original, name, self, compare) => {
+    const items = honest(self) ? self : name === "sort" ? undefined : copied(self, name);
+    if (items === undefined) throw new TypeError("sort of a proxy or of an object with a computed length is not available");
+    const length = count(items, name);
+    return apply(original, items, [compare === undefined && length > SORTED ? byText : compare]);
+  };
+  guard(list, {
+    join(separator) { return reading(join, "join", this, arguments); },
+    toLocaleString() { return reading(toLocaleString, "toLocaleString", this, arguments); },
+    slice(start, end) { return reading(part, "slice", this, arguments); },
+    toReversed() { return reading(toReversed, "toReversed", this, arguments); },
+    toSpliced(start, skip) { return reading(toSpliced, "toSpliced", this, arguments); },
+    with(index, value) { return reading(changed, "with", this, arguments); },
+    reverse() { return changing(reverse, "reverse", this, arguments); },
+    fill(value) { return changing(fill, "fill", this, arguments); },
+    copyWithin(target, start) { return changing(copyWithin, "copyWithin", this, arguments); },
+    unshift(item) { return changing(unshift, "unshift", this, arguments); },
+    shift() { return changing(shift, "shift", this, arguments); },
+    splice(start, count) { return changing(splice, "splice", this, arguments); },
+    concat(item) {
+      for (let i = 0; i < arguments.length; i++) arguments[i] = spread(arguments[i]);
+      return apply(concat, spread(this), arguments);
+    },
+    flat() { const depth = arguments[0]; return flatten([], this, depth === undefined ? 1 : Math.trunc(Number(depth)) || 0); },
+    flatMap(callback) {
+      if (typeof callback !== "function") throw new TypeError("not a function");
+      const self = arguments[1];
+      return flatten([], copied(this, "flatMap").map((item, index) => apply(callback, self, [item, index, this])), 1);
+    },
+    sort(compare) { return sorting(sort, "sort", this, compare); },
+    toSorted(compare) { return sorting(toSorted, "toSorted", this, compare); },
+  });
+  const byNumber = (a, b) => {
+    if (a < b) return -1;
+    if (a > b) return 1;
+    if (a === b) return a === 0 ? Number(Object.is(b, -0)) - Number(Object.is(a, -0)) : 0;
+    return Number(a !== a) - Number(b !== b);
+  };
+  const typed = getPrototypeOf(Uint8Array.prototype), { sort: sortTyped, toSorted: toSortedTyped } = typed;
+  const sortingTyped = (original, self, compare) => apply(original, self, [compare === undefined && self.length > SORTED ? byNumber : compare]);
+  guard(typed, {
+    sort(compare) { return sortingTyped(sortTyped, this, compare); },
+    toSorted(compare) { return sortingTyped(toSortedTyped, this, compare); },
+  });
+
+  // Strings: searching costs the product of both lengths at worst. Beyond a bound it is done by Knuth, Morris and Pratt.
+  const text = String.prototype;
+  const { charCodeAt, slice, indexOf, includes, lastIndexOf, split, replace, replaceAll, normalize, localeCompare } = text;
+  const { toLowerCase, toUpperCase, toLocaleLowerCase, toLocaleUpperCase, repeat, padStart, padEnd } = text;
+  const code = (string, index) => apply(charCodeAt, string, [index]);
+  const heavy = (string, part) => string.length * part.length > WORK;
+  function* places(string, part) {
+    const length = part.length, back = new Int32Array(length + 1);
+    back[0] = -1;
+    for (let i = 0, k = -1; i < length;) {
+      while (k >= 0 && code(part, i) !== code(part, k)) k = back[k];
+      back[++i] = ++k;
+    }
+    for (let i = 0, k = 0; i < string.length;) {
+      while (k >= 0 && code(string, i) !== code(part, k)) k = back[k];
+      i++;
+      if (++k === length) { yield i - length; k = back[k]; }
+    }
+  }
+  const first = (string, part, from) => { for (const at of places(string, part)) if (at >= from) return at; return -1; };
+  const last = (string, part, to) => { let found = -1; for (const at of places(string, part)) { if (at > to) break; found = at; } return found; };
+  const position = (value, otherwise) => { const at = Number(value); return at !== at ? otherwise : Math.trunc(at); };
+  const searching = (original, find, self, args) => {
+    const wanted = args[0];
+    if (typeof self === "string" && typeof wanted === "string") {
+      if (heavy(self, wanted)) return find(self, wanted, args[1]);
+      tick(self.length);
+    }
+    return apply(original, self, args);
+  };
+  const pieces = function* (string, part) {
+    let end = 0;
+    for (const at of places(string, part)) {
+      if (at < end) continue;
+      yield [apply(slice, string, [end, at]), at];
+      end = at + part.length;
+    }
+    yield [apply(slice, string, [end]), -1];
+  };
+  const splitting = (string, wanted, limit) => {
+    const found = [], most = limit === undefined ? 2 ** 32 - 1 : limit >>> 0;
+    for (const [piece] of pieces(string, wanted)) { if (found.length >= most) break; found.push(piece); }
+    return found;
+  };
+  const replacing = (name, string, wanted, by) => {
+    if (typeof by !== "function" && `${by}`.includes("$")) throw new RangeError(`${name} with $ in strings this long is not available`);
+    const made = [];
+    let end = 0;
+    for (const at of places(string, wanted)) {
+      if (at < end) continue;
+      made.push(apply(slice, string, [end, at]), typeof by === "function" ? `${by(wanted, at, string)}` : `${by}`);
+      end = at + wanted.length;
+      if (name === "replace") break;
+    }
+    made.push(apply(slice, string, [end]));
+    return made.join("");
+  };
+  // Putting marks of one character in order costs the square of their number.
+  let marks;
+  const normal = (string, name) => {
+    if (typeof string !== "string") return;
+    if (string.length > CHARACTERS) throw new RangeError(`${name} of more than ${CHARACTERS} characters is not available`);
+    if (string.length < 200) return;
+    marks ??= /\p{M}{200}/u;
+    if (marks.test(string)) throw new RangeError(`${name} of a character with 200 marks is not available`);
+    tick(string.length << 2);
+  };
+  const made = (original, self, args) => {
+    const text = apply(original, self, args);
+    tick(text.length);
+    return text;
+  };
+  guard(text, {
+    indexOf(part) { return searching(indexOf, (string, part, at) => first(string, part, position(at, 0)), this, arguments); },
+    includes(part) { return searching(includes, (string, part, at) => first(string, part, position(at, 0)) >= 0, this, arguments); },
+    lastIndexOf(part) { return searching(lastIndexOf, (string, part, at) => last(string, part, position(at, Infinity)), this, arguments); },
+    split(part, limit) { return searching(split, (string, part) => splitting(string, part, limit), this, arguments); },
+    replace(part, by) { return searching(replace, (string, part) => replacing("replace", string, part, by), this, arguments); },
+    replaceAll(part, by) { return searching(replaceAll, (string, part) => replacing("replaceAll", string, part, by), this, arguments); },
+    normalize() { normal(this, "normalize"); return apply(normalize, this, arguments); },
+    localeCompare(other) {
+      normal(this, "localeCompare");
+      normal(other, "localeCompare");
+      return apply(localeCompare, this, arguments);
+    },
+    toLowerCase() { return made(toLowerCase, this, arguments); },
+    toUpperCase() { return made(toUpperCase, this, arguments); },
+    toLocaleLowerCase() { return made(toLocaleLowerCase, this, arguments); },
+    toLocaleUpperCase() { return made(toLocaleUpperCase, this, arguments); },
+    repeat(count) { return made(repeat, this, arguments); },
+    padStart(length) { return made(padStart, this, arguments); },
+    padEnd(length) { return made(padEnd, this, arguments); },
+  });
+  const { stringify, parse } = JSON;
+  guard(JSON, {
+    stringify(value, replacer, space) {
+      const text = apply(stringify, this, arguments);
+      tick((text?.length ?? 0) << 2);
+      return text;
+    },
+    parse(text, reviver) {
+      const value = apply(parse, this, arguments);
+      tick(typeof text === "string" ? text.length << 2 : 0);
+      return value;
+    },
+  });
+  return {};
+}

@@ -1,0 +1,102 @@
+//! A file and everything it imports, compiled and linked.
+
+mod cache;
+mod compile;
+mod diagnostics;
+mod files;
+mod link;
+mod map;
+mod names;
+mod nesting;
+mod resolve;
+
+pub use cache::Cache;
+pub use files::{Files, Folder};
+
+use crate::bare::Bytecode;
+use crate::error::Location;
+use compile::Module;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which program to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file whose functions are called, relative to the root of the files.
+    pub file: String,
+    /// The folder that its relative imports may not leave, such as that of an agent; empty for the root.
+    pub folder: String,
+}
+
+/// A loaded program. It does not change; a changed file needs a new one.
+pub struct Program {
+    entry: Arc<Module>,
+    modules: HashMap<String, Arc<Module>>,
+    /// From a file and what it says to the file that is meant.
+    resolved: HashMap<String, HashMap<String, String>>,
+}
+
+/// How a function is found in the entry file.
+pub enum Export {
+    /// It is exported under its name.
+    Named,
+    /// It may be a member of the default export; else the plain function exported under this name.
+    MemberOfDefault(Option<String>),
+    /// It is a plain top-level function, exported under this name.
+    Plain(String),
+    /// There is nothing of that name.
+    None,
+}
+
+impl Program {
+    /// The file whose functions are called.
+    pub fn entry(&self) -> &str {
+        &self.entry.path
+    }
+
+    /// True if the program has a function of this name, or may have: what a computed default export holds is known only when
+    /// the program runs, and then [`crate::Error::NoFunction`] says that it has not.
+    pub fn has(&self, function: &str) -> bool {
+        !matches!(self.export(function), Export::None)
+    }
+
+    pub(crate) fn export(&self, name: &str) -> Export {
+        let plain = self.entry.plain.contains(name).then(|| names::plain(name));
+        if self.exports(name) {
+            Export::Named
+        } else if self.entry.default.may_have(name) {
+            Export::MemberOfDefault(plain)
+        } else {
+            plain.map_or(Export::None, Export::Plain)
+        }
+    }
+
+    /// True if the entry file exports a value of this name, its own or another file's.
+    pub(crate) fn exports(&self, name: &str) -> bool {
+        link::exports(self, &self.entry, name)
+    }
+
+    /// A module's code.
+    pub(crate) fn code(&self, path: &str) -> rquickjs::Result<&Bytecode> {
+        match self.modules.get(path) {
+            Some(module) => Ok(&module.code),
+            None => Err(rquickjs::Error::new_loading(path)),
+        }
+    }
+
+    /// The file that an import means.
+    pub(crate) fn resolved(&self, base: &str, specifier: &str) -> Option<String> {
+        self.resolved.get(base)?.get(specifier).cloned()
+    }
+
+    /// The place in the source of a place in the code that runs.
+    pub(crate) fn original(&self, file: &str, line: u32, column: u32) -> Option<Location> {
+        let module = self.modules.get(file)?;
+        let (line, column) = module.map.original(line, column)?;
+        Some(Location {
+            file: file.to_owned(),
+            line,
+            column,
+        })
+    }
+}

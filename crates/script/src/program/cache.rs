@@ -1,0 +1,105 @@
+//! What was compiled and is still in use is not compiled again.
+
+use super::compile::{Compiler, Module};
+use super::link::{self, Names};
+use super::{Files, Program, Source};
+use crate::error::LoadError;
+use crate::task::lock;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, Weak};
+
+/// Room for the compiler's recursion: source is nested as deep as its author likes.
+const STACK: usize = 256 << 20;
+
+type Key = [u8; 32];
+
+/// Compiled files by what is in them. A file that no program uses any more is forgotten.
+pub struct Cache {
+    modules: Mutex<HashMap<Key, Weak<Module>>>,
+    largest: usize,
+    names: BTreeSet<String>,
+}
+
+impl Cache {
+    /// A cache for programs of at most `largest` bytes of source.
+    pub fn new(largest: usize, names: BTreeSet<String>) -> Self {
+        Self {
+            modules: Mutex::default(),
+            largest,
+            names,
+        }
+    }
+
+    /// Loads a program.
+    pub fn load(&self, files: &dyn Files, source: &Source) -> Result<Arc<Program>, LoadError> {
+        let load = || {
+            let mut compiled = Compiled {
+                cache: self,
+                compiler: None,
+                size: 0,
+            };
+            link::load(files, source, &mut compiled, &Names(&self.names)).map(Arc::new)
+        };
+        let failed = || LoadError {
+            at: None,
+            message: format!("{}: the compiler failed", source.file),
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, load);
+            let thread = thread.map_err(|_| failed())?;
+            thread.join().map_err(|_| failed())?
+        })
+    }
+}
+
+/// The files compiled for one program.
+pub struct Compiled<'c> {
+    cache: &'c Cache,
+    compiler: Option<Compiler>,
+    size: usize,
+}
+
+impl Compiled<'_> {
+    /// The compiled file, from the cache if it has not changed.
+    pub fn module(&mut self, path: &str, text: &str) -> Result<Arc<Module>, LoadError> {
+        self.size += text.len();
+        if self.size > self.cache.largest {
+            return Err(LoadError {
+                at: None,
+                message: format!(
+                    "{path}: the scripts have more than {} bytes in all",
+                    self.cache.largest
+                ),
+            });
+        }
+        let key = key(path, text);
+        if let Some(module) = lock(&self.cache.modules).get(&key).and_then(Weak::upgrade) {
+            return Ok(module);
+        }
+        if self.compiler.is_none() {
+            self.compiler = Some(Compiler::new()?);
+        }
+        let Some(compiler) = &self.compiler else {
+            return Err(LoadError {
+                at: None,
+                message: "no compiler".to_owned(),
+            });
+        };
+        let module = Arc::new(compiler.compile(path, text)?);
+        let mut modules = lock(&self.cache.modules);
+        modules.retain(|_, module| module.strong_count() > 0);
+        modules.insert(key, Arc::downgrade(&module));
+        Ok(module)
+    }
+}
+
+fn key(path: &str, text: &str) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(path.len().to_le_bytes());
+    hash.update(path);
+    hash.update(text);
+    hash.finalize().into()
+}

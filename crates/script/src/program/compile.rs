@@ -1,0 +1,332 @@
+//! One file: from TypeScript to what the engine runs.
+
+use super::diagnostics::{first_error, locate};
+use super::map::{Place, SourceMap};
+use super::names::{self, Default, Exports, Import};
+use super::nesting;
+use crate::bare::Bytecode;
+use crate::error::{LoadError, Location};
+use oxc::allocator::Allocator;
+use oxc::ast::ast::{
+    ArrowFunctionExpression, AwaitExpression, Decorator, Expression, ForOfStatement, Function,
+    ImportExpression, Program,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::codegen::{Codegen, CodegenOptions};
+use oxc::parser::Parser;
+use oxc::semantic::SemanticBuilder;
+use oxc::span::{SourceType, Span};
+use oxc::syntax::scope::ScopeFlags;
+use oxc::transformer::{TransformOptions, Transformer};
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::{Context, Ctx, Exception, Runtime};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A compiled file.
+pub struct Module {
+    /// Its path.
+    pub path: String,
+    /// What the engine runs.
+    pub code: Bytecode,
+    /// From there back to the source.
+    pub map: SourceMap,
+    /// What it imports, and where.
+    pub imports: Vec<(Import, Location)>,
+    /// The names it exports itself.
+    pub exports: BTreeSet<String>,
+    /// Files whose exports it passes on.
+    pub stars: Vec<String>,
+    /// Top-level functions that it does not export.
+    pub plain: BTreeSet<String>,
+    /// Its default export.
+    pub default: Default,
+}
+
+/// Compiles files; keeps one engine for all of them.
+pub struct Compiler {
+    context: Context,
+}
+
+/// JavaScript and what is known about it.
+struct Script {
+    code: String,
+    map: SourceMap,
+    imports: Vec<Import>,
+    exports: Exports,
+}
+
+impl Compiler {
+    /// A compiler.
+    pub fn new() -> Result<Self, LoadError> {
+        let context = Runtime::new().and_then(|runtime| {
+            // Source nested deeper than a script may call is refused by the engine's own check.
+            runtime.set_max_stack_size(8 << 20);
+            runtime.set_loader(Nothing, Nothing);
+            Context::full(&runtime)
+        });
+        let context = context
+            .map_err(|error| failure(None, format!("the script engine does not start: {error}")))?;
+        Ok(Self { context })
+    }
+
+    /// Compiles one file.
+    pub fn compile(&self, path: &str, text: &str) -> Result<Module, LoadError> {
+        let script = if Path::new(path).extension().is_some_and(|end| end == "json") {
+            data(path, text)?
+        } else {
+            transpile(path, text)?
+        };
+        let code = self.bytecode(path, &script.code)?;
+        let placed = |import: Import| {
+            let at = locate(path, text, import.offset);
+            (import, at)
+        };
+        let exported = &script.exports.names;
+        let plain = script.exports.functions.difference(exported).cloned();
+        Ok(Module {
+            path: path.to_owned(),
+            code,
+            map: script.map,
+            plain: plain.collect(),
+            imports: script.imports.into_iter().map(placed).collect(),
+            stars: script.exports.stars,
+            default: script.exports.default,
+            exports: script.exports.names,
+        })
+    }
+
+    fn bytecode(&self, path: &str, code: &str) -> Result<Bytecode, LoadError> {
+        self.context.with(|ctx| {
+            let declared = rquickjs::Module::declare(ctx.clone(), path, code);
+            declared
+                .and_then(|module| Bytecode::of(&module))
+                .map_err(|error| {
+                    let caught = ctx.catch();
+                    let exception = caught.into_object().and_then(Exception::from_object);
+                    let message = exception.and_then(|exception| exception.message());
+                    failure(Some(path), message.unwrap_or_else(|| error.to_string()))
+                })
+        })
+    }
+}
+
+/// The engine asks for imported files when it compiles; what is in them matters only when the program is linked.
+struct Nothing;
+
+impl Resolver for Nothing {
+    fn resolve<'js>(
+        &mut self,
+        _: &Ctx<'js>,
+        _: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        Ok(format!("ambit:import:{name}"))
+    }
+}
+
+impl Loader for Nothing {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Declared<'js>> {
+        rquickjs::Module::declare(ctx.clone(), name, "")
+    }
+}
+
+type Declared<'js> = rquickjs::Module<'js, rquickjs::module::Declared>;
+
+fn failure(path: Option<&str>, message: String) -> LoadError {
+    let at = path.map(|path| Location {
+        file: path.to_owned(),
+        line: 1,
+        column: 1,
+    });
+    LoadError { at, message }
+}
+
+/// A JSON file as a module whose default export is its value.
+fn data(path: &str, text: &str) -> Result<Script, LoadError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| LoadError {
+        at: Some(Location {
+            file: path.to_owned(),
+            line: u32::try_from(error.line()).unwrap_or(1),
+            column: u32::try_from(error.column()).unwrap_or(1),
+        }),
+        message: format!("not JSON: {error}"),
+    })?;
+    let literal = serde_json::Value::String(value.to_string()).to_string();
+    Ok(Script {
+        code: format!("export default JSON.parse({literal});"),
+        map: SourceMap::default(),
+        imports: Vec::new(),
+        exports: Exports {
+            names: BTreeSet::from(["default".to_owned()]),
+            ..Exports::default()
+        },
+    })
+}
+
+/// TypeScript, or JavaScript, to JavaScript.
+fn transpile(path: &str, text: &str) -> Result<Script, LoadError> {
+    let file = Path::new(path);
+    // The built-in modules have no ending.
+    let kind = match file.extension() {
+        Some(_) => {
+            SourceType::from_path(file).map_err(|error| failure(Some(path), error.to_string()))?
+        }
+        None => SourceType::mjs(),
+    };
+    if let Some(offset) = nesting::too_deep(text) {
+        return Err(LoadError {
+            at: Some(locate(path, text, offset)),
+            message: format!("the source is nested more than {} deep", nesting::DEEPEST),
+        });
+    }
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, kind.with_module(true)).parse();
+    refuse(path, text, parsed.diagnostics.errors())?;
+    let mut program = parsed.program;
+    let semantic = SemanticBuilder::new()
+        .with_excess_capacity(2.0)
+        .with_enum_eval(true)
+        .with_check_syntax_error(true)
+        .build(&program);
+    refuse(path, text, semantic.diagnostics.errors())?;
+    let mut refused = Refused::default();
+    refused.visit_program(&program);
+    if let Some((span, message)) = refused.found {
+        let at = Some(locate(path, text, span.start as usize));
+        let message = message.to_owned();
+        return Err(LoadError { at, message });
+    }
+    let before = names::exports(&program);
+    let scoping = semantic.semantic.into_scoping();
+    let transformed = Transformer::new(&allocator, file, &TransformOptions::default())
+        .build_with_scoping(scoping, &mut program);
+    refuse(path, text, transformed.diagnostics.errors())?;
+    let mut exports = names::exports(&program);
+    let mut imports = names::imports(&program);
+    imports.extend(refused.imports);
+    let (mut code, map) = generate(file, text, &program);
+    append(&mut code, &before, &mut exports);
+    Ok(Script {
+        code,
+        map,
+        imports,
+        exports,
+    })
+}
+
+fn refuse<'d>(
+    path: &str,
+    text: &str,
+    errors: impl IntoIterator<Item = &'d oxc::diagnostics::OxcDiagnostic>,
+) -> Result<(), LoadError> {
+    first_error(path, text, errors).map_or(Ok(()), Err)
+}
+
+fn generate(file: &Path, text: &str, program: &Program<'_>) -> (String, SourceMap) {
+    let options = CodegenOptions {
+        source_map_path: Some(file.to_path_buf()),
+        ..CodegenOptions::default()
+    };
+    let made = Codegen::new()
+        .with_options(options)
+        .with_source_text(text)
+        .build(program);
+    let places = made.map.iter().flat_map(|map| {
+        map.get_tokens().map(|token| Place {
+            code: (token.get_dst_line(), token.get_dst_col()),
+            source: (token.get_src_line(), token.get_src_col()),
+        })
+    });
+    (made.code.clone(), SourceMap::new(places.collect()))
+}
+
+/// Exports plain top-level functions under names of their own, and gives the names of types a value: another file may pass
+/// them on without saying that they are types.
+fn append(code: &mut String, before: &Exports, exports: &mut Exports) {
+    let mut tail = String::new();
+    for function in exports.functions.difference(&exports.names) {
+        let _ = write!(tail, "{function} as {}, ", names::plain(function));
+    }
+    let types: BTreeSet<String> = before.names.difference(&exports.names).cloned().collect();
+    for name in &types {
+        let _ = write!(tail, "$type as {name}, ");
+    }
+    if !types.is_empty() {
+        code.push_str("\nconst $type = undefined;");
+    }
+    if !tail.is_empty() {
+        let _ = write!(code, "\nexport {{ {} }};\n", tail.trim_end_matches(", "));
+    }
+    exports.names.extend(types);
+}
+
+/// Finds what is not supported, and imports that are made while running.
+#[derive(Default)]
+struct Refused {
+    depth: usize,
+    found: Option<(Span, &'static str)>,
+    imports: Vec<Import>,
+}
+
+impl Refused {
+    fn refuse(&mut self, span: Span, message: &'static str) {
+        self.found.get_or_insert((span, message));
+    }
+
+    fn top_level_await(&mut self, span: Span) {
+        if self.depth == 0 {
+            self.refuse(span, "`await` is only possible inside an async function");
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Refused {
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        self.depth += 1;
+        walk::walk_function(self, it, flags);
+        self.depth -= 1;
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        self.depth += 1;
+        walk::walk_arrow_function_expression(self, it);
+        self.depth -= 1;
+    }
+
+    fn visit_await_expression(&mut self, it: &AwaitExpression<'a>) {
+        self.top_level_await(it.span);
+        walk::walk_await_expression(self, it);
+    }
+
+    fn visit_for_of_statement(&mut self, it: &ForOfStatement<'a>) {
+        if it.r#await {
+            self.top_level_await(it.span);
+        }
+        walk::walk_for_of_statement(self, it);
+    }
+
+    fn visit_decorator(&mut self, it: &Decorator<'a>) {
+        self.refuse(it.span, "decorators are not supported");
+    }
+
+    fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
+        if let Expression::StringLiteral(source) = &it.source {
+            self.imports.push(Import {
+                specifier: source.value.to_string(),
+                names: Vec::new(),
+                whole: true,
+                offset: it.span.start as usize,
+            });
+        }
+        walk::walk_import_expression(self, it);
+    }
+}

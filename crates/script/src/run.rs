@@ -1,0 +1,287 @@
+//! One run, on its own stack: a fresh runtime, one function called in it, and its promise waited for.
+
+mod calls;
+mod natives;
+mod settle;
+mod thrown;
+mod timers;
+mod web;
+mod world;
+
+use crate::bare::{Heap, Pauser};
+use crate::error::{Error, Result};
+use crate::host::{Host, Value};
+use crate::limits::Meter;
+use crate::prelude::Prelude;
+use crate::program::{Export, Program};
+use crate::task::{Outcome, Pause, Task, lock};
+use crate::value::{Reader, to_js};
+use crate::warm::Slot;
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::{Declared, Evaluated};
+use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
+use std::rc::Rc;
+use std::sync::Arc;
+use world::World;
+
+type Js<'js> = rquickjs::Value<'js>;
+
+/// What a fiber is given to do.
+pub struct Job {
+    /// The run.
+    pub task: Arc<Task>,
+    /// Where the function is.
+    pub program: Arc<Program>,
+    /// Its name.
+    pub function: String,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// Who answers its calls.
+    pub host: Arc<dyn Host>,
+    /// No other call follows.
+    pub once: bool,
+}
+
+/// What a fiber does: makes a runtime, waits for a job unless it has one, does that and those that follow, and frees the
+/// runtime.
+pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Arc<Meter>) {
+    let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
+    let made = make(&world, heap);
+    // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
+    let end = End(Rc::clone(&world));
+    if lock(slot).is_none() {
+        world.pauser.pause(Pause::Warm);
+    }
+    let Some(job) = lock(slot).take() else {
+        return;
+    };
+    let task = Arc::clone(&job.task);
+    match &made {
+        Ok((runtime, context)) => {
+            runtime.set_max_stack_size(task.budget.limits.stack);
+            // Most runs are over before they have made as much garbage.
+            runtime.set_gc_threshold((task.budget.limits.heap / 8).min(4 << 20));
+            world.begin(&job);
+            let last = context.with(|ctx| calls_in_turn(&world, &ctx, job));
+            drop(end);
+            task.answer(last);
+        }
+        Err(reason) => task.answer(Err(Error::Internal(format!(
+            "no runtime for a script: {reason}"
+        )))),
+    }
+}
+
+/// Does one job after another in one instance of the program; returns the last result, which is not answered yet.
+fn calls_in_turn(world: &Rc<World>, ctx: &Ctx<'_>, mut job: Job) -> Result<Outcome> {
+    let mut module = None;
+    loop {
+        let result = call(world, ctx, &job, &mut module);
+        if job.once || job.task.budget.stopped().is_some() {
+            return result;
+        }
+        world.leave();
+        let task = Arc::clone(&job.task);
+        task.answer(result);
+        match world.next(&task) {
+            Some(next) => job = next,
+            None => return Err(Error::Cancelled),
+        }
+    }
+}
+
+/// Lets a world go of its runtime.
+struct End(Rc<World>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// A fresh runtime with the prelude in it.
+fn make(world: &Rc<World>, heap: Arc<Meter>) -> std::result::Result<(Runtime, Context), String> {
+    let runtime = Runtime::new_with_alloc(Heap::new(heap)).map_err(|error| error.to_string())?;
+    // The prelude itself needs little; the script's own limit is set before the script.
+    runtime.set_max_stack_size(512 << 10);
+    runtime.set_gc_threshold(4 << 20);
+    let polled = Rc::clone(world);
+    runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
+    runtime.set_loader(Names(Rc::clone(world)), Names(Rc::clone(world)));
+    let context = Context::full(&runtime).map_err(|error| error.to_string())?;
+    context.with(|ctx| {
+        let installed = install(world, &ctx);
+        installed.map_err(|error| format!("{error}: {}", thrown::thrown(&ctx, &ctx.catch())))
+    })?;
+    Ok((runtime, context))
+}
+
+fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
+    let native = natives::make(ctx, world)?;
+    world.prelude.install(ctx, "guards", &native)?;
+    let core = world.prelude.install(ctx, "core", &native)?;
+    world.keep(ctx, core);
+    Ok(())
+}
+
+/// Loads the program and calls the function.
+fn call<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    job: &Job,
+    module: &mut Option<Evaluation<'js>>,
+) -> Result<Outcome> {
+    let value = match attempt(world, ctx, job, module) {
+        Ok(Ended::Returned(value)) => value,
+        Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
+        Err(error) => return Err(failed(world, ctx, job, &error)),
+    };
+    world.count(&job.task);
+    if let Some(error) = world.stopped_error(job) {
+        return Err(error);
+    }
+    Ok(Outcome {
+        value,
+        dropped: world.leave(),
+        cpu: job.task.budget.used(),
+    })
+}
+
+enum Ended {
+    Returned(Option<serde_json::Value>),
+    Failed(Error),
+}
+
+fn attempt<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    job: &Job,
+    module: &mut Option<Evaluation<'js>>,
+) -> rquickjs::Result<Ended> {
+    let core = world.core(ctx)?;
+    let module = match module {
+        Some(module) => module,
+        None => module.insert(evaluate(ctx, &job.program)?),
+    };
+    let found = find(ctx, module, job)?;
+    let Some(function) = found.as_function() else {
+        let name = job.function.clone();
+        return Ok(Ended::Failed(
+            if found.is_undefined() && !job.program.exports(&name) {
+                Error::NoFunction {
+                    file: job.program.entry().to_owned(),
+                    function: name,
+                }
+            } else {
+                Error::NotAFunction(name)
+            },
+        ));
+    };
+    let make: Function<'js> = core.get("make")?;
+    let arguments = Array::new(ctx.clone())?;
+    for (index, argument) in job.arguments.iter().enumerate() {
+        arguments.set(index, to_js(ctx, &make, argument)?)?;
+    }
+    let begin: Function<'js> = core.get("begin")?;
+    let mut value: Js<'js> = begin.call((function.clone(), arguments))?;
+    if let Some(promise) = value.as_promise().cloned() {
+        match settle::settle(world, ctx, &core, &promise)? {
+            Some(settled) => value = settled,
+            None => return Ok(Ended::Failed(Error::NeverSettles(job.function.clone()))),
+        }
+    }
+    let limit = job.task.budget.limits.returned;
+    let mut reader = Reader::new(ctx, limit);
+    match reader.read(&value) {
+        Ok(value) => Ok(Ended::Returned(value)),
+        Err(_) if reader.too_large => {
+            ctx.catch();
+            let function = job.function.clone();
+            Ok(Ended::Failed(Error::ReturnedTooMuch { function, limit }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A program whose top-level code has run.
+type Evaluation<'js> = Module<'js, Evaluated>;
+
+/// Runs the top-level code of the program.
+fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Evaluation<'js>> {
+    let (module, done) = program.code(program.entry())?.load(ctx)?.eval()?;
+    if let Some(result) = done.result::<()>() {
+        result?;
+    }
+    Ok(module)
+}
+
+/// Looks the function up: an export, a member of the default export, or a plain top-level function.
+fn find<'js>(ctx: &Ctx<'js>, module: &Evaluation<'js>, job: &Job) -> rquickjs::Result<Js<'js>> {
+    let name = job.function.as_str();
+    match job.program.export(name) {
+        Export::Named => module.get(name),
+        Export::Plain(export) => module.get(export),
+        Export::MemberOfDefault(plain) => {
+            let default: Js<'js> = module.get("default")?;
+            let member: Js<'js> = match default.as_object() {
+                Some(object) => object.get(name)?,
+                None => Js::new_undefined(ctx.clone()),
+            };
+            match plain {
+                Some(export) if member.is_undefined() => module.get(export),
+                _ => Ok(member),
+            }
+        }
+        Export::None => Ok(Js::new_undefined(ctx.clone())),
+    }
+}
+
+/// What a failure inside the engine means.
+fn failed(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job, error: &rquickjs::Error) -> Error {
+    let value = ctx.catch();
+    if let Some(error) = world.stopped_error(job) {
+        return error;
+    }
+    if !error.is_exception() {
+        return Error::Internal(format!("{} {}: {error}", job.program.entry(), job.function));
+    }
+    let thrown = Error::Thrown(Box::new(thrown::thrown(ctx, &value)));
+    // Looking at what was thrown may have run code of the script.
+    world.stopped_error(job).unwrap_or(thrown)
+}
+
+/// Finds modules in the program that runs.
+struct Names(Rc<World>);
+
+impl Resolver for Names {
+    fn resolve<'js>(
+        &mut self,
+        _: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        let program = self.0.program();
+        let found = program
+            .as_ref()
+            .and_then(|program| program.resolved(base, name));
+        found.ok_or_else(|| rquickjs::Error::new_resolving(base, name))
+    }
+}
+
+impl Loader for Names {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Module<'js, Declared>> {
+        match self.0.program() {
+            Some(program) => program.code(name)?.load(ctx),
+            None => Err(rquickjs::Error::new_loading(name)),
+        }
+    }
+}
+
+/// The prelude's object, as the runtime keeps it.
+type Core<'js> = Object<'js>;

@@ -1,0 +1,196 @@
+//! Calls of a script to its host.
+
+use super::thrown;
+use super::world::World;
+use crate::error::HostError;
+use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
+use crate::task::{Letter, Pause, Task};
+use crate::value::{Reader, json_to_js, to_js};
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result};
+use std::rc::Rc;
+use std::sync::Arc;
+
+type Js<'js> = rquickjs::Value<'js>;
+
+/// One call as the prelude hands it over.
+pub struct Asked<'js> {
+    /// The number of what is called.
+    pub target: usize,
+    /// The object's handle.
+    pub handle: Js<'js>,
+    /// The arguments.
+    pub arguments: Array<'js>,
+    /// The prelude's function that makes objects of a class.
+    pub make: Function<'js>,
+}
+
+/// Calls the host. Waits for the value, or returns the number under which the promise will be settled.
+pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Result<Js<'js>> {
+    let (Some(task), Some(host)) = (world.task(), world.host()) else {
+        return Err(Exception::throw_message(
+            ctx,
+            "host calls are not possible here",
+        ));
+    };
+    let Some(target) = world.prelude.targets.get(asked.target) else {
+        return Err(Exception::throw_message(ctx, "no such host function"));
+    };
+    let number = world.number();
+    let mut reader = Reader::new(ctx, task.budget.limits.value);
+    let mut arguments = Vec::with_capacity(asked.arguments.len());
+    for (index, argument) in asked.arguments.iter::<Js<'js>>().enumerate() {
+        arguments.push(reader.argument(index, &argument?)?);
+    }
+    let handle = reader.read(&asked.handle)?.unwrap_or_default();
+    let functions = std::mem::take(&mut reader.functions);
+    let callbacks = functions
+        .iter()
+        .enumerate()
+        .map(|(index, (path, _))| Callback {
+            path: path.clone(),
+            call: number,
+            number: index,
+            task: Arc::downgrade(&task),
+        });
+    let call = Call {
+        class: target.class.clone(),
+        handle,
+        method: target.method.clone(),
+        arguments,
+        callbacks: callbacks.collect(),
+        run: Caller(Arc::clone(&task.budget)),
+    };
+    let future = Box::pin(async move { host.call(call).await });
+    if world.pause(&task, Pause::Call(number, future)) {
+        return Err(world.terminate(ctx));
+    }
+    if target.returns == Returns::Promise {
+        world.promised.borrow_mut().insert(number);
+        return number.into_js(ctx);
+    }
+    answer(
+        world,
+        ctx,
+        &task,
+        &Waits {
+            number,
+            functions,
+            make: asked.make.clone(),
+        },
+    )
+}
+
+struct Waits<'js> {
+    number: u64,
+    functions: Vec<(String, Function<'js>)>,
+    make: Function<'js>,
+}
+
+/// Waits for the answer; runs the script's functions meanwhile when the host calls them.
+fn answer<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    task: &Task,
+    waits: &Waits<'js>,
+) -> Result<Js<'js>> {
+    let mut last_thrown = None;
+    loop {
+        let Some(letter) = world.wait(task) else {
+            return Err(world.terminate(ctx));
+        };
+        match letter {
+            Letter::Reply(number, reply) if number == waits.number => {
+                return match reply {
+                    Ok(value) => to_js(ctx, &waits.make, &value),
+                    Err(error) => match last_thrown.filter(|_| error.from_callback) {
+                        Some(value) => Err(ctx.throw(value)),
+                        None => Err(ctx.throw(error_value(ctx, &error)?)),
+                    },
+                };
+            }
+            Letter::Callback(call) if call.call == waits.number => {
+                if let Some(value) = callback(world, ctx, task, waits, call)? {
+                    last_thrown = Some(value);
+                }
+            }
+            other => world.later.borrow_mut().push_back(other),
+        }
+    }
+}
+
+/// Runs one of the script's functions for the host; returns what it threw.
+fn callback<'js>(
+    world: &Rc<World>,
+    ctx: &Ctx<'js>,
+    task: &Task,
+    waits: &Waits<'js>,
+    call: CallbackCall,
+) -> Result<Option<Js<'js>>> {
+    let Some((_, function)) = waits.functions.get(call.number) else {
+        return Ok(None);
+    };
+    let run = || {
+        let mut arguments = rquickjs::function::Args::new(ctx.clone(), call.arguments.len());
+        for argument in &call.arguments {
+            arguments.push_arg(json_to_js(ctx, argument)?)?;
+        }
+        let value: Js<'js> = function.call_arg(arguments)?;
+        Reader::new(ctx, task.budget.limits.value).read(&value)
+    };
+    let result = run();
+    if task.budget.stopped().is_some() {
+        return Err(world.terminate(ctx));
+    }
+    let (reply, threw) = match result {
+        Ok(value) => (Ok(value.unwrap_or_default()), None),
+        Err(_) => {
+            let value = ctx.catch();
+            (Err(thrown::thrown(ctx, &value)), Some(value))
+        }
+    };
+    // The host may have stopped waiting for this answer.
+    let _ = call.reply.send(reply);
+    Ok(threw)
+}
+
+/// Settles the promise of a call.
+pub fn settle_call<'js>(
+    world: &World,
+    ctx: &Ctx<'js>,
+    core: &Object<'js>,
+    number: u64,
+    reply: std::result::Result<Value, HostError>,
+) -> Result<()> {
+    if !world.promised.borrow_mut().remove(&number) {
+        // The script cancelled it while the answer was on its way.
+        return Ok(());
+    }
+    let settle: Function<'js> = core.get("settle")?;
+    match reply {
+        Ok(value) => {
+            let make: Function<'js> = core.get("make")?;
+            settle.call((number, true, to_js(ctx, &make, &value)?))
+        }
+        Err(error) => settle.call((number, false, error_value(ctx, &error)?)),
+    }
+}
+
+/// The `Error` object for a host's error.
+fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Js<'js>> {
+    let made = match error.name {
+        Some("TypeError") => Exception::throw_type(ctx, &error.message),
+        Some("RangeError") => Exception::throw_range(ctx, &error.message),
+        _ => Exception::throw_message(ctx, &error.message),
+    };
+    debug_assert!(made.is_exception());
+    let value = ctx.catch();
+    if let Some(object) = value.as_object() {
+        if let Some(code) = &error.code {
+            object.set("code", code.as_str())?;
+        }
+        if let Some(status) = error.status {
+            object.set("status", status)?;
+        }
+    }
+    Ok(value)
+}

@@ -1,0 +1,201 @@
+//! What the host side of one run knows while it runs.
+
+use super::{Core, Job};
+use crate::bare::Pauser;
+use crate::error::Error;
+use crate::host::Host;
+use crate::limits::{Stop, thread_time};
+use crate::prelude::Prelude;
+use crate::program::Program;
+use crate::run::timers::Timers;
+use crate::task::{Letter, Pause, Task};
+use rquickjs::{Ctx, Function, Persistent, Result};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a run may keep its thread while others wait.
+const TURN: Duration = Duration::from_millis(5);
+
+/// The host side of a run.
+pub struct World {
+    /// Puts the run aside.
+    pub pauser: Pauser<Pause>,
+    /// What the runtime was made of.
+    pub prelude: Arc<Prelude>,
+    /// Its timers.
+    pub timers: RefCell<Timers>,
+    /// Answers to promises that came while the run was in another host call.
+    pub later: RefCell<VecDeque<Letter>>,
+    /// Host calls that have returned a promise and are not settled.
+    pub promised: RefCell<HashSet<u64>>,
+    job: RefCell<Option<Doing>>,
+    core: RefCell<Option<Persistent<Core<'static>>>>,
+    numbers: Cell<u64>,
+    /// The thread's processor time up to which this run's use is counted.
+    counted: Cell<Duration>,
+    resumed: Cell<Instant>,
+}
+
+struct Doing {
+    task: Arc<Task>,
+    program: Arc<Program>,
+    host: Arc<dyn Host>,
+}
+
+impl World {
+    /// A world without a job.
+    pub fn new(pauser: Pauser<Pause>, prelude: Arc<Prelude>) -> Self {
+        Self {
+            pauser,
+            prelude,
+            timers: RefCell::default(),
+            later: RefCell::default(),
+            promised: RefCell::default(),
+            job: RefCell::new(None),
+            core: RefCell::new(None),
+            numbers: Cell::new(0),
+            counted: Cell::new(Duration::ZERO),
+            resumed: Cell::new(Instant::now()),
+        }
+    }
+
+    /// Begins to count for a job.
+    pub fn begin(&self, job: &Job) {
+        *self.job.borrow_mut() = Some(Doing {
+            task: Arc::clone(&job.task),
+            program: Arc::clone(&job.program),
+            host: Arc::clone(&job.host),
+        });
+        self.timers.borrow_mut().limit = job.task.budget.limits.timers;
+        self.counted.set(thread_time());
+        self.resumed.set(Instant::now());
+        job.task.budget.spend(Duration::ZERO);
+    }
+
+    /// Stops counting, and lets go of everything that lives in the runtime.
+    pub fn end(&self) {
+        if let Some(task) = self.task() {
+            task.budget.put_aside();
+        }
+        self.job.borrow_mut().take();
+        self.core.borrow_mut().take();
+    }
+
+    /// The run.
+    pub fn task(&self) -> Option<Arc<Task>> {
+        self.job.borrow().as_ref().map(|job| Arc::clone(&job.task))
+    }
+
+    /// The program.
+    pub fn program(&self) -> Option<Arc<Program>> {
+        self.job
+            .borrow()
+            .as_ref()
+            .map(|job| Arc::clone(&job.program))
+    }
+
+    /// Who answers calls.
+    pub fn host(&self) -> Option<Arc<dyn Host>> {
+        self.job.borrow().as_ref().map(|job| Arc::clone(&job.host))
+    }
+
+    /// Keeps the prelude's object.
+    pub fn keep<'js>(&self, ctx: &Ctx<'js>, core: Core<'js>) {
+        *self.core.borrow_mut() = Some(Persistent::save(ctx, core));
+    }
+
+    /// The prelude's object.
+    pub fn core<'js>(&self, ctx: &Ctx<'js>) -> Result<Core<'js>> {
+        let kept = self.core.borrow().clone();
+        kept.ok_or(rquickjs::Error::Unknown)?.restore(ctx)
+    }
+
+    /// A number that no other call of this run has.
+    pub fn number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+
+    /// The engine asks from time to time: must the run end? Lets others have the thread when it is their turn.
+    pub fn poll(&self) -> bool {
+        let Some(task) = self.task() else {
+            return false;
+        };
+        if self.count(&task).is_some() {
+            return true;
+        }
+        let crowded = || task.pool.upgrade().is_some_and(|pool| pool.is_crowded());
+        if self.resumed.get().elapsed() < TURN || !crowded() {
+            return false;
+        }
+        self.pause(&task, Pause::Yield)
+    }
+
+    /// Counts what the run has used since it was last counted, and says why it must end.
+    pub fn count(&self, task: &Task) -> Option<Stop> {
+        let now = thread_time();
+        task.budget
+            .spend(now.saturating_sub(self.counted.replace(now)))
+    }
+
+    /// Puts the run aside until it is resumed; true if it must end.
+    pub fn pause(&self, task: &Task, pause: Pause) -> bool {
+        self.count(task);
+        task.budget.put_aside();
+        self.pauser.pause(pause);
+        self.counted.set(thread_time());
+        self.resumed.set(Instant::now());
+        task.budget.spend(Duration::ZERO).is_some()
+    }
+
+    /// Waits for the next letter; `None` if the run must end.
+    pub fn wait(&self, task: &Task) -> Option<Letter> {
+        loop {
+            if task.budget.stopped().is_some() {
+                return None;
+            }
+            if let Some(letter) = task.letter() {
+                return Some(letter);
+            }
+            if self.pause(task, Pause::Wait) {
+                return None;
+            }
+        }
+    }
+
+    /// Ends the run from inside a host function, so that nothing in the script can catch it.
+    pub fn terminate(&self, ctx: &Ctx<'_>) -> rquickjs::Error {
+        let spin = || -> Result<()> { self.core(ctx)?.get::<_, Function<'_>>("spin")?.call(()) };
+        match spin() {
+            Err(error) => error,
+            Ok(()) => rquickjs::Error::Exception,
+        }
+    }
+
+    /// The error of a run that must end.
+    pub fn stopped_error(&self, job: &Job) -> Option<Error> {
+        let budget = &job.task.budget;
+        let reason = budget.spend(Duration::ZERO)?;
+        let name = format!("{} {}", job.program.entry(), job.function);
+        Some(budget.error(reason, &name))
+    }
+
+    /// Forgets timers and promised calls that nobody waits for any more; returns how many.
+    pub fn leave(&self) -> usize {
+        let promised = std::mem::take(&mut *self.promised.borrow_mut());
+        self.later.borrow_mut().clear();
+        self.timers.borrow_mut().clear() + promised.len()
+    }
+
+    /// Waits for the next function to call; `None` if there is none.
+    pub fn next(&self, task: &Task) -> Option<Job> {
+        loop {
+            // Answers that come now belong to calls that were dropped.
+            if let Letter::Call(job) = self.wait(task)? {
+                return Some(*job);
+            }
+        }
+    }
+}

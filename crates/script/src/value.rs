@@ -1,0 +1,264 @@
+//! Values across the border: JSON, and objects whose methods are calls to the host.
+
+use crate::host::Value;
+use rquickjs::atom::PredefinedAtom;
+use rquickjs::function::This;
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
+use serde_json::{Map, Number, Value as Json};
+
+type Js<'js> = rquickjs::Value<'js>;
+
+/// The largest integer that a JavaScript number holds exactly.
+const EXACT: u64 = (1 << 53) - 1;
+
+/// How deep a value may be nested. A cyclic one is found by this.
+const DEPTH: usize = 200;
+
+/// Plain data as a JavaScript value. Integers that would lose digits become strings.
+pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<Js<'js>> {
+    Ok(match value {
+        Json::Null => Js::new_null(ctx.clone()),
+        Json::Bool(flag) => Js::new_bool(ctx.clone(), *flag),
+        Json::Number(number) => number_to_js(ctx, number)?,
+        Json::String(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
+        Json::Array(items) => {
+            let list = Array::new(ctx.clone())?;
+            for (index, item) in items.iter().enumerate() {
+                list.set(index, json_to_js(ctx, item)?)?;
+            }
+            list.into_value()
+        }
+        Json::Object(members) => {
+            let object = Object::new(ctx.clone())?;
+            for (name, member) in members {
+                object.set(name.as_str(), json_to_js(ctx, member)?)?;
+            }
+            object.into_value()
+        }
+    })
+}
+
+fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<Js<'js>> {
+    let magnitude = number
+        .as_i64()
+        .map(i64::unsigned_abs)
+        .or_else(|| number.as_u64());
+    if magnitude.is_some_and(|magnitude| magnitude > EXACT) {
+        return number.to_string().into_js(ctx);
+    }
+    if let Some(small) = number
+        .as_i64()
+        .and_then(|integer| i32::try_from(integer).ok())
+    {
+        return Ok(Js::new_int(ctx.clone(), small));
+    }
+    Ok(Js::new_float(
+        ctx.clone(),
+        number.as_f64().unwrap_or(f64::NAN),
+    ))
+}
+
+/// A host's value as a JavaScript value; `make` is the prelude's function that makes an object of a class.
+pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &Value) -> Result<Js<'js>> {
+    Ok(match value {
+        Value::Json(json) => json_to_js(ctx, json)?,
+        Value::Undefined => Js::new_undefined(ctx.clone()),
+        Value::List(items) => {
+            let list = Array::new(ctx.clone())?;
+            for (index, item) in items.iter().enumerate() {
+                list.set(index, to_js(ctx, make, item)?)?;
+            }
+            list.into_value()
+        }
+        Value::Map(members) => fill(ctx, make, members)?.into_value(),
+        Value::Object(object) => {
+            let members = fill(ctx, make, &object.members)?;
+            make.call((
+                object.class.as_str(),
+                json_to_js(ctx, &object.handle)?,
+                members,
+            ))?
+        }
+    })
+}
+
+fn fill<'js>(
+    ctx: &Ctx<'js>,
+    make: &Function<'js>,
+    members: &[(String, Value)],
+) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, member) in members {
+        object.set(name.as_str(), to_js(ctx, make, member)?)?;
+    }
+    Ok(object)
+}
+
+/// Reads JavaScript values as JSON, up to a size.
+pub struct Reader<'js> {
+    ctx: Ctx<'js>,
+    rest: usize,
+    /// True once a value was larger than it may be.
+    pub too_large: bool,
+    limit: usize,
+    /// The functions met on the way and where they stood; only looked for in arguments.
+    pub functions: Vec<(String, Function<'js>)>,
+}
+
+impl<'js> Reader<'js> {
+    /// A reader of values of at most `limit` bytes in all.
+    pub fn new(ctx: &Ctx<'js>, limit: usize) -> Self {
+        Self {
+            ctx: ctx.clone(),
+            rest: limit,
+            too_large: false,
+            limit,
+            functions: Vec::new(),
+        }
+    }
+
+    /// One argument of a host call, and the functions that are it or its members.
+    pub fn argument(&mut self, index: usize, value: &Js<'js>) -> Result<Json> {
+        if let Some(function) = value.as_function() {
+            self.functions.push((index.to_string(), function.clone()));
+            return Ok(Json::Null);
+        }
+        let plain = value.as_object().filter(|object| !object.is_array());
+        if let Some(object) = plain {
+            for key in object.keys::<rquickjs::String<'js>>() {
+                let key = key?;
+                let Some(function) = object.get::<_, Js<'js>>(key.clone())?.into_function() else {
+                    continue;
+                };
+                self.functions
+                    .push((format!("{index}.{}", text(&self.ctx, &key)?), function));
+            }
+        }
+        Ok(self.read(value)?.unwrap_or(Json::Null))
+    }
+
+    /// A value; `None` for what JSON leaves out.
+    pub fn read(&mut self, value: &Js<'js>) -> Result<Option<Json>> {
+        self.at(value, 0)
+    }
+
+    fn at(&mut self, value: &Js<'js>, depth: usize) -> Result<Option<Json>> {
+        self.count(5)?;
+        Ok(Some(match value.type_of() {
+            Type::Null => Json::Null,
+            Type::Bool => Json::Bool(value.as_bool().unwrap_or(false)),
+            Type::Int => Json::from(value.as_int().unwrap_or(0)),
+            Type::Float => number(value.as_float().unwrap_or(f64::NAN)),
+            Type::String => match value.as_string() {
+                Some(string) => Json::String(self.string(string)?),
+                None => Json::Null,
+            },
+            Type::BigInt => return Err(self.refuse("it holds a BigInt")),
+            Type::Array | Type::Object | Type::Exception | Type::Proxy | Type::Promise => {
+                if depth >= DEPTH {
+                    return Err(self.refuse("it is cyclic or nested more than 200 deep"));
+                }
+                match value.as_object() {
+                    Some(object) => return self.object(object, depth + 1),
+                    None => Json::Null,
+                }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn object(&mut self, object: &Object<'js>, depth: usize) -> Result<Option<Json>> {
+        if let Some(array) = object.as_array() {
+            return self.list(array, depth).map(Some);
+        }
+        let own: Js<'js> = object.get(PredefinedAtom::ToJSON)?;
+        if let Some(function) = own.as_function() {
+            let plain: Js<'js> = function.call((This(object.clone()), ""))?;
+            return self.at(&plain, depth);
+        }
+        if let Some(tag) = object
+            .get::<_, Js<'js>>(PredefinedAtom::SymbolToStringTag)?
+            .as_string()
+            && is_binary(&text(&self.ctx, tag)?)
+        {
+            return Err(self.refuse("it holds a binary array"));
+        }
+        let mut members = Map::new();
+        if object.is_error() {
+            for name in ["name", "message", "stack"] {
+                if let Some(value) = self.at(&object.get(name)?, depth)? {
+                    members.insert(name.to_owned(), value);
+                }
+            }
+        }
+        for key in object.keys::<rquickjs::String<'js>>() {
+            let key = key?;
+            let value: Js<'js> = object.get(key.clone())?;
+            if let Some(value) = self.at(&value, depth)? {
+                members.insert(self.string(&key)?, value);
+            }
+        }
+        Ok(Some(Json::Object(members)))
+    }
+
+    fn list(&mut self, array: &Array<'js>, depth: usize) -> Result<Json> {
+        let mut items = Vec::new();
+        for index in 0..array.len() {
+            let item: Js<'js> = array.get(index)?;
+            items.push(self.at(&item, depth)?.unwrap_or(Json::Null));
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn string(&mut self, string: &rquickjs::String<'js>) -> Result<String> {
+        let text = text(&self.ctx, string)?;
+        self.count(text.len())?;
+        Ok(text)
+    }
+
+    fn count(&mut self, size: usize) -> Result<()> {
+        match self.rest.checked_sub(size) {
+            Some(rest) => self.rest = rest,
+            None => {
+                self.too_large = true;
+                let text = format!("value exceeds {} bytes", self.limit);
+                return Err(Exception::throw_range(&self.ctx, &text));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, reason: &str) -> rquickjs::Error {
+        Exception::throw_type(&self.ctx, &format!("value is not JSON: {reason}"))
+    }
+}
+
+fn number(float: f64) -> Json {
+    let whole = float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_991.0;
+    if whole {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it is whole and below 2^53"
+        )]
+        return Json::from(float as i64);
+    }
+    Number::from_f64(float).map_or(Json::Null, Json::Number)
+}
+
+fn is_binary(tag: &str) -> bool {
+    matches!(tag, "ArrayBuffer" | "SharedArrayBuffer" | "DataView")
+        || (tag.ends_with("Array") && tag != "Array")
+}
+
+/// The text of a JavaScript string; halves of characters become U+FFFD.
+pub fn text<'js>(ctx: &Ctx<'js>, string: &rquickjs::String<'js>) -> Result<String> {
+    match string.to_string() {
+        Err(rquickjs::Error::Utf8(_)) => {}
+        other => return other,
+    }
+    let constructor: Object<'js> = ctx.globals().get("String")?;
+    let prototype: Object<'js> = constructor.get("prototype")?;
+    let repair: Function<'js> = prototype.get("toWellFormed")?;
+    let whole: rquickjs::String<'js> = repair.call((This(string.clone()),))?;
+    whole.to_string()
+}

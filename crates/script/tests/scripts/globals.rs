@@ -1,0 +1,191 @@
+//! The globals that need no later part.
+
+use crate::support::{create, engine, engine_of, hosted, message, program, returned, run};
+use ambit_script::{Call, Host, HostError, Run, Surface, Value};
+use async_trait::async_trait;
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex};
+
+/// Runs a list of `[name, got, wanted]` in a script; gives those that differ.
+async fn differing(checks: &str) -> Json {
+    let text = format!(
+        "export async function Create() {{ const name = (f: () => unknown) => {{ try {{ return String(f()); }} catch (e: any) {{ return e.name; }} }};
+        const checks: [string, unknown, unknown][] = [{checks}];
+        return checks.filter(([, got, wanted]) => JSON.stringify(got) !== JSON.stringify(wanted)); }}"
+    );
+    returned(&text).await
+}
+
+#[tokio::test]
+async fn text_is_coded_by_the_standard() {
+    let checks = r#"
+        ['round', new TextDecoder().decode(new TextEncoder().encode('aä€🐕\u0000')), 'aä€🐕\u0000'],
+        ['bytes', [...new TextEncoder().encode('é€')], [195, 169, 226, 130, 172]],
+        ['half', [...new TextEncoder().encode('\ud800')], [239, 191, 189]],
+        ['none', [new TextEncoder().encode().length, new TextDecoder().decode()], [0, '']],
+        ['into', (() => { const b = new Uint8Array(4); return [new TextEncoder().encodeInto('a€b', b), [...b]]; })(), [{ read: 2, written: 4 }, [97, 226, 130, 172]]],
+        ['broken', new TextDecoder().decode(new Uint8Array([0x61, 0xe2, 0x82, 0x62, 0xff, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0xf0, 0x9f])), 'a\ufffdb\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd'],
+        ['fatal', name(() => new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([255]))), 'TypeError'],
+        ['bom', [new TextDecoder().decode(new Uint8Array([239, 187, 191, 97])), new TextDecoder('utf8', { ignoreBOM: true }).decode(new Uint8Array([239, 187, 191, 97])).length], ['a', 2]],
+        ['stream', (() => { const d = new TextDecoder(); return d.decode(new Uint8Array([0xe2, 0x82]), { stream: true }) + d.decode(new Uint8Array([0xac])); })(), '€'],
+        ['view', new TextDecoder().decode(new DataView(new Uint8Array([97, 98, 99]).buffer, 1, 1)), 'b'],
+        ['label', name(() => new TextDecoder('latin1')), 'RangeError'],
+        ['base64', ['', 'a', 'ab', 'abc', '\u00ff\u00fe'].map(btoa), ['', 'YQ==', 'YWI=', 'YWJj', '//4=']],
+        ['back', ['', 'YQ==', 'YWI', ' YW Jj\n', '//4='].map(atob), ['', 'a', 'ab', 'abc', '\u00ff\u00fe']],
+        ['not base64', [name(() => atob('a')), name(() => atob('a*bc')), name(() => btoa('€'))], Array(3).fill('InvalidCharacterError')],
+    "#;
+    assert_eq!(differing(checks).await, json!([]));
+}
+
+#[tokio::test]
+async fn urls_are_read_and_changed_by_the_standard() {
+    let checks = r#"
+        ['parts', (() => { const u: any = new URL('https://me:pw@example.com:8080/a/../b?x=1&x=2#h'); return ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'].map(k => u[k]); })(),
+            ['https://me:pw@example.com:8080/b?x=1&x=2#h', 'https://example.com:8080', 'https:', 'me', 'pw', 'example.com:8080', 'example.com', '8080', '/b', '?x=1&x=2', '#h']],
+        ['base', new URL('../c?d', 'http://h/a/b/').href, 'http://h/a/c?d'],
+        ['text', [String(new URL('HTTP://EXAMPLE.com:80')), JSON.stringify({ u: new URL('http://a b'.replace(' ', '')) })], ['http://example.com/', '{"u":"http://ab/"}']],
+        ['wrong', [name(() => new URL('nope')), name(() => new URL('/x', 'nope')), URL.canParse('nope'), URL.parse('nope'), URL.canParse('x:y')], ['TypeError', 'TypeError', false, null, true]],
+        ['change', (() => { const u = new URL('http://a/b'); u.pathname = '/c d'; u.search = 'q=ü'; u.hash = 'x'; u.host = 'z:1'; u.port = '2'; u.protocol = 'https'; return u.href; })(), 'https://z:2/c%20d?q=%C3%BC#x'],
+        ['params', (() => { const u = new URL('http://a/?b=1'); u.searchParams.append('c', 'd e&f'); u.searchParams.delete('b'); const s = u.search; u.search = '?z=9'; return [s, u.searchParams.get('z'), u.searchParams.has('c')]; })(), ['?c=d+e%26f', '9', false]],
+        ['query', (() => { const p = new URLSearchParams('?a=1&b=%20x+y&a=2&c'); p.set('a', '3'); p.sort(); return [p.toString(), p.getAll('a'), [...p.keys()], p.size, p.get('none')]; })(), ['a=3&b=+x+y&c=', ['3'], ['a', 'b', 'c'], 3, null]],
+        ['from', [new URLSearchParams({ a: '1', b: 'ü' }).toString(), new URLSearchParams([['x', 'y']]).toString(), new URLSearchParams(new URLSearchParams('q=1')).get('q')], ['a=1&b=%C3%BC', 'x=y', '1']],
+    "#;
+    assert_eq!(differing(checks).await, json!([]));
+}
+
+#[tokio::test]
+async fn copies_are_deep_and_keep_their_shape() {
+    let checks = r#"
+        ['plain', structuredClone({ a: [1, { b: null }], u: undefined, d: new Date(5) }).d.getTime(), 5],
+        ['kinds', (() => { const m = structuredClone(new Map<any, any>([[{ k: 1 }, new Set([1, [2]])]])); const [[k, s]] = [...m]; return [k, [...s], structuredClone(/a/gi).flags, structuredClone(7n) === 7n]; })(), [{ k: 1 }, [1, [2]], 'gi', true]],
+        ['cycle', (() => { const a: any = { x: 1 }; a.self = a; const b = structuredClone(a); return [b.self === b, b !== a, b.x]; })(), [true, true, 1]],
+        ['buffers', (() => { const u = new Uint16Array([1, 2, 3]).subarray(1); const c = structuredClone(u); u[0] = 9; return [...c]; })(), [2, 3]],
+        ['errors', (() => { const e = structuredClone(new RangeError('r', { cause: 1 })); return [e instanceof RangeError, e.message, e.cause]; })(), [true, 'r', 1]],
+        ['holes', structuredClone([1, , 3]).length, 3],
+        ['refused', [name(() => structuredClone(() => 1)), name(() => structuredClone({ s: Symbol('x') })), name(() => structuredClone(Promise.resolve()))], Array(3).fill('DataCloneError')],
+        ['uuid', [/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID()), crypto.randomUUID() === crypto.randomUUID()], [true, false]],
+    "#;
+    assert_eq!(differing(checks).await, json!([]));
+}
+
+#[tokio::test]
+async fn timers_fire_in_order_and_can_be_stopped() {
+    let text = "export async function Create() {
+        const seen: unknown[] = [];
+        const stopped = setTimeout(() => seen.push('never'), 1); clearTimeout(stopped); clearTimeout(undefined as any); clearInterval(12345);
+        setTimeout((...args: unknown[]) => seen.push(args), 20, 'a', 1); setTimeout(() => seen.push('ten'), 10); setTimeout(() => seen.push('zero'));
+        queueMicrotask(() => seen.push('micro'));
+        await new Promise(resolve => setTimeout(resolve, 20)); seen.push('end');
+        let n = 0; await new Promise<void>(resolve => { const every = setInterval(() => { seen.push(++n); if (n === 3) { clearInterval(every); resolve(); } }, 1); });
+        return [seen, typeof stopped]; }";
+    let seen = json!([["micro", "zero", "ten", ["a", 1], "end", 1, 2, 3], "number"]);
+    assert_eq!(returned(text).await, seen);
+}
+
+#[tokio::test]
+async fn the_console_speaks_to_the_host_in_json() {
+    struct Log(Mutex<Vec<(String, Vec<Json>)>>);
+    #[async_trait]
+    impl Host for Log {
+        async fn call(&self, call: Call) -> Result<Value, HostError> {
+            if let Ok(mut lines) = self.0.lock() {
+                lines.push((format!("{}.{}", call.class, call.method), call.arguments));
+            }
+            Ok(Value::Undefined)
+        }
+    }
+    let log = Arc::new(Log(Mutex::default()));
+    let engine = engine_of(Surface::default());
+    let program = program(
+        &engine,
+        "export function Create() { console.log('a', { b: [1] }, undefined); console.warn(1); console.debug(); console.log(1n); console.error(new TypeError('bad')); }",
+    );
+    let run = Run {
+        host: Arc::clone(&log) as Arc<dyn Host>,
+        ..create(&program)
+    };
+    assert!(engine.run(run).await.is_ok());
+    let mut lines = log.0.lock().map(|lines| lines.clone()).unwrap_or_default();
+    let error = lines
+        .pop()
+        .map(|(level, mut values)| (level, values[0]["message"].take(), values[0]["name"].take()));
+    assert_eq!(
+        error,
+        Some(("console.error".to_owned(), json!("bad"), json!("TypeError")))
+    );
+    let expected = [
+        ("console.info", json!(["a", {"b": [1]}, null])),
+        ("console.warn", json!([1])),
+        ("console.debug", json!([])),
+        (
+            "console.info",
+            json!(["value is not JSON: it holds a BigInt"]),
+        ),
+    ];
+    let got: Vec<_> = lines
+        .into_iter()
+        .map(|(level, values)| (level, Json::from(values)))
+        .collect();
+    assert_eq!(
+        got,
+        expected.map(|(level, values)| (level.to_owned(), values))
+    );
+}
+
+#[tokio::test]
+async fn g121_what_must_be_absent_is_absent() {
+    let names = "require process Buffer Deno WebAssembly SharedArrayBuffer Atomics __yao_data module exports global window self std os bjson scriptArgs print gc native navigator performance fetch";
+    let text = format!(
+        "export function Create() {{ return '{names}'.split(' ').filter(name => name in globalThis); }}"
+    );
+    assert_eq!(returned(&text).await, json!([]));
+    let own = returned("export function Create() { return Object.keys(globalThis); }").await;
+    assert_eq!(own, json!([]));
+}
+
+#[tokio::test]
+async fn what_is_not_available_says_so() {
+    let surface = || Surface {
+        unavailable: ["FS", "Eval"].map(str::to_owned).to_vec(),
+        ..Surface::default()
+    };
+    for (code, name) in [
+        ("FS.Read('x')", "FS"),
+        ("new FS()", "FS"),
+        ("Eval('1')", "Eval"),
+        ("FS.x = 1, FS.y", "FS"),
+    ] {
+        let text = format!("export function Create() {{ return {code}; }}");
+        let result = hosted(surface(), ambit_script::NoHost, &text, vec![]).await;
+        let error = message(result);
+        assert!(
+            error.starts_with(&format!("Error: {name} is not available in Ambit")),
+            "{code}: {error}"
+        );
+    }
+    let text = "export const Create = () => [typeof FS, typeof Eval, (globalThis as any).Nope];";
+    let outcome = hosted(surface(), ambit_script::NoHost, text, vec![]).await;
+    assert_eq!(
+        outcome.map(|outcome| outcome.value),
+        Ok(Some(json!(["function", "function", null])))
+    );
+}
+
+#[tokio::test]
+async fn scripts_may_replace_globals_for_themselves_alone() {
+    let engine = engine();
+    let text = "export function Create() { const before = [typeof URL, typeof atob, typeof setTimeout];
+        (globalThis as any).URL = 1; (globalThis as any).atob = 2; (globalThis as any).setTimeout = 3; (globalThis as any).Promise = class {};
+        (Array.prototype as any).push = null; (Object as any).keys = null; (globalThis as any).JSON = null; (String.prototype as any).split = null;
+        return { before, after: [URL, atob, setTimeout] }; }";
+    let program = program(&engine, text);
+    for _ in 0..3 {
+        let value = engine
+            .run(create(&program))
+            .await
+            .map(|outcome| outcome.value);
+        let expected = json!({"before": ["function", "function", "function"], "after": [1, 2, 3]});
+        assert_eq!(value, Ok(Some(expected)));
+    }
+    assert!(run("export function Create() { delete (globalThis as any).console; return typeof console; }").await.is_ok());
+}

@@ -1,0 +1,14 @@
+//! What scripts can do, and what is kept from them.
+
+mod support;
+
+mod calls;
+mod errors;
+mod fetching;
+mod globals;
+mod hostile;
+mod instances;
+mod limits;
+mod modules;
+mod nested;
+mod values;

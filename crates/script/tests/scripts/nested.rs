@@ -1,0 +1,133 @@
+//! Runs within runs.
+
+use crate::support::{ENTRY, create, engine_of, program};
+use ambit_script::{
+    Call, Engine, Error, Host, HostError, Limits, Method, Outcome, Program, Run, Surface, Value,
+};
+use async_trait::async_trait;
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// Runs a function of the same program for a script, within its run.
+struct Within {
+    engine: OnceLock<(Weak<Engine>, Arc<Program>)>,
+    own: OnceLock<Weak<Self>>,
+}
+
+#[async_trait]
+impl Host for Within {
+    async fn call(&self, call: Call) -> Result<Value, HostError> {
+        let host = self.own.get().and_then(Weak::upgrade);
+        let setting = self
+            .engine
+            .get()
+            .and_then(|(engine, program)| Some((engine.upgrade()?, program)));
+        let (Some(host), Some((engine, program))) = (host, setting) else {
+            return Err(HostError::default());
+        };
+        let mut arguments = call.arguments;
+        let run = Run {
+            function: arguments.remove(0).as_str().unwrap_or_default().to_owned(),
+            arguments: arguments.into_iter().map(Value::Json).collect(),
+            host,
+            within: Some(call.run),
+            ..create(program)
+        };
+        match engine.run(run).await {
+            Ok(outcome) => Ok(outcome.value.unwrap_or_default().into()),
+            Err(error) => Err(HostError::new("nested", error.to_string())),
+        }
+    }
+}
+
+async fn nested(text: &str, limits: Limits) -> Result<Outcome, Error> {
+    let surface = Surface {
+        globals: vec![Method::new("Process"), Method::promise("Start")],
+        ..Surface::default()
+    };
+    let engine = Arc::new(engine_of(surface));
+    let program = program(&engine, text);
+    let host = Arc::new(Within {
+        engine: OnceLock::new(),
+        own: OnceLock::new(),
+    });
+    // They cannot be set already.
+    let _ = host
+        .engine
+        .set((Arc::downgrade(&engine), Arc::clone(&program)));
+    let _ = host.own.set(Arc::downgrade(&host));
+    let run = Run {
+        host,
+        limits,
+        ..create(&program)
+    };
+    engine.run(run).await
+}
+
+fn limit(code: &'static str, text: &str) -> Result<Outcome, Error> {
+    Err(Error::Limited {
+        code,
+        message: format!("{ENTRY} Create: {text}"),
+    })
+}
+
+#[tokio::test]
+async fn runs_within_runs_have_their_own_state_and_go_deep() {
+    let text = "let n = 0; export const Create = (depth: number): unknown => Sum(32);
+        export function Sum(depth: number): number { n++; if (n > 1) throw new Error('state is shared'); return depth === 0 ? 0 : depth + Process('Sum', depth - 1); }";
+    let value = nested(text, Limits::default())
+        .await
+        .map(|outcome| outcome.value);
+    assert_eq!(value, Ok(Some(json!(32 * 33 / 2))));
+}
+
+#[tokio::test]
+async fn processor_time_within_a_run_is_the_runs() {
+    let text = "export function Create() { for (;;) { try { Process('Work'); } catch {} } }
+        export function Work() { for (let i = 0; i < 1e6; i++); }";
+    let limits = Limits {
+        cpu: Duration::from_millis(300),
+        wall: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    assert_eq!(
+        nested(text, limits).await,
+        limit("script_cpu_limit", "script used more than 0.3s of CPU")
+    );
+}
+
+#[tokio::test]
+async fn memory_within_a_run_is_the_runs_while_it_lasts() {
+    let text = "export async function Create() { for (let i = 0; i < 20; i++) Process('Fill', 2);
+        return Promise.all([1, 2, 3, 4].map(() => Start('Fill', 2))); }
+        export async function Fill(mib: number) { const kept = 'x'.repeat(mib << 20); await new Promise(r => setTimeout(r, 20)); return kept.length; }";
+    let small = Limits {
+        heap: 6 << 20,
+        ..Limits::default()
+    };
+    assert_eq!(
+        nested(text, small).await,
+        limit("script_out_of_memory", "script used more than 6 MiB")
+    );
+    let sizes: Json = json!([2 << 20, 2 << 20, 2 << 20, 2 << 20]);
+    let value = nested(text, Limits::default())
+        .await
+        .map(|outcome| outcome.value);
+    assert_eq!(value, Ok(Some(sizes)));
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_within_is_the_end_of_its_time() {
+    let text =
+        "export const Create = () => { try { Process('Wait'); } catch (e) { return 'caught'; } };
+        export const Wait = () => new Promise(r => setTimeout(r, 60_000));";
+    let limits = Limits {
+        wall: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    assert_eq!(
+        nested(text, limits).await,
+        limit("script_timeout", "script ran longer than 0.5s")
+    );
+}
