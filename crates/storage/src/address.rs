@@ -76,6 +76,16 @@ impl Space {
         Self::new(tenant, "i:settings".to_owned())
     }
 
+    /// The turns under way in a store, whoever runs them.
+    pub fn turns() -> Self {
+        Self::new(DEFAULT_TENANT, "i:turns".to_owned())
+    }
+
+    /// Which conversation a request of the tenant belongs to: the id of its index row, by the request's id.
+    pub fn requests(tenant: &str) -> Self {
+        Self::new(tenant, "i:requests".to_owned())
+    }
+
     /// Which storages are on their way from one driver to another, by the id of their index rows.
     pub(crate) fn moves() -> Self {
         Self::new(DEFAULT_TENANT, "i:moves".to_owned())

@@ -222,7 +222,7 @@ async fn write_store(
         elsewhere::confirm(context, tracks, at).await?;
     }
     for (write, outcome) in writes.iter().zip(&outcomes) {
-        written.rows.extend(new_row(write, outcome));
+        written.rows.extend(new_row(context, write, outcome));
     }
     for part in parts {
         let items = part.cell.space(session.tenant()).log(ITEMS);
@@ -291,12 +291,14 @@ fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
         .collect()
 }
 
-fn new_row(write: &Write, outcome: &Outcome) -> Option<Added> {
-    match (write, outcome) {
-        (Write::Track(track), Outcome::Tracked { id, is_new: true }) => Some(Added {
-            identity: track.identity.clone(),
-            id: id.clone(),
-        }),
-        _ => None,
-    }
+/// The row that this write has made, if it was not there; whose id it is, the session remembers.
+fn new_row(context: &Context, write: &Write, outcome: &Outcome) -> Option<Added> {
+    let (Write::Track(track), Outcome::Tracked { id, is_new }) = (write, outcome) else {
+        return None;
+    };
+    context.session().tracked(&track.identity, id);
+    is_new.then(|| Added {
+        identity: track.identity.clone(),
+        id: id.clone(),
+    })
 }

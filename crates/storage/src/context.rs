@@ -6,7 +6,10 @@ mod session;
 pub(crate) use open::Parts;
 pub(crate) use session::Session;
 
+use crate::address::Space;
 use crate::ambit::Ambit;
+use crate::batch::Write;
+use crate::driver::Driver;
 use crate::event::{
     About, ContextClearing, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
 };
@@ -15,7 +18,7 @@ use crate::memory::{self, Conversation, Memory, Tracking};
 use crate::storage::{
     Cell, ChatHistoryStorage, ListStorage, SharedCell, StorageKind, UsageStorage, check_prefix,
 };
-use crate::{Error, Result, SessionIdentity, commit, removal, temporary};
+use crate::{Error, Result, SessionIdentity, commit, ids, removal, temporary};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -241,6 +244,26 @@ impl Context {
             self.session.state().lease = None;
         }
         Ok(())
+    }
+
+    /// Where the conversation is kept: the space of its history, and the driver that keeps it.
+    pub fn place(&self) -> (Space, Arc<dyn Driver>) {
+        let history = self.session.state().history.clone();
+        let space = history.space(&self.session.tenant);
+        (space, history.placement.driver().clone())
+    }
+
+    /// Has these writes committed with the history at the next save, all or nothing.
+    pub fn stage_beside(&self, writes: impl IntoIterator<Item = Write>) {
+        let history = self.session.state().history.clone();
+        let id = ids::unguessable();
+        let writes = writes.into_iter().map(|write| (id.clone(), write));
+        history.staged().extra.extend(writes);
+    }
+
+    /// The id of the history's index row, once a save has tracked it.
+    pub fn row_id(&self) -> Option<String> {
+        self.session.state().row.clone()
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// 26 letters: 50 bits of time, so that indexes grow at their end, and 80 random bits.
-pub(crate) fn ordered(clock: &Clock) -> String {
+pub fn ordered(clock: &Clock) -> String {
     let time = u64::try_from(clock.now()).unwrap_or_default();
     let mut id = letters(u128::from(time), 10);
     id.push_str(&letters(rand::random(), 16));
@@ -16,7 +16,7 @@ pub(crate) fn ordered(clock: &Clock) -> String {
 pub(crate) const UNGUESSABLE: u32 = 20;
 
 /// 20 random letters: 100 bits, not to be guessed.
-pub(crate) fn unguessable() -> String {
+pub fn unguessable() -> String {
     letters(rand::random(), UNGUESSABLE)
 }
 

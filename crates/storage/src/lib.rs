@@ -23,7 +23,7 @@ mod error;
 pub mod event;
 mod facade;
 mod identity;
-mod ids;
+pub mod ids;
 pub mod json;
 pub mod lease;
 pub mod memory;

@@ -13,7 +13,7 @@ pub(super) async fn track(context: &Context, tracks: &[Write]) -> Result<Vec<Add
     let outcomes = stores.index()?.driver().commit(rows).await?;
     stores.options().fault_points.reach("commit.tracked");
     let done = tracks.iter().zip(&outcomes);
-    let added = done.filter_map(|(track, outcome)| new_row(track, outcome));
+    let added = done.filter_map(|(track, outcome)| new_row(context, track, outcome));
     Ok(added.collect())
 }
 

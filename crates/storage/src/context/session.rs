@@ -37,6 +37,8 @@ pub(super) struct State {
     pub(super) failed_read: Option<String>,
     pub(super) is_clearing: bool,
     pub(super) lease: Option<Lease>,
+    /// The id of the history's index row.
+    pub(super) row: Option<String>,
 }
 
 impl State {
@@ -49,6 +51,7 @@ impl State {
             failed_read: None,
             is_clearing: false,
             lease: None,
+            row: None,
         }
     }
 
@@ -126,6 +129,14 @@ impl Session {
             created_by,
             team,
             labels: labels.unwrap_or_default(),
+        }
+    }
+
+    /// Remembers the id of the history's index row.
+    pub(crate) fn tracked(&self, identity: &SessionIdentity, id: &str) {
+        let mut state = self.state();
+        if state.history.identity == *identity {
+            state.row = Some(id.to_owned());
         }
     }
 

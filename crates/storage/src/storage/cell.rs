@@ -262,7 +262,8 @@ impl Cell {
         staged
             .appends
             .retain(|entry| !done.contains(entry.id.as_str()));
-        staged.extra.retain(|(id, _)| !done.contains(id.as_str()));
+        let beside: HashSet<&str> = written.extra.iter().map(|(id, _)| id.as_str()).collect();
+        staged.extra.retain(|(id, _)| !beside.contains(id.as_str()));
         staged.is_doubtful = false;
         // What was changed once more while this was written is not durable; the log has moved away under it.
         if staged.basis.as_ref().map(Basis::overlay) == written.basis.as_ref().map(Basis::overlay) {

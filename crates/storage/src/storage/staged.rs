@@ -12,7 +12,7 @@ pub(crate) struct Staged {
     pub(crate) basis: Option<Basis>,
     /// What is to be added behind it.
     pub(crate) appends: Vec<NewEntry>,
-    /// Further writes that belong to appends, with the entry's id: usage sums.
+    /// Further writes of the same commit, each with the id of what it belongs to: usage sums, a turn's journal.
     pub(crate) extra: Vec<(String, Write)>,
     /// A commit of this failed in a way that may have left it done.
     pub(crate) is_doubtful: bool,
@@ -47,6 +47,7 @@ impl Staged {
         let basis = |staged: &Self| staged.basis.as_ref().map(|basis| basis.id.clone());
         let ids: HashSet<&String> = then.appends.iter().map(|entry| &entry.id).collect();
         let appends = self.appends.iter();
+        let beside: HashSet<&String> = then.extra.iter().map(|(id, _)| id).collect();
         let extra = self.extra.iter();
         Self {
             basis: self.basis.clone().filter(|_| basis(self) == basis(then)),
@@ -54,7 +55,10 @@ impl Staged {
                 .filter(|entry| ids.contains(&entry.id))
                 .cloned()
                 .collect(),
-            extra: extra.filter(|(id, _)| ids.contains(id)).cloned().collect(),
+            extra: extra
+                .filter(|(id, _)| beside.contains(id))
+                .cloned()
+                .collect(),
             is_doubtful: self.is_doubtful,
         }
     }

@@ -1,0 +1,288 @@
+//! An app: a folder of agents, connectors and texts, loaded as a whole and never changed afterwards.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A loaded app.
+#[derive(Debug, Default)]
+pub struct App {
+    /// Its folder.
+    pub root: PathBuf,
+    /// `name` of `app.yao`.
+    pub name: String,
+    /// `version` of `app.yao`.
+    pub version: String,
+    /// `description` of `app.yao`.
+    pub description: String,
+    /// Ambit's settings, `ambit` of `app.yao`.
+    pub settings: Settings,
+    /// `agent/agent.yml`.
+    pub defaults: Defaults,
+    /// The agents by id; a broken one is what is wrong with it.
+    pub agents: BTreeMap<String, Result<Arc<Agent>, Problem>>,
+    /// The connectors by id.
+    pub connectors: BTreeMap<String, Result<Arc<Connector>, Problem>>,
+    /// Translations for all agents.
+    pub locales: Locales,
+    /// The global prompts, `agent/prompts.yml`.
+    pub prompts: Vec<Prompt>,
+    /// Everything that is wrong or not used, in order of files.
+    pub problems: Vec<Problem>,
+}
+
+/// Something wrong with a file, or something in it that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, below the app's folder.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: Option<u32>,
+    /// The column, counted from 1.
+    pub column: Option<u32>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something is accepted and has no effect.
+    Notice,
+    /// Something is missing and read as empty.
+    Warning,
+    /// The item cannot be used.
+    Error,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        if let Some(column) = self.column.filter(|_| self.line.is_some()) {
+            write!(out, ":{column}")?;
+        }
+        write!(out, ": {}", self.message)
+    }
+}
+
+/// `ambit` of `app.yao`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// `limits` of hooks.md, only those that are set.
+    pub limits: Map<String, Value>,
+    /// Hosts that scripts may reach.
+    pub http: Vec<Value>,
+    /// Patterns of processes that scripts may call; `None` for the default.
+    pub processes: Option<Vec<String>>,
+    /// Variables that prompts may show.
+    pub prompt_env: Vec<String>,
+    /// `stream.retention`, in seconds.
+    pub stream_retention: Option<u64>,
+    /// `memory.default_ttl` by namespace, in seconds.
+    pub memory_ttl: BTreeMap<String, u64>,
+    /// `trace.enabled`.
+    pub is_trace_off: bool,
+    /// `trace.retention`, in seconds.
+    pub trace_retention: Option<u64>,
+    /// `visibility`: `public` or `private`, where it is said.
+    pub visibility: Option<Share>,
+}
+
+/// Who may see something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Its owner.
+    Private,
+    /// Its owner's team.
+    Team,
+    /// Everybody.
+    Public,
+}
+
+/// `agent/agent.yml`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Defaults {
+    /// `uses`: by key; `default` and `title` name agents.
+    pub uses: Map<String, Value>,
+    /// `force_uses`.
+    pub force_uses: Option<bool>,
+    /// `system`: connectors by role.
+    pub roles: BTreeMap<String, String>,
+    /// `store.max_size`: messages of history.
+    pub history_size: Option<usize>,
+    /// `store.expiration`, in seconds: chats unused for so long are removed.
+    pub expiration: Option<u64>,
+}
+
+/// One agent.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    /// Dotted id.
+    pub id: String,
+    /// Its folder below the app's, with `/`.
+    pub folder: String,
+    /// `name`, untranslated, as are all texts here.
+    pub name: String,
+    /// `description`.
+    pub description: String,
+    /// `avatar`.
+    pub avatar: String,
+    /// A `worker` is not callable over HTTP and not listed.
+    pub is_worker: bool,
+    /// `connector`: an id or `use::<role>`; empty for role `default`.
+    pub connector: String,
+    /// `connector_options`, if the client may choose.
+    pub choice: Option<Choice>,
+    /// Generation defaults.
+    pub options: Map<String, Value>,
+    /// `options.history_size`.
+    pub history_size: Option<usize>,
+    /// Allowed modes.
+    pub modes: Vec<String>,
+    /// The mode of requests that name none.
+    pub default_mode: String,
+    /// Who may see it, where it is said.
+    pub share: Option<Share>,
+    /// `__yao_created_by`.
+    pub owner: Option<String>,
+    /// `__yao_team_id`.
+    pub team: Option<String>,
+    /// `__yao_tenant_id`.
+    pub tenant: Option<String>,
+    /// Whether the global prompts are left out.
+    pub disable_global_prompts: bool,
+    /// The default prompts.
+    pub prompts: Vec<Prompt>,
+    /// Presets by dotted key.
+    pub presets: BTreeMap<String, Vec<Prompt>>,
+    /// Tool servers, as in `package.yao`.
+    pub mcp: Mcp,
+    /// `uses`.
+    pub uses: Map<String, Value>,
+    /// `force_uses`.
+    pub force_uses: Option<bool>,
+    /// `search`.
+    pub search: Option<Value>,
+    /// `kb`.
+    pub kb: Option<Value>,
+    /// `db`.
+    pub db: Option<Value>,
+    /// Translations of this agent.
+    pub locales: Locales,
+    /// `runtime.limits`: they may only narrow the app's.
+    pub limits: Map<String, Value>,
+    /// `runtime.http`.
+    pub http: Option<Vec<Value>>,
+    /// `context`.
+    pub context: ContextOptions,
+    /// `client.roles`.
+    pub client_roles: Vec<String>,
+    /// Hooks: `src/index.ts` or `.js` below the app's folder, if there is one.
+    pub hooks: Option<String>,
+    /// Identity overrides: `src/context.ts`.
+    pub overrides: Option<String>,
+    /// Event listeners: `src/events.ts`.
+    pub listeners: Option<String>,
+    /// Fields that are only shown, as written: `tags`, `sort`, `placeholder`, `capabilities`, `readonly` …
+    pub shown: Map<String, Value>,
+}
+
+/// Connectors that a client may choose from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    /// Their ids; none for all that can what `filters` asks.
+    pub connectors: Vec<String>,
+    /// What they must be able to do.
+    pub filters: Vec<String>,
+}
+
+/// `mcp` of a package.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mcp {
+    /// The servers, each `"id"` or an object.
+    pub servers: Vec<Value>,
+    /// Whether results go back to the model.
+    pub tool_loop: bool,
+    /// Tool rounds.
+    pub max_turn: usize,
+    /// Whether calls of a round run at once.
+    pub parallel: bool,
+    /// A transport failure fails the step instead of being told to the model.
+    pub is_error_fatal: bool,
+    /// Milliseconds for one call.
+    pub timeout: u64,
+    /// The most tools offered.
+    pub max_tools: usize,
+    /// Samples of each tool that the model sees.
+    pub samples: usize,
+}
+
+impl Default for Mcp {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            tool_loop: true,
+            max_turn: 5,
+            parallel: true,
+            is_error_fatal: false,
+            timeout: 60_000,
+            max_tools: 64,
+            samples: 3,
+        }
+    }
+}
+
+/// `context` of a package: where conversations are kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContextOptions {
+    /// `group`: a template.
+    pub group: Option<String>,
+    /// `history`.
+    pub history: Map<String, Value>,
+    /// `usage`.
+    pub usage: Map<String, Value>,
+    /// `truncation`.
+    pub truncation: Map<String, Value>,
+}
+
+/// One prompt, with its variables unreplaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// `system`, `developer`, `user` or `assistant`.
+    pub role: String,
+    /// The text; `@assets/…` is replaced already.
+    pub content: String,
+    /// A name.
+    pub name: Option<String>,
+}
+
+/// Translations by tag and flattened key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Locales(pub BTreeMap<String, BTreeMap<String, String>>);
+
+/// A named model.
+#[derive(Clone, Default)]
+pub struct Connector {
+    /// Dotted id.
+    pub id: String,
+    /// `openai`, `anthropic`, `gemini`, `ollama`, `scripted` …
+    pub kind: String,
+    /// What people call it.
+    pub label: String,
+    /// `options`, variables replaced. Holds secrets: never shown or logged.
+    pub options: Map<String, Value>,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = (&self.id, &self.kind);
+        out.debug_tuple("Connector").field(&id).finish()
+    }
+}

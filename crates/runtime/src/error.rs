@@ -1,0 +1,183 @@
+//! The one error of this crate. Its code is what scripts, streams and clients are told; each outer layer chooses its own
+//! status for it in one match.
+
+use ambit_storage::Error as Stored;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The result of everything here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// By meaning.
+    pub code: Code,
+    /// What failed, for which input, and what would make it work. Never a stack, a secret or somebody else's data.
+    pub message: String,
+    /// The field of the request that is to blame, as a path.
+    pub param: Option<String>,
+    /// The status a script asked for.
+    pub status: Option<u16>,
+    /// What else may be told.
+    pub details: Option<Box<Value>>,
+    /// Where in the scripts, innermost first; for traces, logs and development only.
+    pub stack: Vec<String>,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// What went wrong, by meaning.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)+
+            /// A code that a script gave to its own exception.
+            Own(Cow<'static, str>),
+        }
+
+        impl Code {
+            /// The code as it is written in JSON.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$name => $text,)+
+                    Self::Own(text) => text,
+                }
+            }
+        }
+
+        impl From<&str> for Code {
+            fn from(text: &str) -> Self {
+                match text {
+                    $($text => Self::$name,)+
+                    other => Self::Own(Cow::Owned(other.to_owned())),
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The caller's input breaks a rule.
+    InvalidArgument = "invalid_argument",
+    /// The request names a connector that it may not choose.
+    ConnectorNotAllowed = "connector_not_allowed",
+    /// Nobody valid is calling.
+    Unauthenticated = "unauthenticated",
+    /// The caller has no right to do this.
+    PermissionDenied = "permission_denied",
+    /// A listener stopped it.
+    Vetoed = "vetoed",
+    /// It does not exist, or the caller may not know that it does.
+    NotFound = "not_found",
+    /// It changed meanwhile, or was asked for in another way before.
+    Conflict = "conflict",
+    /// Another turn is running.
+    ChatBusy = "chat_busy",
+    /// The turn is past the point where this could be done.
+    TooLate = "too_late",
+    /// The stream is no longer kept.
+    StreamExpired = "stream_expired",
+    /// Too large, too many, too long.
+    LimitExceeded = "limit_exceeded",
+    /// The lease has passed on.
+    Fenced = "fenced",
+    /// Some stores have the write and some have not.
+    Partial = "partial",
+    /// Something cannot be reached; repeating later is safe.
+    Unavailable = "unavailable",
+    /// Stored bytes are damaged.
+    Corrupt = "corrupt",
+    /// A hook failed.
+    HookError = "hook_error",
+    /// The app is not set up right.
+    ConfigError = "config_error",
+    /// A script used too much processor time.
+    ScriptCpuLimit = "script_cpu_limit",
+    /// A script ran too long.
+    ScriptTimeout = "script_timeout",
+    /// A script used too much memory.
+    ScriptOutOfMemory = "script_out_of_memory",
+    /// A turn said too much.
+    OutputLimit = "output_limit",
+    /// Agents called each other too deeply.
+    DelegateDepth = "delegate_depth",
+    /// A model failed.
+    LlmError = "llm_error",
+    /// A model's provider wants fewer requests.
+    LlmRateLimited = "llm_rate_limited",
+    /// A model's provider refused the content.
+    LlmContentFilter = "llm_content_filter",
+    /// A tool server failed.
+    McpError = "mcp_error",
+    /// A tool failed.
+    ToolError = "tool_error",
+    /// A search failed.
+    SearchError = "search_error",
+    /// It was stopped.
+    Cancelled = "cancelled",
+    /// It took too long.
+    Timeout = "timeout",
+    /// Ambit does not do this.
+    Unsupported = "unsupported",
+    /// A defect of Ambit.
+    Internal = "internal",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+impl Error {
+    /// An error of this meaning.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            param: None,
+            status: None,
+            details: None,
+            stack: Vec::new(),
+        }
+    }
+
+    /// Input that breaks a rule.
+    pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut error = Self::new(Code::InvalidArgument, message);
+        error.param = Some(param.into());
+        error
+    }
+
+    /// Something that is not there, or not for this caller.
+    pub fn not_found(what: &str, name: &str) -> Self {
+        Self::new(Code::NotFound, format!("{what} \"{name}\" not found"))
+    }
+
+    /// A defect.
+    pub fn internal(what: impl Into<String>) -> Self {
+        Self::new(Code::Internal, what)
+    }
+}
+
+impl From<Stored> for Error {
+    fn from(error: Stored) -> Self {
+        let code = match &error {
+            Stored::Invalid { .. } | Stored::Refused { .. } => Code::InvalidArgument,
+            Stored::NotFound { .. } => Code::NotFound,
+            Stored::Denied { .. } => Code::PermissionDenied,
+            Stored::Vetoed { .. } => Code::Vetoed,
+            Stored::Conflict { .. } => Code::Conflict,
+            Stored::Busy { .. } => Code::ChatBusy,
+            Stored::Fenced { .. } => Code::Fenced,
+            Stored::Limited { .. } => Code::LimitExceeded,
+            Stored::Partial { .. } => Code::Partial,
+            Stored::Unavailable { .. } => Code::Unavailable,
+            Stored::Corrupt { .. } => Code::Corrupt,
+            Stored::Internal { .. } => Code::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}

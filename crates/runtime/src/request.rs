@@ -1,0 +1,103 @@
+//! What is asked of an agent, however it came in.
+
+use crate::access::Authorized;
+use ambit_storage::lease::OnBusy;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A request, checked and with its agent found. Everything about who is asking comes from authentication.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Request {
+    /// Who asks.
+    pub authorized: Authorized,
+    /// The agent's id.
+    pub agent: String,
+    /// The chat's name; a new random one if there is none.
+    pub chat: Option<String>,
+    /// New messages, or the whole history with new ones behind it, in the shape of OpenAI's chat messages.
+    pub messages: Vec<Value>,
+    /// Generation options: `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format` …
+    #[serde(default)]
+    pub options: Map<String, Value>,
+    /// Tools that the client runs itself.
+    #[serde(default)]
+    pub tools: Vec<Value>,
+    /// The connector that the client chose.
+    pub connector: Option<String>,
+    /// The mode.
+    pub mode: Option<String>,
+    /// Where it came from and how the answer is shown.
+    pub origin: Origin,
+    /// Client-supplied data.
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    /// What is left out.
+    #[serde(default)]
+    pub skip: Skip,
+    /// Automatic search: `true`, `false` or an intent.
+    pub search: Option<Value>,
+    /// Whether the global prompts are left out.
+    #[serde(default)]
+    pub disable_global_prompts: bool,
+    /// Further keys of a call's options, given to `Create` as they are.
+    #[serde(default)]
+    pub further: Map<String, Value>,
+    /// What to do if the conversation has a turn running.
+    #[serde(skip)]
+    pub on_busy: OnBusy,
+    /// The turn ends when nobody reads its stream any more.
+    #[serde(default)]
+    pub cancel_on_disconnect: bool,
+    /// Two requests of one caller with this key are one request.
+    pub idempotency_key: Option<String>,
+}
+
+/// Where a request came from: the plain properties of `ctx`. Absent values are empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Origin {
+    /// The language, `en-us`.
+    pub locale: String,
+    /// The theme of the client's surface.
+    pub theme: String,
+    /// The page of the client.
+    pub route: String,
+    /// The output format: `standard`, `cui-web` …
+    pub accept: String,
+    /// What kind of caller: `api`, `jssdk`, `agent` …
+    pub referer: String,
+    /// The client program.
+    pub client: Client,
+}
+
+/// A client program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Client {
+    /// `web`, `android`, `ios`, `windows`, `macos`, `linux`, `agent` or `jssdk`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its User-Agent.
+    pub user_agent: String,
+    /// Its address.
+    pub ip: String,
+}
+
+/// What a turn leaves out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "the keys of the reference")]
+pub struct Skip {
+    /// History is neither loaded nor written.
+    pub history: bool,
+    /// Nothing is traced.
+    pub trace: bool,
+    /// Nothing is shown.
+    pub output: bool,
+    /// Nothing is searched automatically.
+    pub search: bool,
+    /// No keywords are extracted.
+    pub keyword: bool,
+    /// Media parts stay as they are.
+    pub content_parsing: bool,
+}
