@@ -1,10 +1,10 @@
 //! The commands and their arguments.
 
-use crate::command::{backup, doctor, erase, list, messages, relocate, show, usage};
+use crate::command::{backup, chat, doctor, erase, list, messages, new, relocate, show, usage};
 use crate::settings::StoreOptions;
 use clap::{Parser, Subcommand};
 
-/// Looks after the stored contexts of AI agents. Without arguments it runs a worked example.
+/// Runs apps of AI agents, and looks after their stored contexts. Without arguments it runs a worked example.
 #[derive(Parser, Debug)]
 #[command(name = "ambit", version, arg_required_else_help = true)]
 pub struct Cli {
@@ -16,6 +16,10 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Makes a small app to start from
+    New(new::Arguments),
+    /// Talks to an agent in the terminal; exits with 2 where a turn failed
+    Chat(chat::Arguments),
     /// What is stored of conversations
     #[command(subcommand)]
     Context(Context),
