@@ -1,0 +1,182 @@
+//! One agent's part of a turn: the one that was asked, or one that another has handed over to.
+
+use super::{Turn, begin};
+use crate::app::Agent;
+use crate::error::{Code, Error, Result};
+use crate::hook::{Created, Hooks};
+use crate::journal::Step;
+use crate::request::Skip;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Agents in a row, the first one included.
+const DEPTH: usize = 10;
+
+/// What the agents of a turn hand on.
+pub(super) enum Handover {
+    /// The answer to the request.
+    Done(Box<super::next::Response>),
+    /// `{agent_id, messages, options}`.
+    To(Value),
+}
+
+/// One agent at work, and what it works on.
+#[derive(Clone)]
+pub(super) struct Leg {
+    /// Its place: 0 is the agent that was asked.
+    pub at: usize,
+    pub agent: Arc<Agent>,
+    pub hooks: Arc<Hooks>,
+    /// Everything it is to see: history and request, or what it was handed.
+    pub messages: Vec<Value>,
+    /// How it was called.
+    pub call: CallOptions,
+    /// All agents of the turn so far, this one last.
+    pub chain: Vec<String>,
+}
+
+/// The options of a call: of the request, or of whoever handed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallOptions {
+    pub connector: Option<String>,
+    pub mode: Option<String>,
+    pub search: Option<Value>,
+    pub skip: Skip,
+    pub disable_global_prompts: bool,
+    /// Keys that only the agent's own hooks know.
+    pub further: Map<String, Value>,
+}
+
+impl Leg {
+    /// The agent that was asked.
+    pub fn first(turn: &Turn) -> Result<Self> {
+        let request = &turn.request;
+        let (agent, hooks) = turn.loaded.agent(&request.agent)?;
+        let size = begin::history_size(&turn.loaded, &agent);
+        let old = turn.history.len().saturating_sub(size);
+        let messages = turn.history[old..].iter().chain(&request.messages).cloned();
+        Ok(Self {
+            at: 0,
+            chain: vec![agent.id.clone()],
+            agent,
+            hooks,
+            messages: messages.collect(),
+            call: CallOptions {
+                connector: request.connector.clone(),
+                mode: request.mode.clone(),
+                search: request.search.clone(),
+                skip: request.skip,
+                disable_global_prompts: request.disable_global_prompts,
+                further: request.further.clone(),
+            },
+        })
+    }
+
+    /// The agent that this one hands over to.
+    pub async fn delegate(&self, turn: &mut Turn, delegate: Value) -> Result<Self> {
+        let at = self.at + 1;
+        let delegate = match turn.replay.delegated(at) {
+            Some(delegate) => delegate.clone(),
+            None => {
+                turn.record(Step::Delegated { leg: at, delegate: delegate.clone() }).await?;
+                delegate
+            }
+        };
+        let id = delegate.get("agent_id").and_then(Value::as_str).unwrap_or_default();
+        let mut chain = self.chain.clone();
+        chain.push(id.to_owned());
+        if chain.len() > DEPTH {
+            let message = format!("delegate depth limit {DEPTH} exceeded: {}", chain.join(" → "));
+            return Err(Error::new(Code::DelegateDepth, message));
+        }
+        if self.chain.iter().any(|before| before == id) {
+            turn.trace.warn(&format!("agents hand over in a circle: {}", chain.join(" → ")));
+        }
+        let (agent, hooks) = turn.loaded.agent(id).map_err(|error| match error.code {
+            Code::NotFound => Error::new(Code::NotFound, format!("unknown agent \"{id}\"")),
+            _ => error,
+        })?;
+        let messages = delegate.get("messages").and_then(Value::as_array).cloned();
+        let options = delegate.get("options").and_then(Value::as_object).cloned();
+        let call = CallOptions::read(options.unwrap_or_default(), self.call.skip);
+        if let Some(Value::Object(more)) = delegate.get("options").and_then(|options| options.get("metadata")) {
+            turn.settings.metadata.extend(more.clone());
+        }
+        Ok(Self { at, agent, hooks, messages: messages.unwrap_or_default(), call, chain })
+    }
+
+    /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
+    pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
+        let returned = match turn.replay.created(self.at) {
+            Some(returned) => returned.clone(),
+            None => {
+                let scope = turn.scope(self);
+                let node = turn.trace.hook("Create", &self.agent.id);
+                let options = self.call.options(&turn.settings.metadata);
+                let returned = self.hooks.create(&scope, &self.messages, options).await;
+                turn.trace.settle(node, &returned);
+                let returned = returned?.unwrap_or(Value::Null);
+                turn.note(Step::Created { leg: self.at, returned: returned.clone() })?;
+                returned
+            }
+        };
+        let created = Created::read(&returned)?;
+        for name in &created.unknown {
+            turn.trace.warn(&format!("Create returned {name}, which has no effect"));
+        }
+        turn.settings.apply(&created);
+        Ok(created)
+    }
+}
+
+impl CallOptions {
+    fn read(mut options: Map<String, Value>, before: Skip) -> Self {
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let connector = text(options.remove("connector"));
+        let mode = text(options.remove("mode"));
+        let search = options.remove("search");
+        let skip = options.remove("skip");
+        let skip = skip.and_then(|skip| serde_json::from_value(skip).ok()).unwrap_or(before);
+        let disabled = options.remove("disable_global_prompts");
+        options.remove("metadata");
+        Self {
+            connector,
+            mode,
+            search,
+            skip,
+            disable_global_prompts: disabled.and_then(|value| value.as_bool()).unwrap_or(false),
+            further: options,
+        }
+    }
+
+    /// `options` as hooks see them.
+    pub fn options(&self, metadata: &Map<String, Value>) -> Value {
+        let mut options = self.further.clone();
+        options.extend([
+            ("connector".to_owned(), json!(self.connector)),
+            ("mode".to_owned(), json!(self.mode)),
+            ("search".to_owned(), json!(self.search)),
+            ("skip".to_owned(), json!(self.skip)),
+            ("disable_global_prompts".to_owned(), json!(self.disable_global_prompts)),
+            ("metadata".to_owned(), Value::Object(metadata.clone())),
+        ]);
+        Value::Object(options)
+    }
+}
+
+impl super::Settings {
+    /// Takes over what `Create` says of the rest of the turn.
+    fn apply(&mut self, created: &Created) {
+        let texts = [
+            (&mut self.locale, created.locale.as_ref().map(|tag| tag.to_lowercase().replace('_', "-"))),
+            (&mut self.theme, created.theme.clone()),
+            (&mut self.route, created.route.clone()),
+        ];
+        for (place, text) in texts {
+            if let Some(text) = text {
+                *place = text;
+            }
+        }
+        self.metadata.extend(created.metadata.clone());
+    }
+}
