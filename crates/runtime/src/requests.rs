@@ -108,7 +108,8 @@ async fn tracked(ambit: &Ambit, who: &Authorized, note: Note) -> Result<Option<P
         return Ok(None);
     };
     let is_nameless = who.user_id.as_ref().is_none_or(String::is_empty);
-    if !(is_nameless && is_nobodys(&row)) && !reach.sees(ambit, &row).await? {
+    let is_open = is_nameless && is_nobodys(&row);
+    if !is_open && !reach.sees(ambit, &row).await? {
         return Ok(None);
     }
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();

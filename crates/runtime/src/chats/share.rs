@@ -3,11 +3,13 @@
 
 use crate::chats::reach::{self, Reach};
 use crate::error::Result;
-use ambit_storage::Ambit;
 use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, Write};
 use ambit_storage::directory::{Filter, Tracked};
 use ambit_storage::driver::{Part, Scan};
+use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
+use ambit_storage::{Ambit, Json};
 use serde::{Deserialize, Serialize};
 
 /// What the list says of a conversation, so that a name is found without reading its rows.
@@ -73,4 +75,20 @@ async fn row(ambit: &Ambit, reach: &Reach, id: String) -> Result<Option<Tracked>
     let row = reach::first(ambit, &filter).await?;
     let own = reach.filter();
     Ok(row.filter(|row| row.team.as_deref() == reach.team() && !own.matches(row)))
+}
+/// Shares the row with this team, or takes that back.
+pub(super) async fn set(ambit: &Ambit, row: &Tracked, team: &str, is_shared: bool) -> Result<()> {
+    let chat = row.identity.chat_name().map(str::to_owned);
+    let op = match is_shared {
+        true => Op::Set(Json::of(&Shared { chat })?.into()),
+        false => Op::Del,
+    };
+    let write = Write::Apply {
+        key: Space::shares(&row.tenant, team).key(row.id.as_str()),
+        op,
+        life: None,
+    };
+    let index = ambit.stores().index()?;
+    index.driver().commit(Batch::of([write])).await?;
+    Ok(())
 }
