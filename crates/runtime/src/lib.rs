@@ -8,6 +8,7 @@ pub mod app;
 pub mod chats;
 pub mod error;
 pub mod frame;
+pub mod inspect;
 pub mod llm;
 pub mod request;
 pub mod requests;

@@ -44,7 +44,7 @@ pub const OVERLAYS: &str = "overlays";
 pub const BLOBS: &str = "blobs";
 /// The value that counts the erasures of single items.
 pub const ERASURES: &str = "erasures";
-/// The value with what is known of a conversation besides its index row: title, status …
+/// The value with what persons changed of a conversation; below it, what else is known besides the index row.
 pub const CHAT: &str = "chat";
 
 impl Space {

@@ -170,7 +170,7 @@ impl Share {
 }
 
 /// The value with this name, or a refusal that names the nearest.
-pub(super) fn choose<T: Copy>(field: &str, name: &str, known: &[(&str, T)]) -> Result<T> {
+pub(crate) fn choose<T: Copy>(field: &str, name: &str, known: &[(&str, T)]) -> Result<T> {
     if let Some((_, value)) = known.iter().find(|(known, _)| *known == name) {
         return Ok(*value);
     }

@@ -6,8 +6,9 @@ use crate::chats::find::{self, Chat, Found, Name};
 use crate::chats::reach::Reach;
 use crate::chats::share;
 use crate::error::{Code, Error, Result};
-use ambit_storage::address::ITEMS;
+use ambit_storage::address::{CHAT, ITEMS, Space};
 use ambit_storage::batch::{Batch, Check};
+use ambit_storage::directory::Tracked;
 use ambit_storage::driver::Range;
 use ambit_storage::lease::{Lease, OnBusy};
 use ambit_storage::{Ambit, BulkReport, Error as Stored, Query, near};
@@ -58,7 +59,7 @@ async fn once(ambit: &Ambit, mut found: Found, change: &Map<String, Value>) -> R
     let batch = Batch {
         checks: vec![
             Check::Version {
-                key: found.space.key(ambit_storage::address::CHAT),
+                key: found.space.key(CHAT),
                 version: found.about.version,
             },
             Check::Head { log, head },
@@ -140,21 +141,27 @@ fn refused(field: &str, value: &Value) -> Error {
 /// it fail `chat_busy`.
 pub async fn remove(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<()> {
     let row = find::row(ambit, who, name).await?;
-    let found = Found::at(ambit, row).await?;
-    let lease = Lease::take(found.driver.clone(), found.space.lease(), OnBusy::Reject);
-    lease.await?.release().await?;
-    let rights = Reach::of(who).ambit_for(ambit, &found.row);
-    let report = of_conversation(&rights, &found).remove().await?;
+    check_idle(ambit, &row).await?;
+    let rights = Reach::of(who).ambit_for(ambit, &row);
+    let report = of_conversation(&rights, &row).remove().await?;
     finished(report)?;
-    if let Some(team) = &found.row.team {
-        share::set(ambit, &found.row, team, false).await?;
+    match &row.team {
+        Some(team) => share::set(ambit, &row, team, false).await,
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Refuses while a turn runs or waits.
+pub(crate) async fn check_idle(ambit: &Ambit, row: &Tracked) -> Result<()> {
+    let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+    let key = Space::of(&row.tenant, &row.identity).lease();
+    let lease = Lease::take(driver, key, OnBusy::Reject).await?;
+    Ok(lease.release().await?)
 }
 
 /// All rows of the conversation.
-fn of_conversation(ambit: &Ambit, found: &Found) -> Query {
-    let identity = found.row.identity.clone();
+fn of_conversation(ambit: &Ambit, row: &Tracked) -> Query {
+    let identity = row.identity.clone();
     let mut query = Query::every(ambit);
     if let Some(chat) = identity.chat_name() {
         query = query.for_chat(chat);

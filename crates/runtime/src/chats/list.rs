@@ -164,7 +164,7 @@ async fn chats(ambit: &Ambit, rows: Vec<Tracked>) -> Result<Vec<Chat>> {
 }
 
 /// Rows of chats in an order: those of the index, and between them those that others share.
-pub(super) struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     pub ambit: &'a Ambit,
     filter: Filter,
     order: RowOrder,
