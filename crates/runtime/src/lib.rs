@@ -5,10 +5,13 @@
 
 pub mod access;
 pub mod app;
+pub mod chats;
 pub mod error;
 pub mod frame;
+pub mod inspect;
 pub mod llm;
 pub mod request;
+pub mod requests;
 pub mod runtime;
 pub mod stream;
 
