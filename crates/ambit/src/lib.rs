@@ -1,6 +1,7 @@
 //! Ambit, the context layer of AI agents: the library, and the server's surface.
 
 pub mod auth;
+pub mod format;
 pub mod http;
 
 pub use ambit_runtime as runtime;
