@@ -1,6 +1,7 @@
 //! The journal of one turn: what it was asked and what came of each step, so that any node can go on after a crash.
 
 use crate::error::Result;
+use crate::hook::{Created, Delegate};
 use crate::llm::Answer;
 use crate::request::Request;
 use ambit_storage::address::{LogKey, Space};
@@ -48,14 +49,14 @@ pub(crate) enum Step {
         /// 0 for the agent that was asked, 1 for the first delegate …
         leg: usize,
         /// What it returned.
-        returned: Value,
+        created: Created,
     },
     /// The agent at this place has handed over.
     Delegated {
         /// The place of the agent that takes over.
         leg: usize,
         /// To whom, with which messages and options.
-        delegate: Value,
+        delegate: Delegate,
     },
     /// A model has asked for tools; its answer is in the history.
     Answered {
@@ -88,6 +89,16 @@ pub(crate) enum Step {
         /// What the model is told.
         text: String,
     },
+}
+
+/// The id of a turn's own run context: the turn can be told from it.
+pub(crate) fn context_id(request_id: &str) -> String {
+    format!("{request_id}.c0")
+}
+
+/// The turn that a run context, or a turn, belongs to.
+pub(crate) fn request_id(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(request, _)| request)
 }
 
 /// The names of a turn's logs and values in its conversation's space.

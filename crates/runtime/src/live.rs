@@ -1,13 +1,12 @@
 //! The turns that run on this node, and how they are told to stop.
 
 use crate::access::Authorized;
-use crate::frame::Frame;
 use crate::runtime::{Interrupt, TurnInfo};
 use crate::stream::Log;
 use ambit_storage::lease::{End, Lease};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 /// What the outside can do with a running turn.
 pub(crate) struct Live {
@@ -21,7 +20,6 @@ pub(crate) struct Live {
     done: watch::Sender<bool>,
     stop: watch::Sender<Option<Stop>>,
     added: Mutex<Vec<Interrupt>>,
-    has_added: Notify,
     is_closing: Mutex<bool>,
 }
 
@@ -47,7 +45,6 @@ impl Live {
             done: watch::channel(false).0,
             stop: watch::channel(None).0,
             added: Mutex::default(),
-            has_added: Notify::new(),
             is_closing: Mutex::new(false),
         }
     }
@@ -127,7 +124,6 @@ impl Live {
             return false;
         }
         lock(&self.added).push(interrupt);
-        self.has_added.notify_waiters();
         true
     }
 
@@ -136,10 +132,9 @@ impl Live {
         std::mem::take(&mut lock(&self.added))
     }
 
-    /// Nothing can be added from now on; what was added before is the answer.
-    pub fn refuse_more(&self) -> Vec<Interrupt> {
-        *lock(&self.is_closing) = true;
-        self.take_added()
+    /// It is too late for messages, until another agent takes over.
+    pub fn set_closing(&self, is_closing: bool) {
+        *lock(&self.is_closing) = is_closing;
     }
 }
 
@@ -167,11 +162,4 @@ impl Turns {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The event that tells readers of an interrupt.
-pub(crate) fn interrupt_event(interrupt: &Interrupt) -> Frame {
-    let kind = if interrupt.is_forced { "force" } else { "graceful" };
-    let data = serde_json::json!({"type": kind, "message_count": interrupt.messages.len()});
-    Frame::event("interrupt", "Interrupt received", data)
 }

@@ -26,31 +26,39 @@ pub struct Place {
     pub driver: Arc<dyn Driver>,
 }
 
-/// What is noted of a request.
+/// What is noted of a request. It outlives the conversation, so it holds nothing of it: not even its name.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
-    space: Space,
-    /// The person whose temporary conversation it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_temporary: bool,
+#[serde(untagged)]
+enum Note {
+    /// The index row of the conversation's history.
+    Row {
+        /// Its id.
+        row: String,
+    },
+    /// A temporary conversation has no row; its store is as short-lived as the note.
+    Temporary {
+        space: Space,
+        /// The person whose it is.
+        user: Option<String>,
+    },
 }
 
-/// The write that makes a request (or any other id of a turn) findable for so long. It goes with the turn's first batch
-/// in the conversation's own store, and may be repeated.
-pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Write> {
-    let (space, _) = context.place();
-    let note = Note {
-        space,
-        user: context.identity().user_id().map(str::to_owned),
-        is_temporary: context.is_temporary(),
+/// The write that makes a request (or any other id of a turn) findable for so long, in the conversation's own store. It can
+/// be repeated. There is none before the conversation's first save.
+pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Option<Write>> {
+    let note = match context.row_id() {
+        Some(row) => Note::Row { row },
+        None if context.is_temporary() => Note::Temporary {
+            space: context.place().0,
+            user: context.identity().user_id().map(str::to_owned),
+        },
+        None => return Ok(None),
     };
-    Ok(Write::Apply {
+    Ok(Some(Write::Apply {
         key: Space::requests(context.ambit().caller().tenant()).key(request_id),
         op: Op::Set(Json::of(&note)?.into()),
         life: Some(to_millis(life)),
-    })
+    }))
 }
 
 /// Where the turn of a request is kept. One that is unknown, over for too long or somebody else's is the same
@@ -59,9 +67,9 @@ pub async fn find(ambit: &Ambit, who: &Authorized, request_id: &str) -> Result<P
     let unknown = || Error::not_found("request", request_id);
     let note = noted(ambit, who.tenant(), request_id).await?;
     let note = note.ok_or_else(unknown)?;
-    let found = match note.is_temporary {
-        true => temporary(ambit, who, note)?,
-        false => tracked(ambit, who, note).await?,
+    let found = match note {
+        Note::Row { row } => tracked(ambit, who, row).await?,
+        Note::Temporary { space, user } => temporary(ambit, who, (space, user))?,
     };
     found.ok_or_else(unknown)
 }
@@ -86,22 +94,26 @@ async fn noted(ambit: &Ambit, tenant: &str, request_id: &str) -> Result<Option<N
 }
 
 /// A temporary conversation is its person's alone; nobody's is open to nobody in particular.
-fn temporary(ambit: &Ambit, who: &Authorized, note: Note) -> Result<Option<Place>> {
+fn temporary(
+    ambit: &Ambit,
+    who: &Authorized,
+    (space, owner): (Space, Option<String>),
+) -> Result<Option<Place>> {
     let user = who.user_id.clone().filter(|user| !user.is_empty());
-    if note.user != user && !Reach::of(who).is_whole() {
+    if owner != user && !Reach::of(who).is_whole() {
         return Ok(None);
     }
     Ok(Some(Place {
         row: None,
-        space: note.space,
+        space,
         driver: ambit.stores().temporary()?.driver().clone(),
     }))
 }
 
-async fn tracked(ambit: &Ambit, who: &Authorized, note: Note) -> Result<Option<Place>> {
+async fn tracked(ambit: &Ambit, who: &Authorized, id: String) -> Result<Option<Place>> {
     let reach = Reach::of(who);
     let filter = Filter {
-        storage_key: Some(note.space.path.clone()),
+        id: Some(id),
         ..Filter::tenant(reach.tenant())
     };
     let Some(row) = first(ambit, &filter).await? else {
@@ -114,8 +126,8 @@ async fn tracked(ambit: &Ambit, who: &Authorized, note: Note) -> Result<Option<P
     }
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
     Ok(Some(Place {
+        space: Space::of(&row.tenant, &row.identity),
         row: Some(row),
-        space: note.space,
         driver,
     }))
 }

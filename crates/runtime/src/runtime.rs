@@ -3,7 +3,7 @@
 use crate::access::Authorized;
 use crate::app::{App, Problem, Severity};
 use crate::error::{Code, Error, Result};
-use crate::journal::Names;
+use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
 use crate::loaded::Loaded;
 use crate::request::Request;
@@ -251,6 +251,7 @@ impl Runtime {
 
     /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
     pub async fn interrupt(&self, who: &Authorized, id: &str, interrupt: Interrupt) -> Result<Applied> {
+        let id = journal::request_id(id);
         let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
             (false, _) => Applied::NextStep,
             (true, false) => Applied::Restart,
@@ -340,6 +341,11 @@ impl Core {
         let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
+    }
+
+    /// How streams and traces are kept.
+    pub fn stream_options(&self) -> stream::Options {
+        stream::Options::default()
     }
 
     fn listen(&self) {

@@ -5,18 +5,19 @@
 
 mod begin;
 mod close;
-mod event;
+mod interrupt;
 mod leg;
 mod model;
 mod next;
+mod parts;
 mod plan;
 mod prompt;
 mod recover;
 mod replay;
 mod tools;
+mod voice;
 
 pub(crate) use begin::begin;
-pub use event::*;
 pub(crate) use recover::{recover_all, settle_orphans};
 
 use crate::error::Result;
@@ -49,6 +50,7 @@ pub(crate) struct Turn {
     log: Log,
     outbox: Outbox,
     trace: Trace,
+    trace_log: Log,
     live: Arc<Live>,
     /// What `ctx.memory.context` keeps.
     memory: Memory,
@@ -60,6 +62,12 @@ pub(crate) struct Turn {
     replay: Replay,
     /// What the model calls of the turn have used and said.
     said: model::Said,
+    /// The leg and the round that are under way.
+    at: (usize, usize),
+    /// The number of the stream's end.
+    last_event: u64,
+    /// How much of what other nodes have sent is taken in.
+    inbox: u64,
     started_at: i64,
 }
 
@@ -76,9 +84,12 @@ impl Turn {
     /// Works until there is an answer, a failure or a reason to stop, and closes the turn.
     pub async fn run(mut self) {
         let end = loop {
-            match self.work().await {
-                Err(Stop::Restart) => self.take_in_what_was_added().await,
-                end => break end,
+            let end = self.work().await;
+            if !matches!(end, Err(Stop::Restart)) {
+                break end;
+            }
+            if let Err(error) = self.begin_anew().await {
+                break Ok(Err(error));
             }
         };
         close::close(self, end).await;
@@ -112,7 +123,7 @@ impl Turn {
         }
         let plan = plan::Plan::new(self, leg, created)?;
         let answer = model::converse(self, leg, &plan).await;
-        next::next(self, leg, &plan, answer).await
+        next::next(self, leg, answer).await
     }
 
     /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.

@@ -1,6 +1,6 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
-use super::event::{BeforeSend, ConversationStarted};
+use crate::event::{BeforeSend, ConversationStarted};
 use super::replay::Replay;
 use super::{Settings, Turn, model, recover};
 use crate::app::Agent;
@@ -8,12 +8,13 @@ use crate::error::{Code, Error, Result};
 use crate::journal::{self, Ids, Names, Open, Step};
 use crate::live::Live;
 use crate::loaded::Loaded;
-use crate::outbox::Outbox;
+use crate::outbox::{self, Outbox};
 use crate::request::Request;
 use crate::runtime::{Core, Status, TurnInfo};
 use crate::stream::{self, Log};
-use crate::trace::Trace;
-use crate::{chats, message, requests};
+use crate::trace::{self, Trace};
+use crate::{chats, message};
+use ambit_storage::address::LogKey;
 use ambit_storage::batch::Write;
 use ambit_storage::json::Json;
 use ambit_storage::memory::Memory;
@@ -31,7 +32,7 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
     let loaded = core.loaded();
     let (agent, _) = loaded.agent(&request.agent)?;
     let ambit = loaded.acting_as(&request.authorized.caller());
-    let session = chats::open(&ambit, &request.agent, request.chat.as_deref()).await?;
+    let session = chats::open(&ambit, &request.authorized, &agent.id, request.chat.as_deref()).await?;
     hold(core, &session, &request).await?;
     let context = session.context().clone();
     let begun = record(core, loaded, &agent, session, request).await;
@@ -67,17 +68,23 @@ async fn record(
     mut request: Request,
 ) -> Result<Turn> {
     let clock = core.stores.options().clock.clone();
+    let request_id = ids::ordered(&clock);
     let ids = Ids {
-        request_id: ids::ordered(&clock),
-        context_id: ids::unguessable(),
+        context_id: journal::context_id(&request_id),
+        request_id,
         chat_id: session.chat_name().unwrap_or_default().to_owned(),
     };
-    let started_at = clock.now();
     request.chat = Some(ids.chat_id.clone());
     let stored = stored_history(&loaded, agent, &session, &request).await?;
-    let repeated = message::repeated(&stored, &request.messages);
-    request.messages.drain(..repeated);
-    let mut turn = assemble(core, loaded, session, (request, ids, started_at))?;
+    request.messages.drain(..message::repeated(&stored, &request.messages));
+    let started_at = clock.now();
+    let parts = Parts { core: core.clone(), loaded, session, request, ids, started_at };
+    let names = parts.names();
+    let log = Log::open(parts.place(names.events()), core.stream_options());
+    let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
+    let trace = parts.trace(&trace_log, &trace::Tree::default());
+    let outbox = Outbox::new(log.clone(), outbox::Limits::default(), clock);
+    let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
     turn.history = stored;
     turn.announce(ConversationStarted { about: turn.about() }).await;
     turn.take_in().await?;
@@ -117,60 +124,108 @@ pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> 
     paired.iter().filter_map(message::to_chat).collect()
 }
 
-/// A turn of these parts that has done nothing yet.
-pub(super) fn assemble(
-    core: &Arc<Core>,
-    loaded: Arc<Loaded>,
-    session: LiveAgent,
-    (request, ids, started_at): (Request, Ids, i64),
-) -> Result<Turn> {
-    let context = session.context();
-    let (space, driver) = context.place();
-    let names = Names::new(space, &ids.request_id);
-    let check = context.lease().map(|lease| lease.check());
-    let place = |log| stream::Place { driver: driver.clone(), log, check: check.clone() };
-    let log = Log::open(place(names.events()), stream::Options::default());
-    let trace = Trace::new(&ids.request_id, Log::open(place(names.trace()), stream::Options::trace()), &request.skip);
-    let outbox = Outbox::new(log.clone(), core.stores.options().clock.clone());
-    let info = TurnInfo {
-        request_id: ids.request_id.clone(),
-        context_id: ids.context_id.clone(),
-        chat_id: ids.chat_id.clone(),
-        assistant_id: request.agent.clone(),
-        status: Status::Running,
-        last_event: 0,
-        started_at,
-        ended_at: None,
-        error: None,
-        response: None,
-    };
-    let tenant = request.authorized.tenant().to_owned();
-    let memory = Memory::request(core.stores.options().clock.clone(), &tenant, &ids.context_id, core.memory)?;
-    let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
-    let settings = Settings {
-        locale: request.origin.locale.clone(),
-        theme: request.origin.theme.clone(),
-        route: request.origin.route.clone(),
-        metadata: request.metadata.clone(),
-    };
-    Ok(Turn {
-        core: core.clone(),
-        loaded,
-        names,
-        session,
-        log,
-        outbox,
-        trace,
-        live,
-        memory,
-        settings,
-        history: Vec::new(),
-        replay: Replay::default(),
-        said: model::Said::default(),
-        request,
-        ids,
-        started_at,
-    })
+/// What a turn is put together from.
+pub(super) struct Parts {
+    pub core: Arc<Core>,
+    pub loaded: Arc<Loaded>,
+    pub session: LiveAgent,
+    pub request: Request,
+    pub ids: Ids,
+    pub started_at: i64,
+}
+
+impl Parts {
+    /// Where the turn keeps what it records.
+    pub fn names(&self) -> Names {
+        Names::new(self.session.context().place().0, &self.ids.request_id)
+    }
+
+    /// One of its logs. Only the holder of the conversation can write there.
+    pub fn place(&self, log: LogKey) -> stream::Place {
+        let context = self.session.context();
+        stream::Place {
+            driver: context.place().1,
+            log,
+            check: context.lease().map(|lease| lease.check()),
+        }
+    }
+
+    /// A turn that has done nothing yet.
+    pub fn turn(self, log: Log, outbox: Outbox, (trace, trace_log): (Trace, Log)) -> Result<Turn> {
+        let names = self.names();
+        let Self { core, loaded, session, request, ids, started_at } = self;
+        let info = TurnInfo {
+            request_id: ids.request_id.clone(),
+            context_id: ids.context_id.clone(),
+            chat_id: ids.chat_id.clone(),
+            assistant_id: request.agent.clone(),
+            status: Status::Running,
+            last_event: 0,
+            started_at,
+            ended_at: None,
+            error: None,
+            response: None,
+        };
+        let clock = core.stores.options().clock.clone();
+        let memory = Memory::request(clock, request.authorized.tenant(), &ids.context_id, core.memory)?;
+        let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
+        let settings = Settings {
+            locale: request.origin.locale.clone(),
+            theme: request.origin.theme.clone(),
+            route: request.origin.route.clone(),
+            metadata: request.metadata.clone(),
+        };
+        Ok(Turn {
+            core,
+            loaded,
+            names,
+            session,
+            log,
+            outbox,
+            trace,
+            trace_log,
+            live,
+            memory,
+            settings,
+            history: Vec::new(),
+            replay: Replay::default(),
+            said: model::Said::default(),
+            at: (0, 0),
+            last_event: 0,
+            inbox: 0,
+            request,
+            ids,
+            started_at,
+        })
+    }
+
+    /// What the turn's trace says of itself.
+    pub fn about_trace(&self) -> trace::About {
+        trace::About {
+            trace_id: self.ids.request_id.clone(),
+            request_id: self.ids.request_id.clone(),
+            chat_id: self.ids.chat_id.clone(),
+            assistant_id: self.request.agent.clone(),
+        }
+    }
+
+    /// The trace over its log, going on from what is stored of it.
+    pub fn trace(&self, log: &Log, before: &trace::Tree) -> Trace {
+        let is_off = self.request.skip.trace || self.loaded.app.settings.is_trace_off;
+        if is_off {
+            return Trace::off(&self.ids.request_id);
+        }
+        let sink = log.clone();
+        let settings = trace::Settings {
+            about: self.about_trace(),
+            limits: trace::Limits::default(),
+            clock: self.core.stores.options().clock.clone(),
+            sink: Box::new(move |text: String| {
+                sink.append(text);
+            }),
+        };
+        Trace::go_on(settings, before)
+    }
 }
 
 impl Turn {
@@ -210,17 +265,12 @@ impl Turn {
             set(self.names.info(), Json::of(&*self.live.info())?),
             journal::write(&self.names.journal(), 0, &begin)?,
         ];
-        let (waiting, through) = self.log.take_waiting();
-        writes.extend(waiting);
+        let mut told = self.log.take_waiting().await;
+        writes.append(&mut told.writes);
         context.stage_beside(writes);
         context.save().await?;
-        self.log.stored(through);
+        told.stored();
         self.replay.add(begin);
-        if let Some(row) = context.row_id() {
-            let note = requests::note(self.request.authorized.tenant(), &self.ids.request_id, &row)?;
-            context.stage_beside([note]);
-            self.log.stage_beside(vec![]);
-        }
         self.core.turns.insert(&self.ids.request_id, self.live.clone());
         Ok(())
     }
@@ -240,7 +290,8 @@ impl Turn {
     fn start_event(&self, agent: &Agent) -> Value {
         let app = &self.loaded.app;
         let locale = &self.settings.locale;
-        let text = |text: &str| app.translate(agent, locale, text);
+        let words = app.words(agent, locale);
+        let text = |text: &str| words.fill(text).into_owned();
         json!({
             "context_id": self.ids.context_id,
             "request_id": self.ids.request_id,

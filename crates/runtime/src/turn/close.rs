@@ -1,7 +1,7 @@
 //! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
 //! one commit.
 
-use super::event::{BeforeSaveHistory, ConversationEnded};
+use crate::event::{BeforeSaveHistory, ConversationEnded};
 use super::model::Spoken;
 use super::next::Response;
 use super::Turn;
@@ -9,8 +9,9 @@ use crate::chats;
 use crate::error::{Code, Error, Result};
 use crate::live::Stop;
 use crate::llm::Usage;
-use crate::outbox::Shown;
+use crate::frame::{Shown, Status as Ended};
 use crate::runtime::Status;
+use crate::trace;
 use ambit_storage::batch::Write;
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
@@ -41,11 +42,11 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
 
 impl Turn {
     async fn end(&mut self, mut ending: Ending) {
-        self.live.refuse_more();
-        self.outbox.close_all(match ending.status {
-            Status::Completed => "completed",
-            _ => "partial",
-        });
+        self.live.set_closing(true);
+        match ending.status {
+            Status::Completed => self.outbox.close_all(Ended::Completed, true),
+            _ => self.outbox.close_all(Ended::Partial, false),
+        }
         if let Err(error) = self.stage_all().await {
             self.session.context().discard();
             ending = Ending { status: Status::Error, error: Some(error), response: None };
@@ -182,10 +183,14 @@ impl Turn {
     }
 
     /// The last entries of the stream.
-    fn say_end(&self, ending: &Ending) {
+    fn say_end(&mut self, ending: &Ending) {
         if let Some(error) = &ending.error {
-            let props = json!({"message": error.message, "code": error.code.as_str()});
-            self.outbox.fail(props);
+            let props = [("message", error.message.clone()), ("code", error.code.to_string())];
+            let props = props.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+            let speaker = self.outbox.speaker(Default::default());
+            if let Err(error) = speaker.show("error", props.collect()) {
+                tracing::warn!(turn.id = self.ids.request_id, %error, "a failure could not be shown");
+            }
         }
         let response = ending.response.as_ref();
         let mut data = json!({
@@ -206,7 +211,15 @@ impl Turn {
             data["code"] = error.code.as_str().into();
         }
         self.outbox.emit("stream_end", data);
-        self.trace.complete(ending.status);
+        for warning in self.outbox.take_warnings() {
+            self.warn(&warning);
+        }
+        let status = match ending.status {
+            Status::Completed | Status::Running => trace::Status::Completed,
+            Status::Error => trace::Status::Failed,
+            Status::Cancelled => trace::Status::Cancelled,
+        };
+        self.trace.finish(status, ending.error.as_ref().map(|error| error.message.as_str()));
     }
 
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
@@ -217,7 +230,7 @@ impl Turn {
             info.ended_at = Some(self.now());
             info.error = ending.error.as_ref().map(|error| json!({"message": error.message, "code": error.code.as_str()}));
             info.response = ending.response.as_ref().map(|response| response.to_json(self));
-            info.last_event = self.log.last();
+            info.last_event = self.last_event;
             info.clone()
         };
         let set = |key, value: Json| Write::Apply { key, op: Op::Set(value.into()), life: None };
@@ -225,11 +238,11 @@ impl Turn {
             set(self.names.info(), Json::of(&info)?),
             Write::Apply { key: self.open_note().key(), op: Op::Del, life: None },
         ];
-        writes.extend(chats::note(self.session.context(), &self.chat_note()).await?);
-        let (waiting, through) = self.log.take_waiting();
-        let (traced, traced_through) = self.trace.log().take_waiting();
-        writes.extend(waiting);
-        writes.extend(traced);
+        writes.push(self.chat_note()?);
+        let mut told = self.log.take_waiting().await;
+        let mut traced = self.trace_log.take_waiting().await;
+        writes.append(&mut told.writes);
+        writes.append(&mut traced.writes);
         self.session.context().stage_beside(writes);
         let mut pause = Duration::from_millis(50);
         for left in (0..TRIES).rev() {
@@ -241,15 +254,14 @@ impl Turn {
             }
             pause *= 2;
         }
-        self.log.stored(through);
-        self.trace.log().stored(traced_through);
+        told.stored();
+        traced.stored();
         Ok(())
     }
 
     /// Ends here without a word: another node, or a later start, goes on from the journal.
     async fn leave(&mut self) {
         self.session.context().discard();
-        self.log.abandon();
         self.let_go().await;
     }
 
@@ -268,7 +280,7 @@ fn place(shown: &Shown) -> serde_json::Map<String, Value> {
         ("message_id", Some(shown.message_id.clone())),
         ("block_id", shown.block_id.clone()),
         ("thread_id", shown.thread_id.clone()),
-        ("status", shown.status.clone()),
+        ("status", shown.status.map(|status| status.as_str().to_owned())),
     ];
     let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     let mut place: serde_json::Map<String, Value> = present.collect();

@@ -3,7 +3,7 @@
 use super::{Turn, begin};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
-use crate::hook::{Created, Hooks};
+use crate::hook::{Created, Delegate, Hooks};
 use crate::journal::Step;
 use crate::request::Skip;
 use serde_json::{Map, Value, json};
@@ -16,8 +16,8 @@ const DEPTH: usize = 10;
 pub(super) enum Handover {
     /// The answer to the request.
     Done(Box<super::next::Response>),
-    /// `{agent_id, messages, options}`.
-    To(Value),
+    /// Another agent.
+    To(Delegate),
 }
 
 /// One agent at work, and what it works on.
@@ -73,57 +73,45 @@ impl Leg {
     }
 
     /// The agent that this one hands over to.
-    pub async fn delegate(&self, turn: &mut Turn, delegate: Value) -> Result<Self> {
+    pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
         let at = self.at + 1;
-        let delegate = match turn.replay.delegated(at) {
-            Some(delegate) => delegate.clone(),
-            None => {
-                turn.record(Step::Delegated { leg: at, delegate: delegate.clone() }).await?;
-                delegate
-            }
-        };
-        let id = delegate.get("agent_id").and_then(Value::as_str).unwrap_or_default();
-        let mut chain = self.chain.clone();
-        chain.push(id.to_owned());
+        if turn.replay.delegated(at).is_none() {
+            turn.record(Step::Delegated { leg: at, delegate: delegate.clone() }).await?;
+        }
+        turn.live.set_closing(false);
+        let Delegate { agent_id, messages, mut options } = delegate;
+        let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
         if chain.len() > DEPTH {
             let message = format!("delegate depth limit {DEPTH} exceeded: {}", chain.join(" → "));
             return Err(Error::new(Code::DelegateDepth, message));
         }
-        if self.chain.iter().any(|before| before == id) {
-            turn.trace.warn(&format!("agents hand over in a circle: {}", chain.join(" → ")));
+        if self.chain.contains(&agent_id) {
+            turn.warn(&format!("agents hand over in a circle: {}", chain.join(" → ")));
         }
-        let (agent, hooks) = turn.loaded.agent(id).map_err(|error| match error.code {
-            Code::NotFound => Error::new(Code::NotFound, format!("unknown agent \"{id}\"")),
+        let (agent, hooks) = turn.loaded.agent(&agent_id).map_err(|error| match error.code {
+            Code::NotFound => Error::new(Code::NotFound, format!("unknown agent \"{agent_id}\"")),
             _ => error,
         })?;
-        let messages = delegate.get("messages").and_then(Value::as_array).cloned();
-        let options = delegate.get("options").and_then(Value::as_object).cloned();
-        let call = CallOptions::read(options.unwrap_or_default(), self.call.skip);
-        if let Some(Value::Object(more)) = delegate.get("options").and_then(|options| options.get("metadata")) {
-            turn.settings.metadata.extend(more.clone());
+        if let Some(Value::Object(more)) = options.remove("metadata") {
+            turn.settings.metadata.extend(more);
         }
-        Ok(Self { at, agent, hooks, messages: messages.unwrap_or_default(), call, chain })
+        let call = CallOptions::read(options, self.call.skip);
+        Ok(Self { at, agent, hooks, messages, call, chain })
     }
 
     /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
     pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
-        let returned = match turn.replay.created(self.at) {
-            Some(returned) => returned.clone(),
+        let created = match turn.replay.created(self.at) {
+            Some(created) => created.clone(),
             None => {
-                let scope = turn.scope(self);
-                let node = turn.trace.hook("Create", &self.agent.id);
+                let scope = turn.scope(self)?;
                 let options = self.call.options(&turn.settings.metadata);
-                let returned = self.hooks.create(&scope, &self.messages, options).await;
-                turn.trace.settle(node, &returned);
-                let returned = returned?.unwrap_or(Value::Null);
-                turn.note(Step::Created { leg: self.at, returned: returned.clone() })?;
-                returned
+                let created = self.hooks.create(&scope, self.messages.clone(), options).await?;
+                let created = created.unwrap_or_default();
+                turn.note(Step::Created { leg: self.at, created: created.clone() })?;
+                created
             }
         };
-        let created = Created::read(&returned)?;
-        for name in &created.unknown {
-            turn.trace.warn(&format!("Create returned {name}, which has no effect"));
-        }
         turn.settings.apply(&created);
         Ok(created)
     }
@@ -168,7 +156,7 @@ impl super::Settings {
     /// Takes over what `Create` says of the rest of the turn.
     fn apply(&mut self, created: &Created) {
         let texts = [
-            (&mut self.locale, created.locale.as_ref().map(|tag| tag.to_lowercase().replace('_', "-"))),
+            (&mut self.locale, created.locale.clone()),
             (&mut self.theme, created.theme.clone()),
             (&mut self.route, created.route.clone()),
         ];

@@ -1,7 +1,7 @@
 //! The model's part: it is called until it asks for no more tools, and heard as it speaks.
 
 use super::Turn;
-use super::event::{AfterResponse, AfterSend, BeforeResponse};
+use crate::event::{AfterResponse, AfterSend, BeforeResponse};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
@@ -11,7 +11,6 @@ use crate::error::{Code, Error, Result};
 use crate::journal::Step;
 use crate::app::Connector;
 use crate::llm::{self, Failure, FailureKind, Usage};
-use crate::trace::Start;
 use ambit_storage::event::EngineError;
 use ambit_storage::storage::UsageRecord;
 use futures::StreamExt;
@@ -24,6 +23,8 @@ use std::sync::Arc;
 pub(super) struct Said {
     /// Tokens of all calls.
     pub usage: Usage,
+    /// The connector that was called last.
+    pub connector: Option<String>,
     /// Why the last answer ended.
     pub finish_reason: String,
     /// The shown messages that the history has already.
@@ -172,7 +173,8 @@ impl Model {
         turn.said.calls += 1;
         let id = self.connector.id.as_str();
         let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
-        let node = turn.trace.root().start(Start::new("llm", id).input(input));
+        let node = turn.node("llm", id, input);
+        turn.said.connector = Some(id.to_owned());
         turn.outbox.emit("step_start", json!({"step": "llm", "index": index, "connector": id}));
         let started = turn.now();
         let (answer, failure) = self.listen(turn, leg, &request).await;
@@ -229,7 +231,9 @@ impl Model {
             match pieces.next().await {
                 Some(Ok(piece)) => {
                     answer.take(&piece);
-                    voice.say(&answer);
+                    if let Err(error) = voice.say(&answer) {
+                        break Some(Err(error));
+                    }
                 }
                 Some(Err(failure)) => break Some(failure),
                 None => break None,

@@ -3,9 +3,8 @@
 use super::Turn;
 use super::leg::{Handover, Leg};
 use super::model::Heard;
-use super::plan::Plan;
 use crate::error::Result;
-use crate::hook::Nexted;
+use crate::hook::Outcome;
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -43,15 +42,16 @@ impl Response {
     }
 }
 
-pub(super) async fn next(turn: &mut Turn, leg: &Leg, _plan: &Plan, heard: Heard) -> Result<Handover> {
+/// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
+pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
+    turn.live.set_closing(true);
     let mut response = Response {
-        create: turn.replay.created(leg.at).cloned().unwrap_or_default(),
-        completion: heard.completion.clone().unwrap_or_default(),
+        create: json!(turn.replay.created(leg.at)),
+        completion: heard.completion.unwrap_or_default(),
         tools: turn.said.tools.clone(),
         assistant_id: leg.agent.id.clone(),
         ..Response::default()
     };
-    turn.live.begin_next();
     let failure = heard.failure;
     let mut payload = json!({
         "messages": heard.messages,
@@ -64,26 +64,24 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, _plan: &Plan, heard: Heard)
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();
     }
-    let scope = turn.scope(leg);
-    let node = turn.trace.hook("Next", &leg.agent.id);
+    let scope = turn.scope(leg)?;
     let options = leg.call.options(&turn.settings.metadata);
-    let returned = leg.hooks.next(&scope, payload, options).await;
-    turn.trace.settle(node, &returned);
-    let decided = match returned? {
-        None => Nexted::default(),
-        Some(returned) => Nexted::read(&returned)?,
-    };
-    response.metadata.extend(decided.metadata.clone());
-    let recovers = decided.delegate.is_some() || decided.has_data();
+    let decided = leg.hooks.next(&scope, payload, options).await?;
+    let recovers = decided.as_ref().is_some_and(|decided| decided.outcome.recovers());
     if let Some(failed) = failure {
         if !recovers {
             return Err(failed.error);
         }
-        turn.trace.warn(&format!("the turn goes on after {}: {}", failed.stage, failed.error));
+        turn.warn(&format!("the turn goes on after a failure ({}): {}", failed.stage, failed.error));
     }
-    if let Some(delegate) = decided.delegate {
-        return Ok(Handover::To(delegate));
-    }
-    response.next = decided.next();
+    let Some(decided) = decided else {
+        return Ok(Handover::Done(Box::new(response)));
+    };
+    response.metadata.extend(decided.metadata);
+    response.next = match decided.outcome {
+        Outcome::Delegate(delegate) => return Ok(Handover::To(delegate)),
+        Outcome::Data(data) => data,
+        Outcome::Object(object) => object,
+    };
     Ok(Handover::Done(Box::new(response)))
 }

@@ -2,17 +2,18 @@
 
 use super::Turn;
 use super::leg::Leg;
+use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
-use crate::journal::Step;
-use crate::live::{Stop, interrupt_event};
-use crate::message;
-use crate::outbox::Speaker;
-use crate::runtime::Interrupt;
-use ambit_storage::event::{About, After, Before};
-use ambit_storage::memory::Memory;
-use ambit_storage::memory::SCOPE;
-use serde_json::{Value, json};
+use crate::limits::Limits;
+use crate::llm::Answer;
+use crate::outbox::{Speaker, Voice};
+use crate::request::Origin;
+use crate::trace::{Node, Start};
+use ambit_storage::batch::Write;
+use ambit_storage::event::{About, After, Before, Event};
+use ambit_storage::memory::{Memory, SCOPE};
+use serde_json::Value;
 use std::sync::Arc;
 
 impl Turn {
@@ -29,7 +30,7 @@ impl Turn {
         about
     }
 
-    pub(super) fn hears<E: ambit_storage::event::Event>(&self) -> bool {
+    pub(super) fn hears<E: Event>(&self) -> bool {
         self.loaded.ambit.bus().is_heard::<E>()
     }
 
@@ -41,81 +42,89 @@ impl Turn {
         self.loaded.ambit.bus().tell(event).await;
     }
 
-    /// The voice of this agent's models and tools.
-    pub(super) fn speaker(&self, leg: &Leg) -> Speaker {
-        self.outbox.speaker(&leg.agent.id, leg.call.skip.output)
+    /// Says in the trace that something is not as it should be.
+    pub(super) fn warn(&self, text: &str) {
+        self.trace.root().warn(text);
     }
 
-    /// What the scripts of this agent reach.
+    /// A step of an agent, in the trace.
+    pub(super) fn node(&self, kind: &str, label: &str, input: Value) -> Node {
+        self.trace.root().add(Start::new(kind, label).with_input(input))
+    }
+
+    /// The voice of this agent's hooks, models and tools.
+    pub(super) fn speaker(&self, leg: &Leg) -> Speaker {
+        self.outbox.speaker(Voice {
+            thread: None,
+            is_silent: leg.call.skip.output,
+            assistant_id: leg.agent.id.clone(),
+        })
+    }
+
+    /// What the scripts of this agent see and reach.
     pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
+        Ok(Arc::new(Scope {
+            properties: self.properties(leg),
+            memory: self.memories()?,
+            speaker: self.speaker(leg),
+            trace: self.trace.root(),
+            app: self.loaded.app.clone(),
+            agent: leg.agent.clone(),
+            limits: Limits::of(&self.loaded.app, &leg.agent)?,
+            ask: self.core.clone(),
+        }))
+    }
+
+    fn properties(&self, leg: &Leg) -> Properties {
         let request = &self.request;
-        let stores = &self.core.stores;
-        let tenant = request.authorized.tenant();
-        let driver = stores.for_scope(SCOPE)?.driver().clone();
-        let settings = self.core.memory;
-        let user = request.authorized.user_id.as_deref();
-        let team = request.authorized.team_id.as_deref();
-        let memories = Memories {
-            user: Memory::user(driver.clone(), tenant, user, settings)?,
-            team: Memory::team(driver, tenant, team, settings)?,
-            chat: self.session.context().memory()?,
-            context: self.memory.clone(),
-        };
-        let identity = self.session.context().identity();
-        let properties = Properties {
+        Properties {
             chat_id: self.ids.chat_id.clone(),
             assistant_id: leg.agent.id.clone(),
             request_id: self.ids.request_id.clone(),
             context_id: self.ids.context_id.clone(),
-            locale: self.settings.locale.clone(),
-            theme: self.settings.theme.clone(),
-            route: self.settings.route.clone(),
-            accept: request.origin.accept.clone(),
-            referer: leg.referer(self),
-            client: json!(request.origin.client),
+            origin: Origin {
+                locale: self.settings.locale.clone(),
+                theme: self.settings.theme.clone(),
+                route: self.settings.route.clone(),
+                referer: leg.referer(self),
+                ..request.origin.clone()
+            },
             metadata: self.settings.metadata.clone(),
             authorized: request.authorized.clone(),
-            identity: json!({
-                "agent_name": identity.agent_name(), "chat_name": identity.chat_name(), "user_id": identity.user_id(),
-                "group": identity.group(), "scope": identity.scope(), "key": identity.key(),
-            }),
+            identity: self.session.context().identity().clone(),
+        }
+    }
+
+    fn memories(&self) -> Result<Memories> {
+        let authorized = &self.request.authorized;
+        let driver = self.core.stores.for_scope(SCOPE)?.driver().clone();
+        let (tenant, settings) = (authorized.tenant(), self.core.memory);
+        Ok(Memories {
+            user: Memory::user(driver.clone(), tenant, authorized.user_id.as_deref(), settings)?,
+            team: Memory::team(driver, tenant, authorized.team_id.as_deref(), settings)?,
+            chat: self.session.context().memory()?,
+            context: self.memory.clone(),
+        })
+    }
+
+    /// `payload.completion`: the last answer, with the tokens of the whole turn and the message in which it was shown.
+    pub(super) fn completion(&self, answer: &Answer) -> Value {
+        let shown = self.said.answers.last().and_then(|spoken| {
+            let is_text = |id: &&String| self.outbox.message(id).is_some_and(|shown| shown.kind == "text");
+            spoken.shown.iter().rev().find(is_text)
+        });
+        answer.completion(&self.said.usage, shown.map(String::as_str))
+    }
+
+    /// What the list of chats shows of this turn.
+    pub(super) fn chat_note(&self) -> Result<Write> {
+        let last = Last {
+            assistant_id: self.request.agent.clone(),
+            connector: self.said.connector.clone(),
+            mode: self.request.mode.clone(),
+            at: self.now(),
         };
-        Ok(Arc::new(Scope::new(properties, memories, self.speaker(leg), self.trace.clone(), (self.loaded.app.clone(), leg.agent.clone()))))
-    }
-
-    /// Takes messages that came in while the turn ran: they count before this round. True where there were any.
-    pub(super) async fn take_added(&mut self, leg: usize, round: usize) -> Result<bool> {
-        let added = self.live.take_added();
-        if added.is_empty() {
-            return Ok(false);
-        }
-        self.store_answers().await?;
-        let mut messages = Vec::new();
-        for interrupt in added {
-            self.outbox.frame(interrupt_event(&interrupt));
-            self.settings.metadata.extend(interrupt.metadata);
-            for (at, chat) in interrupt.messages.into_iter().enumerate() {
-                let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
-                stored.turn_id = Some(self.ids.request_id.clone());
-                stored.extras.insert("type".to_owned(), "user_input".into());
-                if !self.request.skip.history {
-                    self.session.history().add_message(stored).await?;
-                }
-                messages.push(chat);
-            }
-        }
-        self.record(Step::Added { leg, round, messages }).await?;
-        Ok(true)
-    }
-
-    /// After a forced interrupt with messages: what was said stays, and counts for the next call with them.
-    pub(super) async fn take_in_what_was_added(&mut self) {
-        self.live.go_on();
-    }
-
-    /// What a reason to stop means: a wish from another node may come with messages.
-    pub(super) async fn meaning_of(&self, stop: Stop) -> Stop {
-        stop
+        chats::note(&self.session.context().place().0, &last)
     }
 }
 
@@ -128,11 +137,3 @@ impl Leg {
         }
     }
 }
-
-/// An interrupt that stops the work at once.
-pub(crate) fn is_restart(interrupt: &Interrupt) -> bool {
-    interrupt.is_forced && !interrupt.messages.is_empty()
-}
-
-/// Nothing, as JSON.
-pub(super) const NOTHING: Value = Value::Null;

@@ -3,55 +3,66 @@
 use super::Turn;
 use super::leg::Leg;
 use super::plan::Plan;
-use crate::app::prompts::{self, Choice, Values};
+use crate::app::prompts::{self, Values, Wish};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-/// The instructions of an agent for this call, and whether any of them are its own.
+/// The instructions of an agent for this call.
 pub(super) struct Instructions {
     pub messages: Vec<Value>,
+    /// Whether any are the agent's own.
     pub has_own: bool,
 }
 
 pub(super) fn instructions(turn: &Turn, leg: &Leg, plan: &Plan) -> Instructions {
     let app = &turn.loaded.app;
-    let choice = Choice {
+    let wish = Wish {
         preset: plan.preset.as_deref(),
         mode: plan.mode.as_deref(),
-        without_global: plan.disable_global_prompts,
+        is_without_global: plan.disable_global_prompts,
     };
-    let chosen = prompts::choose(app, &leg.agent, &choice);
-    for warning in &chosen.warnings {
-        turn.trace.warn(warning);
+    let chosen = prompts::choose(app, &leg.agent, &wish);
+    let words = app.words(&leg.agent, &turn.settings.locale);
+    let filled = prompts::fill(chosen.all(), &values(turn, leg), &words);
+    for warning in chosen.warning.iter().chain(&filled.warnings) {
+        turn.warn(warning);
     }
-    let values = values(turn, leg);
-    let filled = |prompt: &crate::app::Prompt| {
-        let content = prompts::fill(app, &leg.agent, &prompt.content, &values);
-        let mut message = json!({"role": prompt.role, "content": content});
-        if let Some(name) = &prompt.name {
-            message["name"] = name.clone().into();
+    let messages = filled.prompts.into_iter().map(|prompt| {
+        let mut message = json!({"role": prompt.role, "content": prompt.content});
+        if let Some(name) = prompt.name {
+            message["name"] = name.into();
         }
         message
-    };
+    });
     Instructions {
-        messages: chosen.prompts.iter().map(filled).collect(),
-        has_own: chosen.has_own,
+        messages: messages.collect(),
+        has_own: !chosen.own.is_empty(),
     }
 }
 
 fn values(turn: &Turn, leg: &Leg) -> Values {
     let authorized = &turn.request.authorized;
     let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
+    let agent = &leg.agent;
+    let kind = if agent.is_worker { "worker" } else { "assistant" };
+    let context = [
+        ("ASSISTANT_ID", agent.id.clone()),
+        ("ASSISTANT_NAME", agent.name.clone()),
+        ("ASSISTANT_DESCRIPTION", agent.description.clone()),
+        ("ASSISTANT_TYPE", kind.to_owned()),
+        ("CHAT_ID", turn.ids.chat_id.clone()),
+        ("LOCALE", turn.settings.locale.clone()),
+        ("THEME", turn.settings.theme.clone()),
+        ("ROUTE", turn.settings.route.clone()),
+        ("REFERER", leg.referer(turn)),
+        ("CLIENT_TYPE", turn.request.origin.client.kind.clone()),
+        ("USER_ID", or_empty(&authorized.user_id)),
+        ("TEAM_ID", or_empty(&authorized.team_id)),
+        ("TENANT_ID", or_empty(&authorized.tenant_id)),
+    ];
     Values {
-        now: turn.core.stores.options().clock.now(),
-        chat_id: turn.ids.chat_id.clone(),
-        locale: turn.settings.locale.clone(),
-        theme: turn.settings.theme.clone(),
-        route: turn.settings.route.clone(),
-        referer: leg.referer(turn),
-        client_type: turn.request.origin.client.kind.clone(),
-        user_id: or_empty(&authorized.user_id),
-        team_id: or_empty(&authorized.team_id),
-        tenant_id: or_empty(&authorized.tenant_id),
+        context: BTreeMap::from(context),
         metadata: turn.settings.metadata.clone(),
+        ..Values::at(turn.now(), &turn.loaded.app)
     }
 }

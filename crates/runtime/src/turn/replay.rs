@@ -1,5 +1,6 @@
 //! What a turn's journal says has been done already.
 
+use crate::hook::{Created, Delegate};
 use crate::journal::Step;
 use crate::llm::Answer;
 use serde_json::Value;
@@ -38,15 +39,15 @@ impl Replay {
     }
 
     /// What `Create` of this leg returned, if it has.
-    pub fn created(&self, at: usize) -> Option<&Value> {
+    pub fn created(&self, at: usize) -> Option<&Created> {
         self.steps.iter().find_map(|step| match step {
-            Step::Created { leg, returned } if *leg == at => Some(returned),
+            Step::Created { leg, created } if *leg == at => Some(created),
             _ => None,
         })
     }
 
     /// Whom this leg is of, if the turn was handed over to it.
-    pub fn delegated(&self, to: usize) -> Option<&Value> {
+    pub fn delegated(&self, to: usize) -> Option<&Delegate> {
         self.steps.iter().find_map(|step| match step {
             Step::Delegated { leg, delegate } if *leg == to => Some(delegate),
             _ => None,

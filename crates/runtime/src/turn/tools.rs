@@ -2,7 +2,7 @@
 //! in the order in which it asked.
 
 use super::Turn;
-use super::event::{AfterToolExecution, BeforeToolExecution};
+use crate::event::{AfterToolExecution, BeforeToolExecution};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Settled;
