@@ -18,7 +18,7 @@ mod tools;
 mod voice;
 
 pub(crate) use begin::begin;
-pub(crate) use recover::{recover_all, settle_orphans};
+pub(crate) use recover::recover_all;
 
 use crate::error::Result;
 use crate::journal::{self, Ids, Names, Step};
@@ -66,6 +66,8 @@ pub(crate) struct Turn {
     at: (usize, usize),
     /// The number of the stream's end.
     last_event: u64,
+    /// The turn is closed for the sake of the next one, which holds the conversation.
+    keeps_conversation: bool,
     /// How much of what other nodes have sent is taken in.
     inbox: u64,
     started_at: i64,
@@ -98,11 +100,12 @@ impl Turn {
     /// Drops the work at once where the turn has to stop; what has been said so far is kept by the outbox.
     async fn work(&mut self) -> Result<Result<Response>, Stop> {
         let (live, lease) = (self.live.clone(), self.session.context().lease());
-        tokio::select! {
+        let stop = tokio::select! {
             biased;
-            stop = live.stopped(lease.as_ref()) => Err(self.meaning_of(stop).await),
-            outcome = self.answer() => Ok(outcome),
-        }
+            stop = live.stopped(lease.as_ref()) => stop,
+            outcome = self.answer() => return Ok(outcome),
+        };
+        Err(self.meaning_of(stop).await)
     }
 
     async fn answer(&mut self) -> Result<Response> {

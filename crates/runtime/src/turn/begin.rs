@@ -57,7 +57,7 @@ async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Resul
         }
         return Err(error);
     }
-    recover::settle_orphans(core, context).await
+    recover::settle_orphans(core, session).await
 }
 
 async fn record(
@@ -193,6 +193,7 @@ impl Parts {
             at: (0, 0),
             last_event: 0,
             inbox: 0,
+            keeps_conversation: false,
             request,
             ids,
             started_at,

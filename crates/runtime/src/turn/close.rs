@@ -246,7 +246,12 @@ impl Turn {
         self.session.context().stage_beside(writes);
         let mut pause = Duration::from_millis(50);
         for left in (0..TRIES).rev() {
-            match self.session.context().save_and_end_turn().await {
+            let context = self.session.context();
+            let saved = match self.keeps_conversation {
+                true => context.save().await,
+                false => context.save_and_end_turn().await,
+            };
+            match saved {
                 Ok(_) => break,
                 Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
                 Err(error) if left == 0 => return Err(error.into()),
