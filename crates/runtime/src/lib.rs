@@ -5,13 +5,14 @@
 
 pub mod access;
 pub mod app;
-mod ask;
+pub mod ask;
 mod asked;
 pub mod chats;
 pub mod ctx;
 pub mod error;
 pub mod event;
 pub mod frame;
+mod globals;
 pub mod hook;
 pub mod inspect;
 mod journal;

@@ -1,10 +1,10 @@
 //! One version of an app, ready to run: its agents known to storage, its hooks compiled.
 
-use crate::app::{Agent, App, Problem};
+use crate::app::{Agent, App, Problem, Severity};
 use crate::error::{Error, Result};
 use crate::hook::Hooks;
 use crate::kept::Kept;
-use ambit_script::Engine;
+use ambit_script::{Engine, Folder};
 use ambit_storage::{Ambit, Caller, Stores};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) struct Loaded {
     /// The same agents over the stores.
     pub ambit: Ambit,
     /// The hooks by agent; broken ones are what is wrong with them.
-    hooks: BTreeMap<String, Result<Arc<Hooks>, Problem>>,
+    hooks: BTreeMap<String, Result<Arc<Hooks>>>,
 }
 
 impl Loaded {
@@ -28,11 +28,12 @@ impl Loaded {
         (stores, settings): (&Arc<Stores>, &ambit_storage::Settings),
     ) -> Result<Self, Vec<Problem>> {
         let app = Arc::new(App::load(root, environment)?);
+        let folder = Folder::new(root).map_err(|error| vec![unreadable(&error)])?;
         let mut builder = Ambit::builder(stores.clone()).settings(settings.clone());
         let mut hooks = BTreeMap::new();
         for agent in app.agents.values().flatten() {
             builder = builder.agent(Kept::new(agent.clone()));
-            hooks.insert(agent.id.clone(), Hooks::load(engine, &app, agent).map(Arc::new));
+            hooks.insert(agent.id.clone(), Hooks::load(engine, &folder, &app, agent).map(Arc::new));
         }
         let ambit = builder.build();
         Ok(Self { app, ambit, hooks })
@@ -40,8 +41,14 @@ impl Loaded {
 
     /// Everything that is wrong or not used.
     pub fn problems(&self) -> Vec<Problem> {
-        let scripts = self.hooks.values().filter_map(|hooks| hooks.as_ref().err());
-        self.app.problems.iter().chain(scripts).cloned().collect()
+        let broken = |(id, hooks): (&String, &Result<Arc<Hooks>>)| {
+            let error = hooks.as_ref().err()?;
+            let agent = self.app.agents.get(id)?.as_ref().ok()?;
+            let file = agent.hooks.clone().unwrap_or_default();
+            Some(Problem::new(Severity::Error, &file, error.message.clone()))
+        };
+        let scripts = self.hooks.iter().filter_map(broken);
+        self.app.problems.iter().cloned().chain(scripts).collect()
     }
 
     /// The stored contexts as this caller may see them.
@@ -54,8 +61,12 @@ impl Loaded {
         let agent = self.app.agent(id)?;
         match self.hooks.get(&agent.id) {
             Some(Ok(hooks)) => Ok((agent, hooks.clone())),
-            Some(Err(problem)) => Err(Error::new(crate::Code::ConfigError, problem.to_string())),
+            Some(Err(error)) => Err(error.clone()),
             None => Err(Error::internal(format!("the hooks of {id} were not loaded"))),
         }
     }
+}
+
+fn unreadable(error: &std::io::Error) -> Problem {
+    Problem::new(Severity::Error, "", format!("the app's folder cannot be read: {error}"))
 }

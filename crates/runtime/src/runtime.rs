@@ -5,6 +5,7 @@ use crate::app::{App, Problem, Severity};
 use crate::error::{Code, Error, Result};
 use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
+use crate::llm::Models;
 use crate::loaded::Loaded;
 use crate::request::Request;
 use crate::stream::{self, Reader};
@@ -58,6 +59,7 @@ pub(crate) struct Core {
     pub memory: memory::Settings,
     pub tools: Arc<dyn Toolbox>,
     pub turns: Turns,
+    pub models: Models,
     pub is_development: bool,
     engine: Engine,
     storage: ambit_storage::Settings,
@@ -165,6 +167,7 @@ impl Runtime {
             memory,
             tools: settings.tools,
             turns: Turns::default(),
+            models: Models::new(),
             is_development: settings.is_development,
             engine,
             storage: settings.storage,
@@ -212,7 +215,7 @@ impl Runtime {
             return Err(Error::new(Code::Unavailable, "the server is being stopped; send the request again in a moment"));
         }
         let turn = turn::begin(&self.0, request).await?;
-        let started = turn.started();
+        let started = turn.started()?;
         self.0.spawn(turn.run());
         Ok(started)
     }
@@ -233,7 +236,8 @@ impl Runtime {
         }
         let (place, _) = self.found(who, request_id).await?;
         let log = place.names.events();
-        Reader::stored(stream::Place { driver: place.driver, log, check: None }, after).await
+        let expired = || Error::new(Code::StreamExpired, "the stream of this request is no longer kept");
+        Reader::stored(place.driver, log, after).await?.ok_or_else(expired)
     }
 
     /// Stops a turn, wherever it runs. One that has ended stays as it is.

@@ -5,7 +5,6 @@ use crate::event::{BeforeSaveHistory, ConversationEnded};
 use super::model::Spoken;
 use super::next::Response;
 use super::Turn;
-use crate::chats;
 use crate::error::{Code, Error, Result};
 use crate::live::Stop;
 use crate::llm::Usage;

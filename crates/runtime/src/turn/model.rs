@@ -1,7 +1,7 @@
 //! The model's part: it is called until it asks for no more tools, and heard as it speaks.
 
 use super::Turn;
-use crate::event::{AfterResponse, AfterSend, BeforeResponse};
+use crate::event::{AfterResponse, BeforeResponse};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
@@ -10,7 +10,9 @@ use super::voice::Voice;
 use crate::error::{Code, Error, Result};
 use crate::journal::Step;
 use crate::app::Connector;
-use crate::llm::{self, Failure, FailureKind, Usage};
+use crate::frame::Status;
+use crate::llm::retry::{self, Retry};
+use crate::llm::{self, Failure, FailureKind, Usage, capabilities};
 use ambit_storage::event::EngineError;
 use ambit_storage::storage::UsageRecord;
 use futures::StreamExt;
@@ -98,7 +100,7 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         }
         let tools = if is_last { Vec::new() } else { offered.definitions() };
         let answer = match turn.replay.answered(leg.at, round) {
-            Some(answer) => llm::Answer::read(answer).map_err(Failed::at("llm"))?,
+            Some(answer) => answer.clone(),
             None => {
                 let call = Call { plan, tools, messages: &heard.messages, is_last };
                 model.speak(turn, leg, &call).await.map_err(Failed::at("llm"))?
@@ -145,7 +147,7 @@ async fn run_tools(
 /// A model that is about to be called.
 struct Model {
     connector: Arc<Connector>,
-    provider: Box<dyn llm::Provider>,
+    provider: Arc<dyn llm::Provider>,
 }
 
 /// One call.
@@ -158,15 +160,16 @@ struct Call<'a> {
 
 impl Model {
     fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
-        let connector = turn.loaded.app.connector(&plan.connector)?;
-        let provider = llm::open(&connector).map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
+        let connector = turn.loaded.app.model(&plan.connector)?;
+        let provider = turn.core.models.open(&connector);
+        let provider = provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
         Ok(Self { connector, provider })
     }
 
     /// Calls the model and shows what it says as it says it.
     async fn speak(&self, turn: &mut Turn, leg: &Leg, call: &Call<'_>) -> Result<llm::Answer> {
         let mut request = self.request(turn, call).await?;
-        for note in llm::fit(&self.connector, &mut request)? {
+        for note in capabilities::fit(&self.connector, &mut request)? {
             turn.warn(&note);
         }
         let index = turn.said.calls;
@@ -190,7 +193,7 @@ impl Model {
         if let Some(failure) = failure {
             let (about, provider) = (turn.about(), self.connector.kind.clone());
             turn.announce(EngineError { about, provider, error: failure.message.clone(), retried: false }).await;
-            return Err(error_of(id, failure));
+            return Err(failure);
         }
         turn.announce(AfterResponse { about: turn.about(), response: answer.message() }).await;
         Ok(answer)
@@ -217,34 +220,45 @@ impl Model {
     }
 
     /// What the model says, each piece shown at once. A failure comes with what had been said before it.
-    async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> (llm::Answer, Option<Failure>) {
+    async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> (llm::Answer, Option<Error>) {
         let mut answer = llm::Answer::default();
         let trace = turn.trace.root();
-        let mut on_retry = |retry: &llm::Retry| trace.warn(&format!("call {} of the model failed: {}", retry.attempt, retry.failure));
-        let pieces = llm::call(self.provider.as_ref(), request, None, &mut on_retry).await;
+        let mut on_retry = |retry: &Retry| trace.warn(format!("call {} of the model failed: {}", retry.attempt, retry.failure));
+        let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(failure)),
+            Err(failure) => return (answer, Some(self.error(failure))),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
-            match pieces.next().await {
+            let said = match pieces.next().await {
                 Some(Ok(piece)) => {
                     answer.take(&piece);
-                    if let Err(error) = voice.say(&answer) {
-                        break Some(Err(error));
-                    }
+                    voice.say(&answer)
                 }
-                Some(Err(failure)) => break Some(failure),
+                Some(Err(failure)) => Err(self.error(failure)),
                 None => break None,
+            };
+            if let Err(error) = said {
+                break Some(error);
             }
         };
-        let shown = voice.finish(failure.is_none());
+        let status = if failure.is_none() { Status::Completed } else { Status::Partial };
+        let shown = voice.finish(status);
         if answer != llm::Answer::default() {
             let spoken = Spoken { answer: answer.clone(), agent: leg.agent.id.clone(), shown };
             turn.said.answers.push(spoken);
         }
         (answer, failure)
+    }
+
+    fn error(&self, failure: Failure) -> Error {
+        let code = match failure.kind {
+            FailureKind::RateLimited => Code::LlmRateLimited,
+            FailureKind::ContentFilter => Code::LlmContentFilter,
+            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
+        };
+        Error::new(code, format!("connector {}: {}", self.connector.id, failure.message))
     }
 
     /// Books what the call used.
@@ -269,13 +283,4 @@ impl Model {
         turn.session.context().usage().record(record)?;
         Ok(())
     }
-}
-
-fn error_of(connector: &str, failure: Failure) -> Error {
-    let code = match failure.kind {
-        FailureKind::RateLimited => Code::LlmRateLimited,
-        FailureKind::ContentFilter => Code::LlmContentFilter,
-        FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
-    };
-    Error::new(code, format!("connector {connector}: {}", failure.message))
 }

@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use crate::llm::Answer;
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
+use crate::runtime::Started;
 use crate::trace::{Node, Start};
 use ambit_storage::batch::Write;
 use ambit_storage::event::{About, After, Before, Event};
@@ -17,6 +18,18 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Turn {
+    /// What whoever sent the request is told.
+    pub fn started(&self) -> Result<Started> {
+        Ok(Started {
+            request_id: self.ids.request_id.clone(),
+            context_id: self.ids.context_id.clone(),
+            chat_id: self.ids.chat_id.clone(),
+            trace_id: self.ids.request_id.clone(),
+            assistant_id: self.request.agent.clone(),
+            stream: self.log.reader(0)?,
+        })
+    }
+
     pub(super) fn now(&self) -> i64 {
         self.core.stores.options().clock.now()
     }

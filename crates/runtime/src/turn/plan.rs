@@ -84,8 +84,10 @@ fn may_choose(turn: &Turn, agent: &Agent, connector: &str) -> Result<()> {
         return refused("cannot be chosen");
     };
     let capabilities = crate::llm::Capabilities::of(&connector);
-    match filters.iter().find(|filter| !capabilities.has(filter)) {
-        Some(filter) => refused(&format!("does not offer {filter}, which this agent asks for")),
-        None => Ok(()),
+    for filter in filters {
+        if !capabilities.has(filter)? {
+            return refused(&format!("does not offer {filter}, which this agent asks for"));
+        }
     }
+    Ok(())
 }

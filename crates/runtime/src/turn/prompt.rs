@@ -61,8 +61,10 @@ fn values(turn: &Turn, leg: &Leg) -> Values {
         ("TENANT_ID", or_empty(&authorized.tenant_id)),
     ];
     Values {
+        now: jiff::Timestamp::from_millisecond(turn.now()).unwrap_or_default(),
+        zone: None,
         context: BTreeMap::from(context),
         metadata: turn.settings.metadata.clone(),
-        ..Values::at(turn.now(), &turn.loaded.app)
+        environment: turn.loaded.app.prompt_variables(),
     }
 }

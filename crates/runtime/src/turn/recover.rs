@@ -41,7 +41,7 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
         };
         after = Some(last.clone());
         for (_, entry) in &page {
-            open.push(entry.value.json().to()?);
+            open.push(entry.value.to()?);
         }
     }
 }

@@ -8,7 +8,8 @@ use super::plan::Plan;
 use super::replay::Settled;
 use crate::error::{Code, Error, Result};
 use crate::journal::Step;
-use crate::llm::{Answer, ToolCall};
+use crate::llm::Answer;
+use crate::llm::answer::ToolCall;
 use crate::tool::{Caller, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
@@ -102,7 +103,8 @@ impl Round<'_> {
         let mut running = FuturesUnordered::new();
         loop {
             while running.len() < most && let Some(index) = waiting.pop_front() {
-                running.push(self.start(turn, index, &calls[index]).await?);
+                let call = self.start(turn, index, &calls[index]).await?;
+                running.push(call);
             }
             let Some(ended) = running.next().await else {
                 break;
@@ -213,7 +215,10 @@ impl Turn {
             true => ("error", "error", outcome.text.clone().into()),
             false => ("completed", "result", outcome.data.clone()),
         };
-        speaker.amend(message, &[("status", status.into()), (name, value)]);
+        let props = [("status".to_owned(), status.into()), (name.to_owned(), value)];
+        if let Err(error) = speaker.update(message, props.into_iter().collect()) {
+            self.warn(&format!("the result of {} is not shown: {error}", call.name));
+        }
     }
 }
 

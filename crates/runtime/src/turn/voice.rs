@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::frame::Status;
 use crate::frame::path::Path;
-use crate::llm::{Answer, ToolCall};
+use crate::llm::Answer;
+use crate::llm::answer::ToolCall;
 use crate::outbox::Speaker;
 use serde_json::{Map, Value, json};
 
