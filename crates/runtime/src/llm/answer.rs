@@ -1,10 +1,11 @@
 //! An answer put together from its pieces, and the two shapes in which it goes on.
 
 use super::{Piece, Usage};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What a model has answered so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The provider's id.
     pub id: String,
@@ -27,7 +28,7 @@ pub struct Answer {
 }
 
 /// A call of a tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Its id.
     pub id: String,

@@ -140,7 +140,7 @@ async fn run_tools(
         let step = Step::Answered { leg: leg.at, round, answer: answer.clone() };
         turn.record(step).await.map_err(Failed::at("tool"))?;
     }
-    let work = tools::Round { leg, plan, round, answer, offered };
+    let work = tools::Round { leg, round, answer, offered };
     work.run(turn).await.map_err(Failed::at("tool"))
 }
 

@@ -30,10 +30,6 @@ impl Replay {
         self.steps.len()
     }
 
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
     pub fn add(&mut self, step: Step) {
         self.steps.push(step);
     }

@@ -76,7 +76,6 @@ impl Offered {
 /// One round.
 pub(super) struct Round<'a> {
     pub leg: &'a Leg,
-    pub plan: &'a Plan,
     pub round: usize,
     pub answer: &'a Answer,
     pub offered: &'a Offered,
@@ -233,6 +232,3 @@ async fn call_in_time(toolbox: &dyn Toolbox, tool: &Tool, arguments: Value, call
 fn failed(text: String) -> Outcome {
     Outcome { data: Value::Null, text, is_error: true }
 }
-
-/// The toolbox of a runtime.
-pub(crate) type Tools = Arc<dyn Toolbox>;
