@@ -5,12 +5,18 @@
 
 pub mod access;
 pub mod app;
+pub mod ask;
+pub mod ctx;
 pub mod error;
 pub mod frame;
+mod globals;
+pub mod hook;
+pub mod limits;
 pub mod llm;
 pub mod request;
 pub mod runtime;
 pub mod stream;
+pub mod trace;
 
 pub use access::Authorized;
 pub use error::{Code, Error, Result};
