@@ -8,6 +8,7 @@
 
 mod bed;
 mod chats;
+mod counting;
 mod messages;
 mod names;
 mod others;
