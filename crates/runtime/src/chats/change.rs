@@ -144,7 +144,7 @@ pub async fn remove(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<(
     check_idle(ambit, &row).await?;
     let rights = Reach::of(who).ambit_for(ambit, &row);
     let report = of_conversation(&rights, &row).remove().await?;
-    finished(report)?;
+    finished(&report)?;
     match &row.team {
         Some(team) => share::set(ambit, &row, team, false).await,
         None => Ok(()),
@@ -176,7 +176,7 @@ fn of_conversation(ambit: &Ambit, row: &Tracked) -> Query {
 }
 
 /// Fails where part of it is left.
-pub(crate) fn finished(report: BulkReport) -> Result<()> {
+pub(crate) fn finished(report: &BulkReport) -> Result<()> {
     match report.failed.is_empty() {
         true => Ok(()),
         false => {

@@ -277,7 +277,7 @@ pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> R
         Action::Clear => query.clear().await?,
         Action::Remove => query.remove().await?,
     };
-    crate::chats::finished(report)
+    crate::chats::finished(&report)
 }
 
 /// Clears or removes all rows that match and that the caller may see, or says what would be done.
