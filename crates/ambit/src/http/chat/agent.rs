@@ -1,7 +1,7 @@
 //! Which agent is asked, and which model it may be asked to use.
 
 use super::Given;
-use crate::http::visible;
+use crate::http::{Server, visible};
 use ambit_runtime::app::{Agent, App, Choice, Connector};
 use ambit_runtime::{Authorized, Code, Error, Result};
 use serde_json::Value;
@@ -19,11 +19,12 @@ pub struct Named {
 
 /// The agent, and the connector that the client chose for it.
 pub fn find(
-    app: &App,
+    server: &Server,
     who: &Authorized,
     given: &Given,
     named: Named,
 ) -> Result<(Arc<Agent>, Option<String>)> {
+    let app = &server.runtime.app();
     let model = named
         .model
         .filter(|model| !model.is_empty() && model != "default");
@@ -40,7 +41,7 @@ pub fn find(
                 .map_or(model.as_str(), |(_, id)| id)
                 .to_owned();
             match default(app)
-                .filter(|_| is_connector(&model) && visible::agent(app, who, &id).is_err())
+                .filter(|_| is_connector(&model) && visible::agent(server, app, who, &id).is_err())
             {
                 Some(agent) => (agent, Some(model)),
                 None => (id, None),
@@ -48,7 +49,7 @@ pub fn find(
         }
         (None, None) => (default(app).ok_or_else(nobody)?, None),
     };
-    let agent = visible::agent(app, who, &id)?;
+    let agent = visible::agent(server, app, who, &id)?;
     let model =
         model.filter(|model| *model != agent.id && !model.ends_with(&format!("-yao_{}", agent.id)));
     let chosen = named.connector.filter(|chosen| !chosen.is_empty());

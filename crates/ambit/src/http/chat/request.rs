@@ -71,7 +71,7 @@ pub fn read(
         model: fields.text("model")?,
         connector: call.connector.take(),
     };
-    let (agent, connector) = agent::find(&server.runtime.app(), &who, given, named)?;
+    let (agent, connector) = agent::find(server, &who, given, named)?;
     let messages = message::read(&mut fields, &agent)?;
     let metadata = metadata(given, &mut fields, call.metadata)?;
     let origin = origin(given, &mut fields, &metadata)?;
