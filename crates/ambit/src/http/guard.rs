@@ -1,6 +1,6 @@
 //! Who may call a row of routes. What is not granted is denied.
 
-use super::{Failure, Shared};
+use super::{Failure, Peer, Shared};
 use crate::auth::Caller;
 use ambit_runtime::access::Constraints;
 use ambit_runtime::{Authorized, Code, Error};
@@ -8,7 +8,6 @@ use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::net::SocketAddr;
 
 /// Who may call the routes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +39,8 @@ pub async fn check(
     next: Next,
 ) -> Response {
     if right != Right::Anybody {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        let peer = peer.map(|ConnectInfo(address)| address.ip());
+        let peer = request.extensions().get::<ConnectInfo<Peer>>();
+        let peer = peer.map(|ConnectInfo(peer)| peer.address.ip());
         let found = server.auth.authenticate(request.headers(), peer).await;
         match found.and_then(|found| grant(found, right)) {
             Ok(who) => request.extensions_mut().insert(who),

@@ -6,20 +6,25 @@
 //! document; paths there are below the base path, with `{name}` for what varies.
 
 mod body;
+pub mod chat;
 mod document;
 mod error;
 mod fields;
 mod finish;
 mod guard;
 mod health;
+mod line;
 mod models;
 mod params;
+mod sse;
+mod turn;
 mod visible;
 
 pub use body::Body;
 pub use error::{Failure, Problem};
 pub use fields::Fields;
 pub use guard::{Right, Who};
+pub use line::{Peer, serve};
 pub use params::{Conditions, Params, check_id};
 
 use crate::auth::Authenticator;
@@ -110,10 +115,12 @@ impl Row {
 pub const ROUTES: &[Row] = &[
     Row::beside(Right::Anybody, health::routes),
     Row::beside(Right::User, document::routes),
+    Row::of(Right::User, chat::routes),
     Row::of(Right::User, models::routes),
+    Row::of(Right::User, turn::routes),
 ];
 
-/// The server as a service. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`.
+/// The server as a service; `serve` puts it on a listener.
 pub fn router(server: Shared) -> Router {
     let mut routes = OpenApiRouter::with_openapi(document::head());
     for row in ROUTES {

@@ -54,10 +54,10 @@ async fn list(
 ) -> Result<Json<Models>, Failure> {
     conditions.finish()?;
     let app = server.runtime.app();
-    let data = visible::agents(&app, &who).map(|agent| model(&agent.id));
+    let agents = visible::agents(&server, &app, &who);
     Ok(Json(Models {
         object: "list",
-        data: data.collect(),
+        data: agents.iter().map(|agent| model(&agent.id)).collect(),
     }))
 }
 
@@ -71,6 +71,6 @@ async fn show(
     conditions: Conditions,
 ) -> Result<Json<Model>, Failure> {
     conditions.finish()?;
-    let agent = visible::agent(&server.runtime.app(), &who, &params.id("id")?)?;
+    let agent = visible::agent(&server, &server.runtime.app(), &who, &params.id("id")?)?;
     Ok(Json(model(&agent.id)))
 }

@@ -83,7 +83,7 @@ pub async fn frames(mut started: Started) -> Vec<Frame> {
             frames.push(serde_json::from_str(&entry.text).unwrap());
         }
     }
-    ambit_runtime::frame::check(&frames).unwrap();
+    ambit_runtime::frame::invariants::check(&frames).unwrap();
     frames
 }
 
