@@ -1,6 +1,8 @@
-//! Ambit, the context layer of AI agents: the library.
+//! Ambit, the context layer of AI agents: the library, and the server's surface.
 
+pub mod auth;
 pub mod format;
+pub mod http;
 
 pub use ambit_runtime as runtime;
 pub use ambit_storage as storage;
