@@ -1,6 +1,8 @@
 //! The commands and their arguments.
 
-use crate::command::{backup, chat, doctor, erase, list, messages, new, relocate, show, usage};
+use crate::command::{
+    backup, chat, check, doctor, erase, list, messages, new, relocate, show, types, usage,
+};
 use crate::settings::StoreOptions;
 use clap::{Parser, Subcommand};
 
@@ -18,6 +20,10 @@ pub struct Cli {
 pub enum Command {
     /// Makes a small app to start from
     New(new::Arguments),
+    /// Says what is wrong with an app, without running it; exits with 1 where something is broken
+    Check(check::Arguments),
+    /// Writes the TypeScript declarations of what scripts can call into an app
+    Types(types::Arguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
     Chat(chat::Arguments),
     /// What is stored of conversations

@@ -9,6 +9,7 @@ use clap::Args;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where the worked example keeps its data, below the folder that it is started in.
 pub const EXAMPLE_FILE: &str = "ambit-example.db";
@@ -83,12 +84,12 @@ impl StoreOptions {
 
     /// Opens the stores of an app that is run, and makes those that are not there yet. Where nothing says otherwise, the data
     /// is in the app's folder.
-    pub async fn open_for(&self, app: &Path) -> Result<Stores> {
+    pub async fn open_for(&self, app: &Path) -> Result<Arc<Stores>> {
         let stores = self.stores(&app.join(DATA_FILE))?;
         self.open_all(&stores).await
     }
 
-    async fn open_all(&self, stores: &[Named]) -> Result<Stores> {
+    async fn open_all(&self, stores: &[Named]) -> Result<Arc<Stores>> {
         let mut builder = Stores::builder(Options::default());
         for store in stores {
             let opened = driver::open(&store.url, Options::default()).await?;
@@ -98,7 +99,7 @@ impl StoreOptions {
             let names: Vec<&str> = self.drivers.iter().map(String::as_str).collect();
             builder = builder.default_drivers(&names);
         }
-        Ok(builder.build()?)
+        Ok(Arc::new(builder.build()?))
     }
 
     /// The URL of the store that keeps the index.

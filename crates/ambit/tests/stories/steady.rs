@@ -28,7 +28,9 @@ pub fn steady(entries: &[Entry], ids: &[(String, String)]) -> Vec<Entry> {
 }
 
 fn frame(text: &str, ids: &[(String, String)]) -> Frame {
-    let text = ids.iter().fold(text.to_owned(), |text, (id, name)| text.replace(id, name));
+    let text = ids
+        .iter()
+        .fold(text.to_owned(), |text, (id, name)| text.replace(id, name));
     let mut value: Value = serde_json::from_str(&text).unwrap();
     stop_clock(&mut value);
     serde_json::from_value(value).unwrap()

@@ -5,6 +5,7 @@ use crate::steady::steady;
 use ambit::format::{self, Options};
 use ambit::runtime::runtime::{Settings, Started};
 use ambit::runtime::stream::Entry;
+use ambit::runtime::tool::NoTools;
 use ambit::runtime::{Request, Runtime};
 use ambit::storage::Stores;
 use ambit::storage::driver::Options as StoreOptions;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The formats of which streams are kept.
@@ -64,10 +66,12 @@ async fn tell(story: &Story) -> Vec<Told> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let opened = Runtime::open(Settings {
         app: root.join(&story.app),
-        stores: Stores::builder(StoreOptions::default()).build().unwrap(),
+        stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
         storage: ambit::storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: true,
+        tools: Arc::new(NoTools),
+        listeners: None,
     });
     let runtime = opened.await.unwrap();
     let mut turns: Vec<Told> = Vec::new();
@@ -87,7 +91,10 @@ fn request(turn: &Map<String, Value>, before: Option<&Told>) -> Request {
         "origin": {"accept": "standard", "locale": "en-us", "referer": "api"},
     });
     let fields = request.as_object_mut().unwrap();
-    fields.extend(turn.iter().map(|(name, value)| (name.clone(), value.clone())));
+    fields.extend(
+        turn.iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     let text = request.to_string().replace("$CALL", &last_call(before));
     serde_json::from_str(&text).unwrap()
 }
@@ -95,7 +102,9 @@ fn request(turn: &Map<String, Value>, before: Option<&Told>) -> Request {
 /// The id of the last tool call, which only the turn before knows.
 fn last_call(before: Option<&Told>) -> String {
     let body = before.map(|turn| (format::find("standard").body)(&turn.entries, &turn.options));
-    let calls = body.as_ref().map(|body| &body["choices"][0]["message"]["tool_calls"]);
+    let calls = body
+        .as_ref()
+        .map(|body| &body["choices"][0]["message"]["tool_calls"]);
     let id = calls.and_then(|calls| calls[0]["id"].as_str());
     id.unwrap_or_default().to_owned()
 }
@@ -112,7 +121,10 @@ async fn told(number: usize, request: &Request, mut started: Started) -> Told {
         (started.trace_id.as_str(), "TRACE"),
     ];
     let ids = ids.map(|(id, name)| (id.to_owned(), format!("{name}-{number}")));
-    let names = request.tools.iter().filter_map(|tool| tool["function"]["name"].as_str());
+    let names = request
+        .tools
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str());
     Told {
         entries: steady(&entries, &ids),
         options: Options {

@@ -9,15 +9,35 @@ use serde_json::json;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("a_chat_name_is_each_persons_own", |bed| own(bed).boxed()),
-    ("no_name_makes_a_new_unguessable_one", |bed| unnamed(bed).boxed()),
-    ("a_name_that_is_no_name_is_refused_as_chat_id", |bed| bad_name(bed).boxed()),
-    ("g057_a_shared_chat_is_opened_by_the_team_alone", |bed| shared(bed).boxed()),
-    ("ones_own_chat_wins_over_a_shared_one", |bed| own_wins(bed).boxed()),
-    ("nobody_in_particular_uses_names_that_were_made_for_them", |bed| nameless(bed).boxed()),
-    ("temporary_chats_are_their_persons_alone", |bed| temporary(bed).boxed()),
-    ("g057_a_request_is_found_by_those_who_may_use_its_chat", |bed| found(bed).boxed()),
-    ("a_request_that_is_over_for_too_long_is_unknown", |bed| over(bed).boxed()),
-    ("g057_a_temporary_request_is_found_by_its_person", |bed| temporary_request(bed).boxed()),
+    ("no_name_makes_a_new_unguessable_one", |bed| {
+        unnamed(bed).boxed()
+    }),
+    ("a_name_that_is_no_name_is_refused_as_chat_id", |bed| {
+        bad_name(bed).boxed()
+    }),
+    ("g057_a_shared_chat_is_opened_by_the_team_alone", |bed| {
+        shared(bed).boxed()
+    }),
+    ("ones_own_chat_wins_over_a_shared_one", |bed| {
+        own_wins(bed).boxed()
+    }),
+    (
+        "nobody_in_particular_uses_names_that_were_made_for_them",
+        |bed| nameless(bed).boxed(),
+    ),
+    ("temporary_chats_are_their_persons_alone", |bed| {
+        temporary(bed).boxed()
+    }),
+    (
+        "g057_a_request_is_found_by_those_who_may_use_its_chat",
+        |bed| found(bed).boxed(),
+    ),
+    ("a_request_that_is_over_for_too_long_is_unknown", |bed| {
+        over(bed).boxed()
+    }),
+    ("g057_a_temporary_request_is_found_by_its_person", |bed| {
+        temporary_request(bed).boxed()
+    }),
 ];
 
 async fn heard(bed: &Bed, who: &Authorized, chat: &str) -> Vec<String> {
@@ -38,10 +58,17 @@ async fn own(bed: Bed) {
 
 async fn unnamed(bed: Bed) {
     let who = ann();
-    let one = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
-    let other = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
+    let one = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
+    let other = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
     let names = [one.chat_name().unwrap(), other.chat_name().unwrap()];
-    assert!(names.iter().all(|name| ids::is_unguessable(name)), "{names:?}");
+    assert!(
+        names.iter().all(|name| ids::is_unguessable(name)),
+        "{names:?}"
+    );
     assert_ne!(names[0], names[1]);
     assert_eq!(one.context().identity().user_id(), Some("ann"));
 }
@@ -65,7 +92,9 @@ pub async fn share(bed: &Bed, chat_id: &str, with: &str) {
         assistant_id: Some("support"),
     };
     let change = change.as_object().unwrap();
-    chats::update(&bed.ambit, &ann(), name, change).await.unwrap();
+    chats::update(&bed.ambit, &ann(), name, change)
+        .await
+        .unwrap();
 }
 
 async fn shared(bed: Bed) {
@@ -104,14 +133,18 @@ async fn nameless(bed: Bed) {
         let error = open.await.unwrap_err();
         assert_eq!(error.code, Code::NotFound, "{guess}");
     }
-    let live = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
+    let live = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
     bed.turn(&live, "r1", "one").await;
     let name = live.chat_name().unwrap().to_owned();
     assert_eq!(heard(&bed, &who, &name).await, ["one", "to one"]);
     let elsewhere = chats::open(&bed.ambit, &nobody("t2"), "support", Some(&name));
     assert_eq!(elsewhere.await.unwrap_err().code, Code::NotFound);
     // A person's own chat is not nobody's, however well its name is known.
-    let own = chats::open(&bed.ambit, &ann(), "support", None).await.unwrap();
+    let own = chats::open(&bed.ambit, &ann(), "support", None)
+        .await
+        .unwrap();
     bed.turn(&own, "r2", "two").await;
     let open = chats::open(&bed.ambit, &who, "support", own.chat_name());
     assert_eq!(open.await.unwrap_err().code, Code::NotFound);
@@ -153,7 +186,15 @@ async fn found(bed: Bed) {
     let place = requests::find(&bed.ambit, &ann(), "r-one").await.unwrap();
     assert_eq!(place.space, live.context().place().0);
     assert_eq!(place.row.unwrap().id, live.context().row_id().unwrap());
-    let asked = [ann(), bob(), cid(), twin(), chief("t1"), chief("t2"), nobody("t1")];
+    let asked = [
+        ann(),
+        bob(),
+        cid(),
+        twin(),
+        chief("t1"),
+        chief("t2"),
+        nobody("t1"),
+    ];
     let mut seen = Vec::new();
     for who in &asked {
         seen.push(finds(&bed, who, "r-one").await);
@@ -191,7 +232,10 @@ async fn temporary_request(bed: Bed) {
     assert!(place.row.is_none());
     let log = place.space.log("turn/r-one/trace");
     let range = ambit_storage::driver::Range::from(1, 10);
-    assert_eq!(place.driver.read(&log, range).await.unwrap().entries.len(), 1);
+    assert_eq!(
+        place.driver.read(&log, range).await.unwrap().entries.len(),
+        1
+    );
     for other in [bob(), twin(), nobody("t1"), chief("t2")] {
         assert!(!finds(&bed, &other, "r-one").await, "{other:?}");
     }
