@@ -13,6 +13,7 @@ mod globals;
 pub mod hook;
 pub mod limits;
 pub mod llm;
+pub mod outbox;
 pub mod request;
 pub mod runtime;
 pub mod stream;
