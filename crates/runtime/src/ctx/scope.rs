@@ -4,6 +4,7 @@ use crate::access::Authorized;
 use crate::app::{Agent, App};
 use crate::ask::Ask;
 use crate::limits::Limits;
+use crate::outbox::Speaker;
 use crate::request::Origin;
 use crate::trace::Node;
 use ambit_storage::SessionIdentity;
@@ -18,6 +19,8 @@ pub struct Scope {
     pub properties: Properties,
     /// `ctx.memory`.
     pub memory: Memories,
+    /// Who speaks in `ctx.Send` and its like.
+    pub speaker: Speaker,
     /// Where the nodes of its hooks hang.
     pub trace: Node,
     /// The app.
