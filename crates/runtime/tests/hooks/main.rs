@@ -7,4 +7,5 @@
 )]
 
 mod context;
+mod memory;
 mod support;
