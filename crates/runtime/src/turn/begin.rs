@@ -251,14 +251,11 @@ impl Parts {
         if is_off {
             return Trace::off(&self.ids.request_id);
         }
-        let sink = log.clone();
         let settings = trace::Settings {
             about: self.about_trace(),
             limits: trace::Limits::default(),
             clock: self.core.stores.options().clock.clone(),
-            sink: Box::new(move |text: String| {
-                sink.append(text);
-            }),
+            sink: Box::new(log.clone()),
         };
         Trace::go_on(settings, before)
     }
