@@ -5,12 +5,31 @@
 
 pub mod access;
 pub mod app;
+pub mod ask;
+mod asked;
+pub mod chats;
+pub mod ctx;
 pub mod error;
+pub mod event;
 pub mod frame;
+mod globals;
+pub mod hook;
+pub mod inspect;
+mod journal;
+mod kept;
+pub mod limits;
+mod live;
 pub mod llm;
+mod loaded;
+mod message;
+pub mod outbox;
 pub mod request;
+pub mod requests;
 pub mod runtime;
 pub mod stream;
+pub mod tool;
+pub mod trace;
+mod turn;
 
 pub use access::Authorized;
 pub use error::{Code, Error, Result};

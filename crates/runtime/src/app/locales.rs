@@ -1,6 +1,6 @@
 //! Translations: reading them, and finding the one that is meant.
 
-use super::Locales;
+use super::{Agent, App, Locales};
 use super::loader::Loader;
 use super::problem::Problem;
 use super::read::Kind;
@@ -89,6 +89,14 @@ pub struct Words<'a> {
     pub global: &'a Locales,
     /// The language, such as `zh-cn`.
     pub locale: &'a str,
+}
+
+impl App {
+    /// The translations that count for an agent in a language.
+    pub fn words<'a>(&'a self, agent: &'a Agent, locale: &'a str) -> Words<'a> {
+        let (own, global) = (&agent.locales, &self.locales);
+        Words { own, global, locale }
+    }
 }
 
 impl Words<'_> {

@@ -69,7 +69,7 @@ fn message(reading: &Reading) -> Value {
 fn text(reading: &Reading, place: Place) -> String {
     let mut channel = Channel::default();
     let mut text = String::new();
-    for index in &reading.order {
+    for (_, index) in reading.order.iter().filter(|(shown, _)| *shown == place) {
         let message = reading.message(*index);
         let Some(shown) = shown(message).filter(|shown| shown.place == place) else {
             continue;

@@ -23,6 +23,8 @@ pub struct Channel {
     queue: VecDeque<Segment>,
     known: HashSet<String>,
     tail: Tail,
+    /// The message whose text was sent last.
+    last: String,
     held: Option<String>,
 }
 
@@ -33,6 +35,8 @@ struct Segment {
     is_line: bool,
     has_begun: bool,
     is_over: bool,
+    /// It is more of a text that was sent before.
+    goes_on: bool,
 }
 
 /// What the text ends with so far.
@@ -72,6 +76,7 @@ impl Channel {
             is_line: piece.is_line,
             has_begun: false,
             is_over: false,
+            goes_on: is_known,
         };
         segment.add(piece);
         self.queue.push_back(segment);
@@ -104,9 +109,13 @@ impl Channel {
                 break;
             }
             if !segment.waiting.is_empty() {
-                out.push_str(separator(self.tail, segment));
+                let is_same = segment.goes_on && segment.message == self.last;
+                if !segment.has_begun && !is_same {
+                    out.push_str(separator(self.tail, segment.is_line));
+                }
                 out.push_str(&std::mem::take(&mut segment.waiting));
                 segment.has_begun = true;
+                self.last.clone_from(&segment.message);
                 self.tail = match segment.is_line {
                     true => Tail::Line,
                     false => Tail::Paragraph,
@@ -135,6 +144,7 @@ impl Segment {
         let has_text = self.has_begun || !self.waiting.is_empty();
         if piece.is_new && !self.has_begun {
             self.waiting.clear();
+            self.goes_on = false;
         } else if piece.is_new && has_text && !self.is_line {
             self.waiting.push_str("\n\n");
         }
@@ -146,11 +156,8 @@ impl Segment {
     }
 }
 
-fn separator(tail: Tail, segment: &Segment) -> &'static str {
-    if segment.has_begun {
-        return "";
-    }
-    match (tail, segment.is_line) {
+fn separator(tail: Tail, is_line: bool) -> &'static str {
+    match (tail, is_line) {
         (Tail::Nothing | Tail::Line, _) => "",
         (Tail::Paragraph, true) => "\n",
         (Tail::Paragraph, false) => "\n\n",

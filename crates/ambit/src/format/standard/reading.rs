@@ -13,9 +13,9 @@ use std::collections::HashSet;
 pub struct Reading {
     pub messages: Messages,
     pub calls: Calls,
-    /// The messages that have been shown, in the order in which they first were.
-    pub order: Vec<usize>,
-    noted: HashSet<usize>,
+    /// The messages that have been shown, and where, in the order in which they first were.
+    pub order: Vec<(Place, usize)>,
+    noted: HashSet<(Place, usize)>,
     pub start: Map<String, Value>,
     pub ending: Option<Ending>,
     finish_reason: String,
@@ -84,9 +84,9 @@ impl Reading {
             .is_none_or(|status| status == "completed");
         let finish_reason = match self.finish_reason.as_str() {
             _ if !is_completed => "stop",
-            _ if self.has_open_calls => "tool_calls",
             "length" => "length",
             "content_filter" => "content_filter",
+            _ if self.has_open_calls => "tool_calls",
             _ => "stop",
         };
         let nothing = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0});
@@ -115,7 +115,7 @@ impl Reading {
             ..Change::default()
         };
         if let Some(text) = appended {
-            self.note(place);
+            self.note(text.place, place);
             change.text = Some(text);
             return change;
         }
@@ -124,7 +124,7 @@ impl Reading {
         let Some(after) = shown(self.message(place)) else {
             return change;
         };
-        self.note(place);
+        self.note(after.place, place);
         if !is_silent && before.as_ref() != Some(&after) {
             let goes_on = before.and_then(|before| rest(&before, &after));
             change.is_new = goes_on.is_none();
@@ -140,9 +140,9 @@ impl Reading {
         frame.delta && is_inner && !matches!(kind, "text" | "thinking")
     }
 
-    fn note(&mut self, place: usize) {
-        if self.noted.insert(place) {
-            self.order.push(place);
+    fn note(&mut self, place: Place, message: usize) {
+        if self.noted.insert((place, message)) {
+            self.order.push((place, message));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::format::message::Message;
 use serde_json::Value;
 
 /// Where a message's text goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// `content`
     Content,
