@@ -1,12 +1,12 @@
 //! The commands and their arguments.
 
 use crate::command::{
-    backup, chat, check, doctor, erase, list, messages, new, relocate, show, types, usage,
+    backup, chat, check, doctor, erase, key, list, messages, new, relocate, show, types, usage,
 };
-use crate::settings::StoreOptions;
+use crate::settings::{StoreOptions, serving};
 use clap::{Parser, Subcommand};
 
-/// Runs apps of AI agents, and looks after their stored contexts. Without arguments it runs a worked example.
+/// Serves AI agents and looks after their contexts. Without arguments it serves the welcome app.
 #[derive(Parser, Debug)]
 #[command(name = "ambit", version, arg_required_else_help = true)]
 pub struct Cli {
@@ -18,6 +18,11 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Serves an app
+    Serve(serving::Arguments),
+    /// Keys for programs that call the server
+    #[command(subcommand)]
+    Key(key::Key),
     /// Makes a small app to start from
     New(new::Arguments),
     /// Says what is wrong with an app, without running it; exits with 1 where something is broken
@@ -35,6 +40,8 @@ pub enum Command {
     Doctor(doctor::Arguments),
     /// Copies the SQLite store to a new file while others write
     Backup(backup::Arguments),
+    /// A worked example of contexts, which prints what it does
+    Demo,
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,5 +1,7 @@
-//! Where the data is: options first, then the environment, then a file: that of the worked example, or of the app that is
-//! run. And what else the environment says.
+//! Where the data is: options first, then the environment, then a file: that of the app that is run, or one in the folder
+//! that the program is started in. And what else the environment says.
+
+pub mod serving;
 
 use crate::failure::{Failure, Result};
 use crate::offer;
@@ -9,11 +11,8 @@ use clap::Args;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// Where the worked example keeps its data, below the folder that it is started in.
-pub const EXAMPLE_FILE: &str = "ambit-example.db";
-/// The file of a data folder.
+/// The file of a data folder; where none is named, that is the one that the program is started in.
 const DATA_FILE: &str = "ambit.db";
 /// Names the stores where no option does: one or more URLs, separated by white space.
 const STORE_VARIABLE: &str = "AMBIT_STORE";
@@ -74,22 +73,37 @@ impl StoreOptions {
 
     /// Opens the stores, which must be there already.
     pub async fn open(&self) -> Result<Ambit> {
-        let stores = self.stores(Path::new(EXAMPLE_FILE))?;
+        let stores = self.stores(Path::new(DATA_FILE))?;
         stores
             .iter()
             .try_for_each(|store| check_is_there(&store.url))?;
-        let ambit = Ambit::builder(self.open_all(&stores).await?).build();
-        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
+        Ok(self.acting(self.open_all(&stores).await?))
+    }
+
+    /// Opens the stores, and makes those that are not there yet.
+    pub async fn begin(&self) -> Result<Ambit> {
+        Ok(self.acting(self.open_for(Path::new("")).await?))
+    }
+
+    fn acting(&self, stores: Stores) -> Ambit {
+        let ambit = Ambit::builder(stores).build();
+        ambit.acting_as(&Caller::system(&self.tenant))
     }
 
     /// Opens the stores of an app that is run, and makes those that are not there yet. Where nothing says otherwise, the data
     /// is in the app's folder.
-    pub async fn open_for(&self, app: &Path) -> Result<Arc<Stores>> {
+    pub async fn open_for(&self, app: &Path) -> Result<Stores> {
+        if let Some(folder) = &self.data {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let reason = format!("{} cannot be made: {error}", folder.display());
+                Failure::option("--data", reason)
+            })?;
+        }
         let stores = self.stores(&app.join(DATA_FILE))?;
         self.open_all(&stores).await
     }
 
-    async fn open_all(&self, stores: &[Named]) -> Result<Arc<Stores>> {
+    async fn open_all(&self, stores: &[Named]) -> Result<Stores> {
         let mut builder = Stores::builder(Options::default());
         for store in stores {
             let opened = driver::open(&store.url, Options::default()).await?;
@@ -99,12 +113,12 @@ impl StoreOptions {
             let names: Vec<&str> = self.drivers.iter().map(String::as_str).collect();
             builder = builder.default_drivers(&names);
         }
-        Ok(Arc::new(builder.build()?))
+        Ok(builder.build()?)
     }
 
     /// The URL of the store that keeps the index.
     pub fn primary(&self) -> Result<String> {
-        let stores = self.stores(Path::new(EXAMPLE_FILE))?;
+        let stores = self.stores(Path::new(DATA_FILE))?;
         stores
             .iter()
             .try_for_each(|store| check_is_there(&store.url))?;

@@ -5,16 +5,20 @@ pub mod chat;
 pub mod check;
 pub mod doctor;
 pub mod erase;
+pub mod key;
 pub mod list;
 pub mod messages;
 pub mod new;
 pub mod relocate;
 mod row;
+pub mod serve;
 pub mod show;
 pub mod types;
 pub mod usage;
+mod welcome;
 
 use crate::cli::{Cli, Command, Context};
+use crate::example;
 use crate::failure::Result;
 use crate::output;
 use ambit_storage::Ambit;
@@ -40,6 +44,17 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
         Command::Chat(arguments) => chat::run(arguments, stores).await,
         // A backup opens the store itself: the others would be opened for nothing.
         Command::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
+        Command::Serve(arguments) => serve::run(stores, arguments).await,
+        Command::Demo => example::run()
+            .await
+            .map(|()| Outcome::Done)
+            .map_err(Into::into),
+        Command::Key(key) => {
+            // The first key of a server can be made before it has ever run.
+            let ambit = stores.begin().await?;
+            let ran = key::run(&ambit, key, &mut out).await;
+            closed(&ambit, ran).await
+        }
         Command::Context(context) => {
             let ambit = stores.open().await?;
             let ran = about_context(&ambit, context, &mut out).await;

@@ -29,7 +29,7 @@ impl Here {
     pub async fn open(arguments: &Arguments, stores: &StoreOptions) -> Result<Self> {
         let runtime = Runtime::open(Settings {
             app: arguments.app.clone(),
-            stores: stores.open_for(&arguments.app).await?,
+            stores: stores.open_for(&arguments.app).await?.into(),
             storage: ambit_storage::Settings::default(),
             environment: environment(),
             is_development: true,
