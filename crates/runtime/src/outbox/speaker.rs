@@ -1,9 +1,10 @@
 //! The messaging methods of `ctx`, and what model and tools say.
 
 use super::change::{Change, unknown};
-use super::desk::{Desk, End, Opening};
+use super::desk::{Desk, Opening};
 use super::draft::{self, Draft, invalid};
 use super::group::{Group, Level};
+use super::life::End;
 use super::{Outbox, Voice};
 use crate::error::Result;
 use crate::frame::change::Props;
