@@ -264,11 +264,14 @@ impl Desk {
         self.close_amendment(id);
     }
 
+    /// Whether a warning of this message was given before.
+    pub fn set_warned(&mut self, id: &str, has_warned: bool) -> bool {
+        let track = self.tracks.get_mut(id);
+        track.is_some_and(|track| std::mem::replace(&mut track.has_warned, has_warned))
+    }
+
     fn warn_amended(&mut self, id: &str) {
-        let Some(track) = self.tracks.get_mut(id) else {
-            return;
-        };
-        if !std::mem::replace(&mut track.has_warned, true) {
+        if !self.set_warned(id, true) {
             let warning = format!("message {id} was changed after its end");
             self.warnings.push(warning);
         }

@@ -225,10 +225,10 @@ impl Speaker {
     /// Merges into the props of a message; one that has ended is amended, without a warning.
     pub fn update(&self, id: &str, props: Props) -> Result<()> {
         self.outbox.with(|desk| {
-            if let Some(track) = desk.tracks.get_mut(id) {
-                track.has_warned = true;
-            }
-            desk.change("Merge", id, Change::Merge(props, Path::default()))
+            let had_warned = desk.set_warned(id, true);
+            let done = desk.change("Merge", id, Change::Merge(props, Path::default()));
+            desk.set_warned(id, had_warned);
+            done
         })
     }
 
