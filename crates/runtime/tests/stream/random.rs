@@ -89,12 +89,15 @@ impl Turn {
             let place = self.random.below(self.speakers.len());
             self.speakers[place].clone()
         };
-        let id = json!(self.random.one(&self.ids));
+        // Mostly one of the newest, so that different calls meet in one message.
+        let newest = self.ids.len().saturating_sub(3);
+        let from = self.random.one(&[0, newest, newest, newest]);
+        let id = json!(self.random.one(&self.ids[from..]));
         let name = id.as_str().unwrap().to_owned();
         let (value, path) = (self.value(), json!(self.random.one(&PATHS)));
         let message = self.message();
         let before = self.outbox.messages();
-        let done = match self.random.below(16) {
+        let done = match self.random.below(24) {
             0 => speaker.send(&[message]),
             1 | 2 => speaker.send_stream(&[message, json!(self.random.one(&["", "B1", "B2"]))]),
             3 => speaker.append(&[id, value]),
@@ -105,7 +108,7 @@ impl Turn {
             10 => speaker.end(&[id, json!(self.random.one(&[Value::Null, json!("end")]))]),
             11 => speaker.end_block(&[json!("B1")]),
             12 => speaker.begin("text", Map::new()).map(Value::from),
-            13 | 14 => speaker.say(&name, "abc").map(|()| Value::Null),
+            13..=22 => speaker.say(&name, "abc").map(|()| Value::Null),
             _ => {
                 self.fork_or_end(&speaker);
                 Ok(Value::Null)

@@ -238,3 +238,17 @@ async fn the_deepest_value_at_the_longest_path_can_be_read_again() {
     let state = crate::random::held(&frames(&drain(&mut reader).await));
     assert_eq!(state.messages(), outbox.messages());
 }
+
+#[tokio::test]
+async fn a_piece_behind_another_change_is_not_merged_into_one_before_it() {
+    let log = Log::open(place(&memory().await), Options::default());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let id = speaker.begin("text", Map::new()).unwrap();
+    speaker.say(&id, "one").unwrap();
+    speaker.replace(&[json!(id), json!("two")]).unwrap();
+    speaker.say(&id, " three").unwrap();
+    end(&outbox).await;
+    let entries = drain(&mut log.reader(0).unwrap()).await;
+    let state = crate::random::held(&frames(&entries));
+    assert_eq!(state.messages()[0].props["content"], "two three");
+}
