@@ -12,6 +12,7 @@ mod fuzz;
 mod limits;
 mod locales;
 mod prompts;
+mod reload;
 mod secrets;
 mod support;
 mod visible;
