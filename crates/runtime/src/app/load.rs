@@ -75,9 +75,12 @@ fn access(loader: &mut Loader, app: &mut App) -> bool {
 }
 
 fn all_agents(loader: &mut Loader, app: &mut App, folders: Vec<(String, String)>) {
-    let folders = super::files::unique(folders, &mut loader.problems);
-    for (id, folder) in folders {
-        let agent = folder.and_then(|folder| package::load(loader, &id, &folder));
+    let packages = folders
+        .into_iter()
+        .map(|(id, folder)| (id, format!("{folder}/package.yao")));
+    let packages = loader.unique(packages.collect());
+    for (id, file) in packages {
+        let agent = file.and_then(|file| package::load(loader, &id, &file));
         let agent = agent.and_then(|agent| {
             let prompts = app
                 .broken

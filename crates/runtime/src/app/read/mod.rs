@@ -16,8 +16,8 @@ pub use table::{Field, Kind};
 use node::Fault;
 use std::path::Path;
 
-/// So deep may lists and objects of a file be nested.
-const DEPTH: usize = 64;
+/// So deep may lists and objects of a file be nested: what the stack of a thread bears in a build for development.
+const DEPTH: usize = 32;
 
 /// The tree of a file's text, in the format that its name says.
 pub fn parse(file: &str, text: &str) -> Result<Node, Fault> {
