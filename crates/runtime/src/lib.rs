@@ -23,6 +23,7 @@ pub mod llm;
 mod loaded;
 mod message;
 pub mod outbox;
+pub mod net;
 pub mod request;
 pub mod requests;
 pub mod runtime;
