@@ -5,7 +5,7 @@ mod command;
 mod example;
 mod failure;
 mod filter;
-mod moment;
+use ambit::moment;
 mod offer;
 mod output;
 mod settings;

@@ -93,6 +93,16 @@ impl Space {
         Self::new(tenant, format!("i:shares/{}", part('t', team_id)))
     }
 
+    /// What a tenant's callers have asked under an idempotency key.
+    pub fn repeats(tenant: &str) -> Self {
+        Self::new(tenant, "i:repeats".to_owned())
+    }
+
+    /// The keys of programs that call this installation, by their hashes.
+    pub fn api_keys() -> Self {
+        Self::new(DEFAULT_TENANT, "i:keys".to_owned())
+    }
+
     /// Which storages are on their way from one driver to another, by the id of their index rows.
     pub(crate) fn moves() -> Self {
         Self::new(DEFAULT_TENANT, "i:moves".to_owned())
