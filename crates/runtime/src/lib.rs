@@ -10,6 +10,7 @@ pub mod error;
 pub mod frame;
 pub mod inspect;
 pub mod llm;
+pub mod outbox;
 pub mod request;
 pub mod requests;
 pub mod runtime;
