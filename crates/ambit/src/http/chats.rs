@@ -3,7 +3,9 @@
 use super::list::{self, Listing, Paging};
 use super::{Body, Conditions, Failure, Params, Problem, Shared, Who};
 use crate::moment;
-use ambit_runtime::chats::{self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status};
+use ambit_runtime::chats::{
+    self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status,
+};
 use ambit_runtime::{Error, Result, requests};
 use ambit_storage::clock::Millis;
 use axum::Json;
@@ -44,7 +46,9 @@ async fn index(
         to: time(&mut conditions, "to")?,
     };
     let order = conditions.text("order_by")?;
-    let order = order.as_deref().map_or(Ok(ChatOrder::default()), ChatOrder::parse)?;
+    let order = order
+        .as_deref()
+        .map_or(Ok(ChatOrder::default()), ChatOrder::parse)?;
     let paging = Paging::take(&mut conditions)?;
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);

@@ -86,7 +86,9 @@ async fn items(
     let filter = ItemFilter {
         before: conditions.within("before", 1, u64::MAX)?,
         limit: list::limit(&mut conditions)?,
-        archive: conditions.parsed("archive", "true or false")?.unwrap_or(false),
+        archive: conditions
+            .parsed("archive", "true or false")?
+            .unwrap_or(false),
     };
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);

@@ -89,7 +89,8 @@ async fn write(
     let value = fields.value("value")?;
     fields.finish()?;
     let value = Stored::of(&value.unwrap_or_default())?;
-    let ttl = Ttl::of(&ttl).map_err(|error| ambit_runtime::Error::invalid("ttl", error.to_string()))?;
+    let ttl =
+        Ttl::of(&ttl).map_err(|error| ambit_runtime::Error::invalid("ttl", error.to_string()))?;
     open.set(params.text("key")?, &value, ttl).await?;
     Ok(StatusCode::NO_CONTENT)
 }
