@@ -18,6 +18,7 @@ mod health;
 mod line;
 mod list;
 mod memory;
+mod measures;
 mod models;
 mod params;
 mod sse;
@@ -30,6 +31,7 @@ pub use error::{Failure, Problem};
 pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};
+pub use measures::Measures;
 pub use params::{Conditions, Params, check_id};
 
 use crate::auth::Authenticator;
@@ -51,6 +53,8 @@ pub struct Server {
     pub store: Arc<dyn Driver>,
     /// What may be set.
     pub settings: Settings,
+    /// What is counted.
+    pub measures: Measures,
 }
 
 /// A server as handlers hold it.
@@ -61,8 +65,10 @@ pub type Shared = Arc<Server>;
 pub struct Settings {
     /// What all paths but those of operation begin with.
     pub base: String,
-    /// Errors show stacks, and operation's routes are open.
+    /// Errors show stacks.
     pub is_development: bool,
+    /// Everybody may read the measures.
+    pub has_public_metrics: bool,
     /// Bytes of a request's body.
     pub body_limit: usize,
     /// How long a body may take to arrive.
@@ -78,6 +84,7 @@ impl Default for Settings {
         Self {
             base: "/v1".to_owned(),
             is_development: false,
+            has_public_metrics: false,
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
@@ -120,6 +127,7 @@ impl Row {
 pub const ROUTES: &[Row] = &[
     Row::beside(Right::Anybody, health::routes),
     Row::beside(Right::User, document::routes),
+    Row::beside(Right::Operator, measures::routes),
     Row::of(Right::User, chat::routes),
     Row::of(Right::User, chats::routes),
     Row::of(Right::User, contexts::routes),

@@ -81,7 +81,7 @@ async fn stream(
         known,
         past: turn.last_event,
     };
-    Ok(sse::answer(view, &server.settings, given.peer))
+    Ok(sse::answer(view, &server, given.peer))
 }
 
 fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
