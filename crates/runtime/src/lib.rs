@@ -5,16 +5,22 @@
 
 pub mod access;
 pub mod app;
+pub mod ask;
 pub mod chats;
+pub mod ctx;
 pub mod error;
 pub mod frame;
+mod globals;
+pub mod hook;
 pub mod inspect;
+pub mod limits;
 pub mod llm;
 pub mod outbox;
 pub mod request;
 pub mod requests;
 pub mod runtime;
 pub mod stream;
+pub mod trace;
 
 pub use access::Authorized;
 pub use error::{Code, Error, Result};

@@ -38,6 +38,8 @@ pub struct Call {
     pub method: String,
     /// The arguments; a function is `null` here and among `callbacks`.
     pub arguments: Vec<Json>,
+    /// The numbers of the arguments that were `undefined`; they too are `null` among `arguments`.
+    pub undefined: Vec<usize>,
     /// The functions among the arguments.
     pub callbacks: Vec<Callback>,
     /// The run that called.
@@ -161,6 +163,8 @@ pub struct Method {
     pub name: String,
     /// What the script gets.
     pub returns: Returns,
+    /// An argument that is not JSON arrives as the text that says so, instead of being an error in the script.
+    pub is_lenient: bool,
 }
 
 /// What a script gets from a call.
@@ -178,6 +182,7 @@ impl Method {
         Self {
             name: name.to_owned(),
             returns: Returns::Value,
+            is_lenient: false,
         }
     }
 
@@ -186,6 +191,15 @@ impl Method {
         Self {
             name: name.to_owned(),
             returns: Returns::Promise,
+            is_lenient: false,
+        }
+    }
+
+    /// The same, but no argument of it is an error in the script.
+    pub fn lenient(self) -> Self {
+        Self {
+            is_lenient: true,
+            ..self
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Target {
     pub method: String,
     /// What the script gets.
     pub returns: Returns,
+    /// No argument is an error in the script.
+    pub is_lenient: bool,
 }
 
 /// The compiled prelude and the surface it offers.
@@ -159,6 +161,7 @@ fn targets(surface: &Surface) -> Vec<Target> {
             class: class.to_owned(),
             method: method.name.clone(),
             returns: method.returns,
+            is_lenient: method.is_lenient,
         })
         .collect()
 }

@@ -38,8 +38,17 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
     let number = world.number();
     let mut reader = Reader::new(ctx, task.budget.limits.value);
     let mut arguments = Vec::with_capacity(asked.arguments.len());
+    let mut undefined = Vec::new();
     for (index, argument) in asked.arguments.iter::<Js<'js>>().enumerate() {
-        arguments.push(reader.argument(index, &argument?)?);
+        let argument = argument?;
+        if argument.is_undefined() {
+            undefined.push(index);
+        }
+        arguments.push(match reader.argument(index, &argument) {
+            Err(_) if task.budget.stopped().is_some() => return Err(world.terminate(ctx)),
+            Err(_) if target.is_lenient => thrown::thrown(ctx, &ctx.catch()).message.into(),
+            read => read?,
+        });
     }
     let handle = reader.read(&asked.handle)?.unwrap_or_default();
     let functions = std::mem::take(&mut reader.functions);
@@ -57,6 +66,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         handle,
         method: target.method.clone(),
         arguments,
+        undefined,
         callbacks: callbacks.collect(),
         run: Caller(Arc::clone(&task.budget)),
     };

@@ -112,6 +112,7 @@ fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'j
         handle: serde_json::Value::Null,
         method: level.to_owned(),
         arguments: values,
+        undefined: Vec::new(),
         callbacks: Vec::new(),
         run: Caller(Arc::clone(&task.budget)),
     };

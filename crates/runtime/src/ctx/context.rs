@@ -1,0 +1,157 @@
+//! `ctx` itself: its properties, and `new Context`.
+
+use super::{Call, Class, Method, Reach, later, memory, message, trace};
+use crate::ask::Wanted;
+use crate::error::{Error, Result};
+use ambit_script::{Object, Value};
+use futures::FutureExt;
+use serde_json::{Map, Value as Json, json};
+
+/// `ctx`.
+pub const CONTEXT: Class = Class {
+    name: "Context",
+    place: "ctx",
+    doc: "What a script sees of a turn. It is a view: what a script changes in it, nobody reads.",
+    members: &[
+        ("chat_id: string", "The chat's name."),
+        ("assistant_id: string", "The agent whose hook runs."),
+        ("locale: string", "The language, such as `en-us`."),
+        ("theme: string", "The theme of the client's surface."),
+        ("route: string", "The page of the client."),
+        ("accept: Accept", "The output format."),
+        ("referer: Referer", "What kind of caller."),
+        ("client: Client", "The client program."),
+        (
+            "metadata: Record<string, any>",
+            "Client-supplied data, and what `Create` returned.",
+        ),
+        ("authorized: Authorized", "Who is asking; a copy."),
+        ("request_id: string", "The turn."),
+        ("context_id: string", "The run context."),
+        ("identity: Identity", "The conversation's base identity."),
+        ("memory: Memory", "Four namespaces of values."),
+        ("trace: Trace", "The trace of the turn."),
+        ("mcp: MCP", "Tool servers."),
+        ("search: Search", "Searches."),
+        ("agent: Agents", "Calls of other agents."),
+        ("llm: Models", "Calls of models."),
+        ("space: Space", "Deprecated: `memory.context`."),
+    ],
+    methods: &[message::METHODS, RELEASE],
+    is_lenient: false,
+};
+
+const RELEASE: &[Method] = &[Method {
+    signature: "Release(): void",
+    doc: "Lets go of a context made with `new Context`. In a hook it does nothing.",
+    needs: None,
+    call: |call| release(call).boxed(),
+}];
+
+/// `new Context(…)`.
+pub const GLOBALS: &[Method] = &[Method {
+    signature: "Context(options?: ContextOptions): Context",
+    doc: "`new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded.",
+    needs: None,
+    call: |call| open(call).boxed(),
+}];
+
+/// The `ctx` object of a context.
+pub fn object(reach: &Reach) -> Value {
+    let shown = &reach.scope.properties;
+    let origin = &shown.origin;
+    let identity = &shown.identity;
+    let plain = [
+        ("chat_id", json!(shown.chat_id)),
+        ("assistant_id", json!(shown.assistant_id)),
+        ("locale", json!(origin.locale)),
+        ("theme", json!(origin.theme)),
+        ("route", json!(origin.route)),
+        ("accept", json!(origin.accept)),
+        ("referer", json!(origin.referer)),
+        ("client", json!(origin.client)),
+        ("metadata", json!(shown.metadata)),
+        ("authorized", reach.scope.authorized()),
+        ("request_id", json!(shown.request_id)),
+        ("context_id", json!(shown.context_id)),
+        (
+            "identity",
+            json!({
+                "agent_name": identity.agent_name(), "chat_name": identity.chat_name(),
+                "user_id": identity.user_id(), "group": identity.group(),
+                "scope": identity.scope(), "key": identity.key(),
+            }),
+        ),
+    ];
+    let mut members: Vec<(String, Value)> = plain
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
+    let spaces = reach.scope.memory.all();
+    let spaces = spaces.map(|memory| (memory.space().to_owned(), memory::object(reach, memory)));
+    members.push(("memory".to_owned(), Value::Map(spaces.into())));
+    members.push(("trace".to_owned(), trace::object(reach)));
+    members.push(("space".to_owned(), part(reach, &memory::SPACE)));
+    members.extend(
+        later::PARTS
+            .iter()
+            .map(|(name, class)| ((*name).to_owned(), part(reach, class))),
+    );
+    Value::Object(Object {
+        class: CONTEXT.name.to_owned(),
+        handle: json!({"context": reach.number}),
+        members,
+    })
+}
+
+/// An object of a context that has only methods.
+fn part(reach: &Reach, class: &Class) -> Value {
+    Value::Object(Object {
+        class: class.name.to_owned(),
+        handle: json!({"context": reach.number}),
+        members: Vec::new(),
+    })
+}
+
+async fn release(call: &Call<'_>) -> Result<Value> {
+    if call.reach.is_manual() {
+        call.reach.release().await?;
+    } else {
+        let text = "ctx.Release() does nothing in a hook: it is for contexts made with new Context";
+        call.reach.cursor.warn(text);
+    }
+    Ok(Value::Undefined)
+}
+
+async fn open(call: &Call<'_>) -> Result<Value> {
+    let options = match call.given(0) {
+        None | Some(Json::Null) => Map::new(),
+        Some(Json::Object(options)) => options.clone(),
+        Some(_) => return Err(Error::invalid("options", "new Context takes an object")),
+    };
+    let text = |name: &str| match options.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text.clone())),
+        Some(_) => {
+            let what = format!("new Context: {name} must be a string");
+            Err(Error::invalid(name, what))
+        }
+    };
+    let metadata = match options.get("metadata") {
+        None | Some(Json::Null) => None,
+        Some(Json::Object(metadata)) => Some(metadata.clone()),
+        Some(_) => {
+            let what = "new Context: metadata must be an object";
+            return Err(Error::invalid("metadata", what));
+        }
+    };
+    let wanted = Wanted {
+        assistant_id: text("assistant_id")?,
+        chat_id: text("chat_id")?,
+        locale: text("locale")?,
+        metadata,
+    };
+    let caller = &call.reach.scope;
+    let scope = caller.ask.open_context(caller, wanted).await?;
+    Ok(object(&call.run.add(&scope)))
+}

@@ -1,0 +1,136 @@
+//! Methods of the reference whose part of Ambit is not there yet. They are in the tables, so that scripts type-check and
+//! are told clearly; each row moves to its own file with its part.
+
+use super::{Call, Class, Method};
+use crate::error::{Code, Error, Result};
+use ambit_script::Value;
+use futures::FutureExt;
+
+/// The objects of `ctx` by name.
+pub const PARTS: &[(&str, &Class)] = &[
+    ("mcp", &MCP),
+    ("search", &SEARCH),
+    ("agent", &AGENTS),
+    ("llm", &MODELS),
+];
+
+macro_rules! rows {
+    ($($signature:literal: $doc:literal,)*) => {
+        &[$(Method {
+            signature: $signature,
+            doc: $doc,
+            needs: None,
+            call: |call| std::future::ready(refuse(call)).boxed(),
+        },)*]
+    };
+}
+
+macro_rules! class {
+    ($name:literal, $place:literal, $doc:literal, $methods:expr) => {
+        Class {
+            name: $name,
+            place: $place,
+            doc: $doc,
+            members: &[],
+            methods: &[$methods],
+            is_lenient: false,
+        }
+    };
+}
+
+/// `ctx.mcp`.
+pub const MCP: Class = class!(
+    "MCP",
+    "ctx.mcp",
+    "Tool servers. Not available yet.",
+    rows! {
+        "ListResources(client: string, cursor?: string): any": "Lists resources.",
+        "ReadResource(client: string, uri: string): any": "Reads a resource.",
+        "ListTools(client: string, cursor?: string): any": "Lists tools.",
+        "CallTool(client: string, name: string, args?: any): any": "Calls a tool.",
+        "CallTools(client: string, tools: any[]): any[]": "Calls tools one after another.",
+        "CallToolsParallel(client: string, tools: any[]): any[]": "Calls tools at once.",
+        "ListPrompts(client: string, cursor?: string): any": "Lists prompts.",
+        "GetPrompt(client: string, name: string, args?: any): any": "Makes a prompt.",
+        "ListSamples(client: string, type: \"tool\" | \"resource\", name: string): any": "Lists samples.",
+        "GetSample(client: string, type: \"tool\" | \"resource\", name: string, index: number): any": "One sample.",
+        "All(requests: any[]): any[]": "Calls tools at once and waits for all.",
+        "Any(requests: any[]): any[]": "Calls tools at once and waits for the first success.",
+        "Race(requests: any[]): any[]": "Calls tools at once and waits for the first that ends.",
+    }
+);
+
+/// `ctx.search`.
+pub const SEARCH: Class = class!(
+    "Search",
+    "ctx.search",
+    "Searches. Not available yet.",
+    rows! {
+        "Web(query: string, options?: any): any": "Searches the web.",
+        "KB(query: string, options?: any): any": "Searches the knowledge base.",
+        "DB(query: string, options?: any): any": "Searches the app's data.",
+        "All(requests: any[]): any[]": "Searches at once and waits for all.",
+        "Any(requests: any[]): any[]": "Searches at once and waits for the first that finds something.",
+        "Race(requests: any[]): any[]": "Searches at once and waits for the first that ends.",
+    }
+);
+
+/// `ctx.agent`.
+pub const AGENTS: Class = class!(
+    "Agents",
+    "ctx.agent",
+    "Calls of other agents. Not available yet.",
+    rows! {
+        "Call(agent_id: string, messages: any, options?: any): any": "Calls an agent.",
+        "All(requests: any[], options?: any): any[]": "Calls agents at once and waits for all.",
+        "Any(requests: any[], options?: any): any[]": "Calls agents at once and waits for the first success.",
+        "Race(requests: any[], options?: any): any[]": "Calls agents at once and waits for the first that ends.",
+    }
+);
+
+/// `ctx.llm`.
+pub const MODELS: Class = class!(
+    "Models",
+    "ctx.llm",
+    "Calls of models. Not available yet.",
+    rows! {
+        "Stream(connector: string, messages: any, options?: any): any": "Calls a model.",
+        "All(requests: any[], options?: any): any[]": "Calls models at once and waits for all.",
+        "Any(requests: any[], options?: any): any[]": "Calls models at once and waits for the first success.",
+        "Race(requests: any[], options?: any): any[]": "Calls models at once and waits for the first that ends.",
+        "GenerateImage(...args: any[]): never": "Not supported.",
+    }
+);
+
+/// Global functions.
+pub const GLOBALS: &[Method] = rows! {
+    "Process(name: string, ...args: any[]): any": "Runs a process. Not available yet.",
+    "All(requests: any[]): any[]": "Runs processes at once and waits for all. Not available yet.",
+    "Any(requests: any[]): any[]": "Runs processes at once and waits for the first success. Not available yet.",
+    "Race(requests: any[]): any[]": "Runs processes at once and waits for the first that ends. Not available yet.",
+    "Store(id: string): any": "A store of the app. Not available yet.",
+    "Query(engine?: string): any": "Queries the app's data. Not available yet.",
+    "time.After(ms: number, process: string, ...args: any[]): void": "Runs a process later in this run. Not available yet.",
+    "http.Get(url: string, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Put(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Patch(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Delete(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Head(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
+    "http.Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any": "Sends a request. Not available yet.",
+    "http.Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any": "Sends a request and hands over the answer as it comes. Not available yet.",
+};
+
+fn refuse(call: &Call<'_>) -> Result<Value> {
+    let name = call.method.name();
+    if name == "GenerateImage" {
+        return Err(Error::new(
+            Code::Unsupported,
+            "GenerateImage is not supported",
+        ));
+    }
+    let part = PARTS.iter().find(|(_, class)| class.name == call.class);
+    let place = part.map_or_else(String::new, |(part, _)| format!("ctx.{part}."));
+    let text = format!("{place}{name} is not available yet");
+    Err(Error::new(Code::Unsupported, text))
+}

@@ -1,0 +1,361 @@
+//! `ctx.memory`: the methods of a namespace, and the deprecated `ctx.space`.
+
+use super::{Call, Class, Method, Reach};
+use crate::error::{Error, Result};
+use ambit_script::{Object, Value};
+use ambit_storage::Json as Stored;
+use ambit_storage::memory::{Memory, Ttl};
+use futures::FutureExt;
+use serde_json::{Value as Json, json};
+
+/// A namespace of memory.
+pub const NAMESPACE: Class = Class {
+    name: "MemoryNamespace",
+    place: "ctx.memory.user, .team, .chat and .context",
+    doc: "Named values that outlive a message. Each call is atomic; a write that has returned is durable, but in `context`.",
+    members: &[
+        ("id: string", "The owner's id; empty if there is none."),
+        ("space: string", "The namespace's name."),
+    ],
+    methods: &[VALUES, NUMBERS, LISTS, ARRAYS],
+    is_lenient: false,
+};
+
+/// The deprecated `ctx.space`.
+pub const SPACE: Class = Class {
+    name: "Space",
+    place: "ctx.space",
+    doc: "Deprecated: the same values as `ctx.memory.context`.",
+    members: &[],
+    methods: &[ALIASES],
+    is_lenient: false,
+};
+
+const KEY: Option<(usize, &str)> = Some((1, "a key argument"));
+
+const GET: Method = Method {
+    signature: "Get(key: string): any",
+    doc: "The value; `null` if there is none.",
+    needs: KEY,
+    call: |call| get(call).boxed(),
+};
+
+const SET: Method = Method {
+    signature: "Set(key: string, value: any, ttl?: number | string | null): void",
+    doc: "Replaces value, type and life. `ttl` is seconds, or a text such as `\"5m\"`; 0 is for ever.",
+    needs: Some((2, "key and value arguments")),
+    call: |call| set(call).boxed(),
+};
+
+const CLEAR: Method = Method {
+    signature: "Clear(): void",
+    doc: "Deletes all values of this namespace, and nothing else.",
+    needs: None,
+    call: |call| clear(call).boxed(),
+};
+
+const KEYS: Method = Method {
+    signature: "Keys(pattern?: string): string[]",
+    doc: "The keys, sorted; with a pattern, those that match.",
+    needs: None,
+    call: |call| keys(call).boxed(),
+};
+
+const ALIASES: &[Method] = &[
+    GET,
+    SET,
+    Method {
+        signature: "Delete(key: string): void",
+        doc: "Deletes a value. A `*` in the key stands for any characters.",
+        needs: KEY,
+        call: |call| del(call).boxed(),
+    },
+    CLEAR,
+    KEYS,
+];
+
+const VALUES: &[Method] = &[
+    GET,
+    SET,
+    Method {
+        signature: "Del(key: string): void",
+        doc: "Deletes a value. A `*` in the key stands for any characters, and `\\*` for a star.",
+        needs: KEY,
+        call: |call| del(call).boxed(),
+    },
+    Method {
+        signature: "Has(key: string): boolean",
+        doc: "Whether there is a value.",
+        needs: KEY,
+        call: |call| has(call).boxed(),
+    },
+    Method {
+        signature: "GetDel(key: string): any",
+        doc: "Takes the value away; of many callers one gets it.",
+        needs: KEY,
+        call: |call| get_del(call).boxed(),
+    },
+    KEYS,
+    Method {
+        signature: "Len(): number",
+        doc: "How many values there are.",
+        needs: None,
+        call: |call| len(call).boxed(),
+    },
+    CLEAR,
+];
+
+const NUMBERS: &[Method] = &[
+    Method {
+        signature: "Incr(key: string, delta?: number): number",
+        doc: "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
+        needs: KEY,
+        call: |call| incr(call).boxed(),
+    },
+    Method {
+        signature: "Decr(key: string, delta?: number): number",
+        doc: "Subtracts from a number, which may go below zero.",
+        needs: KEY,
+        call: |call| decr(call).boxed(),
+    },
+];
+
+const ADDED: Option<(usize, &str)> = Some((2, "key and values arguments"));
+
+const LISTS: &[Method] = &[
+    Method {
+        signature: "Push(key: string, values: any, ...more: any[]): number",
+        doc: "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
+        needs: ADDED,
+        call: |call| push(call).boxed(),
+    },
+    Method {
+        signature: "Pop(key: string): any",
+        doc: "Takes the last item; `null` if there is none.",
+        needs: KEY,
+        call: |call| pop(call).boxed(),
+    },
+    Method {
+        signature: "Pull(key: string, count: number): any[]",
+        doc: "Takes the last `count` items, in stored order.",
+        needs: Some((2, "key and count arguments")),
+        call: |call| pull(call).boxed(),
+    },
+    Method {
+        signature: "PullAll(key: string): any[]",
+        doc: "Takes all items and leaves an empty list.",
+        needs: KEY,
+        call: |call| pull_all(call).boxed(),
+    },
+    Method {
+        signature: "AddToSet(key: string, values: any, ...more: any[]): number",
+        doc: "Appends what is not in the list yet. Returns the new length.",
+        needs: ADDED,
+        call: |call| add_to_set(call).boxed(),
+    },
+];
+
+const ARRAYS: &[Method] = &[
+    Method {
+        signature: "ArrayLen(key: string): number",
+        doc: "How many items; 0 if there is no list.",
+        needs: KEY,
+        call: |call| array_len(call).boxed(),
+    },
+    Method {
+        signature: "ArrayGet(key: string, index: number): any",
+        doc: "One item; a negative index counts from the end. `null` outside.",
+        needs: Some((2, "key and index arguments")),
+        call: |call| array_get(call).boxed(),
+    },
+    Method {
+        signature: "ArraySet(key: string, index: number, value: any): void",
+        doc: "Replaces one item; a negative index counts from the end. Throws outside.",
+        needs: Some((3, "key, index, and value arguments")),
+        call: |call| array_set(call).boxed(),
+    },
+    Method {
+        signature: "ArraySlice(key: string, start: number, end?: number): any[]",
+        doc: "The items from `start` to `end`, both included; negative ones count from the end.",
+        needs: Some((2, "key and start arguments")),
+        call: |call| array_slice(call).boxed(),
+    },
+    Method {
+        signature: "ArrayPage(key: string, page: number, size: number): any[]",
+        doc: "One page of items; pages count from 1.",
+        needs: Some((3, "key, page, and size arguments")),
+        call: |call| array_page(call).boxed(),
+    },
+    Method {
+        signature: "ArrayAll(key: string): any[]",
+        doc: "All items.",
+        needs: KEY,
+        call: |call| array_all(call).boxed(),
+    },
+];
+
+/// The object of a namespace.
+pub fn object(reach: &Reach, memory: &Memory) -> Value {
+    let members = [("id", memory.id()), ("space", memory.space())];
+    Value::Object(Object {
+        class: NAMESPACE.name.to_owned(),
+        handle: json!({"context": reach.number, "space": memory.space()}),
+        members: members
+            .map(|(name, text)| (name.to_owned(), json!(text).into()))
+            .into(),
+    })
+}
+
+/// The namespace that was called; `ctx.space` is the request's.
+fn memory<'a>(call: &'a Call<'_>) -> &'a Memory {
+    let all = &call.reach.scope.memory;
+    let named = call.handle.get("space").and_then(Json::as_str);
+    let mut spaces = all.all().into_iter();
+    let found = spaces.find(|memory| Some(memory.space()) == named);
+    found.unwrap_or(&all.context)
+}
+
+fn key<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+    call.text(0, "key", "must be a non-empty string")
+}
+
+async fn get(call: &Call<'_>) -> Result<Value> {
+    one(memory(call).get(key(call)?).await?)
+}
+
+async fn set(call: &Call<'_>) -> Result<Value> {
+    let ttl = Ttl::of(&call.value(2))?;
+    let value = call.value(1);
+    memory(call).set(key(call)?, &value, ttl).await?;
+    Ok(Value::Undefined)
+}
+
+async fn del(call: &Call<'_>) -> Result<Value> {
+    memory(call).del(key(call)?).await?;
+    Ok(Value::Undefined)
+}
+
+async fn has(call: &Call<'_>) -> Result<Value> {
+    Ok(json!(memory(call).has(key(call)?).await?).into())
+}
+
+async fn get_del(call: &Call<'_>) -> Result<Value> {
+    one(memory(call).get_del(key(call)?).await?)
+}
+
+async fn keys(call: &Call<'_>) -> Result<Value> {
+    let pattern = match call.given(0) {
+        None | Some(Json::Null) => None,
+        Some(_) => Some(call.text(0, "pattern", "must be a string")?),
+    };
+    Ok(json!(memory(call).keys(pattern).await?).into())
+}
+
+async fn len(call: &Call<'_>) -> Result<Value> {
+    Ok(json!(memory(call).len().await?).into())
+}
+
+async fn clear(call: &Call<'_>) -> Result<Value> {
+    memory(call).clear().await?;
+    Ok(Value::Undefined)
+}
+
+/// What is added; not given, it is 1.
+fn delta(call: &Call<'_>) -> Result<f64> {
+    let Some(delta) = call.given(1) else {
+        return Ok(1.0);
+    };
+    // NaN and infinite numbers have become null on their way.
+    let finite = delta.as_f64().filter(|delta| delta.is_finite());
+    finite.ok_or_else(|| Error::invalid("delta", "delta must be a finite number"))
+}
+
+async fn incr(call: &Call<'_>) -> Result<Value> {
+    let sum = memory(call).incr(key(call)?, delta(call)?).await?;
+    Ok(json!(sum).into())
+}
+
+async fn decr(call: &Call<'_>) -> Result<Value> {
+    let sum = memory(call).decr(key(call)?, delta(call)?).await?;
+    Ok(json!(sum).into())
+}
+
+/// The items of a list, or one other value; each further argument is one more item.
+fn items(call: &Call<'_>) -> Vec<Json> {
+    let mut items = match call.value(1) {
+        Json::Array(items) => items,
+        one => vec![one],
+    };
+    items.extend(call.arguments.iter().skip(2).cloned());
+    items
+}
+
+async fn push(call: &Call<'_>) -> Result<Value> {
+    let length = memory(call).push(key(call)?, &items(call)).await?;
+    Ok(json!(length).into())
+}
+
+async fn add_to_set(call: &Call<'_>) -> Result<Value> {
+    let length = memory(call).add_to_set(key(call)?, &items(call)).await?;
+    Ok(json!(length).into())
+}
+
+async fn pop(call: &Call<'_>) -> Result<Value> {
+    one(memory(call).pop(key(call)?).await?)
+}
+
+async fn pull(call: &Call<'_>) -> Result<Value> {
+    let count = call.integer(1, "count")?;
+    many(&memory(call).pull(key(call)?, count).await?)
+}
+
+async fn pull_all(call: &Call<'_>) -> Result<Value> {
+    many(&memory(call).pull_all(key(call)?).await?)
+}
+
+async fn array_len(call: &Call<'_>) -> Result<Value> {
+    Ok(json!(memory(call).array_len(key(call)?).await?).into())
+}
+
+async fn array_get(call: &Call<'_>) -> Result<Value> {
+    let index = call.integer(1, "index")?;
+    one(memory(call).array_get(key(call)?, index).await?)
+}
+
+async fn array_set(call: &Call<'_>) -> Result<Value> {
+    let index = call.integer(1, "index")?;
+    let value = call.value(2);
+    memory(call).array_set(key(call)?, index, &value).await?;
+    Ok(Value::Undefined)
+}
+
+async fn array_slice(call: &Call<'_>) -> Result<Value> {
+    let start = call.integer(1, "start")?;
+    let end = match call.given(2) {
+        None | Some(Json::Null) => -1,
+        Some(_) => call.integer(2, "end")?,
+    };
+    many(&memory(call).array_slice(key(call)?, start, end).await?)
+}
+
+async fn array_page(call: &Call<'_>) -> Result<Value> {
+    let (page, size) = (call.integer(1, "page")?, call.integer(2, "size")?);
+    many(&memory(call).array_page(key(call)?, page, size).await?)
+}
+
+async fn array_all(call: &Call<'_>) -> Result<Value> {
+    many(&memory(call).array_all(key(call)?).await?)
+}
+
+fn one(stored: Option<Stored>) -> Result<Value> {
+    let value: Option<Json> = stored.map(|stored| stored.to()).transpose()?;
+    Ok(value.unwrap_or_default().into())
+}
+
+fn many(stored: &[Stored]) -> Result<Value> {
+    let items: Vec<Json> = stored
+        .iter()
+        .map(Stored::to)
+        .collect::<ambit_storage::Result<_>>()?;
+    Ok(Json::Array(items).into())
+}

@@ -1,0 +1,149 @@
+//! Everything that scripts can call, as tables: what the engine offers, what a call does, the TypeScript declarations and
+//! the reference page all come from here. A method is one row; a class is one file.
+
+mod arguments;
+mod context;
+mod generate;
+mod later;
+mod memory;
+mod message;
+mod run;
+mod scope;
+mod trace;
+
+pub use context::object;
+pub use generate::{declarations, reference};
+pub use run::{Reach, Run};
+pub use scope::{Memories, Properties, Scope};
+
+use crate::error::Result;
+use crate::globals;
+use ambit_script::{Callback, Caller, Surface, Value};
+use futures::future::BoxFuture;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// A class of objects, such as `ctx` itself.
+pub struct Class {
+    /// Its name in the declarations.
+    pub name: &'static str,
+    /// Where scripts find it, such as `ctx.memory.user`.
+    pub place: &'static str,
+    /// What it is for, in one line.
+    pub doc: &'static str,
+    /// Its properties as TypeScript, each with one line about it.
+    pub members: &'static [(&'static str, &'static str)],
+    /// Its methods.
+    pub methods: &'static [&'static [Method]],
+    /// No call of it throws, whatever it is given.
+    pub is_lenient: bool,
+}
+
+/// Something that scripts can call.
+pub struct Method {
+    /// Its TypeScript signature, which begins with its name.
+    pub signature: &'static str,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// How many arguments it must have, and how the error says so: `<name> requires <…>`.
+    pub needs: Option<(usize, &'static str)>,
+    /// Does it.
+    pub call: Do,
+}
+
+/// Does what was called.
+pub type Do = for<'a> fn(&'a Call<'a>) -> BoxFuture<'a, Result<Value>>;
+
+/// One call, with what it may reach.
+pub struct Call<'a> {
+    /// The run that called.
+    pub run: &'a Run,
+    /// The context it was called on; for a global, the hook's own.
+    pub reach: Arc<Reach>,
+    /// The class it was called on; empty for a global.
+    pub class: &'static str,
+    /// What was called.
+    pub method: &'static Method,
+    /// Which object it was called on.
+    pub handle: Json,
+    /// The arguments.
+    pub arguments: Vec<Json>,
+    /// The numbers of those that were `undefined`.
+    pub undefined: Vec<usize>,
+    /// The functions among the arguments.
+    pub callbacks: Vec<Callback>,
+    /// The run, to start others within it.
+    pub caller: Caller,
+}
+
+/// The classes, in the order of the reference page.
+pub const CLASSES: &[&Class] = &[
+    &context::CONTEXT,
+    &memory::NAMESPACE,
+    &memory::SPACE,
+    &trace::TRACE,
+    &trace::NODE,
+    &trace::BOARD,
+    &later::MCP,
+    &later::SEARCH,
+    &later::AGENTS,
+    &later::MODELS,
+];
+
+/// The global functions. A name like `log.Info` is a member of a global object.
+pub const GLOBALS: &[&[Method]] = &[
+    globals::METHODS,
+    globals::LOG,
+    context::GLOBALS,
+    later::GLOBALS,
+];
+
+/// Names that only say that they are not available.
+pub const UNAVAILABLE: &[&str] = &["FS", "WebSocket", "Use", "Eval", "Plan", "Job", "Studio"];
+
+impl Method {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        let end = self.signature.find(['(', '<']);
+        &self.signature[..end.unwrap_or(self.signature.len())]
+    }
+}
+
+/// What the engine offers to scripts.
+pub fn surface() -> Surface {
+    let classes = CLASSES.iter().map(|class| {
+        let methods = class.methods.iter().flat_map(|methods| methods.iter());
+        let methods = methods.map(|method| {
+            let named = ambit_script::Method::new(method.name());
+            if class.is_lenient {
+                named.lenient()
+            } else {
+                named
+            }
+        });
+        ambit_script::Class {
+            name: class.name.to_owned(),
+            methods: methods.collect(),
+        }
+    });
+    let globals = GLOBALS.iter().flat_map(|methods| methods.iter());
+    Surface {
+        classes: classes.collect(),
+        globals: globals
+            .map(|method| ambit_script::Method::new(method.name()))
+            .collect(),
+        unavailable: UNAVAILABLE.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+/// The row of a method, and its class's name; the class is empty for a global.
+pub fn find(class: &str, name: &str) -> Option<(&'static str, &'static Method)> {
+    let (class, groups) = match CLASSES.iter().find(|row| row.name == class) {
+        Some(row) => (row.name, row.methods),
+        None if class.is_empty() => ("", GLOBALS),
+        None => return None,
+    };
+    let mut methods = groups.iter().flat_map(|methods| methods.iter());
+    let method = methods.find(|method| method.name() == name)?;
+    Some((class, method))
+}

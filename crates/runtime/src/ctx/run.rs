@@ -1,0 +1,152 @@
+//! One run of a script: answers what it calls.
+
+use super::trace::Cursor;
+use super::{Call, Scope, find};
+use crate::error::{Code, Error, Result};
+use crate::globals::Log;
+use crate::trace::Node;
+use ambit_script::{Host, HostError, Value};
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One run of a script. The first of its contexts is the one that it was called with; others it makes with `new Context`.
+pub struct Run {
+    reaches: Mutex<Vec<Arc<Reach>>>,
+    own: Arc<Reach>,
+    log: Log,
+}
+
+/// A context within a run.
+pub struct Reach {
+    /// What it reaches.
+    pub scope: Arc<Scope>,
+    /// Which of the run's contexts it is.
+    pub number: usize,
+    /// Where its script is in its trace.
+    pub cursor: Cursor,
+    is_released: AtomicBool,
+}
+
+impl Run {
+    /// A run of this function, whose steps are traced below a node.
+    pub fn new(scope: &Arc<Scope>, function: &str, node: Node) -> Self {
+        let own = Arc::new(Reach::new(scope, 0, node));
+        Self {
+            log: Log::new(scope, function),
+            reaches: Mutex::new(vec![Arc::clone(&own)]),
+            own,
+        }
+    }
+
+    /// What it was called with.
+    pub fn own(&self) -> &Arc<Reach> {
+        &self.own
+    }
+
+    /// Where its log lines go.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Adds a context that the script made.
+    pub fn add(&self, scope: &Arc<Scope>) -> Arc<Reach> {
+        let mut reaches = self.reaches.lock().unwrap_or_else(PoisonError::into_inner);
+        let reach = Reach::new(scope, reaches.len(), scope.trace.clone());
+        let reach = Arc::new(reach);
+        reaches.push(Arc::clone(&reach));
+        reach
+    }
+
+    fn reach(&self, handle: &Json) -> Option<Arc<Reach>> {
+        let number = match handle {
+            Json::Null => 0,
+            handle => usize::try_from(handle.get("context")?.as_u64()?).ok()?,
+        };
+        let reaches = self.reaches.lock().unwrap_or_else(PoisonError::into_inner);
+        reaches.get(number).cloned()
+    }
+
+    async fn answer(&self, call: ambit_script::Call) -> Result<Value> {
+        if call.class == "console" {
+            self.log.console(&call.method, &call.arguments);
+            return Ok(Value::Undefined);
+        }
+        let unknown = || Error::internal(format!("nothing answers {}.{}", call.class, call.method));
+        let (class, method) = find(&call.class, &call.method).ok_or_else(unknown)?;
+        let reach = self.reach(&call.handle).ok_or_else(unknown)?;
+        if let Some((count, what)) = method.needs
+            && call.arguments.len() < count
+        {
+            let text = format!("{} requires {what}", method.name());
+            return Err(Error::new(Code::InvalidArgument, text));
+        }
+        let call = Call {
+            run: self,
+            reach,
+            class,
+            method,
+            handle: call.handle,
+            arguments: call.arguments,
+            undefined: call.undefined,
+            callbacks: call.callbacks,
+            caller: call.run,
+        };
+        (method.call)(&call).await
+    }
+}
+
+#[async_trait]
+impl Host for Run {
+    async fn call(&self, call: ambit_script::Call) -> Result<Value, HostError> {
+        self.answer(call).await.map_err(|error| HostError {
+            status: error.status.map(f64::from),
+            ..HostError::new(error.code.as_str(), error.message)
+        })
+    }
+}
+
+impl Reach {
+    fn new(scope: &Arc<Scope>, number: usize, node: Node) -> Self {
+        Self {
+            scope: Arc::clone(scope),
+            number,
+            cursor: Cursor::new(node),
+            is_released: AtomicBool::new(false),
+        }
+    }
+
+    /// True if the script made it, and must let go of it.
+    pub fn is_manual(&self) -> bool {
+        self.number > 0
+    }
+
+    /// Lets go of a context that the script made: its memory is emptied and its trace ends. False if that was done before.
+    pub async fn release(&self) -> Result<bool> {
+        let is_first = self.let_go();
+        if is_first {
+            self.scope.memory.context.clear().await?;
+        }
+        Ok(is_first)
+    }
+
+    fn let_go(&self) -> bool {
+        let is_first = !self.is_released.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.cursor.release();
+            let trace = self.scope.trace.trace();
+            trace.finish(crate::trace::Status::Completed, None);
+        }
+        is_first
+    }
+}
+
+impl Drop for Reach {
+    /// A context left open ends with the run that made it; its memory goes with it.
+    fn drop(&mut self) {
+        if self.is_manual() {
+            self.let_go();
+        }
+    }
+}

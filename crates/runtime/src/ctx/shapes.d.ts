@@ -1,0 +1,235 @@
+/** A message: `{type, props}`, or a string, which is short for a text. */
+export interface Message {
+  type?: string;
+  props?: Record<string, any>;
+  message_id?: string;
+  block_id?: string;
+  thread_id?: string;
+  metadata?: Record<string, any>;
+  /** Messages of a conversation have a role and content instead. */
+  role?: "system" | "developer" | "user" | "assistant" | "tool" | (string & {});
+  content?: any;
+  name?: string;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+  refusal?: string | null;
+  [key: string]: any;
+}
+
+/** A call of a tool as a model makes it. */
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+/** The output formats. */
+export type Accept = "standard" | "cui-web" | "cui-native" | "cui-desktop" | "ai-sdk" | "ag-ui" | (string & {});
+
+/** Kinds of callers. */
+export type Referer =
+  | "api" | "jssdk" | "process" | "mcp" | "agent" | "agent_fork"
+  | "tool" | "hook" | "schedule" | "script" | "internal" | (string & {});
+
+/** A client program. */
+export interface Client {
+  type: string;
+  user_agent: string;
+  ip: string;
+}
+
+/** Who is asking. Absent keys are left out; nobody in particular is `{}`. */
+export interface Authorized {
+  user_id?: string;
+  team_id?: string;
+  tenant_id?: string;
+  client_id?: string;
+  session_id?: string;
+  sub?: string;
+  scope?: string;
+  remember_me?: boolean;
+  constraints?: DataConstraints;
+  [key: string]: any;
+}
+
+/** Limits on the data that a caller may reach. */
+export interface DataConstraints {
+  owner_only?: boolean;
+  creator_only?: boolean;
+  editor_only?: boolean;
+  team_only?: boolean;
+  extra?: Record<string, any>;
+}
+
+/** The base identity of a conversation. */
+export interface Identity {
+  agent_name: string;
+  chat_name: string | null;
+  user_id: string | null;
+  group: string | null;
+  scope: string | null;
+  key: string;
+}
+
+/** The namespaces of memory. */
+export interface Memory {
+  user: MemoryNamespace;
+  team: MemoryNamespace;
+  chat: MemoryNamespace;
+  context: MemoryNamespace;
+}
+
+/** How a step of the trace is shown. */
+export interface TraceNodeOption {
+  label: string;
+  type?: string;
+  icon?: string;
+  description?: string;
+  metadata?: Record<string, any>;
+  /** `false` leaves the steps above running. */
+  autoCompleteParent?: boolean;
+}
+
+/** What `new Context` takes. */
+export interface ContextOptions {
+  assistant_id?: string;
+  chat_id?: string;
+  locale?: string;
+  metadata?: Record<string, any>;
+}
+
+/** What `Create` and `Next` are given beside the messages. */
+export interface HookOptions {
+  connector?: string;
+  mode?: string;
+  search?: boolean | SearchIntent;
+  skip?: Skip;
+  disable_global_prompts?: boolean;
+  metadata?: Record<string, any>;
+  [key: string]: any;
+}
+
+/** What a turn leaves out. */
+export interface Skip {
+  history?: boolean;
+  trace?: boolean;
+  output?: boolean;
+  search?: boolean;
+  keyword?: boolean;
+  content_parsing?: boolean;
+}
+
+/** A tool server, and which of its tools and resources are offered. */
+export type MCPServerConfig = string | { server_id: string; tools?: string[]; resources?: string[] };
+
+/** Which agent, tool server or built-in part does something. */
+export interface UsesConfig {
+  vision?: string;
+  audio?: string;
+  search?: string;
+  fetch?: string;
+  web?: string;
+  keyword?: string;
+  querydsl?: string;
+  rerank?: string;
+}
+
+/** An intent that is known already. */
+export interface SearchIntent {
+  need_search?: boolean;
+  search_types?: ("web" | "kb" | "db")[];
+  types?: ("web" | "kb" | "db")[];
+  confidence?: number;
+  reason?: string;
+}
+
+/** Another agent that takes over. */
+export interface Delegate {
+  agent_id: string;
+  messages: Message[];
+  options?: Record<string, any>;
+}
+
+/** What `Create` may return; everything else is `null` or nothing. */
+export interface HookCreateResponse {
+  messages?: Message[];
+  temperature?: number;
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  audio?: { voice?: string; format?: string };
+  mcp_servers?: MCPServerConfig[];
+  prompt_preset?: string;
+  connector?: string;
+  locale?: string;
+  theme?: string;
+  route?: string;
+  metadata?: Record<string, any>;
+  uses?: UsesConfig;
+  force_uses?: boolean;
+  search?: boolean | SearchIntent;
+  disable_global_prompts?: boolean;
+  delegate?: Delegate;
+}
+
+/** What `Next` is given. */
+export interface NextHookPayload {
+  messages: Message[];
+  completion: CompletionResponse | null;
+  tools: ToolCallResponse[];
+  error: string | null;
+  error_code?: string | null;
+  error_stage?: "build" | "llm" | "tool" | null;
+  search?: SearchReferences | null;
+}
+
+/** The last answer of the model. */
+export interface CompletionResponse {
+  id: string;
+  model: string;
+  role: "assistant";
+  content: any;
+  tool_calls: ToolCall[] | null;
+  refusal: string | null;
+  reasoning_content: string | null;
+  finish_reason: string;
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number; [key: string]: any };
+  message_id: string;
+}
+
+/** A tool call that was run. */
+export interface ToolCallResponse {
+  toolcall_id: string;
+  server: string;
+  tool: string;
+  arguments: any;
+  result: any;
+  error: string | null;
+  round: number;
+}
+
+/** What automatic search found. */
+export interface SearchReferences {
+  query: string;
+  types: string[];
+  references: {
+    id: string; type: string; title: string; url: string; content: string;
+    score: number; weight: number; source: string;
+  }[];
+}
+
+/** What `Next` may return; everything else is `null` or nothing. */
+export interface NextHookResponse {
+  delegate?: Delegate;
+  data?: any;
+  metadata?: Record<string, any>;
+}
+
+/** Runs before the model. */
+export type CreateHook = (
+  ctx: Context, messages: Message[], options: HookOptions,
+) => HookCreateResponse | null | undefined | void | Promise<HookCreateResponse | null | undefined | void>;
+
+/** Runs after the model and its tools. */
+export type NextHook = (
+  ctx: Context, payload: NextHookPayload, options: HookOptions,
+) => NextHookResponse | null | undefined | void | Promise<NextHookResponse | null | undefined | void>;

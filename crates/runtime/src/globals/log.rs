@@ -1,0 +1,153 @@
+//! `console` and `log`: lines of scripts in the log of the server.
+
+use super::printf::{format, plain};
+use crate::ctx::{Call, Method, Scope};
+use crate::error::{Code, Error, Result};
+use ambit_script::Value;
+use futures::FutureExt;
+use serde_json::Value as Json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+macro_rules! row {
+    ($signature:literal, $doc:literal) => {
+        Method {
+            signature: $signature,
+            doc: $doc,
+            needs: Some((1, "a format argument")),
+            call: |call| std::future::ready(write(call)).boxed(),
+        }
+    };
+}
+
+/// `log`, with formats as of `printf`.
+pub const LOG: &[Method] = &[
+    row!(
+        "log.Trace(format: any, ...args: any[]): void",
+        "Writes a line for whoever looks for a defect."
+    ),
+    row!(
+        "log.Debug(format: any, ...args: any[]): void",
+        "Writes a line for whoever looks for a defect."
+    ),
+    row!(
+        "log.Info(format: any, ...args: any[]): void",
+        "Writes a line."
+    ),
+    row!(
+        "log.Warn(format: any, ...args: any[]): void",
+        "Writes a warning."
+    ),
+    row!(
+        "log.Error(format: any, ...args: any[]): void",
+        "Writes an error."
+    ),
+    row!(
+        "log.Fatal(format: any, ...args: any[]): never",
+        "Writes an error, and throws it."
+    ),
+    row!(
+        "log.Panic(format: any, ...args: any[]): never",
+        "Writes an error, and throws it."
+    ),
+];
+
+fn write(call: &Call<'_>) -> Result<Value> {
+    let rest = call.arguments.get(1..).unwrap_or_default();
+    let text = format(&plain(&call.value(0)), rest);
+    let level = call.method.name().trim_start_matches("log.");
+    let (line, throws) = match level {
+        "Trace" | "Debug" => (Line::Debug, false),
+        "Info" => (Line::Info, false),
+        "Warn" => (Line::Warn, false),
+        "Error" => (Line::Error, false),
+        _ => (Line::Error, true),
+    };
+    call.run.log().write(line, &text);
+    if throws {
+        return Err(Error::new(Code::HookError, text));
+    }
+    Ok(Value::Undefined)
+}
+
+/// How important a line is.
+#[derive(Clone, Copy)]
+enum Line {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// The lines of one run.
+pub struct Log {
+    scope: Arc<Scope>,
+    function: String,
+    rest: AtomicUsize,
+    is_full: AtomicBool,
+}
+
+impl Log {
+    /// The log of one run of this function.
+    pub fn new(scope: &Arc<Scope>, function: &str) -> Self {
+        Self {
+            rest: AtomicUsize::new(scope.limits.log),
+            scope: Arc::clone(scope),
+            function: function.to_owned(),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// One line of `console`.
+    pub fn console(&self, level: &str, arguments: &[Json]) {
+        let parts: Vec<String> = arguments.iter().map(plain).collect();
+        let line = match level {
+            "debug" => Line::Debug,
+            "warn" => Line::Warn,
+            "error" => Line::Error,
+            _ => Line::Info,
+        };
+        self.write(line, &parts.join(" "));
+    }
+
+    fn write(&self, line: Line, text: &str) {
+        let size = text.len();
+        let taken = self
+            .rest
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |rest| {
+                rest.checked_sub(size)
+            });
+        if taken.is_ok() {
+            return self.emit(line, text);
+        }
+        if !self.is_full.swap(true, Ordering::AcqRel) {
+            let limit = self.scope.limits.log;
+            self.emit(
+                Line::Warn,
+                &format!("a run writes at most {limit} bytes of log; more is left out"),
+            );
+        }
+    }
+
+    fn emit(&self, line: Line, text: &str) {
+        let shown = &self.scope.properties;
+        let (request, agent) = (&shown.request_id, &shown.assistant_id);
+        let function = &self.function;
+        macro_rules! emit {
+            ($level:ident) => {
+                tracing::$level!(
+                    request.id = request,
+                    agent.id = agent,
+                    hook = function,
+                    "{text}"
+                )
+            };
+        }
+        match line {
+            Line::Debug => emit!(debug),
+            Line::Info => emit!(info),
+            Line::Warn => emit!(warn),
+            Line::Error => emit!(error),
+        }
+    }
+}

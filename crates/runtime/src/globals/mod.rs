@@ -1,0 +1,69 @@
+//! Global functions that need nothing but the run itself.
+
+mod log;
+mod printf;
+
+pub use log::{LOG, Log};
+
+use crate::app::Locales;
+use crate::ctx::{Call, Method, Scope};
+use crate::error::{Error, Result};
+use ambit_script::Value;
+use futures::FutureExt;
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// The functions.
+pub const METHODS: &[Method] = &[
+    Method {
+        signature: "Authorized(): Authorized",
+        doc: "A copy of `ctx.authorized`.",
+        needs: None,
+        call: |call| std::future::ready(Ok(call.reach.scope.authorized().into())).boxed(),
+    },
+    Method {
+        signature: "$L(text: string): string",
+        doc: "The translation of a text for `ctx.locale`; an unknown text comes back unchanged.",
+        needs: Some((1, "a text argument")),
+        call: |call| std::future::ready(localized(call)).boxed(),
+    },
+    Method {
+        signature: "time.Sleep(ms: number): void",
+        doc: "Waits. It counts as time of the run, not as processor time.",
+        needs: Some((1, "a milliseconds argument")),
+        call: |call| sleep(call).boxed(),
+    },
+];
+
+fn localized(call: &Call<'_>) -> Result<Value> {
+    let text = call.text(0, "text", "must be a string")?;
+    Ok(Json::String(translate(&call.reach.scope, text).to_owned()).into())
+}
+
+/// The translation of a key or a sentence: of the agent, else of the app, else for `en-us`, else the text itself.
+pub fn translate<'a>(scope: &'a Scope, text: &'a str) -> &'a str {
+    let text = text.strip_prefix("::").unwrap_or(text);
+    let tag = scope.properties.origin.locale.as_str();
+    let language = tag.split('-').next().unwrap_or(tag);
+    let (own, global) = (&scope.agent.locales, &scope.app.locales);
+    let places: [(&Locales, &str); 6] = [
+        (own, tag),
+        (own, language),
+        (global, tag),
+        (global, language),
+        (own, "en-us"),
+        (global, "en-us"),
+    ];
+    let mut found = places
+        .into_iter()
+        .filter_map(|(locales, tag)| locales.0.get(tag)?.get(text));
+    found.next().map_or(text, String::as_str)
+}
+
+async fn sleep(call: &Call<'_>) -> Result<Value> {
+    let wrong = || Error::invalid("ms", "ms must be a number of milliseconds, 0 or more");
+    let millis = call.given(0).and_then(Json::as_f64).ok_or_else(wrong)?;
+    let time = Duration::try_from_secs_f64(millis / 1_000.0).map_err(|_| wrong())?;
+    tokio::time::sleep(time).await;
+    Ok(Value::Undefined)
+}

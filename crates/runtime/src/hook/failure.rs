@@ -1,0 +1,88 @@
+//! What a failing script means for its turn.
+
+use crate::ctx::Scope;
+use crate::error::{Code, Error};
+use crate::trace::{Level, Node};
+use ambit_script::{LoadError, Thrown};
+use serde_json::Value;
+
+/// A script that cannot be loaded.
+pub fn load(error: &LoadError) -> Error {
+    Error::new(Code::ConfigError, error.to_string())
+}
+
+/// A run that failed.
+pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
+    use ambit_script::Error as Script;
+    match error {
+        Script::Load(error) => load(error),
+        Script::Thrown(thrown) => of_thrown(thrown),
+        Script::Limited { code, message } => Error::new(Code::from(*code), message.clone()),
+        Script::ReturnedTooMuch { .. } => {
+            Error::new(Code::HookError, format!("{file} {hook}: {error}"))
+        }
+        Script::NeverSettles(_) | Script::NotAFunction(_) | Script::NoFunction { .. } => {
+            Error::new(Code::HookError, error.to_string())
+        }
+        Script::Cancelled => Error::new(Code::Cancelled, format!("{hook} was cancelled")),
+        Script::Internal(_) => Error::internal(error.to_string()),
+    }
+}
+
+/// What a script threw. Its own words are passed on; what the engine threw is said with its place, because nobody wrote it.
+fn of_thrown(thrown: &Thrown) -> Error {
+    let is_defect = matches!(
+        thrown.name.as_str(),
+        "TypeError" | "ReferenceError" | "RangeError" | "SyntaxError"
+    );
+    let message = match thrown.message.as_str() {
+        _ if is_defect => thrown.to_string(),
+        "" => "a script threw an error without a message".to_owned(),
+        message => message.to_owned(),
+    };
+    let code = thrown.code.as_deref().map(Code::from);
+    let code = code.filter(|code| thrown.name == "Exception" || is_of_a_store(code));
+    Error {
+        status: thrown.status.and_then(status),
+        stack: thrown.stack.iter().map(ToString::to_string).collect(),
+        ..Error::new(code.unwrap_or(Code::HookError), message)
+    }
+}
+
+/// A store failed below the script, which is not to blame: the same request may succeed later.
+fn is_of_a_store(code: &Code) -> bool {
+    matches!(
+        code,
+        Code::Fenced | Code::Partial | Code::Unavailable | Code::Corrupt | Code::Internal
+    )
+}
+
+/// A number like a status of HTTP.
+fn status(number: f64) -> Option<u16> {
+    let is_one = number.fract() == 0.0 && (100.0..=599.0).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and between 100 and 599"
+    )]
+    is_one.then_some(number as u16)
+}
+
+/// Tells the trace and the log, which see where it happened.
+pub fn record(error: &Error, scope: &Scope, hook: &str, node: &Node) {
+    let stack = error.stack.join("\n");
+    if !stack.is_empty() {
+        node.log(Level::Error, &error.message, Value::from(stack.as_str()));
+    }
+    node.fail(&error.message);
+    let shown = &scope.properties;
+    tracing::warn!(
+        request.id = shown.request_id,
+        agent.id = shown.assistant_id,
+        hook,
+        error.code = error.code.as_str(),
+        error.message = error.message,
+        error.stack = stack,
+        "a hook failed"
+    );
+}

@@ -1,0 +1,237 @@
+//! What is recorded of a trace, in the shape in which it is stored and sent.
+
+use ambit_storage::clock::Millis;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a trace is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The trace.
+    pub trace_id: String,
+    /// The turn.
+    pub request_id: String,
+    /// The chat's name.
+    pub chat_id: String,
+    /// The agent that was asked.
+    pub assistant_id: String,
+}
+
+/// How far a node or a trace is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Not begun.
+    Pending,
+    /// Under way.
+    #[default]
+    Running,
+    /// It ended as it should.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It was not needed.
+    Skipped,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// How important a log line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// For whoever looks for a defect.
+    Debug,
+    /// What happens.
+    Info,
+    /// Something is not as it should be, and things go on.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// A step of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeView {
+    /// Unique in its trace.
+    pub id: String,
+    /// What it follows; the root has none.
+    pub parent_ids: Vec<String>,
+    /// What people read.
+    pub label: String,
+    /// What kind of step.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What people see beside the label.
+    pub icon: String,
+    /// What the step is for.
+    pub description: String,
+    /// More of it.
+    pub metadata: Map<String, Value>,
+    /// How far it is.
+    pub status: Status,
+    /// What went in.
+    pub input: Value,
+    /// What came out.
+    pub output: Value,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it began.
+    pub start_at: Millis,
+    /// When it ended.
+    pub end_at: Option<Millis>,
+}
+
+/// One line of a node's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// The node.
+    pub node_id: String,
+    /// How important it is.
+    pub level: Level,
+    /// What it says.
+    pub message: String,
+    /// What belongs to it.
+    pub data: Value,
+    /// When it was written.
+    pub at: Millis,
+}
+
+/// A labelled board shown with a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpaceView {
+    /// Unique in its trace.
+    pub id: String,
+    /// What people read.
+    pub label: String,
+    /// What kind of board.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What people see beside the label.
+    pub icon: String,
+    /// What it is for.
+    pub description: String,
+    /// More of it.
+    pub metadata: Map<String, Value>,
+    /// What stands on it, in order of keys.
+    #[serde(default)]
+    pub values: Map<String, Value>,
+    /// When it was made.
+    pub created_at: Millis,
+}
+
+/// One entry of a trace's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The trace begins.
+    Init {
+        /// What it is about.
+        #[serde(flatten)]
+        about: About,
+        /// When.
+        at: Millis,
+    },
+    /// A node begins.
+    NodeStart {
+        /// The node.
+        node: Box<NodeView>,
+    },
+    /// A node ended as it should, or was left out or stopped.
+    NodeComplete {
+        /// The node.
+        id: String,
+        /// How it ended.
+        status: Status,
+        /// What came out, if that is said here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+        /// When.
+        at: Millis,
+    },
+    /// A node failed.
+    NodeFailed {
+        /// The node.
+        id: String,
+        /// Why.
+        error: String,
+        /// When.
+        at: Millis,
+    },
+    /// More is known of a node.
+    NodeUpdated {
+        /// The node.
+        id: String,
+        /// What came out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+        /// Metadata that is new or has changed.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        metadata: Map<String, Value>,
+        /// When.
+        at: Millis,
+    },
+    /// A line was written.
+    LogAdded(LogLine),
+    /// A board was made.
+    SpaceCreated {
+        /// The board.
+        space: Box<SpaceView>,
+    },
+    /// A board was taken away.
+    SpaceDeleted {
+        /// The board.
+        id: String,
+        /// When.
+        at: Millis,
+    },
+    /// A key is new on a board.
+    MemoryAdd(Noted),
+    /// A key of a board has another value.
+    MemoryUpdate(Noted),
+    /// A key is gone from a board.
+    MemoryDelete {
+        /// The board.
+        space_id: String,
+        /// The key.
+        key: String,
+        /// When.
+        at: Millis,
+    },
+    /// The trace ends.
+    Complete {
+        /// How the turn ended.
+        status: Status,
+        /// When.
+        at: Millis,
+    },
+}
+
+/// A key of a board and its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The board.
+    pub space_id: String,
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// When.
+    pub at: Millis,
+}
+
+impl Event {
+    /// What is kept of it where there is little room: how things ended.
+    pub(super) fn brief(self) -> Option<Self> {
+        match self {
+            Self::NodeComplete { id, status, at, .. } => Some(Self::NodeComplete {
+                id,
+                status,
+                output: None,
+                at,
+            }),
+            ended @ (Self::NodeFailed { .. } | Self::Complete { .. }) => Some(ended),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A step of a turn.
+
+use super::event::{Event, Level, LogLine, NodeView, Status};
+use super::state::{NODES, State};
+use super::{Board, Millis, Trace};
+use serde_json::{Map, Value};
+
+/// A node of a trace. Cheap to clone; clones are the same node. A node that there was no room for takes every call silently.
+#[derive(Clone)]
+pub struct Node {
+    trace: Trace,
+    number: Option<u32>,
+}
+
+/// How a node begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Start {
+    /// What people read.
+    pub label: String,
+    /// What kind of step.
+    pub kind: String,
+    /// What people see beside the label.
+    pub icon: String,
+    /// What the step is for.
+    pub description: String,
+    /// More of it.
+    pub metadata: Map<String, Value>,
+    /// What goes in.
+    pub input: Value,
+}
+
+impl Start {
+    /// A step of this kind with a label.
+    pub fn new(kind: &str, label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            kind: kind.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with what goes in.
+    pub fn with_input(self, input: Value) -> Self {
+        Self { input, ..self }
+    }
+}
+
+impl Node {
+    pub(super) fn of(trace: &Trace, number: Option<u32>) -> Self {
+        let trace = trace.clone();
+        Self { trace, number }
+    }
+
+    /// A new node below all of these.
+    pub(super) fn start(trace: &Trace, parents: &[u32], start: Start) -> Self {
+        let mut number = None;
+        trace.emit(|state, at| {
+            number = state.add_node();
+            let Some(number) = number else {
+                state.overflow(NODES);
+                return Vec::new();
+            };
+            let cutter = &mut state.cutter;
+            let node = NodeView {
+                id: id(number),
+                parent_ids: parents.iter().map(|parent| id(*parent)).collect(),
+                label: cutter.text(start.label),
+                kind: cutter.text(start.kind),
+                icon: cutter.text(start.icon),
+                description: cutter.text(start.description),
+                metadata: cutter.map(start.metadata),
+                input: cutter.value(start.input),
+                start_at: at,
+                ..NodeView::default()
+            };
+            let node = Box::new(node);
+            vec![Event::NodeStart { node }]
+        });
+        Self::of(trace, number)
+    }
+
+    /// The trace it is part of.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Its number; `None` where nothing is recorded of it.
+    pub fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    /// Its id in the trace; empty where nothing is recorded of it.
+    pub fn id(&self) -> String {
+        self.number.map_or_else(String::new, id)
+    }
+
+    /// A step below this one.
+    pub fn add(&self, start: Start) -> Self {
+        Self::join(std::slice::from_ref(self), start)
+    }
+
+    /// A step below all of these, of which there must be one.
+    pub fn join(parents: &[Self], start: Start) -> Self {
+        let numbers: Vec<u32> = parents.iter().filter_map(|parent| parent.number).collect();
+        match parents.first() {
+            Some(first) if numbers.is_empty() => Self::of(&first.trace, None),
+            Some(first) => Self::start(&first.trace, &numbers, start),
+            None => Self::of(&Trace::off(""), None),
+        }
+    }
+
+    /// Writes a line.
+    pub fn log(&self, level: Level, message: impl Into<String>, data: Value) {
+        let message = message.into();
+        self.emit(|number, state, at| {
+            if !state.add_line() {
+                return None;
+            }
+            Some(Event::LogAdded(LogLine {
+                node_id: id(number),
+                level,
+                message: state.cutter.text(message),
+                data: state.cutter.value(data),
+                at,
+            }))
+        });
+    }
+
+    /// A warning without data.
+    pub fn warn(&self, message: impl Into<String>) {
+        self.log(Level::Warn, message, Value::Null);
+    }
+
+    /// Says what came out. What is said of a node counts as a line.
+    pub fn set_output(&self, output: Value) {
+        self.emit(|number, state, at| {
+            state.add_line().then(|| Event::NodeUpdated {
+                id: id(number),
+                output: Some(state.cutter.value(output)),
+                metadata: Map::new(),
+                at,
+            })
+        });
+    }
+
+    /// Says more about it.
+    pub fn set_metadata(&self, key: &str, value: Value) {
+        self.emit(|number, state, at| {
+            let metadata = Map::from_iter([(key.to_owned(), value)]);
+            state.add_line().then(|| Event::NodeUpdated {
+                id: id(number),
+                output: None,
+                metadata: state.cutter.map(metadata),
+                at,
+            })
+        });
+    }
+
+    /// Ends it as it should end. One that has ended stays as it is.
+    pub fn complete(&self, output: Option<Value>) {
+        self.end(Status::Completed, output);
+    }
+
+    /// Ends it in another way than by completing or failing. One that has ended stays as it is.
+    pub fn close(&self, status: Status) {
+        self.end(status, None);
+    }
+
+    /// Says that it failed; also after it has ended, for what fails last counts.
+    pub fn fail(&self, error: &str) {
+        self.emit(|number, state, at| {
+            if state.status(number) != Some(Status::Running) && !state.add_line() {
+                return None;
+            }
+            state.close(number, Status::Failed);
+            Some(Event::NodeFailed {
+                id: id(number),
+                error: state.cutter.text(error.to_owned()),
+                at,
+            })
+        });
+    }
+
+    /// True while it has not ended.
+    pub fn is_running(&self) -> bool {
+        let status = self
+            .number
+            .and_then(|number| self.trace.look(|state| state.status(number)));
+        status.flatten() == Some(Status::Running)
+    }
+
+    /// A board beside the trace.
+    pub fn add_board(&self, start: Start) -> Board {
+        Board::start(&self.trace, start)
+    }
+
+    fn end(&self, status: Status, output: Option<Value>) {
+        self.emit(|number, state, at| {
+            if state.status(number) != Some(Status::Running) {
+                return None;
+            }
+            state.close(number, status);
+            Some(Event::NodeComplete {
+                id: id(number),
+                status,
+                output: output.map(|output| state.cutter.value(output)),
+                at,
+            })
+        });
+    }
+
+    fn emit(&self, change: impl FnOnce(u32, &mut State, Millis) -> Option<Event>) {
+        let Some(number) = self.number else {
+            return;
+        };
+        self.trace.emit(|state, at| {
+            let known = state.status(number).is_some();
+            let event = known.then(|| change(number, state, at));
+            event.flatten().into_iter().collect()
+        });
+    }
+}
+
+fn id(number: u32) -> String {
+    format!("n{number}")
+}

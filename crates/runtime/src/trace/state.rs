@@ -1,0 +1,157 @@
+//! What a trace remembers while its turn runs: which nodes are running, what stands on the boards, and how much is left.
+
+use super::cut::Cutter;
+use super::event::{Event, Level, LogLine, SpaceView, Status};
+use super::{Limits, Tree};
+use ambit_storage::clock::Millis;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// There are too many nodes.
+pub const NODES: &str = "nodes";
+const LINES: &str = "lines";
+const FIELD: &str = "field";
+/// There are too many bytes.
+pub const FULL: &str = "full";
+
+/// The state of a trace.
+pub struct State {
+    limits: Limits,
+    nodes: BTreeMap<u32, Status>,
+    boards: BTreeMap<u32, BTreeMap<String, Value>>,
+    lines: usize,
+    /// Cuts long fields.
+    pub cutter: Cutter,
+    /// Nothing is added any more.
+    pub is_done: bool,
+    overflows: BTreeSet<&'static str>,
+    told: BTreeSet<&'static str>,
+}
+
+impl State {
+    /// The state after what is there already.
+    pub fn new(limits: Limits, before: &Tree) -> Self {
+        let number = |id: &str| id[1.min(id.len())..].parse::<u32>().ok();
+        let nodes = before.nodes.iter();
+        let nodes = nodes.filter_map(|node| Some((number(&node.id)?, node.status)));
+        let boards = before.spaces.iter().filter_map(|space| {
+            let values = space.values.clone().into_iter().collect();
+            Some((number(&space.id)?, values))
+        });
+        Self {
+            limits,
+            nodes: nodes.collect(),
+            boards: boards.collect(),
+            lines: before.logs.len(),
+            cutter: Cutter::new(limits.field),
+            is_done: before.info.status != Status::Running,
+            overflows: BTreeSet::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// The number of a new node, if there is room for one.
+    pub fn add_node(&mut self) -> Option<u32> {
+        let number = self.number(&self.nodes)?;
+        self.nodes.insert(number, Status::Running);
+        Some(number)
+    }
+
+    /// The number of a new board, if there is room for one: boards count as nodes.
+    pub fn add_board(&mut self) -> Option<u32> {
+        let number = self.number(&self.boards)?;
+        self.boards.insert(number, BTreeMap::new());
+        Some(number)
+    }
+
+    fn number<T>(&self, among: &BTreeMap<u32, T>) -> Option<u32> {
+        let has_room = self.nodes.len() + self.boards.len() < self.limits.nodes;
+        let last = among.last_key_value().map_or(0, |(number, _)| *number);
+        has_room.then_some(last + 1)
+    }
+
+    /// Says once that there are too many of something.
+    pub fn overflow(&mut self, what: &'static str) {
+        self.overflows.insert(what);
+    }
+
+    /// True if there is room for one more line; changes of boards count as lines.
+    pub fn add_line(&mut self) -> bool {
+        let has_room = self.lines < self.limits.logs;
+        if has_room {
+            self.lines += 1;
+        } else {
+            self.overflow(LINES);
+        }
+        has_room
+    }
+
+    /// Whether a node is running; `None` if there is no such node.
+    pub fn status(&self, number: u32) -> Option<Status> {
+        self.nodes.get(&number).copied()
+    }
+
+    /// Says how a node ended.
+    pub fn close(&mut self, number: u32, status: Status) {
+        self.nodes.insert(number, status);
+    }
+
+    /// The nodes that are running, oldest first.
+    pub fn running(&self) -> Vec<u32> {
+        let running = self.nodes.iter();
+        let running = running.filter(|(_, status)| **status == Status::Running);
+        running.map(|(number, _)| *number).collect()
+    }
+
+    /// What stands on a board.
+    pub fn board(&self, number: u32) -> Option<&BTreeMap<String, Value>> {
+        self.boards.get(&number)
+    }
+
+    /// What stands on a board, to be changed.
+    pub fn board_mut(&mut self, number: u32) -> Option<&mut BTreeMap<String, Value>> {
+        self.boards.get_mut(&number)
+    }
+
+    /// One warning for each limit that was met and not told of yet.
+    pub fn warnings(&mut self, at: Millis) -> Vec<Event> {
+        if self.cutter.has_cut {
+            self.overflows.insert(FIELD);
+        }
+        let new: Vec<&'static str> = self.overflows.difference(&self.told).copied().collect();
+        self.told.extend(&new);
+        new.into_iter()
+            .map(|what| {
+                let limits = self.limits;
+                let message = match what {
+                    NODES => format!("a trace holds {} nodes; more are left out", limits.nodes),
+                    LINES => format!("a trace holds {} log lines; more are left out", limits.logs),
+                    FIELD => {
+                        let most = limits.field;
+                        format!("a field of a trace holds {most} bytes; what is longer is cut")
+                    }
+                    _ => "the trace is full; only how things ended is added".to_owned(),
+                };
+                Event::LogAdded(LogLine {
+                    node_id: "n1".to_owned(),
+                    level: Level::Warn,
+                    message,
+                    data: Value::Null,
+                    at,
+                })
+            })
+            .collect()
+    }
+
+    /// A board's description with its fields cut.
+    pub fn cut_board(&mut self, space: SpaceView) -> SpaceView {
+        SpaceView {
+            label: self.cutter.text(space.label),
+            kind: self.cutter.text(space.kind),
+            icon: self.cutter.text(space.icon),
+            description: self.cutter.text(space.description),
+            metadata: self.cutter.map(space.metadata),
+            ..space
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Hooks as scripts write them, run against the context of a turn.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+mod context;
+mod memory;
+mod support;

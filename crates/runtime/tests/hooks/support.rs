@@ -1,0 +1,247 @@
+//! An agent with hooks, and the context that they run in.
+
+use ambit_runtime::app::{Agent, App};
+use ambit_runtime::ask::{Ask, Nobody};
+use ambit_runtime::ctx::{self, Memories, Properties, Scope};
+use ambit_runtime::hook::{Created, Hooks, Nexted};
+use ambit_runtime::limits::Limits;
+use ambit_runtime::outbox::{self, Outbox, Voice};
+use ambit_runtime::request::{Client, Origin};
+use ambit_runtime::stream::{self, Log, Place};
+use ambit_runtime::trace::{self, Trace, Tree};
+use ambit_runtime::{Authorized, Error};
+use ambit_script::{Engine, Settings};
+use ambit_storage::SessionIdentity;
+use ambit_storage::address::Space;
+use ambit_storage::clock::Clock;
+use ambit_storage::driver::{self, Driver, Options, memory};
+use ambit_storage::memory::{Conversation, Memory};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The file of the hooks.
+pub const FILE: &str = "assistants/pet/src/index.ts";
+
+/// What a trace told.
+#[derive(Clone, Default)]
+pub struct Events(Arc<Mutex<Vec<String>>>);
+
+impl trace::Sink for Events {
+    fn append(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+}
+
+/// An agent and the context of one turn of it.
+pub struct Stage {
+    pub engine: Engine,
+    pub app: App,
+    pub agent: Agent,
+    pub authorized: Authorized,
+    pub origin: Origin,
+    pub metadata: Map<String, Value>,
+    pub chat: Option<String>,
+    pub driver: Arc<dyn Driver>,
+    pub clock: Clock,
+    pub ask: Arc<dyn Ask>,
+    pub events: Events,
+    pub outbox: Outbox,
+    pub is_traced: bool,
+    pub context_id: String,
+}
+
+impl Stage {
+    /// Ann's turn in the chat `c1`, kept in memory.
+    pub fn new() -> Self {
+        let options = Options::default();
+        let clock = options.clock.clone();
+        Self::over(Arc::new(memory::Memory::new(options)), clock)
+    }
+
+    /// The same over another driver.
+    pub fn over(driver: Arc<dyn Driver>, clock: Clock) -> Self {
+        let place = Place {
+            driver: Arc::clone(&driver),
+            log: Space::settings("t").log("turn/r1/events"),
+            check: None,
+        };
+        let unstored = stream::Options {
+            is_persistent: false,
+            ..stream::Options::default()
+        };
+        let log = Log::open(place, unstored);
+        let outbox = Outbox::new(log, outbox::Limits::default(), clock.clone());
+        let settings = Settings {
+            threads: 2,
+            warm: 2,
+            ..Settings::default()
+        };
+        Self {
+            engine: Engine::new(&settings, ctx::surface()).expect("an engine starts"),
+            app: App::default(),
+            agent: Agent {
+                id: "pet".to_owned(),
+                folder: "assistants/pet".to_owned(),
+                hooks: Some(FILE.to_owned()),
+                ..Agent::default()
+            },
+            authorized: serde_json::from_value(json!({"user_id": "ann", "team_id": "red"}))
+                .unwrap(),
+            origin: Origin {
+                locale: "en-us".to_owned(),
+                theme: "dark".to_owned(),
+                route: "/pets".to_owned(),
+                accept: "cui-web".to_owned(),
+                referer: "api".to_owned(),
+                client: Client {
+                    kind: "web".to_owned(),
+                    user_agent: "Mozilla".to_owned(),
+                    ip: "10.0.0.1".to_owned(),
+                },
+            },
+            metadata: Map::new(),
+            chat: Some("c1".to_owned()),
+            driver,
+            clock,
+            ask: Arc::new(Nobody),
+            events: Events::default(),
+            outbox,
+            is_traced: true,
+            context_id: "ctx-1".to_owned(),
+        }
+    }
+
+    /// Over a file of SQLite in a folder.
+    pub async fn sqlite(folder: &std::path::Path) -> Self {
+        let options = Options::default();
+        let clock = options.clock.clone();
+        let url = format!("sqlite:{}", folder.join("ambit.db").display());
+        let store = driver::open(&url, options).await.expect("SQLite opens");
+        Self::over(store, clock)
+    }
+
+    /// The context of the turn.
+    pub fn scope(&self) -> Arc<Scope> {
+        let authorized = self.authorized.clone();
+        let mut identity = SessionIdentity::builder("pet");
+        if let Some(user) = &authorized.user_id {
+            identity = identity.user_id(user);
+        }
+        if let Some(chat) = &self.chat {
+            identity = identity.chat_name(chat);
+        }
+        let identity = identity.build().unwrap();
+        let (tenant, settings) = (
+            authorized.tenant(),
+            ambit_storage::memory::Settings::default(),
+        );
+        let driver = || Arc::clone(&self.driver);
+        let conversation = self.chat.as_ref().map(|_| Conversation {
+            identity: identity.clone(),
+            tracking: None,
+        });
+        let user = authorized.user_id.as_deref();
+        let team = authorized.team_id.as_deref();
+        let memory = Memories {
+            user: Memory::user(driver(), tenant, user, settings).unwrap(),
+            team: Memory::team(driver(), tenant, team, settings).unwrap(),
+            chat: Memory::chat(driver(), tenant, conversation, settings).unwrap(),
+            context: Memory::request(self.clock.clone(), tenant, &self.context_id, settings)
+                .unwrap(),
+        };
+        Arc::new(Scope {
+            properties: Properties {
+                chat_id: self.chat.clone().unwrap_or_default(),
+                assistant_id: "pet".to_owned(),
+                request_id: "r1".to_owned(),
+                context_id: self.context_id.clone(),
+                origin: self.origin.clone(),
+                metadata: self.metadata.clone(),
+                authorized: authorized.clone(),
+                identity,
+            },
+            memory,
+            speaker: self.outbox.speaker(Voice {
+                assistant_id: "pet".to_owned(),
+                ..Voice::default()
+            }),
+            trace: self.trace().root(),
+            app: Arc::new(App {
+                locales: self.app.locales.clone(),
+                ..App::default()
+            }),
+            agent: Arc::new(self.agent.clone()),
+            limits: Limits::of(&self.app, &self.agent).unwrap(),
+            ask: Arc::clone(&self.ask),
+        })
+    }
+
+    fn trace(&self) -> Trace {
+        if !self.is_traced {
+            return Trace::off("t1");
+        }
+        let text = |text: &str| text.to_owned();
+        Trace::start(trace::Settings {
+            about: trace::About {
+                trace_id: text("t1"),
+                request_id: text("r1"),
+                chat_id: text("c1"),
+                assistant_id: text("pet"),
+            },
+            limits: Limits::of(&self.app, &self.agent).unwrap().trace,
+            clock: self.clock.clone(),
+            sink: Box::new(self.events.clone()),
+        })
+    }
+
+    /// The agent's hooks with this text.
+    pub fn hooks(&self, text: &str) -> Result<Hooks, Error> {
+        let files = BTreeMap::from([(FILE.to_owned(), text.to_owned())]);
+        Hooks::load(&self.engine, &files, &self.app, &self.agent)
+    }
+
+    /// Runs `Create` of this text.
+    pub async fn create(&self, text: &str) -> Result<Option<Created>, Error> {
+        let messages = vec![json!({"role": "user", "content": "Hello"})];
+        self.hooks(text)?
+            .create(&self.scope(), messages, json!({}))
+            .await
+    }
+
+    /// Runs `Next` of this text.
+    pub async fn next(&self, text: &str) -> Result<Option<Nexted>, Error> {
+        let payload = json!({"messages": [], "completion": null, "tools": [], "error": null});
+        self.hooks(text)?
+            .next(&self.scope(), payload, json!({}))
+            .await
+    }
+
+    /// What this expression is in a hook.
+    pub async fn value(&self, expression: &str) -> Value {
+        let text = format!(
+            "export function Create(ctx) {{ const run = () => ({expression}); return {{ metadata: {{ value: run() }} }}; }}"
+        );
+        let created = self.create(&text).await.expect("the hook runs");
+        let metadata = created.map(|created| created.metadata).unwrap_or_default();
+        metadata.get("value").cloned().unwrap_or_default()
+    }
+
+    /// What these statements return, or the error that they throw as `[code, message]`.
+    pub async fn attempt(&self, statements: &str) -> Value {
+        self.value(&format!(
+            "(() => {{ try {{ return (() => {{ {statements} }})(); }} catch (error) {{ return [error.code, error.message]; }} }})()"
+        ))
+        .await
+    }
+
+    /// What the trace holds.
+    pub fn tree(&self) -> Tree {
+        let events = self.events.0.lock().unwrap();
+        trace::fold_texts(events.iter().map(String::as_str))
+    }
+}
