@@ -17,11 +17,12 @@ mod guard;
 mod health;
 mod line;
 mod list;
-mod memory;
 mod measures;
+mod memory;
 mod models;
 mod params;
 mod sse;
+mod traces;
 mod turn;
 mod usage;
 mod visible;
@@ -133,6 +134,7 @@ pub const ROUTES: &[Row] = &[
     Row::of(Right::User, contexts::routes),
     Row::of(Right::User, memory::routes),
     Row::of(Right::User, models::routes),
+    Row::of(Right::User, traces::routes),
     Row::of(Right::User, turn::routes),
     Row::of(Right::User, usage::routes),
 ];
