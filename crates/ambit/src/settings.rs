@@ -1,4 +1,6 @@
-//! Where the data is: options first, then the environment, then the file of the worked example.
+//! Where the data is: options first, then the environment, then a file in the folder that the program is started in.
+
+pub mod serving;
 
 use crate::failure::{Failure, Result};
 use crate::offer;
@@ -8,9 +10,7 @@ use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where the worked example keeps its data, below the folder that it is started in.
-pub const EXAMPLE_FILE: &str = "ambit-example.db";
-/// The file of a data folder.
+/// The file of a data folder; where none is named, that is the one that the program is started in.
 const DATA_FILE: &str = "ambit.db";
 /// Names the stores where no option does: one or more URLs, separated by white space.
 const STORE_VARIABLE: &str = "AMBIT_STORE";
@@ -69,8 +69,37 @@ impl StoreOptions {
 
     /// Opens the stores, which must be there already.
     pub async fn open(&self) -> Result<Ambit> {
+        let stores = self.stores()?;
+        stores
+            .iter()
+            .try_for_each(|store| check_is_there(&store.url))?;
+        Ok(self.acting(self.opened(stores).await?))
+    }
+
+    /// Opens the stores, and begins those that are not there.
+    pub async fn begin(&self) -> Result<Ambit> {
+        Ok(self.acting(self.create().await?))
+    }
+
+    fn acting(&self, stores: Stores) -> Ambit {
+        let ambit = Ambit::builder(stores).build();
+        ambit.acting_as(&Caller::system(&self.tenant))
+    }
+
+    /// Opens the stores for a server, which begins those that are not there.
+    pub async fn create(&self) -> Result<Stores> {
+        if let Some(folder) = &self.data {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let reason = format!("{} cannot be made: {error}", folder.display());
+                Failure::option("--data", reason)
+            })?;
+        }
+        self.opened(self.stores()?).await
+    }
+
+    async fn opened(&self, stores: Vec<Named>) -> Result<Stores> {
         let mut builder = Stores::builder(Options::default());
-        for store in self.stores()? {
+        for store in stores {
             let opened = driver::open(&store.url, Options::default()).await?;
             builder = builder.driver(store.name, opened);
         }
@@ -78,13 +107,15 @@ impl StoreOptions {
             let names: Vec<&str> = self.drivers.iter().map(String::as_str).collect();
             builder = builder.default_drivers(&names);
         }
-        let ambit = Ambit::builder(builder.build()?).build();
-        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
+        Ok(builder.build()?)
     }
 
     /// The URL of the store that keeps the index.
     pub fn primary(&self) -> Result<String> {
         let stores = self.stores()?;
+        stores
+            .iter()
+            .try_for_each(|store| check_is_there(&store.url))?;
         let wanted = self.drivers.first();
         let found = match wanted {
             Some(name) => stores.iter().find(|store| store.name == *name),
@@ -119,7 +150,6 @@ impl StoreOptions {
                 );
                 return Err(Failure::option("--store", reason));
             }
-            check_is_there(&store.url)?;
             stores.push(store);
         }
         Ok(stores)
@@ -128,7 +158,7 @@ impl StoreOptions {
 
 fn from_environment() -> Result<Vec<String>> {
     let Some(value) = std::env::var_os(STORE_VARIABLE) else {
-        return Ok(vec![format!("sqlite:{EXAMPLE_FILE}")]);
+        return Ok(vec![format!("sqlite:{DATA_FILE}")]);
     };
     let value = value
         .to_str()

@@ -3,14 +3,18 @@
 pub mod backup;
 pub mod doctor;
 pub mod erase;
+pub mod key;
 pub mod list;
 pub mod messages;
 pub mod relocate;
 mod row;
+pub mod serve;
 pub mod show;
 pub mod usage;
+mod welcome;
 
 use crate::cli::{Cli, Command, Context};
+use crate::example;
 use crate::failure::Result;
 use crate::output;
 use ambit_storage::Ambit;
@@ -27,6 +31,17 @@ pub enum Outcome {
 
 /// Runs a command.
 pub async fn run(cli: Cli) -> Result<Outcome> {
+    match &cli.command {
+        Command::Serve(arguments) => {
+            serve::run(&cli.stores, arguments).await?;
+            return Ok(Outcome::Done);
+        }
+        Command::Demo => {
+            example::run().await?;
+            return Ok(Outcome::Done);
+        }
+        _ => {}
+    }
     let mut out = output::open();
     // A backup opens the store itself: the others would be opened for nothing.
     if let Command::Backup(arguments) = &cli.command {
@@ -34,7 +49,11 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
         out.flush()?;
         return Ok(Outcome::Done);
     }
-    let ambit = cli.stores.open().await?;
+    let ambit = match &cli.command {
+        // The first key of a server can be made before it has ever run.
+        Command::Key(_) => cli.stores.begin().await?,
+        _ => cli.stores.open().await?,
+    };
     let ran = dispatch(&ambit, &cli.command, &mut out).await;
     let closed = ambit.close().await;
     out.flush()?;
@@ -47,7 +66,8 @@ async fn dispatch(ambit: &Ambit, command: &Command, out: &mut output::Output) ->
     let context = match command {
         Command::Usage(arguments) => return usage::run(ambit, arguments, out).await,
         Command::Doctor(arguments) => return doctor::run(ambit, arguments, out).await,
-        Command::Backup(_) => return Ok(Outcome::Done),
+        Command::Key(key) => return key::run(ambit, key, out).await,
+        Command::Backup(_) | Command::Serve(_) | Command::Demo => return Ok(Outcome::Done),
         Command::Context(context) => context,
     };
     match context {

@@ -20,10 +20,11 @@ pub const REQUEST: &str = "x-ambit-request";
 /// Runs a request to its answer's first byte.
 pub async fn finish(State(server): State<Shared>, request: Request, next: Next) -> Response {
     let id = ids::ordered(&Clock::default());
-    let method = request.method().clone();
+    let name = request.method().to_string();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
-    let span = tracing::info_span!("request", request.id = %id, http.method = %method, http.route = %route);
+    let span =
+        tracing::info_span!("request", request.id = %id, http.method = %name, http.route = %route);
     let began = Instant::now();
     async {
         let ran = AssertUnwindSafe(next.run(request)).catch_unwind().await;
@@ -35,6 +36,7 @@ pub async fn finish(State(server): State<Shared>, request: Request, next: Next) 
         }
         let status = response.status().as_u16();
         let seconds = began.elapsed().as_secs_f64();
+        server.measures.answered(&name, &route, status, seconds);
         tracing::info!(http.status = status, seconds, "answered");
         response
     }

@@ -5,9 +5,12 @@ use crate::auth::Caller;
 use ambit_runtime::access::Constraints;
 use ambit_runtime::{Authorized, Code, Error};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
 
 /// Who may call the routes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub enum Right {
     User,
     /// Callers with the role `admin`.
     Admin,
+    /// The same, or everybody where the settings say so.
+    Operator,
 }
 
 /// The caller of a route that is not for anybody.
@@ -38,16 +43,55 @@ pub async fn check(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if right != Right::Anybody {
+    let is_open = match right {
+        Right::Anybody => true,
+        Right::Operator => server.settings.has_public_metrics,
+        Right::User | Right::Admin => false,
+    };
+    if !is_open {
         let peer = request.extensions().get::<ConnectInfo<Peer>>();
         let peer = peer.map(|ConnectInfo(peer)| peer.address.ip());
         let found = server.auth.authenticate(request.headers(), peer).await;
+        let found = match server.auth.is_development() {
+            true => found.and_then(|found| check_origin(request.headers()).map(|()| found)),
+            false => found,
+        };
         match found.and_then(|found| grant(found, right)) {
             Ok(who) => request.extensions_mut().insert(who),
             Err(error) => return Failure::from(error).into_response(),
         };
     }
     next.run(request).await
+}
+
+/// Keeps pages of other sites, which a developer's browser may be looking at, away from a server that takes everybody for
+/// its developer.
+fn check_origin(headers: &HeaderMap) -> Result<(), Error> {
+    for name in [HOST, ORIGIN] {
+        let Some(value) = headers.get(&name) else {
+            continue;
+        };
+        if !value.to_str().is_ok_and(is_local) {
+            let message = format!(
+                "in development mode requests come from this machine alone; their {name} is another"
+            );
+            return Err(Error::new(Code::PermissionDenied, message));
+        }
+    }
+    Ok(())
+}
+
+/// `localhost:8080`, `http://127.0.0.1:8080`, `[::1]` and the like.
+fn is_local(origin: &str) -> bool {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let address = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = address
+        .parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback());
+    is_loopback || address.eq_ignore_ascii_case("localhost")
 }
 
 /// What the caller may reach by a route with this right.
@@ -58,7 +102,7 @@ fn grant(found: Option<Caller>, right: Right) -> Result<Authorized, Error> {
     let is_granted = match right {
         Right::Anybody => true,
         Right::User => is_user || is_admin || who.is_development,
-        Right::Admin => is_admin || who.is_development,
+        Right::Admin | Right::Operator => is_admin || who.is_development,
     };
     if !is_granted {
         let message = "this route is not granted to any of the caller's roles";

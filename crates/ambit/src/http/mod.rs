@@ -7,6 +7,8 @@
 
 mod body;
 pub mod chat;
+mod chats;
+mod contexts;
 mod document;
 mod error;
 mod fields;
@@ -14,10 +16,15 @@ mod finish;
 mod guard;
 mod health;
 mod line;
+mod list;
+mod measures;
+mod memory;
 mod models;
 mod params;
 mod sse;
+mod traces;
 mod turn;
+mod usage;
 mod visible;
 
 pub use body::Body;
@@ -25,6 +32,7 @@ pub use error::{Failure, Problem};
 pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};
+pub use measures::Measures;
 pub use params::{Conditions, Params, check_id};
 
 use crate::auth::Authenticator;
@@ -46,6 +54,8 @@ pub struct Server {
     pub store: Arc<dyn Driver>,
     /// What may be set.
     pub settings: Settings,
+    /// What is counted.
+    pub measures: Measures,
 }
 
 /// A server as handlers hold it.
@@ -56,8 +66,10 @@ pub type Shared = Arc<Server>;
 pub struct Settings {
     /// What all paths but those of operation begin with.
     pub base: String,
-    /// Errors show stacks, and operation's routes are open.
+    /// Errors show stacks.
     pub is_development: bool,
+    /// Everybody may read the measures.
+    pub has_public_metrics: bool,
     /// Bytes of a request's body.
     pub body_limit: usize,
     /// How long a body may take to arrive.
@@ -73,6 +85,7 @@ impl Default for Settings {
         Self {
             base: "/v1".to_owned(),
             is_development: false,
+            has_public_metrics: false,
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
@@ -115,9 +128,15 @@ impl Row {
 pub const ROUTES: &[Row] = &[
     Row::beside(Right::Anybody, health::routes),
     Row::beside(Right::User, document::routes),
+    Row::beside(Right::Operator, measures::routes),
     Row::of(Right::User, chat::routes),
+    Row::of(Right::User, chats::routes),
+    Row::of(Right::User, contexts::routes),
+    Row::of(Right::User, memory::routes),
     Row::of(Right::User, models::routes),
+    Row::of(Right::User, traces::routes),
     Row::of(Right::User, turn::routes),
+    Row::of(Right::User, usage::routes),
 ];
 
 /// The server as a service; `serve` puts it on a listener.

@@ -1,7 +1,7 @@
 //! A turn's stream as server-sent events. What the client has not taken yet is counted in bytes: who falls too far behind
 //! the turn is cut off and may come back; the turn and its other readers never wait.
 
-use super::Settings;
+use super::Shared;
 use super::line::Peer;
 use crate::format::Format;
 use ambit_runtime::Result;
@@ -38,8 +38,10 @@ pub struct View {
 type Sent = (Bytes, Option<OwnedSemaphorePermit>);
 
 /// The answer that shows a view.
-pub fn answer(view: View, settings: &Settings, peer: Option<Peer>) -> Response {
-    let limit = settings.lag_limit;
+pub fn answer(view: View, server: &Shared, peer: Option<Peer>) -> Response {
+    let limit = server.settings.lag_limit;
+    let open = server.measures.stream();
+    let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
     let pump = Pump {
         view,
@@ -47,13 +49,15 @@ pub fn answer(view: View, settings: &Settings, peer: Option<Peer>) -> Response {
         limit,
         sender,
     };
-    let ticks = ticks(settings.ping);
+    let ticks = ticks(server.settings.ping);
     let task = tokio::spawn(async move {
+        let _open = open;
         match pump.run(ticks).await {
             Ok(End::Whole) => return true,
             Ok(End::Left) => {}
             Ok(End::Behind) => {
                 tracing::info!("a reader fell too far behind its stream and is cut off");
+                server.measures.cut();
                 peer.iter().for_each(Peer::cut);
             }
             Err(error) => tracing::error!(error.code = %error.code, "a stream broke off: {error}"),

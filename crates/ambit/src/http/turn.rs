@@ -81,10 +81,10 @@ async fn stream(
         known,
         past: turn.last_event,
     };
-    Ok(sse::answer(view, &server.settings, given.peer))
+    Ok(sse::answer(view, &server, given.peer))
 }
 
-fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
+pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(text) = headers.get("last-event-id").filter(|text| !text.is_empty()) else {
         return Ok(None);
     };

@@ -9,7 +9,9 @@ use std::sync::Arc;
 pub fn agent(server: &Server, app: &App, who: &Authorized, id: &str) -> Result<Arc<Agent>> {
     let missing = || Error::not_found("agent", id);
     let found = app.agents.get(id).ok_or_else(missing)?;
-    let agent = found.as_ref().map_err(|problem| problem.for_user("agent", id))?;
+    let agent = found
+        .as_ref()
+        .map_err(|problem| problem.for_user("agent", id))?;
     let is_visible = is_visible(server, app, who, agent);
     is_visible.then(|| agent.clone()).ok_or_else(missing)
 }

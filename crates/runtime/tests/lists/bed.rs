@@ -95,7 +95,10 @@ impl Bed {
     pub async fn turn(&self, live: &LiveAgent, request_id: &str, text: &str) {
         let context = live.context();
         let is_first = live.history().count().await.unwrap() == 0;
-        for message in [Message::user(text), Message::assistant(format!("to {text}"))] {
+        for message in [
+            Message::user(text),
+            Message::assistant(format!("to {text}")),
+        ] {
             let turn_id = Some(request_id.to_owned());
             let message = Message { turn_id, ..message };
             live.history().add_message(message).await.unwrap();
@@ -150,7 +153,10 @@ impl Bed {
         context.stage_beside(writes);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
-        memory.set(&format!("key-{text}"), text, None).await.unwrap();
+        memory
+            .set(&format!("key-{text}"), text, None)
+            .await
+            .unwrap();
     }
 
     pub async fn commit(&self, writes: impl IntoIterator<Item = Write>) {

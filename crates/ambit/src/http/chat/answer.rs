@@ -92,7 +92,7 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
         known: 0,
         past,
     };
-    let stream = sse::answer(view, &server.settings, given.peer.clone());
+    let stream = sse::answer(view, server, given.peer.clone());
     Ok((headers, stream).into_response())
 }
 
