@@ -1,6 +1,8 @@
 //! The commands and their arguments.
 
-use crate::command::{backup, doctor, erase, key, list, messages, relocate, show, usage};
+use crate::command::{
+    backup, chat, doctor, erase, key, list, messages, new, relocate, show, usage,
+};
 use crate::settings::{StoreOptions, serving};
 use clap::{Parser, Subcommand};
 
@@ -21,6 +23,10 @@ pub enum Command {
     /// Keys for programs that call the server
     #[command(subcommand)]
     Key(key::Key),
+    /// Makes a small app to start from
+    New(new::Arguments),
+    /// Talks to an agent in the terminal; exits with 2 where a turn failed
+    Chat(chat::Arguments),
     /// What is stored of conversations
     #[command(subcommand)]
     Context(Context),

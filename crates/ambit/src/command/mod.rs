@@ -1,11 +1,13 @@
 //! The commands, one file each.
 
 pub mod backup;
+pub mod chat;
 pub mod doctor;
 pub mod erase;
 pub mod key;
 pub mod list;
 pub mod messages;
+pub mod new;
 pub mod relocate;
 mod row;
 pub mod serve;
@@ -31,45 +33,57 @@ pub enum Outcome {
 
 /// Runs a command.
 pub async fn run(cli: Cli) -> Result<Outcome> {
-    match &cli.command {
-        Command::Serve(arguments) => {
-            serve::run(&cli.stores, arguments).await?;
-            return Ok(Outcome::Done);
-        }
-        Command::Demo => {
-            example::run().await?;
-            return Ok(Outcome::Done);
-        }
-        _ => {}
-    }
     let mut out = output::open();
-    // A backup opens the store itself: the others would be opened for nothing.
-    if let Command::Backup(arguments) = &cli.command {
-        backup::run(&cli.stores.primary()?, arguments, &mut out).await?;
-        out.flush()?;
-        return Ok(Outcome::Done);
-    }
-    let ambit = match &cli.command {
-        // The first key of a server can be made before it has ever run.
-        Command::Key(_) => cli.stores.begin().await?,
-        _ => cli.stores.open().await?,
+    let stores = &cli.stores;
+    let ran = match &cli.command {
+        Command::New(arguments) => new::run(arguments, &mut out),
+        Command::Chat(arguments) => chat::run(arguments, stores).await,
+        // A backup opens the store itself: the others would be opened for nothing.
+        Command::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
+        Command::Serve(arguments) => serve::run(stores, arguments).await,
+        Command::Demo => example::run()
+            .await
+            .map(|()| Outcome::Done)
+            .map_err(Into::into),
+        Command::Key(key) => {
+            // The first key of a server can be made before it has ever run.
+            let ambit = stores.begin().await?;
+            let ran = key::run(&ambit, key, &mut out).await;
+            closed(&ambit, ran).await
+        }
+        Command::Context(context) => {
+            let ambit = stores.open().await?;
+            let ran = about_context(&ambit, context, &mut out).await;
+            closed(&ambit, ran).await
+        }
+        Command::Usage(arguments) => {
+            let ambit = stores.open().await?;
+            let ran = usage::run(&ambit, arguments, &mut out).await;
+            closed(&ambit, ran).await
+        }
+        Command::Doctor(arguments) => {
+            let ambit = stores.open().await?;
+            let ran = doctor::run(&ambit, arguments, &mut out).await;
+            closed(&ambit, ran).await
+        }
     };
-    let ran = dispatch(&ambit, &cli.command, &mut out).await;
-    let closed = ambit.close().await;
     out.flush()?;
+    ran
+}
+
+/// What came of a command, once its stores are closed.
+async fn closed(ambit: &Ambit, ran: Result<Outcome>) -> Result<Outcome> {
+    let closed = ambit.close().await;
     let outcome = ran?;
     closed?;
     Ok(outcome)
 }
 
-async fn dispatch(ambit: &Ambit, command: &Command, out: &mut output::Output) -> Result<Outcome> {
-    let context = match command {
-        Command::Usage(arguments) => return usage::run(ambit, arguments, out).await,
-        Command::Doctor(arguments) => return doctor::run(ambit, arguments, out).await,
-        Command::Key(key) => return key::run(ambit, key, out).await,
-        Command::Backup(_) | Command::Serve(_) | Command::Demo => return Ok(Outcome::Done),
-        Command::Context(context) => context,
-    };
+async fn about_context(
+    ambit: &Ambit,
+    context: &Context,
+    out: &mut output::Output,
+) -> Result<Outcome> {
     match context {
         Context::Ls(arguments) => list::run(ambit, arguments, out).await,
         Context::Show(arguments) => show::run(ambit, arguments, out).await,

@@ -1,5 +1,6 @@
 //! `ambit serve`: an app over its stores, for clients.
 
+use crate::command::Outcome;
 use crate::command::welcome::Welcome;
 use crate::failure::{Failure, Result};
 use crate::settings::StoreOptions;
@@ -7,6 +8,7 @@ use crate::settings::serving::{Arguments, LogFormat, Serving};
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server};
 use ambit_runtime::app::App;
+use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use std::future::Future;
 use std::io::IsTerminal;
@@ -24,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 const LAST: Duration = Duration::from_secs(5);
 
 /// Serves until it is told to stop.
-pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<()> {
+pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome> {
     let serving = Serving::of(arguments)?;
     log(&serving)?;
     let welcome = match &serving.app {
@@ -46,7 +48,9 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<()> {
     let address = listener
         .local_addr()
         .map_err(|error| busy(serving.listen, &error))?;
-    let opened = stores.create().await?;
+    // The welcome app is gone when the server ends; its data is not.
+    let data = serving.app.clone().unwrap_or_default();
+    let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
     let runtime = Runtime::open(runtime::Settings {
         app: folder,
@@ -54,6 +58,8 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<()> {
         storage: ambit_storage::Settings::default(),
         environment: serving.environment,
         is_development,
+        tools: Arc::new(NoTools),
+        listeners: None,
     });
     let runtime = runtime
         .await
@@ -73,7 +79,8 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<()> {
         settings,
         measures: Measures::default(),
     };
-    serve(listener, server, stop, serving.grace).await
+    serve(listener, server, stop, serving.grace).await?;
+    Ok(Outcome::Done)
 }
 
 /// Serves, and at the end lets running turns finish within their time.

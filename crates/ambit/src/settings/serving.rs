@@ -1,9 +1,9 @@
 //! How the server is set: options first, then the environment, then what suits one person on one machine.
 
+use super::environment;
 use crate::failure::{Failure, Result};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -96,14 +96,6 @@ impl Serving {
             environment: environment(),
         })
     }
-}
-
-/// Every variable that is text: an app names those that it needs.
-fn environment() -> BTreeMap<String, String> {
-    let text = |text: OsString| text.into_string().ok();
-    let all = std::env::vars_os();
-    all.filter_map(|(name, value)| Some((text(name)?, text(value)?)))
-        .collect()
 }
 
 /// A variable that is set and not empty.

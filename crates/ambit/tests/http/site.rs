@@ -3,6 +3,7 @@
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server, Settings};
 use ambit_runtime::app::App;
+use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use ambit_storage::Stores;
 use ambit_storage::driver::{Driver, Options};
@@ -70,7 +71,7 @@ impl Site {
         }
         let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
         let config = Config::of(&app).unwrap_or_else(|problem| panic!("{problem}"));
-        let stores = Stores::builder(Options::default()).build().unwrap();
+        let stores = Arc::new(Stores::builder(Options::default()).build().unwrap());
         let store = stores.index().unwrap().driver().clone();
         let is_development = config.development.is_some();
         let runtime = Runtime::open(runtime::Settings {
@@ -79,6 +80,8 @@ impl Site {
             storage: ambit_storage::Settings::default(),
             environment: BTreeMap::new(),
             is_development,
+            tools: Arc::new(NoTools),
+            listeners: None,
         });
         let mut settings = Settings {
             base: config.base.clone(),
