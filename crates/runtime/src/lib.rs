@@ -8,6 +8,7 @@ pub mod app;
 pub mod ask;
 mod asked;
 pub mod chats;
+mod check;
 pub mod ctx;
 pub mod error;
 pub mod event;
@@ -33,6 +34,7 @@ pub mod trace;
 mod turn;
 
 pub use access::Authorized;
+pub use check::check;
 pub use error::{Code, Error, Result};
 pub use frame::Frame;
 pub use request::Request;

@@ -28,7 +28,7 @@ mod usage;
 mod visible;
 
 pub use body::Body;
-pub use error::{Failure, Problem};
+pub use error::{Failure, Problem, kind_of};
 pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};

@@ -1,9 +1,9 @@
 //! Translations: reading them, and finding the one that is meant.
 
-use super::{Agent, App, Locales};
 use super::loader::Loader;
 use super::problem::Problem;
 use super::read::Kind;
+use super::{Agent, App, Locales};
 use regex::{Captures, Regex};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -95,7 +95,11 @@ impl App {
     /// The translations that count for an agent in a language.
     pub fn words<'a>(&'a self, agent: &'a Agent, locale: &'a str) -> Words<'a> {
         let (own, global) = (&agent.locales, &self.locales);
-        Words { own, global, locale }
+        Words {
+            own,
+            global,
+            locale,
+        }
     }
 }
 

@@ -67,7 +67,7 @@ fn unusable(error: &dyn std::error::Error) -> Failure {
 }
 
 /// TLS as the system trusts it. A system without roots still reaches models over plain HTTP; over TLS it reaches none.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+pub fn tls() -> Result<ClientConfig, rustls::Error> {
     let builder = || {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
