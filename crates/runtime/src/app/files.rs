@@ -121,7 +121,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut Listing) {
                 .push(error(&path, "the link leads out of the app's folder"));
         } else if place.is_dir() {
             walk(real, &place, &path, found);
-        } else {
+        } else if place.is_file() {
             found.files.push(path);
         }
     }

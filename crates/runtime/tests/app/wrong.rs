@@ -400,3 +400,37 @@ fn json_and_yaml_nested_too_deeply_are_refused() {
         }
     }
 }
+
+#[test]
+fn a_yao_file_is_json_or_yaml_by_its_first_significant_character() {
+    let texts = [
+        "{ \"name\": \"A\" }",
+        "/* a */ // b\n\n{ \"name\": \"A\", }",
+        "\u{feff}{ \"name\": \"A\" }",
+        "# a comment of YAML\n{ name: A }",
+        "name: A\n",
+        "---\nname: A\n",
+        "\"name\": A",
+    ];
+    for text in texts {
+        let app = load(&[("assistants/a/package.yao", text)]);
+        assert_eq!(
+            app.agent("a")
+                .map(|agent| agent.name.clone())
+                .ok()
+                .as_deref(),
+            Some("A"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn words_of_yaml_that_look_like_booleans_are_texts() {
+    let app = load(&[(
+        "agent/agent.yml",
+        "system: { default: on, light: no, date: 2026-01-01 }",
+    )]);
+    let roles: Vec<&str> = app.defaults.roles.values().map(String::as_str).collect();
+    assert_eq!(roles, ["2026-01-01", "on", "no"]);
+}
