@@ -140,7 +140,7 @@ fn entries(
             let name = entry.file_name().to_string_lossy().into_owned();
             let file = [path, &name].join("/");
             let message = "the name is not UTF-8, so it is not read";
-            problems.push(Problem::new(Severity::Warning, &file, message));
+            problems.push(Problem::new(Severity::Error, &file, message));
             continue;
         };
         let is_own = path.is_empty() && name == ".env";

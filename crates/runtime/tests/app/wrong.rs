@@ -371,6 +371,18 @@ fn a_link_out_of_the_app_is_refused() {
 }
 
 #[test]
+fn access_rules_that_cannot_be_read_leave_no_app() {
+    let outside = folder(&[("chat.yml", "a: b")]);
+    let root = folder(&[("openapi/roles.yml", "a: b")]);
+    std::os::unix::fs::symlink(outside.path(), root.path().join("openapi/scopes")).unwrap();
+    let problems = App::load(root.path(), &BTreeMap::new()).expect_err("a rule is missing");
+    assert_eq!(
+        texts(&problems),
+        ["Error openapi/scopes: the link leads out of the app's folder"]
+    );
+}
+
+#[test]
 fn a_file_that_is_not_utf_8_is_told() {
     let root = folder(&[]);
     crate::support::write(root.path(), "agent/agent.yml", [0xff, 0xfe, 0x00]);
