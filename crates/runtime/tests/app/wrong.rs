@@ -395,21 +395,24 @@ fn a_file_that_is_not_utf_8_is_told() {
 
 #[test]
 fn json_and_yaml_nested_too_deeply_are_refused() {
+    let mut files = Vec::new();
     for (open, close) in [("{\"a\":", "}"), ("[", "]")] {
-        let deep = format!(
-            "{{\"name\": \"A\", \"dependencies\": {}1{}}}",
-            open.repeat(10_000),
-            close.repeat(10_000)
-        );
-        let yaml = format!(
-            "name: A\ndependencies: {}1{}\n",
-            open.repeat(10_000),
-            close.repeat(10_000)
-        );
-        for text in [deep, yaml] {
-            let app = load(&[("assistants/a/package.yao", &text)]);
-            assert!(app.agents["a"].is_err());
-        }
+        let (open, close) = (open.repeat(10_000), close.repeat(10_000));
+        files.push(format!(
+            "{{\"name\": \"A\", \"dependencies\": {open}1{close}}}"
+        ));
+        files.push(format!("name: A\ndependencies: {open}1{close}\n"));
+        files.push(format!("{{\"name\": \"A\", \"dependencies\": {open}"));
+    }
+    for block in ["- ", "? ", "&a ", "!x ", "a: &a [*a, "] {
+        files.push(format!(
+            "name: A\ndependencies:\n  {}1\n",
+            block.repeat(10_000)
+        ));
+    }
+    for text in files {
+        let app = load(&[("assistants/a/package.yao", &text)]);
+        assert!(app.agents["a"].is_err(), "{}", &text[..60]);
     }
 }
 
