@@ -371,6 +371,18 @@ fn a_link_out_of_the_app_is_refused() {
 }
 
 #[test]
+fn access_rules_that_cannot_be_read_leave_no_app() {
+    let outside = folder(&[("chat.yml", "a: b")]);
+    let root = folder(&[("openapi/roles.yml", "a: b")]);
+    std::os::unix::fs::symlink(outside.path(), root.path().join("openapi/scopes")).unwrap();
+    let problems = App::load(root.path(), &BTreeMap::new()).expect_err("a rule is missing");
+    assert_eq!(
+        texts(&problems),
+        ["Error openapi/scopes: the link leads out of the app's folder"]
+    );
+}
+
+#[test]
 fn a_file_that_is_not_utf_8_is_told() {
     let root = folder(&[]);
     crate::support::write(root.path(), "agent/agent.yml", [0xff, 0xfe, 0x00]);
@@ -383,20 +395,57 @@ fn a_file_that_is_not_utf_8_is_told() {
 
 #[test]
 fn json_and_yaml_nested_too_deeply_are_refused() {
+    let mut files = Vec::new();
     for (open, close) in [("{\"a\":", "}"), ("[", "]")] {
-        let deep = format!(
-            "{{\"name\": \"A\", \"dependencies\": {}1{}}}",
-            open.repeat(10_000),
-            close.repeat(10_000)
-        );
-        let yaml = format!(
-            "name: A\ndependencies: {}1{}\n",
-            open.repeat(10_000),
-            close.repeat(10_000)
-        );
-        for text in [deep, yaml] {
-            let app = load(&[("assistants/a/package.yao", &text)]);
-            assert!(app.agents["a"].is_err());
-        }
+        let (open, close) = (open.repeat(10_000), close.repeat(10_000));
+        files.push(format!(
+            "{{\"name\": \"A\", \"dependencies\": {open}1{close}}}"
+        ));
+        files.push(format!("name: A\ndependencies: {open}1{close}\n"));
+        files.push(format!("{{\"name\": \"A\", \"dependencies\": {open}"));
     }
+    for block in ["- ", "? ", "&a ", "!x ", "a: &a [*a, "] {
+        files.push(format!(
+            "name: A\ndependencies:\n  {}1\n",
+            block.repeat(10_000)
+        ));
+    }
+    for text in files {
+        let app = load(&[("assistants/a/package.yao", &text)]);
+        assert!(app.agents["a"].is_err(), "{}", &text[..60]);
+    }
+}
+
+#[test]
+fn a_yao_file_is_json_or_yaml_by_its_first_significant_character() {
+    let texts = [
+        "{ \"name\": \"A\" }",
+        "/* a */ // b\n\n{ \"name\": \"A\", }",
+        "\u{feff}{ \"name\": \"A\" }",
+        "# a comment of YAML\n{ name: A }",
+        "name: A\n",
+        "---\nname: A\n",
+        "\"name\": A",
+    ];
+    for text in texts {
+        let app = load(&[("assistants/a/package.yao", text)]);
+        assert_eq!(
+            app.agent("a")
+                .map(|agent| agent.name.clone())
+                .ok()
+                .as_deref(),
+            Some("A"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn words_of_yaml_that_look_like_booleans_are_texts() {
+    let app = load(&[(
+        "agent/agent.yml",
+        "system: { default: on, light: no, date: 2026-01-01 }",
+    )]);
+    let roles: Vec<&str> = app.defaults.roles.values().map(String::as_str).collect();
+    assert_eq!(roles, ["2026-01-01", "on", "no"]);
 }

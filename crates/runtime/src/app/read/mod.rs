@@ -32,11 +32,11 @@ pub fn parse(file: &str, text: &str) -> Result<Node, Fault> {
     }
 }
 
-/// Whether the first significant character opens an object or a list. Comments are not significant.
+/// Whether the first significant character opens an object or a list. Comments are not significant; one with `#` makes it YAML.
 fn is_json(text: &str) -> bool {
     let mut rest = text.trim_start();
     loop {
-        let after = if rest.starts_with("//") || rest.starts_with('#') {
+        let after = if rest.starts_with("//") {
             rest.split_once('\n').map(|(_, after)| after)
         } else if rest.starts_with("/*") {
             rest.split_once("*/").map(|(_, after)| after)
