@@ -99,6 +99,9 @@ impl Bed {
         context.usage().record(record).unwrap();
         context.stage_beside(written(context, &request_id, text));
         context.save().await.unwrap();
+        context
+            .stage_beside(requests::note(context, &request_id, Duration::from_secs(60)).unwrap());
+        context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory
             .set(&format!("key-{text}"), text, None)
@@ -171,7 +174,6 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
     vec![
         chats::note(&space, &last).unwrap(),
         chats::entitle(&space, text).unwrap(),
-        requests::note(context, request_id, Duration::from_secs(60)).unwrap(),
         Write::Apply {
             key: space.key(format!("turn/{request_id}")),
             op: Op::Set(Json::of(&info).unwrap().into()),
