@@ -23,6 +23,7 @@ mod live;
 pub mod llm;
 mod loaded;
 mod message;
+pub mod net;
 pub mod outbox;
 pub mod request;
 pub mod requests;

@@ -31,7 +31,7 @@ pub fn read(loader: &mut Loader, folder: &str) -> (Locales, Option<Problem>) {
     let files = loader.within(folder, ".yml").into_iter();
     let files: Vec<_> = files.chain(loader.within(folder, ".yaml")).collect();
     let found = files.into_iter().map(|(id, file)| (tag(&id), file));
-    let found = super::files::unique(found, &mut loader.problems);
+    let found = loader.unique(found.collect());
     for (tag, file) in found {
         match file.and_then(|file| loader.value(&file, &FILE)) {
             Ok((value, _)) => {

@@ -140,9 +140,9 @@ impl Trace {
         self.node(1)
     }
 
-    /// The node of this number; all calls on one that does not exist are silent.
+    /// The node of this number; 0 and others that there are not take every call silently.
     pub fn node(&self, number: u32) -> Node {
-        Node::of(self, Some(number))
+        Node::of(self, Some(number).filter(|number| *number > 0))
     }
 
     /// Ends the trace. What is still running ends with it, in the same way; `error` says why a turn failed.

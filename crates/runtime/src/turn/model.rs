@@ -127,7 +127,7 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
         if !is_done {
             heard.messages.push(answer.message());
-            let results = run_tools(turn, leg, plan, (round, &answer, &offered)).await?;
+            let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
         let added = turn
@@ -151,7 +151,6 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
 async fn run_tools(
     turn: &mut Turn,
     leg: &Leg,
-    plan: &Plan,
     (round, answer, offered): (usize, &llm::Answer, &Offered),
 ) -> Result<Vec<Value>, Failed> {
     if turn.replay.answered(leg.at, round).is_none() {

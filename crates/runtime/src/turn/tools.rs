@@ -16,7 +16,6 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls of one round that run at once.

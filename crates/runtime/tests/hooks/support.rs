@@ -125,6 +125,12 @@ impl Stage {
         Self::over(store, clock)
     }
 
+    /// The same with another limit.
+    pub fn limited(mut self, name: &str, limit: Value) -> Self {
+        self.app.settings.limits.insert(name.to_owned(), limit);
+        self
+    }
+
     /// The context of the turn.
     pub fn scope(&self) -> Arc<Scope> {
         let authorized = self.authorized.clone();

@@ -136,7 +136,6 @@ impl Bed {
         };
         let mut writes = vec![
             note(&space, &last).unwrap(),
-            requests::note(context, request_id, Duration::from_secs(3_600)).unwrap(),
             Write::Apply {
                 key: space.key(format!("turn/{request_id}")),
                 op: Op::Set(Json::of(&info).unwrap().into()),
@@ -151,6 +150,9 @@ impl Bed {
             writes.push(entitle(&space, text).unwrap());
         }
         context.stage_beside(writes);
+        context.save().await.unwrap();
+        context
+            .stage_beside(requests::note(context, request_id, Duration::from_secs(3_600)).unwrap());
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory

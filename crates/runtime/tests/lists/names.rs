@@ -2,8 +2,8 @@
 
 use crate::bed::{Bed, ann, bob, chief, cid, nobody, twin};
 use ambit_runtime::chats::{self, Name};
-use ambit_runtime::{Authorized, Code, requests};
-use ambit_storage::ids;
+use ambit_runtime::{Authorized, Code, Result, requests};
+use ambit_storage::{LiveAgent, ids};
 use futures::FutureExt;
 use serde_json::json;
 
@@ -40,9 +40,13 @@ pub const CASES: &[(&str, crate::Run)] = &[
     }),
 ];
 
+async fn open(bed: &Bed, who: Authorized, agent: &str, chat: Option<&str>) -> Result<LiveAgent> {
+    chats::open(&bed.ambit, &who, agent, chat).await
+}
+
 async fn heard(bed: &Bed, who: &Authorized, chat: &str) -> Vec<String> {
-    let open = chats::open(&bed.ambit, who, "support", Some(chat));
-    let messages = open.await.unwrap().history().messages().await.unwrap();
+    let opened = chats::open(&bed.ambit, who, "support", Some(chat));
+    let messages = opened.await.unwrap().history().messages().await.unwrap();
     messages.iter().map(|message| message.text()).collect()
 }
 
@@ -75,13 +79,13 @@ async fn unnamed(bed: Bed) {
 
 async fn bad_name(bed: Bed) {
     for name in ["", "a\0b", &"x".repeat(201)] {
-        let open = chats::open(&bed.ambit, &ann(), "support", Some(name));
-        let error = open.await.unwrap_err();
+        let opened = open(&bed, ann(), "support", Some(name));
+        let error = opened.await.unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument, "{name:?}");
         assert_eq!(error.param.as_deref(), Some("chat_id"), "{name:?}");
     }
-    let open = chats::open(&bed.ambit, &ann(), "suport", None);
-    assert_eq!(open.await.unwrap_err().code, Code::NotFound);
+    let opened = open(&bed, ann(), "suport", None);
+    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
 }
 
 /// Shares a chat of Ann's agent `support` with her team.
@@ -122,15 +126,15 @@ async fn own_wins(bed: Bed) {
     share(&bed, "plans", "team").await;
     assert_eq!(heard(&bed, &bob(), "plans").await, ["mine", "to mine"]);
     // Another agent's conversation of that name is another one.
-    let open = chats::open(&bed.ambit, &bob(), "sales", Some("plans"));
-    assert_eq!(open.await.unwrap().history().count().await.unwrap(), 0);
+    let opened = open(&bed, bob(), "sales", Some("plans"));
+    assert_eq!(opened.await.unwrap().history().count().await.unwrap(), 0);
 }
 
 async fn nameless(bed: Bed) {
     let who = nobody("t1");
     for guess in ["billing", "", "_temp_1", &ids::unguessable()] {
-        let open = chats::open(&bed.ambit, &who, "support", Some(guess));
-        let error = open.await.unwrap_err();
+        let opened = chats::open(&bed.ambit, &who, "support", Some(guess));
+        let error = opened.await.unwrap_err();
         assert_eq!(error.code, Code::NotFound, "{guess}");
     }
     let live = chats::open(&bed.ambit, &who, "support", None)
@@ -139,17 +143,15 @@ async fn nameless(bed: Bed) {
     bed.turn(&live, "r1", "one").await;
     let name = live.chat_name().unwrap().to_owned();
     assert_eq!(heard(&bed, &who, &name).await, ["one", "to one"]);
-    let elsewhere = chats::open(&bed.ambit, &nobody("t2"), "support", Some(&name));
+    let elsewhere = open(&bed, nobody("t2"), "support", Some(&name));
     assert_eq!(elsewhere.await.unwrap_err().code, Code::NotFound);
     // A person's own chat is not nobody's, however well its name is known.
-    let own = chats::open(&bed.ambit, &ann(), "support", None)
-        .await
-        .unwrap();
+    let own = open(&bed, ann(), "support", None).await.unwrap();
     bed.turn(&own, "r2", "two").await;
-    let open = chats::open(&bed.ambit, &who, "support", own.chat_name());
-    assert_eq!(open.await.unwrap_err().code, Code::NotFound);
-    let open = chats::open(&bed.ambit, &who, "support", Some("_temp"));
-    let temporary = open.await.unwrap();
+    let opened = chats::open(&bed.ambit, &who, "support", own.chat_name());
+    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
+    let opened = chats::open(&bed.ambit, &who, "support", Some("_temp"));
+    let temporary = opened.await.unwrap();
     bed.turn(&temporary, "r3", "three").await;
     let name = temporary.chat_name().unwrap().to_owned();
     assert!(name.starts_with("_temp_"), "{name}");
@@ -206,7 +208,7 @@ async fn found(bed: Bed) {
     for odd in ["", "a\0b", &"x".repeat(5_000)] {
         assert!(!finds(&bed, &ann(), odd).await, "{odd:?}");
     }
-    let live = chats::open(&bed.ambit, &nobody("t1"), "support", None);
+    let live = open(&bed, nobody("t1"), "support", None);
     bed.turn(&live.await.unwrap(), "r-two", "two").await;
     assert!(finds(&bed, &nobody("t1"), "r-two").await);
     assert!(!finds(&bed, &nobody("t2"), "r-two").await);
