@@ -101,10 +101,8 @@ impl Endpoint {
     ) -> Result<Self, Failure> {
         let proxy = text(connector, "http_proxy").unwrap_or_default();
         let secrets = Secrets::of(connector);
-        let client = clients.through(proxy).map_err(|mut failure| {
-            failure.message = format!("connector \"{}\": {}", connector.id, failure.message);
-            failure
-        })?;
+        let client = clients.through(proxy);
+        let client = client.map_err(|failure| failure.of(&connector.id))?;
         let mut headers = HeaderMap::new();
         if let Some((name, value)) = key {
             put(&mut headers, name, &value)
@@ -160,9 +158,8 @@ impl Endpoint {
 
     /// The failure as it may be told: by whom, and without secrets.
     pub fn tell(&self, mut failure: Failure) -> Failure {
-        let message = self.secrets.hide(&failure.message);
-        failure.message = format!("connector \"{}\": {message}", self.connector);
-        failure
+        failure.message = self.secrets.hide(&failure.message);
+        failure.of(&self.connector)
     }
 }
 
@@ -191,8 +188,7 @@ pub fn base(connector: &Connector, host: &str, path: &str) -> Result<String, Fai
 
 /// An option that cannot be used.
 pub fn wrong(connector: &Connector, option: &str, why: &str) -> Failure {
-    let id = &connector.id;
-    Failure::permanent(format!("connector \"{id}\": option \"{option}\" {why}"))
+    Failure::permanent(format!("option \"{option}\" {why}")).of(&connector.id)
 }
 
 /// The provider said nothing for too long.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// What it says to one request.
@@ -39,7 +40,7 @@ pub struct Asked {
 
 pub struct Server {
     pub address: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: watch::Receiver<Vec<Asked>>,
     connections: Arc<Mutex<usize>>,
     task: JoinHandle<()>,
 }
@@ -86,11 +87,11 @@ impl Server {
     pub async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (asking, asked) = watch::channel(Vec::new());
         let connections = Arc::new(Mutex::new(0));
         let shared = Shared {
             replies: Arc::new(Mutex::new(replies.into())),
-            asked: asked.clone(),
+            asked: Arc::new(asking),
         };
         let counted = connections.clone();
         let task = tokio::spawn(async move {
@@ -109,7 +110,13 @@ impl Server {
     }
 
     pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.asked.borrow().clone()
+    }
+
+    /// Waits for a request.
+    pub async fn was_asked(&self) {
+        let mut asked = self.asked.clone();
+        asked.wait_for(|asked| !asked.is_empty()).await.unwrap();
     }
 
     /// The only request.
@@ -133,7 +140,7 @@ impl Drop for Server {
 #[derive(Clone)]
 struct Shared {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<watch::Sender<Vec<Asked>>>,
 }
 
 impl Shared {
@@ -149,7 +156,7 @@ impl Shared {
 async fn serve(stream: TcpStream, shared: Shared) {
     let mut stream = BufReader::new(stream);
     while let Some(asked) = read(&mut stream).await {
-        shared.asked.lock().unwrap().push(asked);
+        shared.asked.send_modify(|all| all.push(asked));
         let reply = shared.next();
         let is_written = write(&mut stream, &reply).await;
         match (reply.end, is_written) {

@@ -1,6 +1,6 @@
 //! Anthropic's messages.
 
-mod decode;
+pub(super) mod decode;
 mod messages;
 
 use super::http::{Clients, Endpoint, base, text};

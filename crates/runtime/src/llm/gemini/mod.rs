@@ -1,7 +1,7 @@
 //! Google's generateContent.
 
 mod contents;
-mod decode;
+pub(super) mod decode;
 
 use super::http::{Clients, Endpoint, base, text};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};

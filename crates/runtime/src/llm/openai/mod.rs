@@ -1,6 +1,6 @@
 //! OpenAI's chat completions, and all that speak them.
 
-mod decode;
+pub(super) mod decode;
 mod messages;
 
 use super::http::{Clients, Endpoint, base, text};
