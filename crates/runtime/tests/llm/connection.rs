@@ -1,9 +1,10 @@
 //! How every provider is reached: addresses, keys, headers, proxies, connections.
 
 use crate::fake::FAKES;
-use crate::server::{Reply, Server};
+use crate::server::{End, Reply, Server};
 use crate::support::{KEY, answer, asking, connector, failure, open, refused};
 use ambit_runtime::llm::{FailureKind, Models};
+use futures::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -55,6 +56,33 @@ async fn a_bare_origin_gets_the_path_of_its_protocol_and_a_path_is_used_as_it_is
                 assert_eq!(server.only().path, expected);
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn the_query_of_an_address_is_kept() {
+    for fake in FAKES {
+        let server = Server::start(vec![Reply::stream(fake.text.0)]).await;
+        let host = format!("{}/api?version=2", server.address);
+        answer(&*fake.open(&server, json!({"host": host})), &asking("hi")).await;
+        let path = server.only().path;
+        let (path, query) = path.split_once('?').unwrap();
+        let end = fake.path.splitn(3, '/').nth(2).unwrap();
+        assert_eq!(path, format!("/api/{}", end.split('?').next().unwrap()));
+        assert!(query.starts_with("version=2"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_stream_ends_the_call() {
+    for fake in FAKES {
+        let stream = format!("{}{}", fake.start, fake.hi);
+        let reply = Reply::stream(&stream).ending(End::Silence);
+        let (server, model) = fake.serve(vec![reply]).await;
+        let mut stream = model.call(&asking("hi")).await.unwrap();
+        stream.next().await.unwrap().unwrap();
+        drop(stream);
+        server.was_left().await;
     }
 }
 
@@ -150,7 +178,9 @@ fn wrong_options_are_named() {
     ];
     for fake in FAKES {
         for (options, why) in &cases {
-            let failed = refused(fake.kind, options.clone());
+            let mut options = options.clone();
+            options["model"] = "m".into();
+            let failed = refused(fake.kind, options);
             assert_eq!(failed.message, format!("connector \"test.model\": {why}"));
             assert_eq!(failed.kind, FailureKind::Permanent);
         }

@@ -2,7 +2,7 @@
 
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
-use crate::support::{answer, asking, failure};
+use crate::support::{answer, asking, failure, refused};
 use ambit_runtime::llm::{Call, FailureKind};
 use serde_json::{Value, json};
 
@@ -222,4 +222,11 @@ async fn a_model_without_streaming_is_asked_for_the_whole_answer() {
     let model = FAKE.open(&server, json!({"capabilities": {"streaming": false}}));
     assert_eq!(answer(&*model, &asking("hi")).await.text, "Hi");
     assert_eq!(server.only().path, "/v1beta/models/m:generateContent");
+}
+
+#[test]
+fn a_model_must_be_named() {
+    let failed = refused("gemini", json!({}));
+    let message = "connector \"test.model\": option \"model\" is missing";
+    assert_eq!(failed.message, message);
 }

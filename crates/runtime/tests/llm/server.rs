@@ -41,6 +41,7 @@ pub struct Asked {
 pub struct Server {
     pub address: String,
     asked: watch::Receiver<Vec<Asked>>,
+    left: watch::Receiver<bool>,
     connections: Arc<Mutex<usize>>,
     task: JoinHandle<()>,
 }
@@ -89,7 +90,9 @@ impl Server {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (asking, asked) = watch::channel(Vec::new());
         let connections = Arc::new(Mutex::new(0));
+        let (leaving, left) = watch::channel(false);
         let shared = Shared {
+            left: Arc::new(leaving),
             replies: Arc::new(Mutex::new(replies.into())),
             asked: Arc::new(asking),
         };
@@ -104,6 +107,7 @@ impl Server {
         Self {
             address,
             asked,
+            left,
             connections,
             task,
         }
@@ -117,6 +121,12 @@ impl Server {
     pub async fn was_asked(&self) {
         let mut asked = self.asked.clone();
         asked.wait_for(|asked| !asked.is_empty()).await.unwrap();
+    }
+
+    /// Waits for a client to go away while it waits for more.
+    pub async fn was_left(&self) {
+        let mut left = self.left.clone();
+        left.wait_for(|left| *left).await.unwrap();
     }
 
     /// The only request.
@@ -139,6 +149,7 @@ impl Drop for Server {
 
 #[derive(Clone)]
 struct Shared {
+    left: Arc<watch::Sender<bool>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
     asked: Arc<watch::Sender<Vec<Asked>>>,
 }
@@ -164,6 +175,7 @@ async fn serve(stream: TcpStream, shared: Shared) {
             (End::Silence | End::NoHead, true) => {
                 // Until the client goes away.
                 let _ = stream.read_u8().await;
+                shared.left.send_replace(true);
                 return;
             }
             _ => return,
