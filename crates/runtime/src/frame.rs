@@ -1,5 +1,12 @@
 //! A frame: one entry of a turn's event log, in the shape in which it is stored and, for most clients, sent.
 
+pub mod change;
+pub mod invariants;
+pub mod path;
+mod state;
+
+pub use state::{Shown, State, Status, apply};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

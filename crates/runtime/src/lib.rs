@@ -8,6 +8,7 @@ pub mod app;
 pub mod error;
 pub mod frame;
 pub mod llm;
+pub mod outbox;
 pub mod request;
 pub mod runtime;
 pub mod stream;

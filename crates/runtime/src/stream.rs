@@ -1,7 +1,23 @@
 //! A turn's event log: numbered without gaps, stored in steps, and read by everybody who follows the turn.
+//!
+//! Readers see an entry only once it is stored, so that a number that was sent is never given to another entry. The same
+//! log keeps a trace: to it an entry is one JSON text.
 
-use crate::error::Result;
+mod log;
+mod reader;
+mod row;
+mod shared;
+mod state;
+
+pub use log::{Log, Resumed, Taken};
+pub use reader::Reader;
+pub use row::{Stored, read_all};
+
+use ambit_storage::address::LogKey;
+use ambit_storage::batch::Check;
+use ambit_storage::driver::Driver;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,12 +28,40 @@ pub struct Entry {
     pub text: Arc<str>,
 }
 
-/// Follows a log from some place on.
-pub struct Reader {}
+/// Where a log is written.
+#[derive(Clone)]
+pub struct Place {
+    /// What keeps it.
+    pub driver: Arc<dyn Driver>,
+    /// Its name there.
+    pub log: LogKey,
+    /// What must hold for a write to count: the lease of the turn.
+    pub check: Option<Check>,
+}
 
-impl Reader {
-    /// The next entries, at least one; waits for them. `None` behind the last entry of an ended turn.
-    pub async fn next(&mut self) -> Result<Option<Vec<Entry>>> {
-        Ok(None)
+/// How a log is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The least time between two stored steps.
+    pub step: Duration,
+    /// A step is stored before its time when so many bytes are waiting.
+    pub bytes: usize,
+    /// Whether entries are stored at all; if not, readers see them at once, and only while the turn runs here.
+    pub is_persistent: bool,
+    /// Behind so many bytes a log is full: whoever writes to it leaves details out.
+    pub budget: usize,
+    /// So many bytes of what is stored stay in memory for those who follow closely.
+    pub kept: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            step: Duration::from_millis(100),
+            bytes: 4096,
+            is_persistent: true,
+            budget: 8 << 20,
+            kept: 256 << 10,
+        }
     }
 }

@@ -246,6 +246,16 @@ impl Context {
         Ok(())
     }
 
+    /// Writes all that is staged and gives the conversation back in the same commit.
+    pub async fn save_and_end_turn(&self) -> Result<SaveReport> {
+        if let Some(lease) = self.lease() {
+            self.stage_beside(lease.end());
+        }
+        let report = self.save().await?;
+        self.session.state().lease = None;
+        Ok(report)
+    }
+
     /// Where the conversation is kept: the space of its history, and the driver that keeps it.
     pub fn place(&self) -> (Space, Arc<dyn Driver>) {
         let history = self.session.state().history.clone();

@@ -330,15 +330,9 @@ impl Place {
 
     /// Leaves a wish with the present holder, once for each.
     async fn ask_to_end(&self, key: &Key, wished_for: u64) -> Result<u64> {
-        let Some(entry) = self.driver.get(key, Part::Whole).await? else {
-            return Ok(wished_for);
-        };
-        let epoch = entry.value.to::<crate::op::Grant>()?.epoch;
-        if epoch != wished_for {
-            let wish = Op::Set(Json::of(&true)?.into()).on(&key.space.key(wish(epoch)));
-            self.driver.commit(Batch::of([wish])).await?;
-        }
-        Ok(epoch)
+        Ok(ask_to_end(self.driver.as_ref(), key, wished_for)
+            .await?
+            .unwrap_or(wished_for))
     }
 
     async fn leave(&self) -> Result<()> {
@@ -347,6 +341,20 @@ impl Place {
             .await
             .map(|_| ())
     }
+}
+
+/// Asks whoever holds the lease to end, unless that is the holder of `known`. The answer is the holder's epoch, if there is
+/// one.
+pub async fn ask_to_end(driver: &dyn Driver, key: &Key, known: u64) -> Result<Option<u64>> {
+    let Some(entry) = driver.get(key, Part::Whole).await? else {
+        return Ok(None);
+    };
+    let epoch = entry.value.to::<crate::op::Grant>()?.epoch;
+    if epoch != known {
+        let wish = Op::Set(Json::of(&true)?.into()).on(&key.space.key(wish(epoch)));
+        driver.commit(Batch::of([wish])).await?;
+    }
+    Ok(Some(epoch))
 }
 
 /// The refusal where others wait.

@@ -1,0 +1,118 @@
+//! The messages of one turn: what is said becomes frames of the turn's log, and the state that all of them leave is what is
+//! stored.
+//!
+//! Everything here is synchronous; the log stores behind it. What is applied to the state is what the frames say, so that the
+//! stored messages are those that a client holds that applied every frame.
+
+mod change;
+mod delta;
+mod desk;
+mod draft;
+mod group;
+mod restore;
+mod speaker;
+
+pub use speaker::Speaker;
+
+use crate::error::Result;
+use crate::frame::{Shown, Status};
+use crate::stream::Log;
+use ambit_storage::clock::Clock;
+use desk::Desk;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What one turn may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one message's props.
+    pub message: usize,
+    /// Bytes of all that is said.
+    pub output: usize,
+    /// Messages.
+    pub messages: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message: 1 << 20,
+            output: 16 << 20,
+            messages: 10_000,
+        }
+    }
+}
+
+/// The messages of one turn. The clones are the same outbox.
+#[derive(Clone)]
+pub struct Outbox(Arc<Mutex<Desk>>);
+
+/// Who speaks: one agent in one thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Voice {
+    /// The thread of a fork; the main flow has none.
+    pub thread: Option<String>,
+    /// Nothing is sent or kept; ids are given all the same.
+    pub is_silent: bool,
+    /// The agent.
+    pub assistant_id: String,
+}
+
+impl Outbox {
+    /// The messages of a new turn.
+    pub fn new(log: Log, limits: Limits, clock: Clock) -> Self {
+        Self(Arc::new(Mutex::new(Desk::new(log, limits, clock))))
+    }
+
+    /// Somebody who speaks here.
+    pub fn speaker(&self, voice: Voice) -> Speaker {
+        Speaker::new(self.clone(), voice)
+    }
+
+    /// Emits an event of the runtime: `stream_start`, `step_start`, `references`, `interrupt` … `stream_end` is the last
+    /// entry: the log keeps it back until the turn's own batch, or `Log::finish`, stores it.
+    pub fn emit(&self, name: &str, data: Value) {
+        self.desk().emit(name, data);
+    }
+
+    /// Ends every message, block and thread that is open. `auto_ended` marks messages that were meant to go on.
+    pub fn close_all(&self, status: Status, auto_ended: bool) {
+        self.desk().close_all(status, auto_ended);
+    }
+
+    /// The messages as they are now, in the order of their beginning; what silent voices said is not among them.
+    pub fn messages(&self) -> Vec<Shown> {
+        self.desk().shown().cloned().collect()
+    }
+
+    /// One message as it is now.
+    pub fn message(&self, id: &str) -> Option<Shown> {
+        self.desk()
+            .shown()
+            .find(|shown| shown.message_id == id)
+            .cloned()
+    }
+
+    /// The ids of the messages that are open.
+    pub fn open_messages(&self) -> Vec<String> {
+        self.desk().open_messages()
+    }
+
+    /// What the trace should warn of since the last call.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.desk().warnings)
+    }
+
+    /// The turn's log.
+    pub fn log(&self) -> Log {
+        self.desk().log.clone()
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
+        act(&mut self.desk())
+    }
+}

@@ -1,0 +1,281 @@
+//! Changing a message that has begun: the state first, then the frame that says so.
+
+use super::delta::{Delta, escaped};
+use super::desk::{Desk, End, frame_of};
+use crate::error::{Code, Error, Result};
+use crate::frame::change::{self, Problem, Props};
+use crate::frame::path::Path;
+use crate::frame::{Action, Frame, Status};
+use serde_json::Value;
+
+/// A change of one message.
+pub(super) enum Change {
+    /// A text or a list, and where.
+    Append(Value, Path),
+    /// New props, and a new type if there is one.
+    Replace(Props, Option<String>),
+    Merge(Props, Path),
+    Set(Value, Path),
+}
+
+impl Change {
+    fn size(&self) -> usize {
+        match self {
+            Self::Append(Value::String(text), _) => escaped(text).len(),
+            Self::Append(value, path) | Self::Set(value, path) => {
+                size(value) + path.as_str().len() + 8
+            }
+            Self::Replace(props, _) => size(props),
+            Self::Merge(props, path) => size(props) + path.as_str().len() + 8,
+        }
+    }
+
+    fn apply(&self, props: &mut Props) -> Result<(), Problem> {
+        match self {
+            Self::Append(value, path) => change::append(props, path, value.clone()),
+            Self::Merge(value, path) => change::merge(props, path, value.clone()),
+            Self::Set(value, path) => change::set(props, path, value.clone()),
+            Self::Replace(value, _) => {
+                props.clone_from(value);
+                Ok(())
+            }
+        }
+    }
+
+    /// The frame that makes this change for a client.
+    fn fill(self, frame: &mut Frame) {
+        let written = |path: &Path| (!path.is_whole()).then(|| path.as_str().to_owned());
+        frame.delta = true;
+        match self {
+            Self::Append(value, path) => {
+                let is_plain = value.is_string() && path.as_str() == "content";
+                frame.delta_action = (!is_plain).then_some(Action::Append);
+                frame.delta_path = if is_plain { None } else { written(&path) };
+                frame.props = path.nest(value);
+            }
+            Self::Replace(props, kind) => {
+                frame.delta_action = Some(Action::Replace);
+                frame.type_change = kind.is_some();
+                frame.props = props;
+            }
+            Self::Merge(props, path) => {
+                frame.delta_action = Some(Action::Merge);
+                frame.delta_path = written(&path);
+                frame.props = path.nest(Value::Object(props));
+            }
+            Self::Set(value, path) => {
+                frame.delta_action = Some(Action::Set);
+                frame.delta_path = written(&path);
+                frame.props = path.nest(value);
+            }
+        }
+    }
+}
+
+/// The bytes of a value as JSON.
+pub(super) fn size<T: serde::Serialize>(value: &T) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
+}
+
+impl Desk {
+    /// Changes a message. One that has ended is amended. The method is whom a refusal names.
+    pub fn change(&mut self, method: &str, id: &str, change: Change) -> Result<()> {
+        self.check_running()?;
+        let Some(track) = self.tracks.get(id) else {
+            return Err(unknown(method, id));
+        };
+        let (is_open, is_silent) = (track.is_open, track.is_silent);
+        self.apply(method, id, &change)?;
+        if is_silent {
+            return Ok(());
+        }
+        if !is_open {
+            self.warn_amended(id);
+        }
+        if self.log.is_full() {
+            self.fall_behind(id);
+            return Ok(());
+        }
+        if is_open {
+            self.put_change(id, change);
+            return Ok(());
+        }
+        self.announce(id, true);
+        self.put_change(id, change);
+        self.close_amendment(id);
+        Ok(())
+    }
+
+    /// Adds text to a message that is open: what models do most.
+    pub fn say(&mut self, id: &str, path: &Path, text: &str) -> Result<()> {
+        let value = || Change::Append(text.into(), path.clone());
+        let Some(track) = self.tracks.get(id) else {
+            return Err(unknown("Append", id));
+        };
+        let more = escaped(text);
+        let has_room = track.size + more.len() <= self.limits.message;
+        let tail = match &track.tail {
+            Some((number, tail)) if has_room && tail == path.as_str() => *number,
+            _ => return self.change("Append", id, value()),
+        };
+        let is_text = self
+            .state
+            .get(id)
+            .is_some_and(|message| path.carried(&message.props).is_some_and(Value::is_string));
+        if !is_text || self.log.is_full() || self.is_ended {
+            return self.change("Append", id, value());
+        }
+        self.check_output(more.len())?;
+        self.bytes += more.len();
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.size += more.len();
+        }
+        if let Some(message) = self.state.get_mut(id) {
+            let _ = change::append(&mut message.props, path, text.into());
+        }
+        if !self.log.extend(tail, &more) {
+            self.put_text(id, path, &more);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, method: &str, id: &str, change: &Change) -> Result<()> {
+        let (Some(track), Some(message)) = (self.tracks.get(id), self.state.get_mut(id)) else {
+            return Err(unknown(method, id));
+        };
+        let added = change.size();
+        let whole = matches!(change, Change::Replace(..));
+        let mut size = if whole { added } else { track.size + added };
+        let limit = self.limits.message;
+        let failed = |problem| refused(method, &problem);
+        // The sum is never too small, but it counts what was replaced too.
+        let tried = if size > limit {
+            let mut tried = message.props.clone();
+            change.apply(&mut tried).map_err(failed)?;
+            size = self::size(&tried);
+            Some(tried)
+        } else {
+            None
+        };
+        if size > limit {
+            return Err(too_large(limit));
+        }
+        self.check_output(added)?;
+        let Some(message) = self.state.get_mut(id) else {
+            return Err(unknown(method, id));
+        };
+        match tried {
+            Some(props) => message.props = props,
+            None => change.apply(&mut message.props).map_err(failed)?,
+        }
+        if let Change::Replace(_, Some(kind)) = change {
+            message.kind.clone_from(kind);
+        }
+        self.bytes += added;
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.size = size;
+        }
+        Ok(())
+    }
+
+    fn put_change(&mut self, id: &str, change: Change) {
+        if let Change::Append(Value::String(text), path) = &change {
+            return self.put_text(id, path, &escaped(text));
+        }
+        let chunk_id = self.chunk_id(id);
+        let Some(message) = self.state.get(id) else {
+            return;
+        };
+        let mut frame = frame_of(message);
+        frame.chunk_id = Some(chunk_id);
+        change.fill(&mut frame);
+        self.put(&frame);
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.tail = None;
+            track.kind = frame.kind;
+        }
+    }
+
+    fn put_text(&mut self, id: &str, path: &Path, more: &str) {
+        let chunk_id = self.chunk_id(id);
+        let Some(message) = self.state.get(id) else {
+            return;
+        };
+        let is_plain = path.as_str() == "content";
+        let delta = Delta {
+            kind: &message.kind,
+            chunk_id: &chunk_id,
+            message_id: id,
+            block_id: message.block_id.as_deref(),
+            thread_id: message.thread_id.as_deref(),
+            delta: true,
+            delta_path: (!is_plain).then_some(path.as_str()),
+            delta_action: (!is_plain).then_some("append"),
+        };
+        let (mut text, close) = delta.around(path);
+        text.push_str(more);
+        let number = self.log.append_open(text, close);
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.tail = Some((number, path.as_str().to_owned()));
+        }
+    }
+
+    /// Ends the amendment of a message that had ended before.
+    fn close_amendment(&mut self, id: &str) {
+        let status = self.state.get(id).and_then(|message| message.status);
+        let mut end = End::of(status.unwrap_or(Status::Completed));
+        end.is_amendment = true;
+        self.close(id, end);
+    }
+
+    /// The log is full: what changes is shown once, when the message ends.
+    fn fall_behind(&mut self, id: &str) {
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.is_behind = true;
+            track.tail = None;
+        }
+    }
+
+    /// Shows a message as it is, if its frames have fallen behind.
+    pub fn catch_up(&mut self, id: &str) {
+        let (Some(track), Some(message)) = (self.tracks.get_mut(id), self.state.get(id)) else {
+            return;
+        };
+        if !std::mem::take(&mut track.is_behind) {
+            return;
+        }
+        let is_open = track.is_open;
+        let kind = (track.kind != message.kind).then(|| message.kind.clone());
+        let change = Change::Replace(message.props.clone(), kind);
+        if is_open {
+            return self.put_change(id, change);
+        }
+        self.announce(id, true);
+        self.put_change(id, change);
+        self.close_amendment(id);
+    }
+
+    fn warn_amended(&mut self, id: &str) {
+        let Some(track) = self.tracks.get_mut(id) else {
+            return;
+        };
+        if !std::mem::replace(&mut track.has_warned, true) {
+            let warning = format!("message {id} was changed after its end");
+            self.warnings.push(warning);
+        }
+    }
+}
+
+pub(super) fn unknown(method: &str, id: &str) -> Error {
+    let what = format!("{method}: unknown message \"{id}\"");
+    Error::new(Code::InvalidArgument, what)
+}
+
+pub(super) fn too_large(limit: usize) -> Error {
+    let what = format!("message exceeds {limit} bytes");
+    Error::new(Code::OutputLimit, what)
+}
+
+fn refused(method: &str, problem: &Problem) -> Error {
+    Error::new(Code::InvalidArgument, format!("{method}: {problem}"))
+}

@@ -1,0 +1,158 @@
+//! The writing end of a log.
+
+use super::row::{self, Row};
+use super::shared::Shared;
+use super::state::{Phase, State};
+use super::{Entry, Options, Place, Reader};
+use crate::error::{Code, Error, Result};
+use ambit_storage::batch::Write;
+use std::sync::Arc;
+use tokio::sync::OwnedMutexGuard;
+use tokio::task::JoinHandle;
+
+/// Writes one log. The clones are the same log; when the last one is dropped, nothing more is stored, and readers here go on
+/// with what the store gets from elsewhere.
+#[derive(Clone)]
+pub struct Log(Arc<Owner>);
+
+struct Owner {
+    shared: Arc<Shared>,
+    storing: JoinHandle<()>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.storing.abort();
+        let what = "the turn is not written here any more";
+        self.shared.leave(Error::new(Code::Unavailable, what));
+    }
+}
+
+/// A log that goes on where it was left.
+pub struct Resumed {
+    /// The log.
+    pub log: Log,
+    /// All that is stored of it.
+    pub entries: Vec<Entry>,
+    /// Whether it has its last entry; nothing can be added then.
+    pub is_ended: bool,
+}
+
+/// What was waiting, for a batch of its taker. Nobody else stores meanwhile; dropped without `stored`, it waits again.
+pub struct Taken {
+    /// The writes for the batch; none where nothing is waiting or nothing is kept.
+    pub writes: Vec<Write>,
+    shared: Arc<Shared>,
+    rows: usize,
+    _pen: OwnedMutexGuard<()>,
+}
+
+impl Taken {
+    /// The batch is committed: readers may see the entries.
+    pub fn stored(self) {
+        self.shared.change(|state| state.stored(self.rows));
+    }
+}
+
+impl Log {
+    /// A new log. The first step is not stored at once, so that the turn's first batch can take it along.
+    pub fn open(place: Place, options: Options) -> Self {
+        Self::after(place, options, 0)
+    }
+
+    /// Takes up a log that another process, or this one before, has left.
+    pub async fn resume(place: Place, options: Options) -> Result<Resumed> {
+        let stored = row::read_all(place.driver.as_ref(), &place.log).await?;
+        let stored = stored.unwrap_or_default();
+        let last = stored.entries.last().map_or(0, |entry| entry.number);
+        let log = Self::after(place, options, last);
+        if stored.is_ended {
+            log.0.shared.change(|state| state.phase = Phase::Ended);
+        }
+        Ok(Resumed {
+            log,
+            entries: stored.entries,
+            is_ended: stored.is_ended,
+        })
+    }
+
+    fn after(place: Place, options: Options, last: u64) -> Self {
+        let shared = Shared::new(place, options, last);
+        let storing = tokio::spawn(shared.clone().keep_storing());
+        Self(Arc::new(Owner { shared, storing }))
+    }
+
+    /// Adds an entry, one JSON text, and returns its number. Never waits; readers see it once it is stored.
+    pub fn append(&self, text: impl Into<Arc<str>>) -> u64 {
+        self.0.shared.change(|state| state.append(text.into()))
+    }
+
+    /// Adds an entry that `extend` can add to until it is stored. `close` ends its text.
+    pub fn append_open(&self, text: String, close: String) -> u64 {
+        let shared = &self.0.shared;
+        shared.change(|state| state.append_open(text, close))
+    }
+
+    /// Adds to the text of an open entry; false where it is stored already and needs another entry.
+    pub fn extend(&self, number: u64, more: &str) -> bool {
+        self.0.shared.change(|state| state.extend(number, more))
+    }
+
+    /// Adds the last entry. It is stored by `take_waiting`, `flush` or `finish` alone, so that nobody sees the end before what
+    /// must be stored with it. Entries behind it are dropped.
+    pub fn append_last(&self, text: impl Into<Arc<str>>) -> u64 {
+        self.0.shared.change(|state| state.append_last(text.into()))
+    }
+
+    /// What is waiting, for the turn's own batch: a short turn then costs two commits instead of four. Must not be held while
+    /// `flush` or `finish` is called.
+    pub async fn take_waiting(&self) -> Taken {
+        let shared = self.0.shared.clone();
+        let pen = shared.pen().await;
+        let rows: Vec<Row> = shared.change(State::take);
+        Taken {
+            writes: shared.write(&rows).into_iter().collect(),
+            rows: rows.len(),
+            shared,
+            _pen: pen,
+        }
+    }
+
+    /// Stores all that is waiting now.
+    pub async fn flush(&self) -> Result<()> {
+        self.0.shared.store().await
+    }
+
+    /// Stores what is left, and ends the log if it has its last entry.
+    pub async fn finish(&self) -> Result<()> {
+        self.flush().await
+    }
+
+    /// Waits until the log cannot be written any more, and says why. Never returns for a log that ends as it should.
+    pub async fn failed(&self) -> Error {
+        let mut grown = self.0.shared.grown.subscribe();
+        loop {
+            if let Phase::Left(error) = &self.0.shared.state().phase {
+                return error.clone();
+            }
+            if grown.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// True where the log is over its budget: details are left out from now on.
+    pub fn is_full(&self) -> bool {
+        self.0.shared.state().is_full()
+    }
+
+    /// The number of the last entry that readers can see.
+    pub fn last(&self) -> u64 {
+        self.0.shared.state().last()
+    }
+
+    /// Follows the log behind this number.
+    pub fn reader(&self, after: u64) -> Result<Reader> {
+        Reader::live(self.0.shared.clone(), after)
+    }
+}

@@ -1,0 +1,181 @@
+//! One stored step of a log: a JSON array of entries, whose id says the number of the first and whether the log ends here.
+
+use super::Entry;
+use crate::error::{Code, Error, Result};
+use ambit_storage::Json;
+use ambit_storage::address::LogKey;
+use ambit_storage::batch::{LogEntry, NewEntry};
+use ambit_storage::driver::{Driver, Page, Range};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// So many rows are read at once.
+const PAGE: usize = 16;
+const LAST: &str = ".last";
+
+/// A step on its way into the store. Its content is fixed, so that storing it again changes nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// The number of its first entry.
+    pub first: u64,
+    /// Its entries.
+    pub entries: Vec<Arc<str>>,
+    /// Whether the log ends with it.
+    pub is_last: bool,
+}
+
+impl Row {
+    pub fn entry(&self) -> NewEntry {
+        let mark = if self.is_last { LAST } else { "" };
+        let body = format!("[{}]", self.entries.join(","));
+        NewEntry {
+            id: format!("{:012}{mark}", self.first),
+            body: Json::stored(body),
+        }
+    }
+}
+
+/// A log that is read to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// All that is stored of it.
+    pub entries: Vec<Entry>,
+    /// Whether nothing will be added.
+    pub is_ended: bool,
+}
+
+/// Everything that is stored of a log; `None` where it is absent.
+pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<Stored>> {
+    let mut cursor = Cursor::start();
+    let mut stored = Stored::default();
+    loop {
+        let Some(read) = cursor.read(driver, log, 0).await? else {
+            return Ok(None);
+        };
+        stored.is_ended |= read.is_end;
+        if read.entries.is_empty() {
+            return Ok(Some(stored));
+        }
+        stored.entries.extend(read.entries);
+    }
+}
+
+/// A place among the rows of a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cursor {
+    /// The next row to read, once that is known.
+    row: Option<u64>,
+    /// Whether the log's last row has been read.
+    is_end: bool,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// The entries behind the number that was asked for.
+    pub entries: Vec<Entry>,
+    /// Whether the log ends with what has been read.
+    pub is_end: bool,
+}
+
+impl Cursor {
+    pub fn start() -> Self {
+        Self {
+            row: Some(1),
+            is_end: false,
+        }
+    }
+
+    /// The next entries behind this number, if there are any yet; `None` where the log is absent.
+    pub async fn read(
+        &mut self,
+        driver: &dyn Driver,
+        log: &LogKey,
+        after: u64,
+    ) -> Result<Option<Read>> {
+        let mut row = match self.row {
+            Some(row) => row,
+            None => find(driver, log, after).await?,
+        };
+        while !self.is_end {
+            let page = driver.read(log, Range::from(row, PAGE)).await?;
+            let Some(head) = page.head else {
+                return Ok(None);
+            };
+            if head.last + 1 < row {
+                // Removed, and begun anew by somebody else.
+                return Ok(None);
+            }
+            let (seen, read) = (page.entries.len() as u64, open(log, &page, after)?);
+            row += seen;
+            (self.row, self.is_end) = (Some(row), read.is_end);
+            if seen == 0 || read.is_end || !read.entries.is_empty() {
+                return Ok(Some(read));
+            }
+        }
+        Ok(Some(Read {
+            entries: Vec::new(),
+            is_end: true,
+        }))
+    }
+}
+
+/// The number of the last entry that is stored; `None` where the log is absent.
+pub(super) async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
+    let page = driver.read(log, Range::last(1)).await?;
+    let read = open(log, &page, 0)?;
+    let last = read.entries.last().map_or(0, |entry| entry.number);
+    Ok(page.head.map(|_| last))
+}
+
+/// The row that has the entry behind this number, or the row that will have it. Each row has an entry at least, so that it is
+/// never behind the entry's own number.
+async fn find(driver: &dyn Driver, log: &LogKey, after: u64) -> Result<u64> {
+    let head = driver.read(log, Range::head()).await?.head;
+    let last = head.map_or(0, |head| head.last);
+    let (mut low, mut high) = (1, last.min(after + 1).max(1));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let page = driver.read(log, Range::from(middle, 1)).await?;
+        let first = page.entries.first().map(|row| number(log, row));
+        match first.transpose()? {
+            Some((first, _)) if first <= after + 1 => low = middle,
+            _ => high = middle - 1,
+        }
+    }
+    Ok(low)
+}
+
+fn open(log: &LogKey, page: &Page, after: u64) -> Result<Read> {
+    let mut read = Read::default();
+    for row in &page.entries {
+        let (first, is_last) = number(log, row)?;
+        read.is_end |= is_last;
+        let texts: Vec<&RawValue> = serde_json::from_str(row.body.as_str())
+            .map_err(|error| corrupt(log, row, &error.to_string()))?;
+        let entries = (first..).zip(texts);
+        let entries = entries.filter(|(number, _)| *number > after);
+        read.entries.extend(entries.map(|(number, text)| Entry {
+            number,
+            text: text.get().into(),
+        }));
+    }
+    Ok(read)
+}
+
+/// The number of a row's first entry, and whether the log ends with the row.
+fn number(log: &LogKey, row: &LogEntry) -> Result<(u64, bool)> {
+    let (digits, is_last) = match row.id.strip_suffix(LAST) {
+        Some(digits) => (digits, true),
+        None => (row.id.as_str(), false),
+    };
+    match digits.parse() {
+        Ok(first) => Ok((first, is_last)),
+        Err(_) => Err(corrupt(log, row, "its id is not a number")),
+    }
+}
+
+fn corrupt(log: &LogKey, row: &LogEntry, reason: &str) -> Error {
+    let what = format!("row {} of the stream {log} is corrupt: {reason}", row.seq);
+    Error::new(Code::Corrupt, what)
+}

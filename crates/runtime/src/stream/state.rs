@@ -1,0 +1,253 @@
+//! What is known of a log in the process that writes it. Nothing here waits.
+
+use super::row::Row;
+use super::{Entry, Options};
+use crate::error::Error;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// A row is not made larger than this, however much is waiting.
+const ROW: usize = 1 << 20;
+/// A reader is given at most so many entries at once.
+const PAGE: usize = 1024;
+
+/// An entry that is not stored yet.
+enum Waiting {
+    Whole(Arc<str>),
+    /// A text that may still grow, and what stands behind it.
+    Open {
+        text: String,
+        close: String,
+    },
+}
+
+/// How far a log is.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    Open,
+    /// Its last entry is stored.
+    Ended,
+    /// It is not written here any more.
+    Left(Error),
+}
+
+pub(super) struct State {
+    pub options: Options,
+    pub phase: Phase,
+    /// When the last step was begun.
+    pub stepped: Instant,
+    /// The number of the next entry.
+    next: u64,
+    waiting: Vec<Waiting>,
+    waiting_bytes: usize,
+    /// Steps that were given to the store without its word that it has them.
+    unsure: VecDeque<Row>,
+    has_last: bool,
+    appended_bytes: usize,
+    /// The newest of the stored entries.
+    shown: VecDeque<Arc<str>>,
+    shown_last: u64,
+    kept_bytes: usize,
+    shown_bytes: u64,
+}
+
+/// What a reader finds.
+pub(super) enum Found {
+    Entries(Vec<Entry>),
+    /// Entries that are in the store alone.
+    Elsewhere,
+    NothingYet,
+    Over,
+    Left(Error),
+}
+
+/// How soon the waiting entries must be stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Never,
+    /// When this long has passed since the last step.
+    At(Instant),
+    Now,
+    /// The log takes no more.
+    Over,
+}
+
+impl State {
+    /// A log whose first `stored` entries are stored.
+    pub fn new(options: Options, stored: u64) -> Self {
+        Self {
+            options,
+            phase: Phase::Open,
+            stepped: Instant::now(),
+            next: stored + 1,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            unsure: VecDeque::new(),
+            has_last: false,
+            appended_bytes: 0,
+            shown: VecDeque::new(),
+            shown_last: stored,
+            kept_bytes: 0,
+            shown_bytes: 0,
+        }
+    }
+
+    /// Adds an entry; one behind the last is dropped and gets no number of its own.
+    pub fn append(&mut self, text: Arc<str>) -> u64 {
+        if self.has_last {
+            return self.next - 1;
+        }
+        let number = self.count(text.len());
+        if self.options.is_persistent {
+            self.waiting.push(Waiting::Whole(text));
+        } else {
+            self.show(text);
+        }
+        number
+    }
+
+    /// Adds an entry whose text ends with `close` once nothing is added to it.
+    pub fn append_open(&mut self, text: String, close: String) -> u64 {
+        if !self.options.is_persistent || self.has_last {
+            return self.append((text + &close).into());
+        }
+        let number = self.count(text.len() + close.len());
+        self.waiting.push(Waiting::Open { text, close });
+        number
+    }
+
+    /// Adds to a text that is waiting still; false where it is not.
+    pub fn extend(&mut self, number: u64, more: &str) -> bool {
+        let place = number.checked_sub(self.next - self.waiting.len() as u64);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        let Some(Waiting::Open { text, .. }) = place.and_then(|place| self.waiting.get_mut(place))
+        else {
+            return false;
+        };
+        text.push_str(more);
+        self.waiting_bytes += more.len();
+        self.appended_bytes += more.len();
+        true
+    }
+
+    /// Adds the last entry. It waits until somebody stores it on purpose, so that the end is not seen too early.
+    pub fn append_last(&mut self, text: Arc<str>) -> u64 {
+        if !self.has_last {
+            self.count(text.len());
+            self.waiting.push(Waiting::Whole(text));
+            self.has_last = true;
+        }
+        self.next - 1
+    }
+
+    fn count(&mut self, bytes: usize) -> u64 {
+        self.waiting_bytes += bytes;
+        self.appended_bytes += bytes;
+        self.next += 1;
+        self.next - 1
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.appended_bytes >= self.options.budget
+    }
+
+    pub fn last(&self) -> u64 {
+        self.shown_last
+    }
+
+    pub fn shown_bytes(&self) -> u64 {
+        self.shown_bytes
+    }
+
+    pub fn due(&self) -> Due {
+        let is_empty = self.waiting.is_empty() && self.unsure.is_empty();
+        match self.phase {
+            Phase::Ended | Phase::Left(_) => Due::Over,
+            Phase::Open if is_empty || self.has_last => Due::Never,
+            Phase::Open if self.waiting_bytes >= self.options.bytes => Due::Now,
+            Phase::Open => Due::At(self.stepped + self.options.step),
+        }
+    }
+
+    /// All that is not stored yet, as rows.
+    pub fn take(&mut self) -> Vec<Row> {
+        let mut row = Row::default();
+        let mut size = 0;
+        let mut number = self.next - self.waiting.len() as u64;
+        for waiting in self.waiting.drain(..) {
+            let text: Arc<str> = match waiting {
+                Waiting::Whole(text) => text,
+                Waiting::Open { text, close } => (text + &close).into(),
+            };
+            if size > 0 && size + text.len() > ROW {
+                self.unsure.push_back(std::mem::take(&mut row));
+                size = 0;
+            }
+            if row.entries.is_empty() {
+                row.first = number;
+            }
+            size += text.len() + 1;
+            number += 1;
+            row.entries.push(text);
+        }
+        if !row.entries.is_empty() {
+            row.is_last = self.has_last;
+            self.unsure.push_back(row);
+        }
+        if !self.unsure.is_empty() {
+            self.stepped = Instant::now();
+        }
+        self.waiting_bytes = 0;
+        self.unsure.iter().cloned().collect()
+    }
+
+    /// The first so many rows of those taken are stored.
+    pub fn stored(&mut self, rows: usize) {
+        let rows = rows.min(self.unsure.len());
+        let stored: Vec<Row> = self.unsure.drain(..rows).collect();
+        for row in stored {
+            for text in row.entries {
+                self.show(text);
+            }
+            if row.is_last {
+                self.phase = Phase::Ended;
+            }
+        }
+    }
+
+    fn show(&mut self, text: Arc<str>) {
+        self.kept_bytes += text.len();
+        self.shown_bytes += text.len() as u64;
+        self.shown_last += 1;
+        self.shown.push_back(text);
+        while self.options.is_persistent && self.kept_bytes > self.options.kept {
+            let Some(oldest) = self.shown.pop_front() else {
+                return;
+            };
+            self.kept_bytes -= oldest.len();
+        }
+    }
+
+    /// What follows this number.
+    pub fn after(&self, number: u64) -> Found {
+        if number >= self.shown_last {
+            return match &self.phase {
+                Phase::Open => Found::NothingYet,
+                Phase::Left(error) => Found::Left(error.clone()),
+                Phase::Ended => Found::Over,
+            };
+        }
+        let before = self.shown_last - self.shown.len() as u64;
+        let Some(skipped) = number.checked_sub(before) else {
+            return Found::Elsewhere;
+        };
+        let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        let numbered = (number + 1..).zip(self.shown.iter().skip(skipped));
+        let entries = numbered.take(PAGE).map(|(number, text)| Entry {
+            number,
+            text: text.clone(),
+        });
+        Found::Entries(entries.collect())
+    }
+}

@@ -1,0 +1,8 @@
+//! A turn's stream: what is said, stored and read.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it should be"
+)]
+
+mod bed;
+mod wire;
