@@ -7,6 +7,7 @@ use ambit_runtime::llm::{FailureKind, Models};
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
 #[tokio::test]
@@ -146,6 +147,21 @@ async fn a_provider_that_is_not_there_may_be_tried_again() {
         assert!(failed.message.starts_with(start), "{failed}");
         assert_eq!(failed.kind, FailureKind::Temporary);
     }
+}
+
+#[tokio::test]
+async fn tls_is_spoken_where_the_address_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = format!("https://{}", listener.local_addr().unwrap());
+    let model = open("openai", json!({"host": host}));
+    let first_byte = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap()
+    };
+    let call = asking("hi");
+    let (failed, first) = tokio::join!(failure(&*model, &call), first_byte);
+    const HANDSHAKE: u8 = 22;
+    assert_eq!((failed.kind, first), (FailureKind::Temporary, HANDSHAKE));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub enum End {
     Silence,
     /// Not even the head of the reply comes.
     NoHead,
+    /// The connection is closed instead of a reply.
+    Gone,
 }
 
 /// A request as it came.
@@ -217,7 +219,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
 }
 
 async fn write(stream: &mut BufReader<TcpStream>, reply: &Reply) -> bool {
-    if reply.end == End::NoHead {
+    if matches!(reply.end, End::NoHead | End::Gone) {
         return true;
     }
     let mut bytes = format!(

@@ -104,7 +104,7 @@ async fn a_stream_without_its_end_is_broken() {
 async fn a_stream_that_ends_before_it_shows_anything_may_be_tried_again() {
     for fake in FAKES {
         for stream in ["", ": wait\n\n", fake.start] {
-            for end in [End::Whole, End::Cut] {
+            for end in [End::Whole, End::Cut, End::Gone] {
                 let reply = Reply::stream(stream).ending(end);
                 let (_server, model) = fake.serve(vec![reply]).await;
                 let failed = failure(&*model, &asking("hi")).await;
