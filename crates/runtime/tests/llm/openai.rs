@@ -302,6 +302,40 @@ async fn a_server_that_gives_up_has_not_answered() {
 }
 
 #[tokio::test]
+async fn an_error_in_mid_stream_has_many_forms() {
+    let cases = [
+        (json!({"error": "busy"}), FailureKind::Permanent, "busy"),
+        (
+            json!({"error": {"message": "busy", "code": "rate_limit_exceeded"}}),
+            FailureKind::RateLimited,
+            "busy",
+        ),
+        (
+            json!({"error": {"message": "busy", "code": 502}}),
+            FailureKind::Temporary,
+            "busy",
+        ),
+        (
+            json!({"object": "error", "message": "too long", "code": 400}),
+            FailureKind::Permanent,
+            "too long",
+        ),
+        (
+            json!({"error": {"message": "no", "code": "content_filter"}}),
+            FailureKind::ContentFilter,
+            "no",
+        ),
+    ];
+    for (error, kind, said) in cases {
+        let stream = format!("data: {error}\n\n");
+        let (_server, model) = FAKES[0].serve(vec![Reply::stream(&stream)]).await;
+        let failed = failure(&*model, &asking("hi")).await;
+        let message = format!("connector \"test.model\": the provider reported an error: {said}");
+        assert_eq!((failed.kind, failed.message), (kind, message));
+    }
+}
+
+#[tokio::test]
 async fn thoughts_go_back_under_the_name_they_came_with() {
     let thinking = [
         (

@@ -77,7 +77,8 @@ impl Decode for Decoder {
 
 impl Decoder {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
-        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+        let has_error = chunk.get("error").is_some_and(|error| !error.is_null());
+        if has_error || chunk.get("object").is_some_and(|kind| kind == "error") {
             return Err(Failure::of_event(chunk));
         }
         if !chunk.is_object() {
