@@ -134,15 +134,17 @@ impl<D: Decode> Pump<D> {
             self.is_over = true;
             return;
         }
-        if let Some(event) = self.parser.rest() {
-            // An event that was cut cannot be read: then the cut is what is told.
-            let _ = self.decoder.event(&event, &mut out);
-        }
+        let rest = self.parser.rest();
+        let read = rest.map_or(Ok(()), |event| self.decoder.event(&event, &mut out));
+        // An event that was cut cannot be read: then the cut is what is told.
+        let told = read
+            .err()
+            .filter(|failure| failure.kind != FailureKind::Broken);
         self.decoder.end(&mut out);
         let is_whole = matches!(out.last(), Some(Piece::End { .. }));
         self.ready.extend(out.into_iter().map(Ok));
         if !is_whole {
-            self.fail(why.unwrap_or_else(cut));
+            self.fail(told.or(why).unwrap_or_else(cut));
         }
         self.is_over = true;
     }

@@ -95,13 +95,12 @@ impl OpenAi {
         body.extend(settings.get_key_value("model").map(owned));
         let messages = messages::sent(&call.messages, self.dialect);
         body.insert("messages".to_owned(), messages.into());
-        for name in ["temperature", "thinking"] {
-            body.extend(settings.get_key_value(name).map(owned));
-        }
-        let known = OPTIONS
-            .iter()
-            .filter_map(|name| call.options.get_key_value(*name));
-        body.extend(known.filter(|(_, value)| !value.is_null()).map(owned));
+        let configured = ["temperature", "thinking"].into_iter();
+        let configured = configured.filter_map(|name| settings.get_key_value(name));
+        let asked = OPTIONS.iter();
+        let asked = asked.filter_map(|name| call.options.get_key_value(*name));
+        let options = configured.chain(asked);
+        body.extend(options.filter(|(_, value)| !value.is_null()).map(owned));
         self.limit(&mut body);
         match call.tools.is_empty() {
             // Both are refused where there are no tools.
