@@ -1,10 +1,12 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
+//! The project's own commands: `cargo xtask test` and its parts, and `cargo xtask bench`.
 
 mod bench;
+mod generate;
 mod process;
 mod servers;
 mod test;
 mod tidy;
+mod types;
 
 use process::Result;
 use std::process::ExitCode;
@@ -13,6 +15,8 @@ const USAGE: &str = "\
 cargo xtask test [ARGUMENTS]   format, lints, docs, all tests and the tidy checks;
                                with arguments only the tests that `cargo test ARGUMENTS` runs
 cargo xtask tidy               the tidy checks alone
+cargo xtask generate           writes what comes from tables: types/index.d.ts and docs/ctx.md
+cargo xtask types              type-checks the declarations and the hooks of the examples
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options";
 
 /// One command: it gets its arguments and answers whether all is well.
@@ -21,6 +25,8 @@ type Run = fn(&[String]) -> Result<bool>;
 const COMMANDS: &[(&str, Run)] = &[
     ("test", test::run),
     ("tidy", tidy::run),
+    ("generate", generate::run),
+    ("types", types::run),
     ("bench", bench::run),
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
-use crate::tidy;
+use crate::{tidy, types};
 use std::fmt;
 use std::process::Command;
 
@@ -41,6 +41,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("tidy", || tidy::run(&[])),
     ("lints", lints),
     ("documentation", documentation),
+    ("types", || types::run(&[])),
 ];
 
 fn format() -> Result<bool> {

@@ -1,7 +1,7 @@
 //! The commands and their arguments.
 
 use crate::command::{
-    backup, chat, doctor, erase, key, list, messages, new, relocate, show, usage,
+    backup, chat, check, doctor, erase, key, list, messages, new, relocate, show, types, usage,
 };
 use crate::settings::{StoreOptions, serving};
 use clap::{Parser, Subcommand};
@@ -25,6 +25,10 @@ pub enum Command {
     Key(key::Key),
     /// Makes a small app to start from
     New(new::Arguments),
+    /// Says what is wrong with an app, without running it; exits with 1 where something is broken
+    Check(check::Arguments),
+    /// Writes the TypeScript declarations of what scripts can call into an app
+    Types(types::Arguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
     Chat(chat::Arguments),
     /// What is stored of conversations

@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod format;
 pub mod http;
+pub mod moment;
 
 pub use ambit_runtime as runtime;
 pub use ambit_storage as storage;

@@ -5,11 +5,11 @@ mod command;
 mod example;
 mod failure;
 mod filter;
-mod moment;
 mod offer;
 mod output;
 mod settings;
 
+use ambit::moment;
 use clap::Parser;
 use cli::Cli;
 use command::Outcome;

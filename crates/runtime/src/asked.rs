@@ -25,7 +25,10 @@ impl Ask for Core {
         let who = &before.authorized;
         let chat = match &wanted.chat_id {
             Some(chat) if *chat != before.chat_id => {
-                let name = chats::Name { chat_id: chat, assistant_id: Some(&agent.id) };
+                let name = chats::Name {
+                    chat_id: chat,
+                    assistant_id: Some(&agent.id),
+                };
                 let unknown = |_| Error::new(Code::NotFound, format!("chat \"{chat}\" not found"));
                 let ambit = loaded.acting_as(&who.caller());
                 chats::get(&ambit, who, name).await.map_err(unknown)?;

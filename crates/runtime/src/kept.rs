@@ -35,7 +35,9 @@ impl Agent for Kept {
 
     fn drivers(&self, scope: &str) -> Option<Vec<String>> {
         let names = self.options(scope)?.get("drivers")?.as_array()?;
-        let names = names.iter().filter_map(|name| name.as_str().map(str::to_owned));
+        let names = names
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned));
         Some(names.collect())
     }
 
@@ -48,17 +50,29 @@ impl Agent for Kept {
         settings(&self.0.context.truncation)
     }
 
-    fn create_history_identity(&self, base: &SessionIdentity, caller: &Caller) -> Result<SessionIdentity> {
+    fn create_history_identity(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+    ) -> Result<SessionIdentity> {
         placed(base, &self.0.context.history, caller)
     }
 
-    fn create_usage_identity(&self, base: &SessionIdentity, caller: &Caller) -> Result<SessionIdentity> {
+    fn create_usage_identity(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+    ) -> Result<SessionIdentity> {
         placed(base, &self.0.context.usage, caller)
     }
 }
 
 /// The base identity, or the one that `chat`, `user` and `group` make: then nothing of the base is in it but the agent.
-fn placed(base: &SessionIdentity, options: &Map<String, Value>, caller: &Caller) -> Result<SessionIdentity> {
+fn placed(
+    base: &SessionIdentity,
+    options: &Map<String, Value>,
+    caller: &Caller,
+) -> Result<SessionIdentity> {
     let template = |name: &str| options.get(name).and_then(Value::as_str);
     let (chat, user, group) = (template("chat"), template("user"), template("group"));
     if chat.is_none() && user.is_none() && group.is_none() {
@@ -84,7 +98,8 @@ fn filled(template: &str, caller: &Caller) -> Result<String> {
     while let Some(at) = rest.find("$CTX.") {
         text.push_str(&rest[..at]);
         let name = &rest[at + "$CTX.".len()..];
-        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
+        let is_name =
+            |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
         let end = name.find(|letter| !is_name(letter)).unwrap_or(name.len());
         text.push_str(value(&name[..end], caller)?);
         rest = &name[end..];
@@ -103,7 +118,10 @@ fn value<'a>(name: &str, caller: &'a Caller) -> Result<&'a str> {
             None => {
                 let known = ["USER_ID", "TEAM_ID", "TENANT_ID", "CLAIM.<name>"];
                 let nearest = near::nearest(name, known).unwrap_or(known[0]);
-                Err(Error::invalid("context", format!("has no variable $CTX.{name}; did you mean $CTX.{nearest}?")))
+                Err(Error::invalid(
+                    "context",
+                    format!("has no variable $CTX.{name}; did you mean $CTX.{nearest}?"),
+                ))
             }
         },
     }

@@ -2,7 +2,7 @@
 
 use crate::app::{Agent, App};
 use crate::error::{Code, Error, Result};
-use crate::trace;
+use crate::{outbox, trace};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -15,12 +15,8 @@ pub struct Limits {
     pub process_depth: usize,
     /// Delegations and agent calls within each other.
     pub delegate_depth: usize,
-    /// Bytes of one message.
-    pub message: usize,
-    /// Bytes of output of a turn.
-    pub output: usize,
-    /// Messages of a turn.
-    pub messages: usize,
+    /// What a turn may say.
+    pub outbox: outbox::Limits,
     /// Bytes of one value of memory.
     pub memory_value: usize,
     /// A trace.
@@ -35,9 +31,7 @@ impl Default for Limits {
             run: ambit_script::Limits::default(),
             process_depth: 32,
             delegate_depth: 10,
-            message: 1 << 20,
-            output: 16 << 20,
-            messages: 10_000,
+            outbox: outbox::Limits::default(),
             memory_value: 1 << 20,
             trace: trace::Limits::default(),
             log: 1 << 20,
@@ -67,9 +61,11 @@ const LIMITS: &[Row] = &[
     ("delegate_depth", |limits| {
         Place::Count(&mut limits.delegate_depth)
     }),
-    ("message", |limits| Place::Count(&mut limits.message)),
-    ("output", |limits| Place::Count(&mut limits.output)),
-    ("messages", |limits| Place::Count(&mut limits.messages)),
+    ("message", |limits| Place::Count(&mut limits.outbox.message)),
+    ("output", |limits| Place::Count(&mut limits.outbox.output)),
+    ("messages", |limits| {
+        Place::Count(&mut limits.outbox.messages)
+    }),
     ("memory_value", |limits| {
         Place::Count(&mut limits.memory_value)
     }),

@@ -33,7 +33,10 @@ impl Loaded {
         let mut hooks = BTreeMap::new();
         for agent in app.agents.values().flatten() {
             builder = builder.agent(Kept::new(agent.clone()));
-            hooks.insert(agent.id.clone(), Hooks::load(engine, &folder, &app, agent).map(Arc::new));
+            hooks.insert(
+                agent.id.clone(),
+                Hooks::load(engine, &folder, &app, agent).map(Arc::new),
+            );
         }
         let ambit = builder.build();
         Ok(Self { app, ambit, hooks })
@@ -62,11 +65,17 @@ impl Loaded {
         match self.hooks.get(&agent.id) {
             Some(Ok(hooks)) => Ok((agent, hooks.clone())),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(Error::internal(format!("the hooks of {id} were not loaded"))),
+            None => Err(Error::internal(format!(
+                "the hooks of {id} were not loaded"
+            ))),
         }
     }
 }
 
 fn unreadable(error: &std::io::Error) -> Problem {
-    Problem::new(Severity::Error, "", format!("the app's folder cannot be read: {error}"))
+    Problem::new(
+        Severity::Error,
+        "",
+        format!("the app's folder cannot be read: {error}"),
+    )
 }

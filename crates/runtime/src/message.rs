@@ -5,7 +5,14 @@ use ambit_storage::storage::{Message, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 /// Kinds of shown messages that are no history for a model.
-const NOT_FOR_MODELS: [&str; 6] = ["loading", "event", "action", "error", "thinking", "tool_call"];
+const NOT_FOR_MODELS: [&str; 6] = [
+    "loading",
+    "event",
+    "action",
+    "error",
+    "thinking",
+    "tool_call",
+];
 
 /// The message for a model or a script; `None` where it is only for show.
 pub fn to_chat(message: &Message) -> Option<Value> {
@@ -45,7 +52,11 @@ fn content(message: &Message) -> Option<Value> {
         if !text.is_empty() {
             return Some(text.into());
         }
-        if let Some(text) = message.extras.get("props").and_then(|props| props.get("content")) {
+        if let Some(text) = message
+            .extras
+            .get("props")
+            .and_then(|props| props.get("content"))
+        {
             return text.as_str().map(Value::from);
         }
         let has_more = !message.tool_calls.is_empty() || message.extras.contains_key("refusal");
@@ -85,17 +96,30 @@ pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
         Some(Value::Array(parts)) => parts.clone(),
-        Some(_) => return Err(wrong("content", "must be a text or a list of parts".to_owned())),
+        Some(_) => {
+            return Err(wrong(
+                "content",
+                "must be a text or a list of parts".to_owned(),
+            ));
+        }
     };
     for (at, call) in list(fields.get("tool_calls")).iter().enumerate() {
         let call = call_from_chat(call).ok_or_else(|| {
-            wrong(&format!("tool_calls[{at}]"), "must have an id and a function with a name".to_owned())
+            wrong(
+                &format!("tool_calls[{at}]"),
+                "must have an id and a function with a name".to_owned(),
+            )
         })?;
         message.tool_calls.push(call);
     }
     if role == Role::Tool {
         let id = fields.get("tool_call_id").and_then(Value::as_str);
-        let id = id.ok_or_else(|| wrong("tool_call_id", "must say which call this answers".to_owned()))?;
+        let id = id.ok_or_else(|| {
+            wrong(
+                "tool_call_id",
+                "must say which call this answers".to_owned(),
+            )
+        })?;
         let content = match message.parts.as_slice() {
             [] => Value::String(String::new()),
             parts if parts.iter().all(|part| part.get("text").is_some()) => message.text().into(),
@@ -104,7 +128,10 @@ pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
         message.parts.clear();
         message.tool_result = Some(ToolResult {
             call_id: id.to_owned(),
-            name: fields.get("name").and_then(Value::as_str).map(str::to_owned),
+            name: fields
+                .get("name")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             content,
             is_error: false,
             extras: Map::new(),
@@ -164,7 +191,12 @@ pub fn repeated(stored: &[Value], sent: &[Value]) -> usize {
 fn gist(messages: &[Value]) -> Vec<(String, String)> {
     let mut gist: Vec<(String, String)> = Vec::new();
     for message in messages {
-        let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
+        let text = |name: &str| {
+            message
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let (role, mut said) = (text("role"), content_text(message.get("content")));
         if role == "system" || role == "developer" {
             continue;
@@ -209,8 +241,16 @@ mod tests {
 
     #[test]
     fn a_whole_history_is_recognised_with_answers_in_several_texts() {
-        let stored = [said("user", "a"), said("assistant", "b"), said("assistant", "c")];
-        let sent = [said("user", "a"), said("assistant", "b\n\nc"), said("user", "d")];
+        let stored = [
+            said("user", "a"),
+            said("assistant", "b"),
+            said("assistant", "c"),
+        ];
+        let sent = [
+            said("user", "a"),
+            said("assistant", "b\n\nc"),
+            said("user", "d"),
+        ];
         assert_eq!(repeated(&stored, &sent), 2);
     }
 
@@ -218,7 +258,11 @@ mod tests {
     fn the_end_of_a_long_history_is_enough() {
         let stored = [said("user", "y"), said("assistant", "z")];
         let sent = ["user", "assistant", "user", "assistant", "user"];
-        let sent: Vec<Value> = sent.iter().zip(["w", "x", "y", "z", "new"]).map(|(role, text)| said(role, text)).collect();
+        let sent: Vec<Value> = sent
+            .iter()
+            .zip(["w", "x", "y", "z", "new"])
+            .map(|(role, text)| said(role, text))
+            .collect();
         assert_eq!(repeated(&stored, &sent), 4);
     }
 
@@ -248,6 +292,9 @@ mod tests {
     fn an_unknown_role_is_named() {
         let error = from_chat("messages[1]", &said("robot", "x")).unwrap_err();
         assert_eq!(error.param.as_deref(), Some("messages[1].role"));
-        assert_eq!(error.message, "messages[1].role is \"robot\"; it must be one of system, developer, user, assistant or tool");
+        assert_eq!(
+            error.message,
+            "messages[1].role is \"robot\"; it must be one of system, developer, user, assistant or tool"
+        );
     }
 }

@@ -197,9 +197,17 @@ impl Runtime {
     /// Loads the app's files again: all of them or, if one is broken, none. The answer is what is wrong or not used.
     pub fn reload(&self) -> Result<Vec<Problem>> {
         let core = &self.0;
-        let load = Loaded::load((&core.root, &core.environment), &core.engine, (&core.stores, &core.storage));
+        let load = Loaded::load(
+            (&core.root, &core.environment),
+            &core.engine,
+            (&core.stores, &core.storage),
+        );
         let loaded = load.map_err(|problems| broken(&problems))?;
-        let errors: Vec<Problem> = loaded.problems().into_iter().filter(|problem| problem.severity == Severity::Error).collect();
+        let errors: Vec<Problem> = loaded
+            .problems()
+            .into_iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .collect();
         if !errors.is_empty() && !core.is_development {
             return Err(broken(&errors));
         }
@@ -212,7 +220,10 @@ impl Runtime {
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
     pub async fn start(&self, request: Request) -> Result<Started> {
         if *lock(&self.0.is_closing) {
-            return Err(Error::new(Code::Unavailable, "the server is being stopped; send the request again in a moment"));
+            return Err(Error::new(
+                Code::Unavailable,
+                "the server is being stopped; send the request again in a moment",
+            ));
         }
         let turn = turn::begin(&self.0, request).await?;
         let started = turn.started()?;
@@ -236,8 +247,15 @@ impl Runtime {
         }
         let (place, _) = self.found(who, request_id).await?;
         let log = place.names.events();
-        let expired = || Error::new(Code::StreamExpired, "the stream of this request is no longer kept");
-        Reader::stored(place.driver, log, after).await?.ok_or_else(expired)
+        let expired = || {
+            Error::new(
+                Code::StreamExpired,
+                "the stream of this request is no longer kept",
+            )
+        };
+        Reader::stored(place.driver, log, after)
+            .await?
+            .ok_or_else(expired)
     }
 
     /// Stops a turn, wherever it runs. One that has ended stays as it is.
@@ -254,7 +272,12 @@ impl Runtime {
     }
 
     /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
-    pub async fn interrupt(&self, who: &Authorized, id: &str, interrupt: Interrupt) -> Result<Applied> {
+    pub async fn interrupt(
+        &self,
+        who: &Authorized,
+        id: &str,
+        interrupt: Interrupt,
+    ) -> Result<Applied> {
         let id = journal::request_id(id);
         let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
             (false, _) => Applied::NextStep,
@@ -262,7 +285,12 @@ impl Runtime {
             (true, true) => Applied::Cancel,
         };
         if let Some(live) = self.live(who, id) {
-            let too_late = || Error::new(Code::TooLate, "the turn is about to end; send the messages as a new request");
+            let too_late = || {
+                Error::new(
+                    Code::TooLate,
+                    "the turn is about to end; send the messages as a new request",
+                )
+            };
             if applied != Applied::Cancel && !live.add(interrupt) {
                 return Err(too_late());
             }
@@ -275,10 +303,19 @@ impl Runtime {
         }
         let (place, info) = self.found(who, id).await?;
         if info.status != Status::Running {
-            return Err(Error::new(Code::TooLate, "the turn has ended; send the messages as a new request"));
+            return Err(Error::new(
+                Code::TooLate,
+                "the turn has ended; send the messages as a new request",
+            ));
         }
-        let entry = NewEntry { id: ids::unguessable(), body: Json::of(&interrupt)? };
-        let write = Write::Append { log: place.names.inbox(), entries: vec![entry] };
+        let entry = NewEntry {
+            id: ids::unguessable(),
+            body: Json::of(&interrupt)?,
+        };
+        let write = Write::Append {
+            log: place.names.inbox(),
+            entries: vec![entry],
+        };
         place.driver.commit(Batch::of([write])).await?;
         if applied != Applied::NextStep {
             lease::ask_to_end(place.driver.as_ref(), &place.space.lease(), 0).await?;
@@ -321,8 +358,16 @@ impl Runtime {
         let unknown = || Error::not_found("request", request_id);
         let found = requests::find(&self.contexts(who), who, request_id).await?;
         let names = Names::new(found.space.clone(), request_id);
-        let entry = found.driver.get(&names.info(), Part::Whole).await?.ok_or_else(unknown)?;
-        let place = Found { names, space: found.space, driver: found.driver };
+        let entry = found
+            .driver
+            .get(&names.info(), Part::Whole)
+            .await?
+            .ok_or_else(unknown)?;
+        let place = Found {
+            names,
+            space: found.space,
+            driver: found.driver,
+        };
         Ok((place, entry.value.to()?))
     }
 }
@@ -337,7 +382,10 @@ struct Found {
 impl Core {
     /// The app's present version.
     pub fn loaded(&self) -> Arc<Loaded> {
-        self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.loaded
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Runs a task that ends with the runtime.
@@ -375,7 +423,10 @@ async fn upkeep(core: std::sync::Weak<Core>) {
 
 fn broken(problems: &[Problem]) -> Error {
     let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    Error::new(Code::ConfigError, format!("the app cannot be loaded:\n{}", texts.join("\n")))
+    Error::new(
+        Code::ConfigError,
+        format!("the app cannot be loaded:\n{}", texts.join("\n")),
+    )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -64,10 +64,13 @@ impl Toolbox for NoTools {
     async fn list(&self, servers: &[Value], _caller: &Caller) -> Result<Vec<Tool>> {
         match servers.first() {
             None => Ok(Vec::new()),
-            Some(server) => Err(crate::Error::new(
-                crate::Code::ConfigError,
-                format!("unknown MCP server {server}: no tool servers are set up"),
-            )),
+            Some(server) => {
+                let id = server.get("server_id").unwrap_or(server).as_str();
+                let key = || server.as_object()?.keys().next().map(String::as_str);
+                let id = id.or_else(key).unwrap_or_default();
+                let message = format!("unknown MCP server \"{id}\"");
+                Err(crate::Error::new(crate::Code::ConfigError, message))
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod chat;
+pub mod check;
 pub mod doctor;
 pub mod erase;
 pub mod key;
@@ -12,6 +13,7 @@ pub mod relocate;
 mod row;
 pub mod serve;
 pub mod show;
+pub mod types;
 pub mod usage;
 mod welcome;
 
@@ -37,6 +39,8 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
     let stores = &cli.stores;
     let ran = match &cli.command {
         Command::New(arguments) => new::run(arguments, &mut out),
+        Command::Check(arguments) => check::run(arguments, &mut out),
+        Command::Types(arguments) => types::run(arguments, &mut out),
         Command::Chat(arguments) => chat::run(arguments, stores).await,
         // A backup opens the store itself: the others would be opened for nothing.
         Command::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,

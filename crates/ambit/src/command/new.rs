@@ -1,8 +1,9 @@
 //! `ambit new`
 
-use super::Outcome;
+use super::{Outcome, types};
 use crate::failure::{Failure, Result};
 use crate::output::{Output, one_line};
+use ambit_runtime::ctx::declarations;
 use clap::Args;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,8 @@ pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
         write(&folder.join(path), &text)?;
         writeln!(out, "{path}")?;
     }
+    write(&folder.join(types::FILE), &declarations())?;
+    writeln!(out, "{}", types::FILE)?;
     let shown = one_line(&folder.display().to_string());
     writeln!(
         out,

@@ -1,7 +1,9 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
-use super::message::{Messages, read};
+use super::message::{read, take};
 use super::{Format, Options, failure};
+use ambit_runtime::Frame;
+use ambit_runtime::frame::{Shown, State};
 use ambit_runtime::stream::Entry;
 use serde_json::{Map, Value, json};
 
@@ -24,7 +26,7 @@ impl Format for Cui {
 
 /// The final messages, and how the turn ended.
 pub fn body(entries: &[Entry], options: &Options) -> Value {
-    let (mut messages, mut start, mut end) = (Messages::default(), Map::new(), Map::new());
+    let (mut state, mut start, mut end) = (State::default(), Map::new(), Map::new());
     let mut failed = None;
     for frame in entries.iter().filter_map(read) {
         match frame.event_name() {
@@ -33,13 +35,9 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
                 failed = failure::of_end(&frame);
                 end = frame.event_data().cloned().unwrap_or_default();
             }
-            Some(_) => {}
-            None => {
-                if let Some(place) = messages.place(&frame) {
-                    messages.apply(place, frame);
-                }
-            }
+            _ => {}
         }
+        take(&mut state, &frame);
     }
     let begun = |name: &str| start.get(name).cloned().unwrap_or_default();
     let ended = |name: &str| end.get(name).cloned().unwrap_or_default();
@@ -50,7 +48,7 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
         "chat_id": begun("chat_id"),
         "assistant_id": options.model,
         "status": ended("status"),
-        "messages": messages.into_list(),
+        "messages": state.messages().iter().map(message).collect::<Vec<_>>(),
         "next": ended("next"),
         "usage": ended("usage"),
     });
@@ -58,4 +56,17 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
         body["error"] = json!({"message": error.message, "code": error.code.as_str()});
     }
     body
+}
+
+/// A message as a whole, in the shape of a frame without a delta.
+fn message(shown: &Shown) -> Frame {
+    Frame {
+        kind: shown.kind.clone(),
+        props: shown.props.clone(),
+        message_id: Some(shown.message_id.clone()),
+        block_id: shown.block_id.clone(),
+        thread_id: shown.thread_id.clone(),
+        metadata: shown.metadata.clone(),
+        ..Frame::default()
+    }
 }

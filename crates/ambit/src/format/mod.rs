@@ -6,7 +6,7 @@ mod failure;
 mod message;
 pub mod standard;
 
-pub use failure::{failure, failure_type};
+pub use failure::failure;
 
 use ambit_runtime::stream::Entry;
 use serde_json::Value;

@@ -98,6 +98,11 @@ fn of_code(code: &Code) -> StatusCode {
     }
 }
 
+/// `type` of a failure that is told elsewhere than in an answer of its own.
+pub fn kind_of(error: &Error) -> &'static str {
+    kind(status(error))
+}
+
 /// `type` of a failure with this status.
 pub fn kind(status: StatusCode) -> &'static str {
     match status.as_u16() {

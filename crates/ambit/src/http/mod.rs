@@ -7,6 +7,8 @@
 
 mod body;
 pub mod chat;
+mod chats;
+mod contexts;
 mod document;
 mod error;
 mod fields;
@@ -14,15 +16,19 @@ mod finish;
 mod guard;
 mod health;
 mod line;
+mod list;
 mod measures;
+mod memory;
 mod models;
 mod params;
 mod sse;
+mod traces;
 mod turn;
+mod usage;
 mod visible;
 
 pub use body::Body;
-pub use error::{Failure, Problem};
+pub use error::{Failure, Problem, kind_of};
 pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};
@@ -124,8 +130,13 @@ pub const ROUTES: &[Row] = &[
     Row::beside(Right::User, document::routes),
     Row::beside(Right::Operator, measures::routes),
     Row::of(Right::User, chat::routes),
+    Row::of(Right::User, chats::routes),
+    Row::of(Right::User, contexts::routes),
+    Row::of(Right::User, memory::routes),
     Row::of(Right::User, models::routes),
+    Row::of(Right::User, traces::routes),
     Row::of(Right::User, turn::routes),
+    Row::of(Right::User, usage::routes),
 ];
 
 /// The server as a service; `serve` puts it on a listener.

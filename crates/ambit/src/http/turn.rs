@@ -84,7 +84,7 @@ async fn stream(
     Ok(sse::answer(view, &server, given.peer))
 }
 
-fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
+pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(text) = headers.get("last-event-id").filter(|text| !text.is_empty()) else {
         return Ok(None);
     };

@@ -3,7 +3,7 @@
 use crate::log::{Completion, entries, frames, options};
 use ambit::format::find;
 use ambit::runtime::Frame;
-use ambit::runtime::frame::Action;
+use ambit::runtime::frame::{Action, invariants};
 use ambit::runtime::stream::Entry;
 use serde_json::{Value, json};
 
@@ -63,6 +63,7 @@ struct Draft {
     habits: Habits,
     frames: Vec<Frame>,
     messages: Vec<Message>,
+    chunks: usize,
 }
 
 impl Draft {
@@ -78,9 +79,11 @@ impl Draft {
         let Value::Object(props) = props else {
             panic!("props are an object, not {props}");
         };
+        self.chunks += 1;
         self.frames.push(Frame {
             kind: message.kind.to_owned(),
             props,
+            chunk_id: Some(format!("C{}", self.chunks)),
             message_id: Some(message.id.clone()),
             thread_id: message.thread.map(str::to_owned),
             ..Frame::default()
@@ -119,11 +122,11 @@ impl Draft {
             content: String::new(),
             is_open: true,
         });
-        self.event(
-            "message_start",
-            json!({"message_id": id, "type": kind}),
-            thread,
-        );
+        let mut data = json!({"message_id": id, "type": kind});
+        if let Some(thread) = thread {
+            data["thread_id"] = thread.into();
+        }
+        self.event("message_start", data, thread);
         let words = self.dice.words();
         match kind {
             "text" | "thinking" if self.dice.below(2) == 0 => return,
@@ -190,14 +193,31 @@ impl Draft {
         );
     }
 
+    /// Changes a message that has ended.
+    fn amend(&mut self, place: usize) {
+        let message = &mut self.messages[place];
+        message.is_open = true;
+        let (id, thread) = (message.id.clone(), message.thread);
+        self.event(
+            "message_start",
+            json!({"message_id": id, "amend": true}),
+            thread,
+        );
+        self.go_on(place);
+        self.end(place);
+    }
+
     fn step(&mut self) {
-        let choice = self.dice.below(8);
-        let open: Vec<usize> = (0..self.messages.len())
-            .filter(|place| self.messages[*place].is_open || self.habits == Habits::Any)
-            .collect();
+        let choice = self.dice.below(9);
+        let (open, ended): (Vec<usize>, Vec<usize>) =
+            (0..self.messages.len()).partition(|place| self.messages[*place].is_open);
         match choice {
             0 | 1 => self.begin(),
-            2 if !open.is_empty() => {
+            2 if self.habits == Habits::Any && !ended.is_empty() => {
+                let place = self.dice.of(&ended);
+                self.amend(place);
+            }
+            3 if !open.is_empty() => {
                 let place = self.dice.of(&open);
                 self.end(place);
             }
@@ -217,8 +237,12 @@ pub fn random_log(seed: u64, habits: Habits) -> Vec<Entry> {
         habits,
         frames: Vec::new(),
         messages: Vec::new(),
+        chunks: 0,
     };
     draft.event("stream_start", json!({"chat_id": "chat-1"}), None);
+    for thread in THREADS.into_iter().flatten() {
+        draft.event("thread_start", json!({"thread_id": thread}), Some(thread));
+    }
     let steps = 10 + draft.dice.below(40);
     for _ in 0..steps {
         draft.step();
@@ -228,6 +252,10 @@ pub fn random_log(seed: u64, habits: Habits) -> Vec<Entry> {
             draft.end(place);
         }
     }
+    for thread in THREADS.into_iter().flatten() {
+        let data = json!({"thread_id": thread, "status": "completed"});
+        draft.event("thread_end", data, Some(thread));
+    }
     let reason = draft.dice.of(&["stop", "length", "tool_calls"]);
     draft.event("step_end", json!({"finish_reason": reason}), None);
     let usage = json!({"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3});
@@ -236,6 +264,7 @@ pub fn random_log(seed: u64, habits: Habits) -> Vec<Entry> {
         json!({"status": "completed", "usage": usage}),
         None,
     );
+    invariants::check(&draft.frames).unwrap();
     let lines: Vec<String> = draft
         .frames
         .iter()

@@ -4,6 +4,8 @@ use crate::log::{Completion, entries, frames, options};
 use crate::random::{Habits, random_log};
 use crate::recorded::logs;
 use ambit::format::{FORMATS, Format, Row, failure, find};
+use ambit::runtime::Frame;
+use ambit::runtime::frame::invariants;
 use ambit::runtime::stream::Entry;
 use serde_json::{Value, json};
 
@@ -15,6 +17,17 @@ fn all() -> Vec<Vec<Entry>> {
         .map(|(_, log)| log)
         .chain(random)
         .collect()
+}
+
+#[test]
+fn recorded_streams_are_such_as_a_turn_makes() {
+    for (path, log) in logs() {
+        let frames: Vec<Frame> = log
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.text).unwrap())
+            .collect();
+        assert_eq!(invariants::check(&frames), Ok(()), "{}", path.display());
+    }
 }
 
 #[test]

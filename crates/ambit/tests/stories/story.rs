@@ -5,6 +5,7 @@ use crate::steady::steady;
 use ambit::format::{self, Options};
 use ambit::runtime::runtime::{Settings, Started};
 use ambit::runtime::stream::Entry;
+use ambit::runtime::tool::NoTools;
 use ambit::runtime::{Request, Runtime};
 use ambit::storage::Stores;
 use ambit::storage::driver::Options as StoreOptions;
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The formats of which streams are kept.
@@ -64,10 +66,12 @@ async fn tell(story: &Story) -> Vec<Told> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let opened = Runtime::open(Settings {
         app: root.join(&story.app),
-        stores: Stores::builder(StoreOptions::default()).build().unwrap(),
+        stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
         storage: ambit::storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: true,
+        tools: Arc::new(NoTools),
+        listeners: None,
     });
     let runtime = opened.await.unwrap();
     let mut turns: Vec<Told> = Vec::new();

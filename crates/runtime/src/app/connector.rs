@@ -52,6 +52,7 @@ const MODEL: Kind = Kind::Object(&[
     Field::new("extra_body", Kind::Map(&Kind::Any)),
     Field::new("timeout", Kind::Duration),
     Field::new("price", PRICE),
+    Field::unused("azure", ": name the deployment's own address in \"host\""),
     Field::unused("version", " in Ambit"),
 ]);
 

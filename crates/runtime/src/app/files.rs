@@ -121,7 +121,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut Listing) {
                 .push(error(&path, "the link leads out of the app's folder"));
         } else if place.is_dir() {
             walk(real, &place, &path, found);
-        } else {
+        } else if place.is_file() {
             found.files.push(path);
         }
     }
@@ -140,7 +140,7 @@ fn entries(
             let name = entry.file_name().to_string_lossy().into_owned();
             let file = [path, &name].join("/");
             let message = "the name is not UTF-8, so it is not read";
-            problems.push(Problem::new(Severity::Warning, &file, message));
+            problems.push(Problem::new(Severity::Error, &file, message));
             continue;
         };
         let is_own = path.is_empty() && name == ".env";

@@ -85,9 +85,8 @@ impl App {
         if kinds.contains(&found.kind.as_str()) {
             return Ok(found);
         }
-        let (id, kind, kinds) = (&found.id, &found.kind, kinds.join(", "));
-        let message =
-            format!("connector \"{id}\" {not}: its type is \"{kind}\", not one of {kinds}");
+        let (id, kinds) = (&found.id, kinds.join(", "));
+        let message = format!("connector \"{id}\" {not}: its type is not one of {kinds}");
         Err(Error::new(Code::ConfigError, message))
     }
 

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The folder of access rules.
+const RULES: &str = "openapi";
+
 impl App {
     /// Loads the app of a folder. A broken file disables what it describes and is told in `problems`; only a broken `app.yao`
     /// and broken access rules leave no app at all. Nothing of an app changes afterwards: a reload makes another one.
@@ -52,32 +55,29 @@ fn settings(loader: &mut Loader, app: &mut App) -> bool {
     fields.is_ok()
 }
 
-/// The files of access rules, for whoever enforces them.
+/// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
 fn access(loader: &mut Loader, app: &mut App) -> bool {
     let endings = [".yao", ".yml", ".yaml", ".json"];
-    let files: Vec<String> = loader
-        .files
-        .iter()
-        .filter(|file| file.starts_with("openapi/"))
-        .cloned()
-        .collect();
-    let mut is_whole = true;
-    for file in files
-        .into_iter()
-        .filter(|file| endings.iter().any(|ending| file.ends_with(ending)))
-    {
-        match loader.value(&file, &Kind::Map(&Kind::Any)) {
-            Ok((value, _)) => drop(app.access.0.insert(file, value)),
-            Err(_) => is_whole = false,
+    let rules = loader.files.iter().filter(|file| {
+        file.starts_with(RULES) && endings.iter().any(|ending| file.ends_with(ending))
+    });
+    let rules: Vec<String> = rules.cloned().collect();
+    for file in rules {
+        if let Ok((value, _)) = loader.value(&file, &Kind::Map(&Kind::Any)) {
+            app.access.0.insert(file, value);
         }
     }
-    is_whole
+    let mut broken = loader.problems.iter();
+    !broken.any(|problem| problem.is_error() && problem.file.starts_with(RULES))
 }
 
 fn all_agents(loader: &mut Loader, app: &mut App, folders: Vec<(String, String)>) {
-    let folders = super::files::unique(folders, &mut loader.problems);
-    for (id, folder) in folders {
-        let agent = folder.and_then(|folder| package::load(loader, &id, &folder));
+    let packages = folders
+        .into_iter()
+        .map(|(id, folder)| (id, format!("{folder}/package.yao")));
+    let packages = loader.unique(packages.collect());
+    for (id, file) in packages {
+        let agent = file.and_then(|file| package::load(loader, &id, &file));
         let agent = agent.and_then(|agent| {
             let prompts = app
                 .broken

@@ -74,6 +74,14 @@ impl Loader {
             .iter()
             .flat_map(|ending| self.within(folder, ending));
         let found: Vec<_> = found.collect();
+        self.unique(found)
+    }
+
+    /// Files by id. Where two have the same one, neither can be used, and the problem names both.
+    pub fn unique(
+        &mut self,
+        found: Vec<(String, String)>,
+    ) -> BTreeMap<String, Result<String, Problem>> {
         self.used.extend(found.iter().map(|(_, file)| file.clone()));
         files::unique(found, &mut self.problems)
     }

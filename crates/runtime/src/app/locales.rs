@@ -1,9 +1,9 @@
 //! Translations: reading them, and finding the one that is meant.
 
-use super::{Agent, App, Locales};
 use super::loader::Loader;
 use super::problem::Problem;
 use super::read::Kind;
+use super::{Agent, App, Locales};
 use regex::{Captures, Regex};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub fn read(loader: &mut Loader, folder: &str) -> (Locales, Option<Problem>) {
     let files = loader.within(folder, ".yml").into_iter();
     let files: Vec<_> = files.chain(loader.within(folder, ".yaml")).collect();
     let found = files.into_iter().map(|(id, file)| (tag(&id), file));
-    let found = super::files::unique(found, &mut loader.problems);
+    let found = loader.unique(found.collect());
     for (tag, file) in found {
         match file.and_then(|file| loader.value(&file, &FILE)) {
             Ok((value, _)) => {
@@ -95,7 +95,11 @@ impl App {
     /// The translations that count for an agent in a language.
     pub fn words<'a>(&'a self, agent: &'a Agent, locale: &'a str) -> Words<'a> {
         let (own, global) = (&agent.locales, &self.locales);
-        Words { own, global, locale }
+        Words {
+            own,
+            global,
+            locale,
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which files are scripts, and which of them are processes.
 
-use super::files;
 use super::loader::Loader;
 use super::problem::{Problem, Severity};
 use ambit_script::Source;
@@ -57,7 +56,7 @@ fn of(loader: &mut Loader, folder: &str, within: &str) -> BTreeMap<String, Sourc
     let found: Vec<_> = found
         .map(|(id, file)| (format!("{prefix}{id}"), file))
         .collect();
-    let files = files::unique(found, &mut loader.problems);
+    let files = loader.unique(found);
     let sources = files.into_iter().filter_map(|(name, file)| {
         let folder = within.to_owned();
         Some((

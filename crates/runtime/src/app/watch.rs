@@ -34,11 +34,22 @@ impl Watch {
             let Ok(seen) = tokio::task::spawn_blocking(move || look(&root)).await else {
                 continue;
             };
-            if seen != self.seen {
-                self.seen = seen;
+            if self.has_news(seen) {
                 return;
             }
         }
+    }
+
+    /// Whether a file was changed, added or removed since the last time. Waits for the disk.
+    pub fn has_changed(&mut self) -> bool {
+        let seen = look(&self.root);
+        self.has_news(seen)
+    }
+
+    fn has_news(&mut self, seen: Seen) -> bool {
+        let is_new = seen != self.seen;
+        self.seen = seen;
+        is_new
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ctx` itself: its properties, and `new Context`.
 
-use super::{Call, Class, Method, Reach, later, memory, trace};
+use super::{Call, Class, Method, Reach, later, memory, message, trace};
 use crate::ask::Wanted;
 use crate::error::{Error, Result};
 use ambit_script::{Object, Value};
@@ -37,7 +37,7 @@ pub const CONTEXT: Class = Class {
         ("llm: Models", "Calls of models."),
         ("space: Space", "Deprecated: `memory.context`."),
     ],
-    methods: &[RELEASE],
+    methods: &[message::METHODS, RELEASE],
     is_lenient: false,
 };
 

@@ -6,6 +6,7 @@ mod context;
 mod generate;
 mod later;
 mod memory;
+mod message;
 mod run;
 mod scope;
 mod trace;

@@ -19,7 +19,7 @@ pub struct Scope {
     pub properties: Properties,
     /// `ctx.memory`.
     pub memory: Memories,
-    /// Who speaks.
+    /// Who speaks in `ctx.Send` and its like.
     pub speaker: Speaker,
     /// Where the nodes of its hooks hang.
     pub trace: Node,

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
+use url::Url;
 
 /// Until a connection is there.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ fn unusable(error: &dyn std::error::Error) -> Failure {
 }
 
 /// TLS as the system trusts it. A system without roots still reaches models over plain HTTP; over TLS it reaches none.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+pub fn tls() -> Result<ClientConfig, rustls::Error> {
     let builder = || {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
@@ -125,6 +126,13 @@ impl Endpoint {
         })
     }
 
+    /// With one more header, unless the connector sets it.
+    pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        let value = HeaderValue::from_static(value);
+        self.headers.entry(name).or_insert(value);
+        self
+    }
+
     /// How long the provider may say nothing.
     pub fn silence(&self) -> Duration {
         self.silence
@@ -162,6 +170,23 @@ impl Endpoint {
 pub fn text<'a>(connector: &'a Connector, name: &str) -> Option<&'a str> {
     let text = connector.options.get(name)?.as_str()?.trim();
     (!text.is_empty()).then_some(text)
+}
+
+/// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
+/// with a path of its own is used as it is.
+pub fn base(connector: &Connector, host: &str, path: &str) -> Result<String, Failure> {
+    let option = match text(connector, "host") {
+        Some(_) => "host",
+        None => "proxy",
+    };
+    let mut url = Url::parse(text(connector, option).unwrap_or(host))
+        .ok()
+        .filter(|url| url.has_host() && url.scheme().starts_with("http"))
+        .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
+    if url.path() == "/" {
+        url.set_path(path);
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// An option that cannot be used.

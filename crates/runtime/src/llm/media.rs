@@ -1,5 +1,6 @@
 //! Pictures and files in messages, from OpenAI's shape to others'.
 
+use super::Failure;
 use serde_json::{Value, json};
 
 /// What an address of a picture or file holds.
@@ -51,4 +52,33 @@ pub fn claude_source(address: &str) -> Value {
         }
         Source::Url(url) => json!({"type": "url", "url": url}),
     }
+}
+
+/// The address of a `file` part's bytes.
+pub fn file_address(part: &Value) -> Option<&str> {
+    if part.get("type")?.as_str()? != "file" {
+        return None;
+    }
+    let file = part.get("file")?;
+    let address = file.get("file_data").or_else(|| file.get("url"));
+    address?.as_str()
+}
+
+/// The text of a content, its parts joined by lines.
+pub fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// A part that this provider has no place for.
+pub fn not_taken(part: &Value) -> Failure {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or("");
+    Failure::permanent(format!("a content part of type \"{kind}\" cannot be sent"))
 }

@@ -1,13 +1,16 @@
 //! Models: one trait, one table of providers. A provider speaks one protocol; a connector names one model behind it.
 
 pub mod answer;
+mod anthropic;
 pub mod capabilities;
 mod failure;
+mod gemini;
 pub mod http;
 mod media;
 mod models;
 mod ollama;
 mod openai;
+mod pairing;
 pub mod retry;
 mod scripted;
 mod secrets;
@@ -38,7 +41,13 @@ pub trait Provider: Send + Sync {
 }
 
 /// What a connector's `type` may be. One file and one row each.
-pub const PROVIDERS: &[Row] = &[openai::ROW, ollama::ROW, scripted::ROW];
+pub const PROVIDERS: &[Row] = &[
+    openai::ROW,
+    anthropic::ROW,
+    gemini::ROW,
+    ollama::ROW,
+    scripted::ROW,
+];
 
 /// One call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::event::{Event, Noted, SpaceView};
 use super::node::Start;
+use super::state::NODES;
 use super::{Millis, Trace};
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ impl Board {
         trace.emit(|state, at| {
             number = state.add_board();
             let Some(number) = number else {
-                state.overflow("nodes");
+                state.overflow(NODES);
                 return Vec::new();
             };
             let space = Box::new(state.cut_board(SpaceView {

@@ -219,3 +219,19 @@ pub struct Noted {
     /// When.
     pub at: Millis,
 }
+
+impl Event {
+    /// What is kept of it where there is little room: how things ended.
+    pub(super) fn brief(self) -> Option<Self> {
+        match self {
+            Self::NodeComplete { id, status, at, .. } => Some(Self::NodeComplete {
+                id,
+                status,
+                output: None,
+                at,
+            }),
+            ended @ (Self::NodeFailed { .. } | Self::Complete { .. }) => Some(ended),
+            _ => None,
+        }
+    }
+}

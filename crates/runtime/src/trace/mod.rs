@@ -13,12 +13,29 @@ pub use event::{About, Event, Level, LogLine, NodeView, Noted, SpaceView, Status
 pub use fold::{Info, Tree, fold, fold_texts};
 pub use node::{Node, Start};
 
+use crate::stream::Log;
 use ambit_storage::clock::{Clock, Millis};
-use state::State;
+use state::{FULL, State};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Takes the events of a trace as JSON texts, in order. It must not wait.
-pub type Sink = Box<dyn Fn(String) + Send + Sync>;
+/// Keeps the events of a trace.
+pub trait Sink: Send + Sync {
+    /// Takes an event as JSON text, behind all before it. Must not wait.
+    fn append(&self, text: String);
+
+    /// True where it holds as much as it should: only how things ended is added from now on.
+    fn is_full(&self) -> bool;
+}
+
+impl Sink for Log {
+    fn append(&self, text: String) {
+        Self::append(self, text);
+    }
+
+    fn is_full(&self) -> bool {
+        Self::is_full(self)
+    }
+}
 
 /// What a trace may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +68,7 @@ pub struct Trace {
 struct Live {
     state: Mutex<State>,
     clock: Clock,
-    sink: Sink,
+    sink: Box<dyn Sink>,
 }
 
 /// What a trace is made of.
@@ -63,7 +80,7 @@ pub struct Settings {
     /// The time.
     pub clock: Clock,
     /// Where its events go.
-    pub sink: Sink,
+    pub sink: Box<dyn Sink>,
 }
 
 impl Trace {
@@ -123,9 +140,9 @@ impl Trace {
         self.node(1)
     }
 
-    /// The node of this number; all calls on one that does not exist are silent.
+    /// The node of this number; 0 and others that there are not take every call silently.
     pub fn node(&self, number: u32) -> Node {
-        Node::of(self, Some(number))
+        Node::of(self, Some(number).filter(|number| *number > 0))
     }
 
     /// Ends the trace. What is still running ends with it, in the same way; `error` says why a turn failed.
@@ -160,10 +177,18 @@ impl Trace {
             return;
         }
         let events = change(&mut state, live.clock.now());
-        for event in events.into_iter().chain(state.warnings(live.clock.now())) {
-            if let Ok(text) = serde_json::to_string(&event) {
-                (live.sink)(text);
+        for event in events {
+            let event = match live.sink.is_full() {
+                true => event.brief(),
+                false => Some(event),
+            };
+            match event {
+                Some(event) => live.append(&event),
+                None => state.overflow(FULL),
             }
+        }
+        for warning in state.warnings(live.clock.now()) {
+            live.append(&warning);
         }
     }
 
@@ -175,6 +200,12 @@ impl Trace {
 }
 
 impl Live {
+    fn append(&self, event: &Event) {
+        if let Ok(text) = serde_json::to_string(event) {
+            self.sink.append(text);
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! A step of a turn.
 
 use super::event::{Event, Level, LogLine, NodeView, Status};
-use super::state::State;
+use super::state::{NODES, State};
 use super::{Board, Millis, Trace};
 use serde_json::{Map, Value};
 
@@ -57,7 +57,7 @@ impl Node {
         trace.emit(|state, at| {
             number = state.add_node();
             let Some(number) = number else {
-                state.overflow("nodes");
+                state.overflow(NODES);
                 return Vec::new();
             };
             let cutter = &mut state.cutter;

@@ -7,6 +7,13 @@ use ambit_storage::clock::Millis;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// There are too many nodes.
+pub const NODES: &str = "nodes";
+const LINES: &str = "lines";
+const FIELD: &str = "field";
+/// There are too many bytes.
+pub const FULL: &str = "full";
+
 /// The state of a trace.
 pub struct State {
     limits: Limits,
@@ -74,7 +81,7 @@ impl State {
         if has_room {
             self.lines += 1;
         } else {
-            self.overflow("log lines");
+            self.overflow(LINES);
         }
         has_room
     }
@@ -109,21 +116,26 @@ impl State {
     /// One warning for each limit that was met and not told of yet.
     pub fn warnings(&mut self, at: Millis) -> Vec<Event> {
         if self.cutter.has_cut {
-            self.overflows.insert("bytes in a field");
+            self.overflows.insert(FIELD);
         }
         let new: Vec<&'static str> = self.overflows.difference(&self.told).copied().collect();
         self.told.extend(&new);
         new.into_iter()
             .map(|what| {
-                let (most, done) = match what {
-                    "nodes" => (self.limits.nodes, "more are left out"),
-                    "log lines" => (self.limits.logs, "more are left out"),
-                    _ => (self.limits.field, "what is longer is cut"),
+                let limits = self.limits;
+                let message = match what {
+                    NODES => format!("a trace holds {} nodes; more are left out", limits.nodes),
+                    LINES => format!("a trace holds {} log lines; more are left out", limits.logs),
+                    FIELD => {
+                        let most = limits.field;
+                        format!("a field of a trace holds {most} bytes; what is longer is cut")
+                    }
+                    _ => "the trace is full; only how things ended is added".to_owned(),
                 };
                 Event::LogAdded(LogLine {
                     node_id: "n1".to_owned(),
                     level: Level::Warn,
-                    message: format!("a trace holds {most} {what}; {done}"),
+                    message,
                     data: Value::Null,
                     at,
                 })

@@ -1,10 +1,10 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
-use crate::event::{BeforeSend, ConversationStarted};
 use super::replay::Replay;
 use super::{Settings, Turn, model, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
+use crate::event::{BeforeSend, ConversationStarted};
 use crate::journal::{self, Ids, Names, Open, Step};
 use crate::live::Live;
 use crate::loaded::Loaded;
@@ -32,7 +32,13 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
     let loaded = core.loaded();
     let (agent, _) = loaded.agent(&request.agent)?;
     let ambit = loaded.acting_as(&request.authorized.caller());
-    let session = chats::open(&ambit, &request.authorized, &agent.id, request.chat.as_deref()).await?;
+    let session = chats::open(
+        &ambit,
+        &request.authorized,
+        &agent.id,
+        request.chat.as_deref(),
+    )
+    .await?;
     hold(core, &session, &request).await?;
     let context = session.context().clone();
     let begun = record(core, loaded, &agent, session, request).await;
@@ -76,9 +82,18 @@ async fn record(
     };
     request.chat = Some(ids.chat_id.clone());
     let stored = stored_history(&loaded, agent, &session, &request).await?;
-    request.messages.drain(..message::repeated(&stored, &request.messages));
+    request
+        .messages
+        .drain(..message::repeated(&stored, &request.messages));
     let started_at = clock.now();
-    let parts = Parts { core: core.clone(), loaded, session, request, ids, started_at };
+    let parts = Parts {
+        core: core.clone(),
+        loaded,
+        session,
+        request,
+        ids,
+        started_at,
+    };
     let names = parts.names();
     let log = Log::open(parts.place(names.events()), core.stream_options());
     let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
@@ -86,7 +101,10 @@ async fn record(
     let outbox = Outbox::new(log.clone(), outbox::Limits::default(), clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
     turn.history = stored;
-    turn.announce(ConversationStarted { about: turn.about() }).await;
+    turn.announce(ConversationStarted {
+        about: turn.about(),
+    })
+    .await;
     turn.take_in().await?;
     turn.outbox.emit("stream_start", turn.start_event(agent));
     turn.first_commit().await?;
@@ -105,7 +123,10 @@ pub(super) async fn stored_history(
     }
     let wanted = history_size(loaded, agent);
     // A client that sends everything again sends more than the model is shown.
-    let loaded = session.history().tail(wanted.max(2 * request.messages.len())).await?;
+    let loaded = session
+        .history()
+        .tail(wanted.max(2 * request.messages.len()))
+        .await?;
     Ok(chat_view(&loaded, None))
 }
 
@@ -118,7 +139,9 @@ pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> usize {
 /// Stored messages as a model may see them: calls and results in pairs, what is only for show left out, and without what
 /// belongs to this turn.
 pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> {
-    let before = messages.iter().filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
+    let before = messages
+        .iter()
+        .filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
     let before: Vec<Message> = before.cloned().collect();
     let paired = ambit_storage::storage::for_model(&before);
     paired.iter().filter_map(message::to_chat).collect()
@@ -153,7 +176,14 @@ impl Parts {
     /// A turn that has done nothing yet.
     pub fn turn(self, log: Log, outbox: Outbox, (trace, trace_log): (Trace, Log)) -> Result<Turn> {
         let names = self.names();
-        let Self { core, loaded, session, request, ids, started_at } = self;
+        let Self {
+            core,
+            loaded,
+            session,
+            request,
+            ids,
+            started_at,
+        } = self;
         let info = TurnInfo {
             request_id: ids.request_id.clone(),
             context_id: ids.context_id.clone(),
@@ -167,7 +197,12 @@ impl Parts {
             response: None,
         };
         let clock = core.stores.options().clock.clone();
-        let memory = Memory::request(clock, request.authorized.tenant(), &ids.context_id, core.memory)?;
+        let memory = Memory::request(
+            clock,
+            request.authorized.tenant(),
+            &ids.context_id,
+            core.memory,
+        )?;
         let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
         let settings = Settings {
             locale: request.origin.locale.clone(),
@@ -216,14 +251,11 @@ impl Parts {
         if is_off {
             return Trace::off(&self.ids.request_id);
         }
-        let sink = log.clone();
         let settings = trace::Settings {
             about: self.about_trace(),
             limits: trace::Limits::default(),
             clock: self.core.stores.options().clock.clone(),
-            sink: Box::new(move |text: String| {
-                sink.append(text);
-            }),
+            sink: Box::new(log.clone()),
         };
         Trace::go_on(settings, before)
     }
@@ -233,12 +265,20 @@ impl Turn {
     /// Stages the request's messages, each as listeners leave it.
     async fn take_in(&mut self) -> Result<()> {
         let mut taken = Vec::new();
-        for (at, chat) in std::mem::take(&mut self.request.messages).into_iter().enumerate() {
-            let event = BeforeSend { about: self.about(), message: chat };
+        for (at, chat) in std::mem::take(&mut self.request.messages)
+            .into_iter()
+            .enumerate()
+        {
+            let event = BeforeSend {
+                about: self.about(),
+                message: chat,
+            };
             let chat = self.ask(event).await?.message;
             let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
-            stored.extras.insert("message_id".to_owned(), format!("U{}", at + 1).into());
+            stored
+                .extras
+                .insert("message_id".to_owned(), format!("U{}", at + 1).into());
             if stored.role == ambit_storage::storage::Role::User {
                 stored.extras.insert("type".to_owned(), "user_input".into());
             }
@@ -260,7 +300,11 @@ impl Turn {
         };
         let context = self.session.context();
         let open = self.open_note();
-        let set = |key, value: Json| Write::Apply { key, op: Op::Set(value.into()), life: None };
+        let set = |key, value: Json| Write::Apply {
+            key,
+            op: Op::Set(value.into()),
+            life: None,
+        };
         let mut writes = vec![
             set(open.key(), Json::of(&open)?),
             set(self.names.info(), Json::of(&*self.live.info())?),
@@ -272,7 +316,9 @@ impl Turn {
         context.save().await?;
         told.stored();
         self.replay.add(begin);
-        self.core.turns.insert(&self.ids.request_id, self.live.clone());
+        self.core
+            .turns
+            .insert(&self.ids.request_id, self.live.clone());
         Ok(())
     }
 

@@ -1,14 +1,14 @@
 //! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
 //! one commit.
 
-use crate::event::{BeforeSaveHistory, ConversationEnded};
+use super::Turn;
 use super::model::Spoken;
 use super::next::Response;
-use super::Turn;
 use crate::error::{Code, Error, Result};
+use crate::event::{BeforeSaveHistory, ConversationEnded};
+use crate::frame::{Shown, Status as Ended};
 use crate::live::Stop;
 use crate::llm::Usage;
-use crate::frame::{Shown, Status as Ended};
 use crate::runtime::Status;
 use crate::trace;
 use ambit_storage::batch::Write;
@@ -32,9 +32,21 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
     let ending = match end {
         // Whoever has the conversation now closes the turn.
         Err(Stop::Lost | Stop::Left) => return turn.leave().await,
-        Err(Stop::Cancelled | Stop::Restart) => Ending { status: Status::Cancelled, error: None, response: None },
-        Ok(Ok(response)) => Ending { status: Status::Completed, error: None, response: Some(response) },
-        Ok(Err(error)) => Ending { status: Status::Error, error: Some(error), response: None },
+        Err(Stop::Cancelled | Stop::Restart) => Ending {
+            status: Status::Cancelled,
+            error: None,
+            response: None,
+        },
+        Ok(Ok(response)) => Ending {
+            status: Status::Completed,
+            error: None,
+            response: Some(response),
+        },
+        Ok(Err(error)) => Ending {
+            status: Status::Error,
+            error: Some(error),
+            response: None,
+        },
     };
     turn.end(ending).await;
 }
@@ -48,7 +60,11 @@ impl Turn {
         }
         if let Err(error) = self.stage_all().await {
             self.session.context().discard();
-            ending = Ending { status: Status::Error, error: Some(error), response: None };
+            ending = Ending {
+                status: Status::Error,
+                error: Some(error),
+                response: None,
+            };
         }
         self.say_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
@@ -62,7 +78,12 @@ impl Turn {
             (Status::Cancelled, _) => "cancelled",
         };
         let message = ending.error.as_ref().map(|error| error.message.clone());
-        self.announce(ConversationEnded { about: self.about(), status, message }).await;
+        self.announce(ConversationEnded {
+            about: self.about(),
+            status,
+            message,
+        })
+        .await;
         self.let_go().await;
     }
 
@@ -70,7 +91,11 @@ impl Turn {
     async fn stage_all(&mut self) -> Result<()> {
         let messages = self.stage_shown(true).await?;
         if self.hears::<BeforeSaveHistory>() {
-            self.ask(BeforeSaveHistory { about: self.about(), messages }).await?;
+            self.ask(BeforeSaveHistory {
+                about: self.about(),
+                messages,
+            })
+            .await?;
         }
         Ok(())
     }
@@ -88,11 +113,16 @@ impl Turn {
         let shown = self.outbox.messages();
         let mut answers = std::mem::take(&mut self.said.answers);
         let mut staged = Vec::new();
-        for message in shown.iter().filter(|message| all || message.status.is_some()) {
+        for message in shown
+            .iter()
+            .filter(|message| all || message.status.is_some())
+        {
             if !self.said.stored.insert(message.message_id.clone()) {
                 continue;
             }
-            let answer = answers.iter().position(|spoken| spoken.shown.contains(&message.message_id));
+            let answer = answers
+                .iter()
+                .position(|spoken| spoken.shown.contains(&message.message_id));
             let entry = match answer {
                 Some(at) => {
                     let spoken = answers.remove(at);
@@ -115,15 +145,23 @@ impl Turn {
 
     /// A message that a hook or tool has sent.
     fn shown_entry(&self, shown: &Shown) -> Message {
-        let text = shown.props.get("content").and_then(Value::as_str).unwrap_or_default();
+        let text = shown
+            .props
+            .get("content")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let is_text = shown.kind == "text" && shown.props.len() == 1;
         let mut entry = Message::assistant(text);
         if !is_text {
             entry.parts.clear();
-            entry.extras.insert("props".to_owned(), shown.props.clone().into());
+            entry
+                .extras
+                .insert("props".to_owned(), shown.props.clone().into());
         }
         entry.metadata = shown.metadata.clone().map(Value::Object);
-        entry.extras.insert("type".to_owned(), shown.kind.clone().into());
+        entry
+            .extras
+            .insert("type".to_owned(), shown.kind.clone().into());
         entry.extras.extend(place(shown));
         self.signed(entry, &shown.assistant_id)
     }
@@ -136,17 +174,28 @@ impl Turn {
             entry.parts.clear();
         }
         let calls = answer.tool_calls.iter();
-        entry.tool_calls = calls.map(|call| ToolCall::new(&call.id, &call.name, call.arguments.clone())).collect();
+        entry.tool_calls = calls
+            .map(|call| ToolCall::new(&call.id, &call.name, call.arguments.clone()))
+            .collect();
         entry.usage = Some(json!(answer.usage)).filter(|_| answer.usage != Usage::default());
-        for (name, value) in [("reasoning_content", json!(answer.reasoning)), ("refusal", json!(answer.refusal))] {
+        for (name, value) in [
+            ("reasoning_content", json!(answer.reasoning)),
+            ("refusal", json!(answer.refusal)),
+        ] {
             if value.as_str().is_some_and(|text| !text.is_empty()) {
                 entry.extras.insert(name.to_owned(), value);
             }
         }
         if !answer.reasoning_parts.is_empty() {
-            entry.extras.insert("reasoning_parts".to_owned(), answer.reasoning_parts.clone().into());
+            entry.extras.insert(
+                "reasoning_parts".to_owned(),
+                answer.reasoning_parts.clone().into(),
+            );
         }
-        let of_answer: Vec<&Shown> = shown.iter().filter(|message| spoken.shown.contains(&message.message_id)).collect();
+        let of_answer: Vec<&Shown> = shown
+            .iter()
+            .filter(|message| spoken.shown.contains(&message.message_id))
+            .collect();
         let mut call = 0;
         let mut views = Vec::new();
         for message in of_answer {
@@ -160,10 +209,14 @@ impl Turn {
             if message.kind == "tool_call" {
                 if let Some(asked) = answer.tool_calls.get(call) {
                     view.insert("call".to_owned(), asked.id.clone().into());
-                    self.said.calls_shown.push((asked.id.clone(), message.message_id.clone()));
+                    self.said
+                        .calls_shown
+                        .push((asked.id.clone(), message.message_id.clone()));
                 }
                 call += 1;
-            } else if derived.is_none_or(|text| message.props.get("content").and_then(Value::as_str) != Some(text)) {
+            } else if derived.is_none_or(|text| {
+                message.props.get("content").and_then(Value::as_str) != Some(text)
+            }) {
                 view.insert("props".to_owned(), message.props.clone().into());
             }
             views.push(Value::Object(view));
@@ -184,8 +237,13 @@ impl Turn {
     /// The last entries of the stream.
     fn say_end(&mut self, ending: &Ending) {
         if let Some(error) = &ending.error {
-            let props = [("message", error.message.clone()), ("code", error.code.to_string())];
-            let props = props.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+            let props = [
+                ("message", error.message.clone()),
+                ("code", error.code.to_string()),
+            ];
+            let props = props
+                .into_iter()
+                .map(|(name, text)| (name.to_owned(), text.into()));
             let speaker = self.outbox.speaker(Default::default());
             if let Err(error) = speaker.show("error", props.collect()) {
                 tracing::warn!(turn.id = self.ids.request_id, %error, "a failure could not be shown");
@@ -218,7 +276,10 @@ impl Turn {
             Status::Error => trace::Status::Failed,
             Status::Cancelled => trace::Status::Cancelled,
         };
-        self.trace.finish(status, ending.error.as_ref().map(|error| error.message.as_str()));
+        self.trace.finish(
+            status,
+            ending.error.as_ref().map(|error| error.message.as_str()),
+        );
     }
 
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
@@ -227,15 +288,29 @@ impl Turn {
             let mut info = self.live.info();
             info.status = ending.status;
             info.ended_at = Some(self.now());
-            info.error = ending.error.as_ref().map(|error| json!({"message": error.message, "code": error.code.as_str()}));
-            info.response = ending.response.as_ref().map(|response| response.to_json(self));
+            info.error = ending
+                .error
+                .as_ref()
+                .map(|error| json!({"message": error.message, "code": error.code.as_str()}));
+            info.response = ending
+                .response
+                .as_ref()
+                .map(|response| response.to_json(self));
             info.last_event = self.last_event;
             info.clone()
         };
-        let set = |key, value: Json| Write::Apply { key, op: Op::Set(value.into()), life: None };
+        let set = |key, value: Json| Write::Apply {
+            key,
+            op: Op::Set(value.into()),
+            life: None,
+        };
         let mut writes = vec![
             set(self.names.info(), Json::of(&info)?),
-            Write::Apply { key: self.open_note().key(), op: Op::Del, life: None },
+            Write::Apply {
+                key: self.open_note().key(),
+                op: Op::Del,
+                life: None,
+            },
         ];
         writes.push(self.chat_note()?);
         let mut told = self.log.take_waiting().await;
@@ -284,9 +359,14 @@ fn place(shown: &Shown) -> serde_json::Map<String, Value> {
         ("message_id", Some(shown.message_id.clone())),
         ("block_id", shown.block_id.clone()),
         ("thread_id", shown.thread_id.clone()),
-        ("status", shown.status.map(|status| status.as_str().to_owned())),
+        (
+            "status",
+            shown.status.map(|status| status.as_str().to_owned()),
+        ),
     ];
-    let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let present = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     let mut place: serde_json::Map<String, Value> = present.collect();
     if shown.amended {
         place.insert("amended".to_owned(), true.into());

@@ -29,8 +29,13 @@ impl Turn {
     pub(super) async fn begin_anew(&mut self) -> Result<()> {
         let open = self.outbox.open_messages();
         self.outbox.close_all(Status::Partial, false);
-        let partial = open.iter().filter_map(|id| self.outbox.message(id)).filter(|shown| shown.kind == "text");
-        let partial = partial.filter_map(|shown| Some(json!({"role": "assistant", "content": shown.props.get("content")?})));
+        let partial = open
+            .iter()
+            .filter_map(|id| self.outbox.message(id))
+            .filter(|shown| shown.kind == "text");
+        let partial = partial.filter_map(|shown| {
+            Some(json!({"role": "assistant", "content": shown.props.get("content")?}))
+        });
         let before: Vec<Value> = partial.collect();
         self.store_answers().await?;
         let added = self.added().await?;
@@ -45,11 +50,17 @@ impl Turn {
             return stop;
         }
         let sent = self.received().await.unwrap_or_default();
-        let is_restart = sent.iter().any(|interrupt| interrupt.is_forced && !interrupt.messages.is_empty());
+        let is_restart = sent
+            .iter()
+            .any(|interrupt| interrupt.is_forced && !interrupt.messages.is_empty());
         for interrupt in sent {
             self.live.add(interrupt);
         }
-        if is_restart { Stop::Restart } else { Stop::Cancelled }
+        if is_restart {
+            Stop::Restart
+        } else {
+            Stop::Cancelled
+        }
     }
 
     /// Everything that has come in since the last call, from here and from other nodes.
@@ -62,7 +73,9 @@ impl Turn {
     /// What other nodes have sent.
     async fn received(&mut self) -> Result<Vec<Interrupt>> {
         let (_, driver) = self.session.context().place();
-        let page = driver.read(&self.names.inbox(), Range::from(self.inbox + 1, MOST)).await?;
+        let page = driver
+            .read(&self.names.inbox(), Range::from(self.inbox + 1, MOST))
+            .await?;
         let mut received = Vec::new();
         for entry in page.entries {
             self.inbox = entry.seq;
@@ -72,7 +85,12 @@ impl Turn {
     }
 
     /// Makes new messages part of the history and of the next call, behind what was said before them.
-    async fn add(&mut self, added: Vec<Interrupt>, (leg, round): (usize, usize), before: Vec<Value>) -> Result<()> {
+    async fn add(
+        &mut self,
+        added: Vec<Interrupt>,
+        (leg, round): (usize, usize),
+        before: Vec<Value>,
+    ) -> Result<()> {
         let mut messages = before;
         for interrupt in added {
             self.tell_of(&interrupt);
@@ -87,11 +105,20 @@ impl Turn {
                 messages.push(chat);
             }
         }
-        self.record(Step::Added { leg, round, messages }).await
+        self.record(Step::Added {
+            leg,
+            round,
+            messages,
+        })
+        .await
     }
 
     fn tell_of(&self, interrupt: &Interrupt) {
-        let kind = if interrupt.is_forced { "force" } else { "graceful" };
+        let kind = if interrupt.is_forced {
+            "force"
+        } else {
+            "graceful"
+        };
         let data = json!({"type": kind, "message_count": interrupt.messages.len()});
         self.outbox.emit("interrupt", data);
     }

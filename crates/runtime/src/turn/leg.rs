@@ -76,27 +76,53 @@ impl Leg {
     pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
         let at = self.at + 1;
         if turn.replay.delegated(at).is_none() {
-            turn.record(Step::Delegated { leg: at, delegate: delegate.clone() }).await?;
+            turn.record(Step::Delegated {
+                leg: at,
+                delegate: delegate.clone(),
+            })
+            .await?;
         }
         turn.live.set_closing(false);
-        let Delegate { agent_id, messages, mut options } = delegate;
+        let Delegate {
+            agent_id,
+            messages,
+            mut options,
+        } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
         if chain.len() > DEPTH {
-            let message = format!("delegate depth limit {DEPTH} exceeded: {}", chain.join(" → "));
+            let message = format!(
+                "delegate depth limit {DEPTH} exceeded: {}",
+                chain.join(" → ")
+            );
             return Err(Error::new(Code::DelegateDepth, message));
         }
         if self.chain.contains(&agent_id) {
-            turn.warn(&format!("agents hand over in a circle: {}", chain.join(" → ")));
+            turn.warn(&format!(
+                "agents hand over in a circle: {}",
+                chain.join(" → ")
+            ));
         }
-        let (agent, hooks) = turn.loaded.agent(&agent_id).map_err(|error| match error.code {
-            Code::NotFound => Error::new(Code::NotFound, format!("unknown agent \"{agent_id}\"")),
-            _ => error,
-        })?;
+        let (agent, hooks) = turn
+            .loaded
+            .agent(&agent_id)
+            .map_err(|error| match error.code {
+                Code::NotFound => {
+                    Error::new(Code::NotFound, format!("unknown agent \"{agent_id}\""))
+                }
+                _ => error,
+            })?;
         if let Some(Value::Object(more)) = options.remove("metadata") {
             turn.settings.metadata.extend(more);
         }
         let call = CallOptions::read(options, self.call.skip);
-        Ok(Self { at, agent, hooks, messages, call, chain })
+        Ok(Self {
+            at,
+            agent,
+            hooks,
+            messages,
+            call,
+            chain,
+        })
     }
 
     /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
@@ -106,9 +132,15 @@ impl Leg {
             None => {
                 let scope = turn.scope(self)?;
                 let options = self.call.options(&turn.settings.metadata);
-                let created = self.hooks.create(&scope, self.messages.clone(), options).await?;
+                let created = self
+                    .hooks
+                    .create(&scope, self.messages.clone(), options)
+                    .await?;
                 let created = created.unwrap_or_default();
-                turn.note(Step::Created { leg: self.at, created: created.clone() })?;
+                turn.note(Step::Created {
+                    leg: self.at,
+                    created: created.clone(),
+                })?;
                 created
             }
         };
@@ -124,7 +156,9 @@ impl CallOptions {
         let mode = text(options.remove("mode"));
         let search = options.remove("search");
         let skip = options.remove("skip");
-        let skip = skip.and_then(|skip| serde_json::from_value(skip).ok()).unwrap_or(before);
+        let skip = skip
+            .and_then(|skip| serde_json::from_value(skip).ok())
+            .unwrap_or(before);
         let disabled = options.remove("disable_global_prompts");
         options.remove("metadata");
         Self {
@@ -145,7 +179,10 @@ impl CallOptions {
             ("mode".to_owned(), json!(self.mode)),
             ("search".to_owned(), json!(self.search)),
             ("skip".to_owned(), json!(self.skip)),
-            ("disable_global_prompts".to_owned(), json!(self.disable_global_prompts)),
+            (
+                "disable_global_prompts".to_owned(),
+                json!(self.disable_global_prompts),
+            ),
             ("metadata".to_owned(), Value::Object(metadata.clone())),
         ]);
         Value::Object(options)

@@ -1,16 +1,16 @@
 //! The model's part: it is called until it asks for no more tools, and heard as it speaks.
 
 use super::Turn;
-use crate::event::{AfterResponse, BeforeResponse};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
 use super::tools::{self, Offered};
 use super::voice::Voice;
-use crate::error::{Code, Error, Result};
-use crate::journal::Step;
 use crate::app::Connector;
+use crate::error::{Code, Error, Result};
+use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::Status;
+use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
 use crate::llm::{self, Failure, FailureKind, Usage, capabilities};
 use ambit_storage::event::EngineError;
@@ -89,21 +89,37 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
         return Ok(());
     }
-    let offered = tools::offered(turn, leg, plan).await.map_err(Failed::at("build"))?;
+    let offered = tools::offered(turn, leg, plan)
+        .await
+        .map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
-            turn.warn(&format!("the limit of {most} tool rounds is reached: one last call without tools"));
+            turn.warn(&format!(
+                "the limit of {most} tool rounds is reached: one last call without tools"
+            ));
         }
-        let tools = if is_last { Vec::new() } else { offered.definitions() };
+        let tools = if is_last {
+            Vec::new()
+        } else {
+            offered.definitions()
+        };
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let call = Call { plan, tools, messages: &heard.messages, is_last };
-                model.speak(turn, leg, &call).await.map_err(Failed::at("llm"))?
+                let call = Call {
+                    plan,
+                    tools,
+                    messages: &heard.messages,
+                    is_last,
+                };
+                model
+                    .speak(turn, leg, &call)
+                    .await
+                    .map_err(Failed::at("llm"))?
             }
         };
         turn.said.finish_reason.clone_from(&answer.finish_reason);
@@ -111,10 +127,13 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
         if !is_done {
             heard.messages.push(answer.message());
-            let results = run_tools(turn, leg, plan, (round, &answer, &offered)).await?;
+            let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn.take_added(leg.at, round + 1).await.map_err(Failed::at("llm"))?;
+        let added = turn
+            .take_added(leg.at, round + 1)
+            .await
+            .map_err(Failed::at("llm"))?;
         if is_done && !added {
             return Ok(());
         }
@@ -132,15 +151,23 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
 async fn run_tools(
     turn: &mut Turn,
     leg: &Leg,
-    plan: &Plan,
     (round, answer, offered): (usize, &llm::Answer, &Offered),
 ) -> Result<Vec<Value>, Failed> {
     if turn.replay.answered(leg.at, round).is_none() {
         turn.store_answers().await.map_err(Failed::at("tool"))?;
-        let step = Step::Answered { leg: leg.at, round, answer: answer.clone() };
+        let step = Step::Answered {
+            leg: leg.at,
+            round,
+            answer: answer.clone(),
+        };
         turn.record(step).await.map_err(Failed::at("tool"))?;
     }
-    let work = tools::Round { leg, round, answer, offered };
+    let work = tools::Round {
+        leg,
+        round,
+        answer,
+        offered,
+    };
     work.run(turn).await.map_err(Failed::at("tool"))
 }
 
@@ -162,8 +189,12 @@ impl Model {
     fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
         let connector = turn.loaded.app.model(&plan.connector)?;
         let provider = turn.core.models.open(&connector);
-        let provider = provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
-        Ok(Self { connector, provider })
+        let provider =
+            provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
+        Ok(Self {
+            connector,
+            provider,
+        })
     }
 
     /// Calls the model and shows what it says as it says it.
@@ -178,7 +209,10 @@ impl Model {
         let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
         let node = turn.node("llm", id, input);
         turn.said.connector = Some(id.to_owned());
-        turn.outbox.emit("step_start", json!({"step": "llm", "index": index, "connector": id}));
+        turn.outbox.emit(
+            "step_start",
+            json!({"step": "llm", "index": index, "connector": id}),
+        );
         let started = turn.now();
         let (answer, failure) = self.listen(turn, leg, &request).await;
         match &failure {
@@ -186,16 +220,29 @@ impl Model {
             Some(failure) => node.fail(&failure.message),
         }
         self.count(turn, &answer)?;
-        turn.outbox.emit("step_end", json!({
-            "step": "llm", "index": index, "connector": id, "duration_ms": turn.now() - started,
-            "finish_reason": answer.finish_reason, "usage": answer.usage,
-        }));
+        turn.outbox.emit(
+            "step_end",
+            json!({
+                "step": "llm", "index": index, "connector": id, "duration_ms": turn.now() - started,
+                "finish_reason": answer.finish_reason, "usage": answer.usage,
+            }),
+        );
         if let Some(failure) = failure {
             let (about, provider) = (turn.about(), self.connector.kind.clone());
-            turn.announce(EngineError { about, provider, error: failure.message.clone(), retried: false }).await;
+            turn.announce(EngineError {
+                about,
+                provider,
+                error: failure.message.clone(),
+                retried: false,
+            })
+            .await;
             return Err(failure);
         }
-        turn.announce(AfterResponse { about: turn.about(), response: answer.message() }).await;
+        turn.announce(AfterResponse {
+            about: turn.about(),
+            response: answer.message(),
+        })
+        .await;
         Ok(answer)
     }
 
@@ -213,17 +260,37 @@ impl Model {
         if !turn.hears::<BeforeResponse>() {
             return Ok(request);
         }
-        let request = serde_json::to_value(&request).map_err(|error| Error::internal(error.to_string()))?;
-        let event = turn.ask(BeforeResponse { about: turn.about(), request }).await?;
-        serde_json::from_value(event.request)
-            .map_err(|error| Error::new(Code::HookError, format!("a BeforeResponse listener changed the request to what is none: {error}")))
+        let request =
+            serde_json::to_value(&request).map_err(|error| Error::internal(error.to_string()))?;
+        let event = turn
+            .ask(BeforeResponse {
+                about: turn.about(),
+                request,
+            })
+            .await?;
+        serde_json::from_value(event.request).map_err(|error| {
+            Error::new(
+                Code::HookError,
+                format!("a BeforeResponse listener changed the request to what is none: {error}"),
+            )
+        })
     }
 
     /// What the model says, each piece shown at once. A failure comes with what had been said before it.
-    async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> (llm::Answer, Option<Error>) {
+    async fn listen(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        request: &llm::Call,
+    ) -> (llm::Answer, Option<Error>) {
         let mut answer = llm::Answer::default();
         let trace = turn.trace.root();
-        let mut on_retry = |retry: &Retry| trace.warn(format!("call {} of the model failed: {}", retry.attempt, retry.failure));
+        let mut on_retry = |retry: &Retry| {
+            trace.warn(format!(
+                "call {} of the model failed: {}",
+                retry.attempt, retry.failure
+            ))
+        };
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
@@ -243,10 +310,18 @@ impl Model {
                 break Some(error);
             }
         };
-        let status = if failure.is_none() { Status::Completed } else { Status::Partial };
+        let status = if failure.is_none() {
+            Status::Completed
+        } else {
+            Status::Partial
+        };
         let shown = voice.finish(status);
         if answer != llm::Answer::default() {
-            let spoken = Spoken { answer: answer.clone(), agent: leg.agent.id.clone(), shown };
+            let spoken = Spoken {
+                answer: answer.clone(),
+                agent: leg.agent.id.clone(),
+                shown,
+            };
             turn.said.answers.push(spoken);
         }
         (answer, failure)
@@ -258,7 +333,10 @@ impl Model {
             FailureKind::ContentFilter => Code::LlmContentFilter,
             FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
         };
-        Error::new(code, format!("connector {}: {}", self.connector.id, failure.message))
+        Error::new(
+            code,
+            format!("connector {}: {}", self.connector.id, failure.message),
+        )
     }
 
     /// Books what the call used.
@@ -268,7 +346,9 @@ impl Model {
             return Ok(());
         }
         turn.said.usage.add(usage);
-        let detail = |details: &serde_json::Map<String, Value>, name: &str| details.get(name).and_then(Value::as_i64);
+        let detail = |details: &serde_json::Map<String, Value>, name: &str| {
+            details.get(name).and_then(Value::as_i64)
+        };
         let record = UsageRecord {
             prompt_tokens: usage.prompt_tokens,
             completion_tokens: usage.completion_tokens,

@@ -67,12 +67,17 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
     let scope = turn.scope(leg)?;
     let options = leg.call.options(&turn.settings.metadata);
     let decided = leg.hooks.next(&scope, payload, options).await?;
-    let recovers = decided.as_ref().is_some_and(|decided| decided.outcome.recovers());
+    let recovers = decided
+        .as_ref()
+        .is_some_and(|decided| decided.outcome.recovers());
     if let Some(failed) = failure {
         if !recovers {
             return Err(failed.error);
         }
-        turn.warn(&format!("the turn goes on after a failure ({}): {}", failed.stage, failed.error));
+        turn.warn(&format!(
+            "the turn goes on after a failure ({}): {}",
+            failed.stage, failed.error
+        ));
     }
     let Some(decided) = decided else {
         return Ok(Handover::Done(Box::new(response)));

@@ -62,7 +62,9 @@ impl Turn {
 
     /// A step of an agent, in the trace.
     pub(super) fn node(&self, kind: &str, label: &str, input: Value) -> Node {
-        self.trace.root().add(Start::new(kind, label).with_input(input))
+        self.trace
+            .root()
+            .add(Start::new(kind, label).with_input(input))
     }
 
     /// The voice of this agent's hooks, models and tools.
@@ -113,7 +115,12 @@ impl Turn {
         let driver = self.core.stores.for_scope(SCOPE)?.driver().clone();
         let (tenant, settings) = (authorized.tenant(), self.core.memory);
         Ok(Memories {
-            user: Memory::user(driver.clone(), tenant, authorized.user_id.as_deref(), settings)?,
+            user: Memory::user(
+                driver.clone(),
+                tenant,
+                authorized.user_id.as_deref(),
+                settings,
+            )?,
             team: Memory::team(driver, tenant, authorized.team_id.as_deref(), settings)?,
             chat: self.session.context().memory()?,
             context: self.memory.clone(),
@@ -123,7 +130,11 @@ impl Turn {
     /// `payload.completion`: the last answer, with the tokens of the whole turn and the message in which it was shown.
     pub(super) fn completion(&self, answer: &Answer) -> Value {
         let shown = self.said.answers.last().and_then(|spoken| {
-            let is_text = |id: &&String| self.outbox.message(id).is_some_and(|shown| shown.kind == "text");
+            let is_text = |id: &&String| {
+                self.outbox
+                    .message(id)
+                    .is_some_and(|shown| shown.kind == "text")
+            };
             spoken.shown.iter().rev().find(is_text)
         });
         answer.completion(&self.said.usage, shown.map(String::as_str))

@@ -50,13 +50,20 @@ impl Plan {
             (None, None) => agent.connector.clone(),
         };
         let mode = leg.call.mode.clone();
-        let mode = mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
+        let mode =
+            mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
             options,
             connector,
-            servers: created.mcp_servers.unwrap_or_else(|| agent.mcp.servers.clone()),
-            client_tools: if leg.at == 0 { turn.request.tools.clone() } else { Vec::new() },
+            servers: created
+                .mcp_servers
+                .unwrap_or_else(|| agent.mcp.servers.clone()),
+            client_tools: if leg.at == 0 {
+                turn.request.tools.clone()
+            } else {
+                Vec::new()
+            },
             preset: created.prompt_preset,
             mode,
             disable_global_prompts: agent.disable_global_prompts
@@ -74,11 +81,18 @@ fn may_choose(turn: &Turn, agent: &Agent, connector: &str) -> Result<()> {
         error.param = Some("model".to_owned());
         Err(error)
     };
-    let Some(Choice { connectors, filters }) = &agent.choice else {
+    let Some(Choice {
+        connectors,
+        filters,
+    }) = &agent.choice
+    else {
         return refused("cannot be chosen: this agent has no connector_options");
     };
     if !connectors.is_empty() && !connectors.iter().any(|id| id == connector) {
-        return refused(&format!("is not one of this agent's: {}", connectors.join(", ")));
+        return refused(&format!(
+            "is not one of this agent's: {}",
+            connectors.join(", ")
+        ));
     }
     let Ok(connector) = turn.loaded.app.connector(connector) else {
         return refused("cannot be chosen");
@@ -86,7 +100,9 @@ fn may_choose(turn: &Turn, agent: &Agent, connector: &str) -> Result<()> {
     let capabilities = crate::llm::Capabilities::of(&connector);
     for filter in filters {
         if !capabilities.has(filter)? {
-            return refused(&format!("does not offer {filter}, which this agent asks for"));
+            return refused(&format!(
+                "does not offer {filter}, which this agent asks for"
+            ));
         }
     }
     Ok(())

@@ -44,7 +44,11 @@ fn values(turn: &Turn, leg: &Leg) -> Values {
     let authorized = &turn.request.authorized;
     let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
     let agent = &leg.agent;
-    let kind = if agent.is_worker { "worker" } else { "assistant" };
+    let kind = if agent.is_worker {
+        "worker"
+    } else {
+        "assistant"
+    };
     let context = [
         ("ASSISTANT_ID", agent.id.clone()),
         ("ASSISTANT_NAME", agent.name.clone()),

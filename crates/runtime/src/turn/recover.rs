@@ -34,7 +34,12 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
     };
     let (mut after, mut open) = (None, Vec::new());
     loop {
-        let scan = Scan { pattern: pattern.clone(), after, limit: PAGE, part: Part::Whole };
+        let scan = Scan {
+            pattern: pattern.clone(),
+            after,
+            limit: PAGE,
+            part: Part::Whole,
+        };
         let page = driver.scan(&Space::turns(), &scan).await?;
         let Some((last, _)) = page.last() else {
             return Ok(open);
@@ -57,7 +62,9 @@ pub(crate) async fn recover_all(core: &Arc<Core>) -> Result<usize> {
             match take_up(core, driver, &open).await {
                 Ok(true) => taken += 1,
                 Ok(false) => {}
-                Err(error) => tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up"),
+                Err(error) => {
+                    tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up")
+                }
             }
         }
     }
@@ -67,7 +74,11 @@ pub(crate) async fn recover_all(core: &Arc<Core>) -> Result<usize> {
 /// Goes on with a turn; false where somebody holds its conversation, or it has ended meanwhile.
 async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Result<bool> {
     // A live lease is seen without trying to take it.
-    if driver.get(&open.space.lease(), Part::Nothing).await?.is_some() {
+    if driver
+        .get(&open.space.lease(), Part::Nothing)
+        .await?
+        .is_some()
+    {
         return Ok(false);
     }
     let Some(left) = Left::read(driver, open).await? else {
@@ -86,7 +97,10 @@ async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Res
     let mut turn = left.turn(core, session.clone()).await?;
     turn.record(Step::Attempt).await?;
     core.turns.insert(&turn.ids.request_id, turn.live.clone());
-    tracing::info!(turn.id = turn.ids.request_id, "an interrupted turn is taken up again");
+    tracing::info!(
+        turn.id = turn.ids.request_id,
+        "an interrupted turn is taken up again"
+    );
     match is_hopeless {
         true => core.spawn(async move { turn.give_up().await }),
         false => core.spawn(turn.run()),
@@ -120,19 +134,39 @@ impl Left {
     async fn read(driver: &Arc<dyn Driver>, open: &Open) -> Result<Option<Self>> {
         let names = journal::Names::new(open.space.clone(), &open.request_id);
         let steps = journal::read(driver, &names.journal()).await?;
-        let Some(Step::Begin { request, ids, started_at }) = steps.first().cloned() else {
-            let forget = Write::Apply { key: open.key(), op: Op::Del, life: None };
+        let Some(Step::Begin {
+            request,
+            ids,
+            started_at,
+        }) = steps.first().cloned()
+        else {
+            let forget = Write::Apply {
+                key: open.key(),
+                op: Op::Del,
+                life: None,
+            };
             driver.commit(Batch::of([forget])).await?;
             return Ok(None);
         };
-        Ok(Some(Self { request, ids, started_at, steps }))
+        Ok(Some(Self {
+            request,
+            ids,
+            started_at,
+            steps,
+        }))
     }
 
     /// Its conversation, opened as its caller did.
     async fn session(&self, core: &Arc<Core>) -> Result<LiveAgent> {
         let request = &self.request;
         let ambit = core.loaded().acting_as(&request.authorized.caller());
-        chats::open(&ambit, &request.authorized, &request.agent, request.chat.as_deref()).await
+        chats::open(
+            &ambit,
+            &request.authorized,
+            &request.agent,
+            request.chat.as_deref(),
+        )
+        .await
     }
 
     /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
@@ -151,7 +185,12 @@ impl Left {
         let events = Log::resume(parts.place(names.events()), core.stream_options()).await?;
         let traced = Log::resume(parts.place(names.trace()), core.stream_options()).await?;
         let clock = core.stores.options().clock.clone();
-        let outbox = Outbox::restore(events.log.clone(), outbox::Limits::default(), clock, &events.entries)?;
+        let outbox = Outbox::restore(
+            events.log.clone(),
+            outbox::Limits::default(),
+            clock,
+            &events.entries,
+        )?;
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
@@ -159,7 +198,9 @@ impl Left {
         let size = begin::history_size(&loaded, &agent);
         let stored = turn.session.history().tail(size + OWN).await?;
         turn.history = begin::chat_view(&stored, Some(&turn.ids.request_id));
-        let of_turn = stored.iter().filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
+        let of_turn = stored
+            .iter()
+            .filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
         turn.said.stored = of_turn.flat_map(shown_ids).collect();
         turn.replay = Replay::of(self.steps);
         Ok(turn)
@@ -177,7 +218,16 @@ impl Turn {
 /// The shown messages that a stored one stands for.
 fn shown_ids(message: &Message) -> Vec<String> {
     let own = message.extras.get("message_id");
-    let group = message.extras.get("shown").and_then(|shown| shown.as_array());
-    let group = group.into_iter().flatten().filter_map(|view| view.get("message_id"));
-    own.into_iter().chain(group).filter_map(|id| id.as_str().map(str::to_owned)).collect()
+    let group = message
+        .extras
+        .get("shown")
+        .and_then(|shown| shown.as_array());
+    let group = group
+        .into_iter()
+        .flatten()
+        .filter_map(|view| view.get("message_id"));
+    own.into_iter()
+        .chain(group)
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect()
 }

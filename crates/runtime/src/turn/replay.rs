@@ -61,7 +61,13 @@ impl Replay {
     /// The end of a call, if it has one.
     pub fn settled(&self, at: usize, of: usize, call: usize) -> Option<Settled> {
         self.steps.iter().find_map(|step| match step {
-            Step::Settled { leg, round, index, result, text } if (*leg, *round, *index) == (at, of, call) => {
+            Step::Settled {
+                leg,
+                round,
+                index,
+                result,
+                text,
+            } if (*leg, *round, *index) == (at, of, call) => {
                 let (result, text) = (result.clone(), text.clone());
                 Some(Settled { result, text })
             }
@@ -72,7 +78,11 @@ impl Replay {
     /// Messages that came in while the turn ran and that count before this round.
     pub fn added(&self, at: usize, of: usize) -> Vec<Value> {
         let added = self.steps.iter().filter_map(|step| match step {
-            Step::Added { leg, round, messages } if (*leg, *round) == (at, of) => Some(messages.clone()),
+            Step::Added {
+                leg,
+                round,
+                messages,
+            } if (*leg, *round) == (at, of) => Some(messages.clone()),
             _ => None,
         });
         added.flatten().collect()

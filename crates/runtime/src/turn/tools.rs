@@ -2,11 +2,11 @@
 //! in the order in which it asked.
 
 use super::Turn;
-use crate::event::{AfterToolExecution, BeforeToolExecution};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Settled;
 use crate::error::{Code, Error, Result};
+use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
@@ -16,7 +16,6 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls of one round that run at once.
@@ -36,10 +35,17 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
     };
     let most = leg.agent.mcp.max_tools;
     if tools.len() > most {
-        let message = format!("{} offers {} tools, but mcp.options.max_tools is {most}", leg.agent.id, tools.len());
+        let message = format!(
+            "{} offers {} tools, but mcp.options.max_tools is {most}",
+            leg.agent.id,
+            tools.len()
+        );
         return Err(Error::new(Code::ConfigError, message));
     }
-    Ok(Offered { tools, client: plan.client_tools.clone() })
+    Ok(Offered {
+        tools,
+        client: plan.client_tools.clone(),
+    })
 }
 
 fn caller(turn: &Turn, leg: &Leg) -> Caller {
@@ -63,9 +69,16 @@ impl Offered {
 
     /// True where the client has to run one of the calls.
     pub fn has_client_tool(&self, answer: &Answer) -> bool {
-        let name = |tool: &Value| tool.pointer("/function/name").and_then(Value::as_str).map(str::to_owned);
+        let name = |tool: &Value| {
+            tool.pointer("/function/name")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let names: Vec<String> = self.client.iter().filter_map(name).collect();
-        answer.tool_calls.iter().any(|call| names.contains(&call.name))
+        answer
+            .tool_calls
+            .iter()
+            .any(|call| names.contains(&call.name))
     }
 
     fn find(&self, name: &str) -> Option<&Tool> {
@@ -98,10 +111,16 @@ impl Round<'_> {
             .collect();
         let open = (0..calls.len()).filter(|index| results[*index].is_none());
         let mut waiting: VecDeque<usize> = open.collect();
-        let most = if self.leg.agent.mcp.parallel { AT_ONCE } else { 1 };
+        let most = if self.leg.agent.mcp.parallel {
+            AT_ONCE
+        } else {
+            1
+        };
         let mut running = FuturesUnordered::new();
         loop {
-            while running.len() < most && let Some(index) = waiting.pop_front() {
+            while running.len() < most
+                && let Some(index) = waiting.pop_front()
+            {
                 let call = self.start(turn, index, &calls[index]).await?;
                 running.push(call);
             }
@@ -120,21 +139,40 @@ impl Round<'_> {
     }
 
     /// Asks the listeners, and starts the call.
-    async fn start(&self, turn: &mut Turn, index: usize, call: &ToolCall) -> Result<impl Future<Output = Ended> + use<>> {
+    async fn start(
+        &self,
+        turn: &mut Turn,
+        index: usize,
+        call: &ToolCall,
+    ) -> Result<impl Future<Output = Ended> + use<>> {
         let tool = self.offered.find(&call.name).cloned();
         let mut refused = None;
-        let mut arguments = match serde_json::from_str(if call.arguments.trim().is_empty() { "{}" } else { &call.arguments }) {
+        let mut arguments = match serde_json::from_str(if call.arguments.trim().is_empty() {
+            "{}"
+        } else {
+            &call.arguments
+        }) {
             Ok(arguments) => arguments,
             Err(error) => {
-                refused = Some(format!("the arguments of {} are no JSON: {error}", call.name));
+                refused = Some(format!(
+                    "the arguments of {} are no JSON: {error}",
+                    call.name
+                ));
                 Value::Null
             }
         };
         if refused.is_none() && turn.hears::<BeforeToolExecution>() {
-            let event = BeforeToolExecution { about: turn.about(), tool: call.name.clone(), call_id: call.id.clone(), arguments };
+            let event = BeforeToolExecution {
+                about: turn.about(),
+                tool: call.name.clone(),
+                call_id: call.id.clone(),
+                arguments,
+            };
             match turn.ask(event).await {
                 Ok(event) => arguments = event.arguments,
-                Err(error) if error.code == Code::Vetoed => (refused, arguments) = (Some(error.message), Value::Null),
+                Err(error) if error.code == Code::Vetoed => {
+                    (refused, arguments) = (Some(error.message), Value::Null)
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -144,15 +182,25 @@ impl Round<'_> {
             let outcome = match (refused, tool) {
                 (Some(reason), _) => Ok(failed(reason)),
                 (None, None) => Ok(failed(format!("there is no tool {name}"))),
-                (None, Some(tool)) => call_in_time(toolbox.as_ref(), &tool, arguments.clone(), &caller).await,
+                (None, Some(tool)) => {
+                    call_in_time(toolbox.as_ref(), &tool, arguments.clone(), &caller).await
+                }
             };
-            Ended { index, outcome, arguments }
+            Ended {
+                index,
+                outcome,
+                arguments,
+            }
         })
     }
 
     /// Makes a result durable, and shows it.
     async fn settle(&self, turn: &mut Turn, ended: Ended) -> Result<Settled> {
-        let Ended { index, outcome, arguments } = ended;
+        let Ended {
+            index,
+            outcome,
+            arguments,
+        } = ended;
         let call = &self.answer.tool_calls[index];
         let outcome = match outcome {
             Err(error) if self.leg.agent.mcp.is_error_fatal => return Err(error),
@@ -172,7 +220,14 @@ impl Round<'_> {
         });
         turn.store_result(call, &outcome).await?;
         let text = outcome.text.clone();
-        turn.record(Step::Settled { leg: self.leg.at, round: self.round, index, result: result.clone(), text: text.clone() }).await?;
+        turn.record(Step::Settled {
+            leg: self.leg.at,
+            round: self.round,
+            index,
+            result: result.clone(),
+            text: text.clone(),
+        })
+        .await?;
         turn.show_result(self.leg, call, &outcome);
         turn.announce(AfterToolExecution {
             about: turn.about(),
@@ -214,21 +269,40 @@ impl Turn {
             true => ("error", "error", outcome.text.clone().into()),
             false => ("completed", "result", outcome.data.clone()),
         };
-        let props = [("status".to_owned(), status.into()), (name.to_owned(), value)];
+        let props = [
+            ("status".to_owned(), status.into()),
+            (name.to_owned(), value),
+        ];
         if let Err(error) = speaker.update(message, props.into_iter().collect()) {
-            self.warn(&format!("the result of {} is not shown: {error}", call.name));
+            self.warn(&format!(
+                "the result of {} is not shown: {error}",
+                call.name
+            ));
         }
     }
 }
 
-async fn call_in_time(toolbox: &dyn Toolbox, tool: &Tool, arguments: Value, caller: &Caller) -> Result<Outcome> {
+async fn call_in_time(
+    toolbox: &dyn Toolbox,
+    tool: &Tool,
+    arguments: Value,
+    caller: &Caller,
+) -> Result<Outcome> {
     let called = tokio::time::timeout(caller.timeout, toolbox.call(tool, arguments, caller)).await;
     called.unwrap_or_else(|_| {
-        let message = format!("{} has not answered within {} s", tool.name, caller.timeout.as_secs());
+        let message = format!(
+            "{} has not answered within {} s",
+            tool.name,
+            caller.timeout.as_secs()
+        );
         Err(Error::new(Code::Timeout, message))
     })
 }
 
 fn failed(text: String) -> Outcome {
-    Outcome { data: Value::Null, text, is_error: true }
+    Outcome {
+        data: Value::Null,
+        text,
+        is_error: true,
+    }
 }

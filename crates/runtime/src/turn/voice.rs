@@ -41,11 +41,21 @@ impl Voice {
 
     /// Shows what is new.
     pub fn say(&mut self, answer: &Answer) -> Result<()> {
-        grow(&self.speaker, &mut self.shown, &mut self.thinking, ("thinking", &answer.reasoning))?;
+        grow(
+            &self.speaker,
+            &mut self.shown,
+            &mut self.thinking,
+            ("thinking", &answer.reasoning),
+        )?;
         if answer.text.len() > self.text.told {
             end(&self.speaker, &mut self.thinking, Status::Completed);
         }
-        grow(&self.speaker, &mut self.shown, &mut self.text, ("text", &answer.text))?;
+        grow(
+            &self.speaker,
+            &mut self.shown,
+            &mut self.text,
+            ("text", &answer.text),
+        )?;
         // Earlier calls are whole: only the last one can grow.
         for index in self.calls.len().saturating_sub(1)..answer.tool_calls.len() {
             self.call(index, &answer.tool_calls[index])?;
@@ -55,20 +65,27 @@ impl Voice {
 
     fn call(&mut self, index: usize, call: &ToolCall) -> Result<()> {
         if index == self.calls.len() {
-            let others = [&mut self.thinking, &mut self.text].into_iter().chain(self.calls.last_mut());
+            let others = [&mut self.thinking, &mut self.text]
+                .into_iter()
+                .chain(self.calls.last_mut());
             for open in others {
                 end(&self.speaker, open, Status::Completed);
             }
             let start = json!({"tool_call": {"id": call.id, "name": call.name, "index": index}});
             let id = self.speaker.begin("tool_call", object(start))?;
-            let props = json!({"id": call.id, "name": call.name, "arguments": "", "status": "pending"});
+            let props =
+                json!({"id": call.id, "name": call.name, "arguments": "", "status": "pending"});
             self.speaker.update(&id, object(props))?;
             self.shown.push(id.clone());
-            self.calls.push(Open { id: Some(id), ..Open::default() });
+            self.calls.push(Open {
+                id: Some(id),
+                ..Open::default()
+            });
         }
         let open = &mut self.calls[index];
         if let (Some(id), true) = (&open.id, call.arguments.len() > open.told) {
-            self.speaker.say_at(id, &self.arguments, &call.arguments[open.told..])?;
+            self.speaker
+                .say_at(id, &self.arguments, &call.arguments[open.told..])?;
             open.told = call.arguments.len();
         }
         Ok(())
@@ -76,7 +93,9 @@ impl Voice {
 
     /// Ends what is open; the answer is the messages, in order.
     pub fn finish(mut self, status: Status) -> Vec<String> {
-        let open = [&mut self.thinking, &mut self.text].into_iter().chain(&mut self.calls);
+        let open = [&mut self.thinking, &mut self.text]
+            .into_iter()
+            .chain(&mut self.calls);
         for open in open {
             end(&self.speaker, open, status);
         }
@@ -84,7 +103,12 @@ impl Voice {
     }
 }
 
-fn grow(speaker: &Speaker, shown: &mut Vec<String>, open: &mut Open, (kind, text): (&str, &str)) -> Result<()> {
+fn grow(
+    speaker: &Speaker,
+    shown: &mut Vec<String>,
+    open: &mut Open,
+    (kind, text): (&str, &str),
+) -> Result<()> {
     if text.len() <= open.told {
         return Ok(());
     }

@@ -7,4 +7,11 @@
 )]
 
 mod context;
+mod failing;
+mod generated;
+mod globals;
+mod memory;
+mod messages;
+mod returned;
 mod support;
+mod tracing;

@@ -5,13 +5,16 @@ use ambit_runtime::ask::{Ask, Nobody};
 use ambit_runtime::ctx::{self, Memories, Properties, Scope};
 use ambit_runtime::hook::{Created, Hooks, Nexted};
 use ambit_runtime::limits::Limits;
+use ambit_runtime::outbox::{self, Outbox, Voice};
 use ambit_runtime::request::{Client, Origin};
+use ambit_runtime::stream::{self, Log, Place};
 use ambit_runtime::trace::{self, Trace, Tree};
 use ambit_runtime::{Authorized, Error};
 use ambit_script::{Engine, Settings};
 use ambit_storage::SessionIdentity;
+use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{Driver, Options, memory, sqlite};
+use ambit_storage::driver::{self, Driver, Options, memory};
 use ambit_storage::memory::{Conversation, Memory};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -19,6 +22,20 @@ use std::sync::{Arc, Mutex};
 
 /// The file of the hooks.
 pub const FILE: &str = "assistants/pet/src/index.ts";
+
+/// What a trace told.
+#[derive(Clone, Default)]
+pub struct Events(Arc<Mutex<Vec<String>>>);
+
+impl trace::Sink for Events {
+    fn append(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+}
 
 /// An agent and the context of one turn of it.
 pub struct Stage {
@@ -32,7 +49,8 @@ pub struct Stage {
     pub driver: Arc<dyn Driver>,
     pub clock: Clock,
     pub ask: Arc<dyn Ask>,
-    pub events: Arc<Mutex<Vec<String>>>,
+    pub events: Events,
+    pub outbox: Outbox,
     pub is_traced: bool,
     pub context_id: String,
 }
@@ -47,6 +65,17 @@ impl Stage {
 
     /// The same over another driver.
     pub fn over(driver: Arc<dyn Driver>, clock: Clock) -> Self {
+        let place = Place {
+            driver: Arc::clone(&driver),
+            log: Space::settings("t").log("turn/r1/events"),
+            check: None,
+        };
+        let unstored = stream::Options {
+            is_persistent: false,
+            ..stream::Options::default()
+        };
+        let log = Log::open(place, unstored);
+        let outbox = Outbox::new(log, outbox::Limits::default(), clock.clone());
         let settings = Settings {
             threads: 2,
             warm: 2,
@@ -80,19 +109,26 @@ impl Stage {
             driver,
             clock,
             ask: Arc::new(Nobody),
-            events: Arc::default(),
+            events: Events::default(),
+            outbox,
             is_traced: true,
             context_id: "ctx-1".to_owned(),
         }
     }
 
     /// Over a file of SQLite in a folder.
-    pub fn sqlite(folder: &std::path::Path) -> Self {
+    pub async fn sqlite(folder: &std::path::Path) -> Self {
         let options = Options::default();
         let clock = options.clock.clone();
-        let path = folder.join("ambit.db");
-        let store = sqlite::Sqlite::open(&path, options).expect("SQLite opens");
-        Self::over(Arc::new(store), clock)
+        let url = format!("sqlite:{}", folder.join("ambit.db").display());
+        let store = driver::open(&url, options).await.expect("SQLite opens");
+        Self::over(store, clock)
+    }
+
+    /// The same with another limit.
+    pub fn limited(mut self, name: &str, limit: Value) -> Self {
+        self.app.settings.limits.insert(name.to_owned(), limit);
+        self
     }
 
     /// The context of the turn.
@@ -136,6 +172,10 @@ impl Stage {
                 identity,
             },
             memory,
+            speaker: self.outbox.speaker(Voice {
+                assistant_id: "pet".to_owned(),
+                ..Voice::default()
+            }),
             trace: self.trace().root(),
             app: Arc::new(App {
                 locales: self.app.locales.clone(),
@@ -151,7 +191,6 @@ impl Stage {
         if !self.is_traced {
             return Trace::off("t1");
         }
-        let events = Arc::clone(&self.events);
         let text = |text: &str| text.to_owned();
         Trace::start(trace::Settings {
             about: trace::About {
@@ -162,7 +201,7 @@ impl Stage {
             },
             limits: Limits::of(&self.app, &self.agent).unwrap().trace,
             clock: self.clock.clone(),
-            sink: Box::new(move |event| events.lock().unwrap().push(event)),
+            sink: Box::new(self.events.clone()),
         })
     }
 
@@ -208,7 +247,7 @@ impl Stage {
 
     /// What the trace holds.
     pub fn tree(&self) -> Tree {
-        let events = self.events.lock().unwrap();
+        let events = self.events.0.lock().unwrap();
         trace::fold_texts(events.iter().map(String::as_str))
     }
 }

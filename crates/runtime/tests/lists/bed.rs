@@ -95,7 +95,10 @@ impl Bed {
     pub async fn turn(&self, live: &LiveAgent, request_id: &str, text: &str) {
         let context = live.context();
         let is_first = live.history().count().await.unwrap() == 0;
-        for message in [Message::user(text), Message::assistant(format!("to {text}"))] {
+        for message in [
+            Message::user(text),
+            Message::assistant(format!("to {text}")),
+        ] {
             let turn_id = Some(request_id.to_owned());
             let message = Message { turn_id, ..message };
             live.history().add_message(message).await.unwrap();
@@ -133,7 +136,6 @@ impl Bed {
         };
         let mut writes = vec![
             note(&space, &last).unwrap(),
-            requests::note(context, request_id, Duration::from_secs(3_600)).unwrap(),
             Write::Apply {
                 key: space.key(format!("turn/{request_id}")),
                 op: Op::Set(Json::of(&info).unwrap().into()),
@@ -149,8 +151,14 @@ impl Bed {
         }
         context.stage_beside(writes);
         context.save().await.unwrap();
+        context
+            .stage_beside(requests::note(context, request_id, Duration::from_secs(3_600)).unwrap());
+        context.save().await.unwrap();
         let memory = context.memory().unwrap();
-        memory.set(&format!("key-{text}"), text, None).await.unwrap();
+        memory
+            .set(&format!("key-{text}"), text, None)
+            .await
+            .unwrap();
     }
 
     pub async fn commit(&self, writes: impl IntoIterator<Item = Write>) {

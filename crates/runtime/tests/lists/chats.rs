@@ -21,19 +21,45 @@ use std::time::Duration;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("a_chat_shows_what_its_turns_left", |bed| shows(bed).boxed()),
-    ("a_chat_keeps_what_a_person_changed", |bed| changes(bed).boxed()),
-    ("a_change_that_is_none_is_refused_and_stores_nothing", |bed| refuses(bed).boxed()),
-    ("a_chat_of_no_team_is_not_shared", |bed| teamless(bed).boxed()),
+    ("a_chat_keeps_what_a_person_changed", |bed| {
+        changes(bed).boxed()
+    }),
+    (
+        "a_change_that_is_none_is_refused_and_stores_nothing",
+        |bed| refuses(bed).boxed(),
+    ),
+    ("a_chat_of_no_team_is_not_shared", |bed| {
+        teamless(bed).boxed()
+    }),
     ("chats_are_filtered_and_ordered", |bed| filters(bed).boxed()),
-    ("shared_chats_stand_among_ones_own_in_order", |bed| mixed(bed).boxed()),
-    ("g081_pages_of_chats_have_each_once", |bed| pages(bed).boxed()),
-    ("g080_a_page_of_many_chats_reads_no_message", |bed| many(bed).boxed()),
-    ("a_name_of_several_agents_needs_the_agent", |bed| several(bed).boxed()),
-    ("g065_removing_a_chat_takes_all_of_it_and_nothing_else", |bed| removes(bed).boxed()),
-    ("a_chat_with_a_running_turn_is_not_removed", |bed| busy(bed).boxed()),
-    ("g057_chats_of_others_answer_like_unknown_ones", |bed| foreign(bed).boxed()),
-    ("g153_a_reversed_range_is_refused", |bed| reversed(bed).boxed()),
-    ("g146_unknown_names_are_refused_with_the_nearest", |_| unknown().boxed()),
+    ("shared_chats_stand_among_ones_own_in_order", |bed| {
+        mixed(bed).boxed()
+    }),
+    ("g081_pages_of_chats_have_each_once", |bed| {
+        pages(bed).boxed()
+    }),
+    ("g080_a_page_of_many_chats_reads_no_message", |bed| {
+        many(bed).boxed()
+    }),
+    ("a_name_of_several_agents_needs_the_agent", |bed| {
+        several(bed).boxed()
+    }),
+    (
+        "g065_removing_a_chat_takes_all_of_it_and_nothing_else",
+        |bed| removes(bed).boxed(),
+    ),
+    ("a_chat_with_a_running_turn_is_not_removed", |bed| {
+        busy(bed).boxed()
+    }),
+    ("g057_chats_of_others_answer_like_unknown_ones", |bed| {
+        foreign(bed).boxed()
+    }),
+    ("g153_a_reversed_range_is_refused", |bed| {
+        reversed(bed).boxed()
+    }),
+    ("g146_unknown_names_are_refused_with_the_nearest", |_| {
+        unknown().boxed()
+    }),
 ];
 
 pub const ALL: Window = Window {
@@ -54,7 +80,10 @@ async fn list(bed: &Bed, who: &Authorized, filter: &ChatFilter, window: Window) 
 }
 
 fn ids(part: &Part<Chat>) -> Vec<&str> {
-    part.items.iter().map(|chat| chat.chat_id.as_str()).collect()
+    part.items
+        .iter()
+        .map(|chat| chat.chat_id.as_str())
+        .collect()
 }
 
 async fn change(bed: &Bed, who: &Authorized, chat: &str, change: serde_json::Value) -> Chat {
@@ -66,7 +95,9 @@ async fn change(bed: &Bed, who: &Authorized, chat: &str, change: serde_json::Val
 async fn shows(bed: Bed) {
     let text = "How do I\n  get my money back, please, and when will that be?";
     bed.talk(&ann(), "support", "billing", text).await;
-    let chat = chats::get(&bed.ambit, &ann(), named("billing")).await.unwrap();
+    let chat = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
     let expected = Chat {
         chat_id: "billing".to_owned(),
         title: "How do I get my money back, please, and when will ".to_owned(),
@@ -83,7 +114,10 @@ async fn shows(bed: Bed) {
     };
     assert_eq!(chat, expected);
     assert!(chat.created_at > 0 && chat.updated_at >= chat.created_at / 1_000 * 1_000);
-    assert_eq!(list(&bed, &ann(), &ChatFilter::default(), ALL).await.items, [expected]);
+    assert_eq!(
+        list(&bed, &ann(), &ChatFilter::default(), ALL).await.items,
+        [expected]
+    );
 }
 
 async fn changes(bed: Bed) {
@@ -94,7 +128,9 @@ async fn changes(bed: Bed) {
     });
     let changed = change(&bed, &ann(), "billing", wanted).await;
     bed.turn(&live, "r2", "two").await;
-    let chat = chats::get(&bed.ambit, &ann(), named("billing")).await.unwrap();
+    let chat = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
     let expected = Chat {
         title: "Money".to_owned(),
         status: Status::Archived,
@@ -114,18 +150,48 @@ async fn changes(bed: Bed) {
 
 async fn refuses(bed: Bed) {
     bed.talk(&ann(), "support", "billing", "one").await;
-    let before = chats::get(&bed.ambit, &ann(), named("billing")).await.unwrap();
+    let before = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
     for (wrong, param, part) in [
         (json!({"titel": "x"}), "titel", "did you mean \"title\"?"),
         (json!({"chat_id": "x"}), "chat_id", "cannot be changed"),
-        (json!({"title": 1}), "title", "must be a text or null, not 1"),
+        (
+            json!({"title": 1}),
+            "title",
+            "must be a text or null, not 1",
+        ),
         (json!({"title": ""}), "title", "1 to 1000 bytes"),
-        (json!({"status": "archive"}), "status", "did you mean \"archived\"?"),
-        (json!({"share": "public"}), "share", "known are private, team"),
-        (json!({"sort": 1.5}), "sort", "must be a whole number, not 1.5"),
-        (json!({"metadata": [1]}), "metadata", "must be an object or null"),
-        (json!({"title": "kept?", "sort": "1"}), "sort", "must be a whole number"),
-        (json!({"metadata": {"a": "x".repeat(17_000)}}), "metadata", "exceeds 16384 bytes"),
+        (
+            json!({"status": "archive"}),
+            "status",
+            "did you mean \"archived\"?",
+        ),
+        (
+            json!({"share": "public"}),
+            "share",
+            "known are private, team",
+        ),
+        (
+            json!({"sort": 1.5}),
+            "sort",
+            "must be a whole number, not 1.5",
+        ),
+        (
+            json!({"metadata": [1]}),
+            "metadata",
+            "must be an object or null",
+        ),
+        (
+            json!({"title": "kept?", "sort": "1"}),
+            "sort",
+            "must be a whole number",
+        ),
+        (
+            json!({"metadata": {"a": "x".repeat(17_000)}}),
+            "metadata",
+            "exceeds 16384 bytes",
+        ),
     ] {
         let change = wrong.as_object().unwrap();
         let error = chats::update(&bed.ambit, &ann(), named("billing"), change).await;
@@ -134,7 +200,9 @@ async fn refuses(bed: Bed) {
         assert_eq!(error.param.as_deref(), Some(param), "{wrong}");
         assert!(error.message.contains(part), "{wrong}: {}", error.message);
     }
-    let after = chats::get(&bed.ambit, &ann(), named("billing")).await.unwrap();
+    let after = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
     assert_eq!(after, before);
 }
 
@@ -209,7 +277,13 @@ async fn filters(bed: Bed) {
 }
 
 async fn mixed(bed: Bed) {
-    for (who, chat) in [(bob(), "b1"), (ann(), "a1"), (bob(), "b2"), (ann(), "a2"), (ann(), "a3")] {
+    for (who, chat) in [
+        (bob(), "b1"),
+        (ann(), "a1"),
+        (bob(), "b2"),
+        (ann(), "a2"),
+        (ann(), "a3"),
+    ] {
         bed.talk(&who, "support", chat, chat).await;
         bed.clock.advance(Duration::from_secs(10));
     }
@@ -221,9 +295,15 @@ async fn mixed(bed: Bed) {
     assert_eq!(all.total, 4);
     let one = Window { skip: 2, limit: 1 };
     assert_eq!(ids(&list(&bed, &bob(), &filter, one).await), ["a1"]);
-    assert_eq!(ids(&list(&bed, &cid(), &filter, ALL).await), Vec::<&str>::new());
+    assert_eq!(
+        ids(&list(&bed, &cid(), &filter, ALL).await),
+        Vec::<&str>::new()
+    );
     // What is shared and one's own is listed once.
-    assert_eq!(ids(&list(&bed, &ann(), &filter, ALL).await), ["a3", "a2", "a1"]);
+    assert_eq!(
+        ids(&list(&bed, &ann(), &filter, ALL).await),
+        ["a3", "a2", "a1"]
+    );
 }
 
 /// Tracks so many chats of Ann's without data.
@@ -255,7 +335,9 @@ async fn pages(bed: Bed) {
             limit: 100,
         };
         let order = (&filter, ChatOrder::Created);
-        let part = chats::list(&bed.ambit, &ann(), order, window).await.unwrap();
+        let part = chats::list(&bed.ambit, &ann(), order, window)
+            .await
+            .unwrap();
         assert_eq!(part.total, 1_203);
         seen.extend(part.items.into_iter().map(|chat| chat.chat_id));
     }
@@ -275,16 +357,26 @@ async fn many(bed: Bed) {
     let window = Window { skip: 0, limit: 20 };
     let part = chats::list(&ambit, &ann(), wanted, window).await.unwrap();
     assert_eq!((part.items.len(), part.total), (20, 10_000));
-    assert_eq!(counting.counts(), (0, 1, 20), "reads of logs, pages of rows, scans of values");
+    assert_eq!(
+        counting.counts(),
+        (0, 1, 20),
+        "reads of logs, pages of rows, scans of values"
+    );
 }
 
 async fn several(bed: Bed) {
     bed.talk(&ann(), "support", "billing", "one").await;
     bed.talk(&ann(), "sales", "billing", "two").await;
-    let error = chats::get(&bed.ambit, &ann(), named("billing")).await.unwrap_err();
+    let error = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap_err();
     assert_eq!(error.code, Code::Conflict);
     assert_eq!(error.param.as_deref(), Some("assistant_id"));
-    assert!(error.message.contains("sales, support"), "{}", error.message);
+    assert!(
+        error.message.contains("sales, support"),
+        "{}",
+        error.message
+    );
     let name = Name {
         chat_id: "billing",
         assistant_id: Some("sales"),
@@ -306,7 +398,11 @@ async fn contents(bed: &Bed) -> BTreeMap<String, String> {
         after: None,
         limit: 500,
     };
-    let rows = bed.driver.identities(&Filter::tenant("t1"), &page).await.unwrap();
+    let rows = bed
+        .driver
+        .identities(&Filter::tenant("t1"), &page)
+        .await
+        .unwrap();
     let mut found = BTreeMap::new();
     for row in rows {
         let space = Space::of("t1", &row.identity);
@@ -324,7 +420,10 @@ async fn contents(bed: &Bed) -> BTreeMap<String, String> {
         for (name, entry) in bed.driver.scan(&space, &scan).await.unwrap() {
             found.insert(format!("{space} {name}"), format!("{entry:?}"));
         }
-        found.insert(format!("row {}", row.identity.storage_key()), format!("{row:?}"));
+        found.insert(
+            format!("row {}", row.identity.storage_key()),
+            format!("{row:?}"),
+        );
     }
     found
 }
@@ -336,9 +435,13 @@ async fn removes(bed: Bed) {
     bed.talk(&ann(), "support", "a_b", "gone").await;
     share(&bed, "a_b", "team").await;
     assert_ne!(contents(&bed).await, before);
-    chats::remove(&bed.ambit, &ann(), named("a_b")).await.unwrap();
+    chats::remove(&bed.ambit, &ann(), named("a_b"))
+        .await
+        .unwrap();
     assert_eq!(contents(&bed).await, before);
-    let error = chats::remove(&bed.ambit, &ann(), named("a_b")).await.unwrap_err();
+    let error = chats::remove(&bed.ambit, &ann(), named("a_b"))
+        .await
+        .unwrap_err();
     assert_eq!(error.code, Code::NotFound);
     assert!(requests::find(&bed.ambit, &ann(), "r-gone").await.is_err());
 }
@@ -346,10 +449,14 @@ async fn removes(bed: Bed) {
 async fn busy(bed: Bed) {
     let live = bed.talk(&ann(), "support", "billing", "one").await;
     live.context().begin_turn(OnBusy::Reject).await.unwrap();
-    let error = chats::remove(&bed.ambit, &ann(), named("billing")).await.unwrap_err();
+    let error = chats::remove(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap_err();
     assert_eq!(error.code, Code::ChatBusy);
     live.context().end_turn().await.unwrap();
-    chats::remove(&bed.ambit, &ann(), named("billing")).await.unwrap();
+    chats::remove(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
 }
 
 async fn foreign(bed: Bed) {
@@ -365,15 +472,21 @@ async fn foreign(bed: Bed) {
             let filter = MessageFilter::default();
             let got = chats::get(ambit, &who, named(chat)).await.unwrap_err();
             assert_eq!(told(got), expected, "get {verb} {who:?}");
-            let got = chats::update(ambit, &who, named(chat), &none).await.unwrap_err();
+            let got = chats::update(ambit, &who, named(chat), &none)
+                .await
+                .unwrap_err();
             assert_eq!(told(got), expected, "update {verb} {who:?}");
             let got = chats::remove(ambit, &who, named(chat)).await.unwrap_err();
             assert_eq!(told(got), expected, "remove {verb} {who:?}");
-            let got = chats::messages(ambit, &who, named(chat), &filter).await.unwrap_err();
+            let got = chats::messages(ambit, &who, named(chat), &filter)
+                .await
+                .unwrap_err();
             assert_eq!(told(got), expected, "messages {verb} {who:?}");
         }
     }
-    chats::get(&bed.ambit, &chief("t1"), named("billing")).await.unwrap();
+    chats::get(&bed.ambit, &chief("t1"), named("billing"))
+        .await
+        .unwrap();
 }
 
 async fn reversed(bed: Bed) {
@@ -383,16 +496,26 @@ async fn reversed(bed: Bed) {
         ..ChatFilter::default()
     };
     let wanted = (&filter, ChatOrder::default());
-    let error = chats::list(&bed.ambit, &ann(), wanted, ALL).await.unwrap_err();
-    assert_eq!((error.code, error.param.as_deref()), (Code::InvalidArgument, Some("to")));
+    let error = chats::list(&bed.ambit, &ann(), wanted, ALL)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code, error.param.as_deref()),
+        (Code::InvalidArgument, Some("to"))
+    );
     let filter = MessageFilter {
         after: Some(5),
         before: Some(4),
         limit: 1,
         ..MessageFilter::default()
     };
-    let error = chats::messages(&bed.ambit, &ann(), named("x"), &filter).await.unwrap_err();
-    assert_eq!((error.code, error.param.as_deref()), (Code::InvalidArgument, Some("before")));
+    let error = chats::messages(&bed.ambit, &ann(), named("x"), &filter)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code, error.param.as_deref()),
+        (Code::InvalidArgument, Some("before"))
+    );
 }
 
 async fn unknown() {
@@ -403,5 +526,9 @@ async fn unknown() {
          did you mean \"created_at\"?"
     );
     let error = Status::parse("activ").unwrap_err();
-    assert!(error.message.ends_with("did you mean \"active\"?"), "{}", error.message);
+    assert!(
+        error.message.ends_with("did you mean \"active\"?"),
+        "{}",
+        error.message
+    );
 }

@@ -50,7 +50,8 @@ impl Driver for Counting {
 
     async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
         let is_conversation = space.path.starts_with("a:");
-        self.scans.fetch_add(u64::from(is_conversation), Ordering::SeqCst);
+        self.scans
+            .fetch_add(u64::from(is_conversation), Ordering::SeqCst);
         self.behind.scan(space, scan).await
     }
 

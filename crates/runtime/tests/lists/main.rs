@@ -21,7 +21,13 @@ type Run = fn(Bed) -> futures::future::BoxFuture<'static, ()>;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let cases = [chats::CASES, messages::CASES, names::CASES, others::CASES, sight::CASES];
+    let cases = [
+        chats::CASES,
+        messages::CASES,
+        names::CASES,
+        others::CASES,
+        sight::CASES,
+    ];
     let mut trials = Vec::new();
     for store in STORES {
         for (name, run) in cases.iter().flat_map(|cases| cases.iter()) {

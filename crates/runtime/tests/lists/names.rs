@@ -2,27 +2,51 @@
 
 use crate::bed::{Bed, ann, bob, chief, cid, nobody, twin};
 use ambit_runtime::chats::{self, Name};
-use ambit_runtime::{Authorized, Code, requests};
-use ambit_storage::ids;
+use ambit_runtime::{Authorized, Code, Result, requests};
+use ambit_storage::{LiveAgent, ids};
 use futures::FutureExt;
 use serde_json::json;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("a_chat_name_is_each_persons_own", |bed| own(bed).boxed()),
-    ("no_name_makes_a_new_unguessable_one", |bed| unnamed(bed).boxed()),
-    ("a_name_that_is_no_name_is_refused_as_chat_id", |bed| bad_name(bed).boxed()),
-    ("g057_a_shared_chat_is_opened_by_the_team_alone", |bed| shared(bed).boxed()),
-    ("ones_own_chat_wins_over_a_shared_one", |bed| own_wins(bed).boxed()),
-    ("nobody_in_particular_uses_names_that_were_made_for_them", |bed| nameless(bed).boxed()),
-    ("temporary_chats_are_their_persons_alone", |bed| temporary(bed).boxed()),
-    ("g057_a_request_is_found_by_those_who_may_use_its_chat", |bed| found(bed).boxed()),
-    ("a_request_that_is_over_for_too_long_is_unknown", |bed| over(bed).boxed()),
-    ("g057_a_temporary_request_is_found_by_its_person", |bed| temporary_request(bed).boxed()),
+    ("no_name_makes_a_new_unguessable_one", |bed| {
+        unnamed(bed).boxed()
+    }),
+    ("a_name_that_is_no_name_is_refused_as_chat_id", |bed| {
+        bad_name(bed).boxed()
+    }),
+    ("g057_a_shared_chat_is_opened_by_the_team_alone", |bed| {
+        shared(bed).boxed()
+    }),
+    ("ones_own_chat_wins_over_a_shared_one", |bed| {
+        own_wins(bed).boxed()
+    }),
+    (
+        "nobody_in_particular_uses_names_that_were_made_for_them",
+        |bed| nameless(bed).boxed(),
+    ),
+    ("temporary_chats_are_their_persons_alone", |bed| {
+        temporary(bed).boxed()
+    }),
+    (
+        "g057_a_request_is_found_by_those_who_may_use_its_chat",
+        |bed| found(bed).boxed(),
+    ),
+    ("a_request_that_is_over_for_too_long_is_unknown", |bed| {
+        over(bed).boxed()
+    }),
+    ("g057_a_temporary_request_is_found_by_its_person", |bed| {
+        temporary_request(bed).boxed()
+    }),
 ];
 
+async fn open(bed: &Bed, who: Authorized, agent: &str, chat: Option<&str>) -> Result<LiveAgent> {
+    chats::open(&bed.ambit, &who, agent, chat).await
+}
+
 async fn heard(bed: &Bed, who: &Authorized, chat: &str) -> Vec<String> {
-    let open = chats::open(&bed.ambit, who, "support", Some(chat));
-    let messages = open.await.unwrap().history().messages().await.unwrap();
+    let opened = chats::open(&bed.ambit, who, "support", Some(chat));
+    let messages = opened.await.unwrap().history().messages().await.unwrap();
     messages.iter().map(|message| message.text()).collect()
 }
 
@@ -38,23 +62,30 @@ async fn own(bed: Bed) {
 
 async fn unnamed(bed: Bed) {
     let who = ann();
-    let one = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
-    let other = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
+    let one = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
+    let other = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
     let names = [one.chat_name().unwrap(), other.chat_name().unwrap()];
-    assert!(names.iter().all(|name| ids::is_unguessable(name)), "{names:?}");
+    assert!(
+        names.iter().all(|name| ids::is_unguessable(name)),
+        "{names:?}"
+    );
     assert_ne!(names[0], names[1]);
     assert_eq!(one.context().identity().user_id(), Some("ann"));
 }
 
 async fn bad_name(bed: Bed) {
     for name in ["", "a\0b", &"x".repeat(201)] {
-        let open = chats::open(&bed.ambit, &ann(), "support", Some(name));
-        let error = open.await.unwrap_err();
+        let opened = open(&bed, ann(), "support", Some(name));
+        let error = opened.await.unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument, "{name:?}");
         assert_eq!(error.param.as_deref(), Some("chat_id"), "{name:?}");
     }
-    let open = chats::open(&bed.ambit, &ann(), "suport", None);
-    assert_eq!(open.await.unwrap_err().code, Code::NotFound);
+    let opened = open(&bed, ann(), "suport", None);
+    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
 }
 
 /// Shares a chat of Ann's agent `support` with her team.
@@ -65,7 +96,9 @@ pub async fn share(bed: &Bed, chat_id: &str, with: &str) {
         assistant_id: Some("support"),
     };
     let change = change.as_object().unwrap();
-    chats::update(&bed.ambit, &ann(), name, change).await.unwrap();
+    chats::update(&bed.ambit, &ann(), name, change)
+        .await
+        .unwrap();
 }
 
 async fn shared(bed: Bed) {
@@ -93,30 +126,32 @@ async fn own_wins(bed: Bed) {
     share(&bed, "plans", "team").await;
     assert_eq!(heard(&bed, &bob(), "plans").await, ["mine", "to mine"]);
     // Another agent's conversation of that name is another one.
-    let open = chats::open(&bed.ambit, &bob(), "sales", Some("plans"));
-    assert_eq!(open.await.unwrap().history().count().await.unwrap(), 0);
+    let opened = open(&bed, bob(), "sales", Some("plans"));
+    assert_eq!(opened.await.unwrap().history().count().await.unwrap(), 0);
 }
 
 async fn nameless(bed: Bed) {
     let who = nobody("t1");
     for guess in ["billing", "", "_temp_1", &ids::unguessable()] {
-        let open = chats::open(&bed.ambit, &who, "support", Some(guess));
-        let error = open.await.unwrap_err();
+        let opened = chats::open(&bed.ambit, &who, "support", Some(guess));
+        let error = opened.await.unwrap_err();
         assert_eq!(error.code, Code::NotFound, "{guess}");
     }
-    let live = chats::open(&bed.ambit, &who, "support", None).await.unwrap();
+    let live = chats::open(&bed.ambit, &who, "support", None)
+        .await
+        .unwrap();
     bed.turn(&live, "r1", "one").await;
     let name = live.chat_name().unwrap().to_owned();
     assert_eq!(heard(&bed, &who, &name).await, ["one", "to one"]);
-    let elsewhere = chats::open(&bed.ambit, &nobody("t2"), "support", Some(&name));
+    let elsewhere = open(&bed, nobody("t2"), "support", Some(&name));
     assert_eq!(elsewhere.await.unwrap_err().code, Code::NotFound);
     // A person's own chat is not nobody's, however well its name is known.
-    let own = chats::open(&bed.ambit, &ann(), "support", None).await.unwrap();
+    let own = open(&bed, ann(), "support", None).await.unwrap();
     bed.turn(&own, "r2", "two").await;
-    let open = chats::open(&bed.ambit, &who, "support", own.chat_name());
-    assert_eq!(open.await.unwrap_err().code, Code::NotFound);
-    let open = chats::open(&bed.ambit, &who, "support", Some("_temp"));
-    let temporary = open.await.unwrap();
+    let opened = chats::open(&bed.ambit, &who, "support", own.chat_name());
+    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
+    let opened = chats::open(&bed.ambit, &who, "support", Some("_temp"));
+    let temporary = opened.await.unwrap();
     bed.turn(&temporary, "r3", "three").await;
     let name = temporary.chat_name().unwrap().to_owned();
     assert!(name.starts_with("_temp_"), "{name}");
@@ -153,7 +188,15 @@ async fn found(bed: Bed) {
     let place = requests::find(&bed.ambit, &ann(), "r-one").await.unwrap();
     assert_eq!(place.space, live.context().place().0);
     assert_eq!(place.row.unwrap().id, live.context().row_id().unwrap());
-    let asked = [ann(), bob(), cid(), twin(), chief("t1"), chief("t2"), nobody("t1")];
+    let asked = [
+        ann(),
+        bob(),
+        cid(),
+        twin(),
+        chief("t1"),
+        chief("t2"),
+        nobody("t1"),
+    ];
     let mut seen = Vec::new();
     for who in &asked {
         seen.push(finds(&bed, who, "r-one").await);
@@ -165,7 +208,7 @@ async fn found(bed: Bed) {
     for odd in ["", "a\0b", &"x".repeat(5_000)] {
         assert!(!finds(&bed, &ann(), odd).await, "{odd:?}");
     }
-    let live = chats::open(&bed.ambit, &nobody("t1"), "support", None);
+    let live = open(&bed, nobody("t1"), "support", None);
     bed.turn(&live.await.unwrap(), "r-two", "two").await;
     assert!(finds(&bed, &nobody("t1"), "r-two").await);
     assert!(!finds(&bed, &nobody("t2"), "r-two").await);
@@ -191,7 +234,10 @@ async fn temporary_request(bed: Bed) {
     assert!(place.row.is_none());
     let log = place.space.log("turn/r-one/trace");
     let range = ambit_storage::driver::Range::from(1, 10);
-    assert_eq!(place.driver.read(&log, range).await.unwrap().entries.len(), 1);
+    assert_eq!(
+        place.driver.read(&log, range).await.unwrap().entries.len(),
+        1
+    );
     for other in [bob(), twin(), nobody("t1"), chief("t2")] {
         assert!(!finds(&bed, &other, "r-one").await, "{other:?}");
     }

@@ -13,8 +13,13 @@ use ambit_storage::UsageField;
 use futures::FutureExt;
 
 pub const CASES: &[(&str, crate::Run)] = &[
-    ("g059_everybody_sees_their_own_and_what_is_shared_with_them", |bed| sees(bed).boxed()),
-    ("g061_a_constraint_without_its_value_sees_nothing", |bed| denied(bed).boxed()),
+    (
+        "g059_everybody_sees_their_own_and_what_is_shared_with_them",
+        |bed| sees(bed).boxed(),
+    ),
+    ("g061_a_constraint_without_its_value_sees_nothing", |bed| {
+        denied(bed).boxed()
+    }),
 ];
 
 /// Each text is in one conversation: in its name, title, messages, memory, usage and trace.
@@ -28,10 +33,14 @@ async fn populate(bed: &Bed) {
         (cid(), "cids"),
         (twin(), "twins"),
     ] {
-        bed.talk(&who, "support", &format!("chat-{text}"), text).await;
+        bed.talk(&who, "support", &format!("chat-{text}"), text)
+            .await;
         let which = which("user", None);
         let own = memory::open(&bed.ambit, &who, which).await.unwrap();
-        own.memory.set(&format!("of-{text}"), text, None).await.unwrap();
+        own.memory
+            .set(&format!("of-{text}"), text, None)
+            .await
+            .unwrap();
     }
     share(bed, "chat-anns-shared", "team").await;
 }
@@ -49,13 +58,20 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
     let ambit = &bed.ambit;
     let mut told = Vec::new();
     let mut tell = |what: &str, text: String| told.push((what.to_owned(), text));
-    for (order, keywords) in [("created_at", None), ("sort", None), ("updated_at", Some("s"))] {
+    for (order, keywords) in [
+        ("created_at", None),
+        ("sort", None),
+        ("updated_at", Some("s")),
+    ] {
         let filter = ChatFilter {
             keywords: keywords.map(str::to_owned),
             ..ChatFilter::default()
         };
         let order = (&filter, ChatOrder::parse(order).unwrap());
-        tell("chats", format!("{:?}", chats::list(ambit, who, order, ALL).await));
+        tell(
+            "chats",
+            format!("{:?}", chats::list(ambit, who, order, ALL).await),
+        );
     }
     let rows = contexts::list(ambit, who, &RowFilter::default(), (None, 100)).await;
     tell("contexts", format!("{rows:?}"));
@@ -65,7 +81,10 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
         tell("bulk", format!("{report:?}"));
     }
     let filter = TraceFilter::default();
-    tell("traces", format!("{:?}", traces::list(ambit, who, &filter, ALL).await));
+    tell(
+        "traces",
+        format!("{:?}", traces::list(ambit, who, &filter, ALL).await),
+    );
     for field in [UsageField::Chat, UsageField::Model] {
         let sums = usage::sums(ambit, who, &UsageFilter::default(), Some(field)).await;
         tell("usage", format!("{sums:?}"));
@@ -90,9 +109,15 @@ async fn told_of(bed: &Bed, who: &Authorized, text: &str, rows: &[String]) -> Ve
     };
     tell("chat", chats::get(ambit, who, named(&chat)).await.is_ok());
     let messages = chats::messages(ambit, who, named(&chat), &filter).await;
-    tell("messages", messages.is_ok_and(|messages| messages.items.len() == 2));
+    tell(
+        "messages",
+        messages.is_ok_and(|messages| messages.items.len() == 2),
+    );
     let request = format!("r-{text}");
-    tell("request", requests::find(ambit, who, &request).await.is_ok());
+    tell(
+        "request",
+        requests::find(ambit, who, &request).await.is_ok(),
+    );
     tell("trace", traces::open(ambit, who, &request).await.is_ok());
     let filter = TraceFilter {
         request_id: Some(request),
@@ -100,7 +125,12 @@ async fn told_of(bed: &Bed, who: &Authorized, text: &str, rows: &[String]) -> Ve
     };
     let found = traces::list(ambit, who, &filter, ALL).await.unwrap();
     tell("trace by request", found.total == 1);
-    tell("memory", memory::open(ambit, who, which("chat", Some(&chat))).await.is_ok());
+    tell(
+        "memory",
+        memory::open(ambit, who, which("chat", Some(&chat)))
+            .await
+            .is_ok(),
+    );
     for id in rows {
         let filter = ItemFilter {
             limit: 10,
@@ -120,14 +150,26 @@ async fn sees(bed: Bed) {
     let mut alone = bob();
     alone.constraints.owner_only = true;
     for (who, listed, reached) in [
-        (ann(), vec!["anns-own", "anns-shared"], vec!["anns-own", "anns-shared"]),
-        (bob(), vec!["anns-shared", "bobs"], vec!["anns-shared", "bobs"]),
+        (
+            ann(),
+            vec!["anns-own", "anns-shared"],
+            vec!["anns-own", "anns-shared"],
+        ),
+        (
+            bob(),
+            vec!["anns-shared", "bobs"],
+            vec!["anns-shared", "bobs"],
+        ),
         (alone, vec!["bobs"], vec!["bobs"]),
         (cid(), vec!["cids"], vec!["cids"]),
         (twin(), vec!["twins"], vec!["twins"]),
         (chief("t1"), everything.clone(), everything),
         (chief("t2"), vec!["twins"], vec!["twins"]),
-        (person("t1", "eve", Some("red")), vec!["anns-shared"], vec!["anns-shared"]),
+        (
+            person("t1", "eve", Some("red")),
+            vec!["anns-shared"],
+            vec!["anns-shared"],
+        ),
         (person("t1", "eve", None), vec![], vec![]),
         (person("t3", "ann", Some("red")), vec![], vec![]),
         (nobody("t1"), vec![], vec![]),
@@ -136,13 +178,25 @@ async fn sees(bed: Bed) {
         for canary in CANARIES {
             for (what, text) in &told {
                 let is_seen = text.contains(canary);
-                assert!(!is_seen || listed.contains(&canary), "{what} tells {who:?} of {canary}");
+                assert!(
+                    !is_seen || listed.contains(&canary),
+                    "{what} tells {who:?} of {canary}"
+                );
             }
             let is_seen = told.iter().any(|(_, text)| text.contains(canary));
             assert_eq!(is_seen, listed.contains(&canary), "{canary} for {who:?}");
             let rows = history_rows(&bed, canary).await;
             let of = told_of(&bed, &who, canary, &rows).await;
-            let all = ["chat", "messages", "request", "trace", "trace by request", "memory", "row", "items"];
+            let all = [
+                "chat",
+                "messages",
+                "request",
+                "trace",
+                "trace by request",
+                "memory",
+                "row",
+                "items",
+            ];
             let expected: &[&str] = match reached.contains(&canary) {
                 true => &all,
                 false => &[],

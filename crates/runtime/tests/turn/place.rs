@@ -3,8 +3,8 @@
 use ambit_runtime::runtime::{Runtime, Settings, Started};
 use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Frame, Request};
-use ambit_storage::driver::Options;
 use ambit_storage::Stores;
+use ambit_storage::driver::Options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -93,8 +93,13 @@ pub fn shown(frames: &[Frame]) -> Vec<(String, Value)> {
     for frame in frames {
         ambit_runtime::frame::apply(&mut state, frame).unwrap();
     }
-    let content = |props: &serde_json::Map<String, Value>| props.get("content").cloned().unwrap_or_default();
-    state.messages().iter().map(|shown| (shown.kind.clone(), content(&shown.props))).collect()
+    let content =
+        |props: &serde_json::Map<String, Value>| props.get("content").cloned().unwrap_or_default();
+    state
+        .messages()
+        .iter()
+        .map(|shown| (shown.kind.clone(), content(&shown.props)))
+        .collect()
 }
 
 /// The data of the stream's end.

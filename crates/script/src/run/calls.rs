@@ -7,6 +7,7 @@ use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
 use crate::task::{Letter, Pause, Task};
 use crate::value::{Reader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
+use serde_json::Value as Json;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,19 +38,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
     };
     let number = world.number();
     let mut reader = Reader::new(ctx, task.budget.limits.value);
-    let mut arguments = Vec::with_capacity(asked.arguments.len());
-    let mut undefined = Vec::new();
-    for (index, argument) in asked.arguments.iter::<Js<'js>>().enumerate() {
-        let argument = argument?;
-        if argument.is_undefined() {
-            undefined.push(index);
-        }
-        arguments.push(match reader.argument(index, &argument) {
-            Err(_) if task.budget.stopped().is_some() => return Err(world.terminate(ctx)),
-            Err(_) if target.is_lenient => thrown::thrown(ctx, &ctx.catch()).message.into(),
-            read => read?,
-        });
-    }
+    let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
     let handle = reader.read(&asked.handle)?.unwrap_or_default();
     let functions = std::mem::take(&mut reader.functions);
     let callbacks = functions
@@ -94,6 +83,36 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
             make: asked.make.clone(),
         },
     )
+}
+
+/// The arguments as JSON, and the numbers of those that are `undefined`.
+fn arguments<'js>(
+    world: &Rc<World>,
+    asked: &Asked<'js>,
+    is_lenient: bool,
+    reader: &mut Reader<'js>,
+) -> Result<(Vec<Json>, Vec<usize>)> {
+    let ctx = asked.arguments.ctx();
+    let has_ended = || {
+        world
+            .task()
+            .is_none_or(|task| task.budget.stopped().is_some())
+    };
+    let mut arguments = Vec::with_capacity(asked.arguments.len());
+    let mut undefined = Vec::new();
+    for (index, argument) in asked.arguments.iter::<Js<'js>>().enumerate() {
+        let argument = argument?;
+        if argument.is_undefined() {
+            undefined.push(index);
+        }
+        arguments.push(match reader.argument(index, &argument) {
+            Err(_) if is_lenient && !has_ended() => {
+                thrown::thrown(ctx, &ctx.catch()).message.into()
+            }
+            read => read?,
+        });
+    }
+    Ok((arguments, undefined))
 }
 
 struct Waits<'js> {

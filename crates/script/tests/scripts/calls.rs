@@ -40,6 +40,7 @@ fn surface() -> Surface {
         "Store",
         "http.Get",
         "gone",
+        "absent",
     ]
     .map(Method::new);
     let promised =
@@ -48,6 +49,10 @@ fn surface() -> Surface {
         classes: vec![
             class("Context", &["Send"]),
             class("Memory", &["Get", "Set"]),
+            Class {
+                name: "Trace".to_owned(),
+                methods: vec![Method::new("Add").lenient()],
+            },
         ],
         globals: globals.into_iter().chain(promised).collect(),
         unavailable: vec!["FS".to_owned()],
@@ -63,6 +68,11 @@ fn memory(owner: &str) -> Value {
 }
 
 fn ctx() -> Value {
+    let trace = Value::Object(Object {
+        class: "Trace".to_owned(),
+        handle: Json::Null,
+        members: Vec::new(),
+    });
     let spaces = ["user", "team"].map(|owner| (owner.to_owned(), memory(owner)));
     Value::Object(Object {
         class: "Context".to_owned(),
@@ -70,6 +80,7 @@ fn ctx() -> Value {
         members: vec![
             ("chat_id".to_owned(), json!("c1").into()),
             ("memory".to_owned(), Value::Map(spaces.into())),
+            ("trace".to_owned(), trace),
         ],
     })
 }
@@ -96,6 +107,7 @@ impl Host for Pets {
             "each" | "eachLater" => return each(&call).await,
             "Store" => return Ok(memory(first.as_str().unwrap())),
             "gone" => return Ok(Value::Undefined),
+            "absent" => return Ok(json!(call.undefined).into()),
             _ => {}
         }
         Ok(Value::Json(
@@ -346,4 +358,23 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
         () = called.notified() => {}
     }
     dropped.notified().await;
+}
+
+#[tokio::test]
+async fn a_host_tells_undefined_from_null() {
+    let found =
+        pets("export const Create = () => [absent(), absent(1, undefined, null, NaN, undefined)];")
+            .await;
+    assert_eq!(found, json!([[], [1, 4]]));
+}
+
+#[tokio::test]
+async fn a_lenient_method_takes_what_is_no_json_and_keeps_its_limits() {
+    let text = "export const Create = ctx => { const a = {}; a.a = a; return [ctx.trace.Add(1n, 2, a).arguments, typeof ctx.trace.Add(() => 1).arguments]; }";
+    let cyclic = "value is not JSON: it is cyclic or nested more than 200 deep";
+    let expected = json!([
+        ["value is not JSON: it holds a BigInt", 2, cyclic],
+        "object"
+    ]);
+    assert_eq!(pets(text).await, expected);
 }

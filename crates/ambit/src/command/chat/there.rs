@@ -3,6 +3,7 @@
 use super::Answer;
 use crate::failure::{Failure, Result};
 use crate::settings::token;
+use ambit_runtime::llm::http::tls;
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
 use reqwest::{Client, RequestBuilder, Response};
@@ -18,7 +19,10 @@ pub struct There {
 
 impl There {
     pub fn new(url: &str, agent: &str) -> Result<Self> {
+        let tls =
+            tls().map_err(|error| Failure::Refused(format!("TLS cannot be used: {error}")))?;
         let client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .build()
             .map_err(|error| unreachable(&error))?;
         Ok(Self {

@@ -3,7 +3,7 @@
 use super::channel::{Channel, Piece};
 use super::completion_id;
 use super::reading::{Ending, Reading};
-use super::shown::{Place, shown};
+use super::shown::{Place, text_of};
 use crate::format::message::read;
 use crate::format::{Options, failure};
 use ambit_runtime::stream::Entry;
@@ -16,7 +16,7 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
         if frame.kind == "event" {
             reading.event(&frame);
         } else {
-            reading.frame(frame);
+            reading.frame(&frame);
         }
     }
     let ending = reading.ending.take();
@@ -70,8 +70,8 @@ fn text(reading: &Reading, place: Place) -> String {
     let mut channel = Channel::default();
     let mut text = String::new();
     for (_, index) in reading.order.iter().filter(|(shown, _)| *shown == place) {
-        let message = reading.message(*index);
-        let Some(shown) = shown(message).filter(|shown| shown.place == place) else {
+        let message = &reading.state.messages()[*index];
+        let Some(shown) = text_of(message).filter(|shown| shown.place == place) else {
             continue;
         };
         channel.push(&Piece {

@@ -1,6 +1,6 @@
 //! Calls of tools that the client declared. Tools that the server runs are not shown.
 
-use crate::format::message::Message;
+use ambit_runtime::frame::Shown;
 use serde_json::{Value, json};
 
 /// The calls of a turn, in order.
@@ -30,7 +30,7 @@ impl Calls {
     }
 
     /// What is new in this message: an item of `delta.tool_calls`. Forks have no tools of the client.
-    pub fn take(&mut self, message: &Message) -> Option<Value> {
+    pub fn take(&mut self, message: &Shown) -> Option<Value> {
         if message.kind != "tool_call" || message.thread_id.is_some() {
             return None;
         }

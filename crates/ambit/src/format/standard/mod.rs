@@ -79,19 +79,35 @@ impl Standard {
         }
     }
 
-    fn message(&mut self, frame: Frame) -> Vec<String> {
+    fn message(&mut self, frame: &Frame) -> Vec<String> {
         let change = self.reading.frame(frame);
-        let Some(place) = change.place else {
+        let Some(id) = &frame.message_id else {
             return Vec::new();
         };
-        let message = self.reading.message(place);
-        if self.failure.as_deref() != Some(&message.message_id) {
-            let is_error = message.kind == "error";
-            self.failure = is_error.then(|| message.message_id.clone());
+        if self.failure.as_ref() != Some(id) {
+            self.failure = (frame.kind == "error").then(|| id.clone());
             self.content.hold(self.failure.as_deref());
         }
-        push(&mut self.content, &mut self.reasoning, message, &change);
+        self.push(id, &change);
         self.ready(change.call)
+    }
+
+    fn push(&mut self, id: &str, change: &Change) {
+        let Some(text) = &change.text else {
+            return;
+        };
+        let channel = match text.place {
+            Place::Content => &mut self.content,
+            Place::Reasoning => &mut self.reasoning,
+        };
+        let message = self.reading.state.get(id);
+        channel.push(&Piece {
+            message: id,
+            thread: message.and_then(|message| message.thread_id.as_deref()),
+            text: &text.text,
+            is_new: change.is_new,
+            is_line: text.is_line,
+        });
     }
 
     /// Chunks of what can be sent now.
@@ -143,11 +159,10 @@ impl Standard {
 
     /// Whether the message that is held back says what the end says.
     fn is_told_by(&self, ending: &Ending) -> bool {
-        let held = self.failure.as_deref();
-        let messages = self.reading.messages.list().iter();
-        let held = messages
-            .rev()
-            .find(|message| Some(message.message_id.as_str()) == held);
+        let held = self
+            .failure
+            .as_deref()
+            .and_then(|id| self.reading.state.get(id));
         let said = held.and_then(|message| message.props.get("message")?.as_str());
         let told = ending.failure.as_ref().map(|error| error.message.as_str());
         said.is_some() && said == told
@@ -158,7 +173,7 @@ impl Format for Standard {
     fn frames(&mut self, entry: &Entry) -> Vec<String> {
         match read(entry) {
             Some(frame) if frame.kind == "event" => self.event(&frame),
-            Some(frame) => self.message(frame),
+            Some(frame) => self.message(&frame),
             None => Vec::new(),
         }
     }
@@ -166,28 +181,6 @@ impl Format for Standard {
     fn end(&mut self) -> Vec<String> {
         vec!["[DONE]".to_owned()]
     }
-}
-
-fn push(
-    content: &mut Channel,
-    reasoning: &mut Channel,
-    message: &super::message::Message,
-    change: &Change,
-) {
-    let Some(shown) = &change.text else {
-        return;
-    };
-    let channel = match shown.place {
-        Place::Content => content,
-        Place::Reasoning => reasoning,
-    };
-    channel.push(&Piece {
-        message: &message.message_id,
-        thread: message.thread_id.as_deref(),
-        text: &shown.text,
-        is_new: change.is_new,
-        is_line: shown.is_line,
-    });
 }
 
 fn completion_id(options: &Options) -> String {

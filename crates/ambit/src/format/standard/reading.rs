@@ -1,17 +1,17 @@
 //! The log as someone reads it who knows only OpenAI's chat completions.
 
 use super::calls::Calls;
-use super::shown::{Place, Shown, shown};
-use crate::format::message::{Message, Messages};
+use super::shown::{Place, Text, text_of};
+use crate::format::message::take;
 use crate::format::{Options, failure};
-use ambit_runtime::frame::Action;
+use ambit_runtime::frame::{Action, Shown, State};
 use ambit_runtime::{Error, Frame};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
 /// What was read so far.
 pub struct Reading {
-    pub messages: Messages,
+    pub state: State,
     pub calls: Calls,
     /// The messages that have been shown, and where, in the order in which they first were.
     pub order: Vec<(Place, usize)>,
@@ -33,10 +33,8 @@ pub struct Ending {
 /// What an entry changes.
 #[derive(Default)]
 pub struct Change {
-    /// The message that it is about.
-    pub place: Option<usize>,
     /// Text to be shown.
-    pub text: Option<Shown>,
+    pub text: Option<Text>,
     /// The text does not go on where the message's text was.
     pub is_new: bool,
     /// An item of `delta.tool_calls`.
@@ -46,7 +44,7 @@ pub struct Change {
 impl Reading {
     pub fn new(options: &Options) -> Self {
         Self {
-            messages: Messages::default(),
+            state: State::default(),
             calls: Calls::new(&options.client_tools),
             order: Vec::new(),
             noted: HashSet::new(),
@@ -57,12 +55,9 @@ impl Reading {
         }
     }
 
-    pub fn message(&self, place: usize) -> &Message {
-        &self.messages.list()[place]
-    }
-
     /// Takes an event in.
     pub fn event(&mut self, frame: &Frame) {
+        take(&mut self.state, frame);
         let empty = Map::new();
         let data = frame.event_data().unwrap_or(&empty);
         match frame.event_name() {
@@ -82,7 +77,8 @@ impl Reading {
         let is_completed = data
             .get("status")
             .is_none_or(|status| status == "completed");
-        let finish_reason = match self.finish_reason.as_str() {
+        let told = data.get("finish_reason").and_then(Value::as_str);
+        let finish_reason = match told.unwrap_or(&self.finish_reason) {
             _ if !is_completed => "stop",
             "length" => "length",
             "content_filter" => "content_filter",
@@ -99,29 +95,35 @@ impl Reading {
     }
 
     /// Takes a frame of a message in.
-    pub fn frame(&mut self, frame: Frame) -> Change {
-        let Some(place) = self.messages.place(&frame) else {
-            return Change::default();
-        };
-        let appended = appended(self.message(place), &frame);
-        let is_silent = self.is_silent(place, &frame);
+    pub fn frame(&mut self, frame: &Frame) -> Change {
+        let known = frame
+            .message_id
+            .as_deref()
+            .and_then(|id| self.state.get(id));
+        let appended = known.and_then(|message| appended(message, frame));
+        let is_silent = is_silent(known, frame);
         let before = match appended {
-            None => shown(self.message(place)),
+            None => known.and_then(text_of),
             Some(_) => None,
         };
-        self.messages.apply(place, frame);
-        let mut change = Change {
-            place: Some(place),
-            ..Change::default()
+        take(&mut self.state, frame);
+        let mut change = Change::default();
+        let message = frame
+            .message_id
+            .as_deref()
+            .and_then(|id| self.state.get(id));
+        let Some(message) = message else {
+            return change;
         };
+        let place = message.order;
         if let Some(text) = appended {
             self.note(text.place, place);
             change.text = Some(text);
             return change;
         }
-        change.call = self.calls.take(&self.messages.list()[place]);
+        change.call = self.calls.take(message);
         self.has_open_calls |= change.call.is_some();
-        let Some(after) = shown(self.message(place)) else {
+        let Some(after) = text_of(message) else {
             return change;
         };
         self.note(after.place, place);
@@ -133,13 +135,6 @@ impl Reading {
         change
     }
 
-    /// Changes inside messages that are not plain text cannot be told as text.
-    fn is_silent(&self, place: usize, frame: &Frame) -> bool {
-        let kind = self.message(place).kind.as_str();
-        let is_inner = matches!(frame.delta_action, Some(Action::Merge | Action::Set));
-        frame.delta && is_inner && !matches!(kind, "text" | "thinking")
-    }
-
     fn note(&mut self, place: Place, message: usize) {
         if self.noted.insert((place, message)) {
             self.order.push((place, message));
@@ -147,8 +142,15 @@ impl Reading {
     }
 }
 
+/// Changes inside messages that are not plain text cannot be told as text.
+fn is_silent(message: Option<&Shown>, frame: &Frame) -> bool {
+    let kind = message.map_or(frame.kind.as_str(), |message| message.kind.as_str());
+    let is_inner = matches!(frame.delta_action, Some(Action::Merge | Action::Set));
+    frame.delta && is_inner && !matches!(kind, "text" | "thinking")
+}
+
 /// The usual case, without looking at the whole message: more text behind a text.
-fn appended(message: &Message, frame: &Frame) -> Option<Shown> {
+fn appended(message: &Shown, frame: &Frame) -> Option<Text> {
     let place = match message.kind.as_str() {
         "text" => Place::Content,
         "thinking" => Place::Reasoning,
@@ -161,7 +163,7 @@ fn appended(message: &Message, frame: &Frame) -> Option<Shown> {
         .is_none_or(|path| path == "content");
     let text = frame.props.get("content")?.as_str()?;
     let is_more = is_append && is_content && !text.is_empty();
-    is_more.then(|| Shown {
+    is_more.then(|| Text {
         place,
         text: text.to_owned(),
         is_line: false,
@@ -169,12 +171,12 @@ fn appended(message: &Message, frame: &Frame) -> Option<Shown> {
 }
 
 /// What was added behind, if nothing else changed.
-fn rest(before: &Shown, after: &Shown) -> Option<Shown> {
+fn rest(before: &Text, after: &Text) -> Option<Text> {
     if before.place != after.place || before.is_line || after.is_line {
         return None;
     }
     let rest = after.text.strip_prefix(before.text.as_str())?;
-    Some(Shown {
+    Some(Text {
         text: rest.to_owned(),
         ..after.clone()
     })

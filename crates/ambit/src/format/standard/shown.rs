@@ -1,6 +1,6 @@
 //! What a client that knows only text is shown of a message.
 
-use crate::format::message::Message;
+use ambit_runtime::frame::Shown;
 use serde_json::Value;
 
 /// Where a message's text goes.
@@ -14,7 +14,7 @@ pub enum Place {
 
 /// A message as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Text {
     pub place: Place,
     pub text: String,
     /// A line of its own instead of a paragraph.
@@ -22,28 +22,28 @@ pub struct Shown {
 }
 
 /// The message as text, where it has any.
-pub fn shown(message: &Message) -> Option<Shown> {
-    let text = |name: &str| message.props.get(name).and_then(Value::as_str);
-    let (place, shown) = match message.kind.as_str() {
-        "text" => (Place::Content, text("content")?.to_owned()),
-        "thinking" => (Place::Reasoning, text("content")?.to_owned()),
-        "loading" => (Place::Reasoning, text("message")?.to_owned()),
-        "error" => (Place::Content, format!("Error: {}", text("message")?)),
+pub fn text_of(message: &Shown) -> Option<Text> {
+    let prop = |name: &str| message.props.get(name).and_then(Value::as_str);
+    let (place, text) = match message.kind.as_str() {
+        "text" => (Place::Content, prop("content")?.to_owned()),
+        "thinking" => (Place::Reasoning, prop("content")?.to_owned()),
+        "loading" => (Place::Reasoning, prop("message")?.to_owned()),
+        "error" => (Place::Content, format!("Error: {}", prop("message")?)),
         "image" => (
             Place::Content,
-            image(text("alt").unwrap_or_default(), text("url")),
+            image(prop("alt").unwrap_or_default(), prop("url")),
         ),
-        "audio" | "video" => (Place::Content, link(message, text("url")?)),
+        "audio" | "video" => (Place::Content, link(message, prop("url")?)),
         "tool_call" | "retrieval" | "action" | "user_input" | "event" => return None,
-        _ => match text("url") {
+        _ => match prop("url") {
             Some(url) => (Place::Content, link(message, url)),
-            None => (Place::Content, text("content")?.to_owned()),
+            None => (Place::Content, prop("content")?.to_owned()),
         },
     };
     let is_line = message.kind == "loading";
-    (!shown.is_empty()).then_some(Shown {
+    (!text.is_empty()).then_some(Text {
         place,
-        text: shown,
+        text,
         is_line,
     })
 }
@@ -55,7 +55,7 @@ fn image(alt: &str, url: Option<&str>) -> String {
     }
 }
 
-fn link(message: &Message, url: &str) -> String {
+fn link(message: &Shown, url: &str) -> String {
     let names = ["title", "name", "alt"].iter();
     let name = names
         .filter_map(|name| message.props.get(*name).and_then(Value::as_str))
@@ -97,16 +97,16 @@ fn target(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Place, shown};
-    use crate::format::message::Message;
+    use ambit_runtime::frame::Shown;
     use serde_json::json;
 
     fn text(kind: &str, props: serde_json::Value) -> Option<String> {
-        let message = Message {
+        let message = Shown {
             kind: kind.to_owned(),
             props: props.as_object().cloned().unwrap_or_default(),
-            ..Message::default()
+            ..Shown::default()
         };
-        shown(&message).map(|shown| shown.text)
+        text_of(&message).map(|shown| shown.text)
     }
 
     #[test]
@@ -145,15 +145,15 @@ mod tests {
     #[test]
     fn thoughts_and_progress_are_reasoning() {
         for kind in ["thinking", "loading"] {
-            let message = Message {
+            let message = Shown {
                 kind: kind.to_owned(),
                 props: json!({"content": "x", "message": "x"})
                     .as_object()
                     .cloned()
                     .unwrap_or_default(),
-                ..Message::default()
+                ..Shown::default()
             };
-            let found = shown(&message).map(|shown| (shown.place, shown.is_line));
+            let found = text_of(&message).map(|shown| (shown.place, shown.is_line));
             assert_eq!(found, Some((Place::Reasoning, kind == "loading")));
         }
     }

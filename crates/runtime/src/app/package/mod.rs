@@ -34,16 +34,16 @@ pub fn folders(loader: &Loader) -> Vec<(String, String)> {
 }
 
 /// Reads one agent. All of its files are looked at, so that all that is wrong is known; the first thing disables it.
-pub fn load(loader: &mut Loader, id: &str, folder: &str) -> Result<Agent, Problem> {
-    let file = format!("{folder}/package.yao");
-    let read = loader.value(&file, &Kind::Object(table::TABLE));
+pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem> {
+    let folder = super::files::parent(file);
+    let read = loader.value(file, &Kind::Object(table::TABLE));
     let own = prompts::file(loader, folder);
     let presets = prompts::presets(loader, folder);
     let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
     let places = scripts::places(loader, folder);
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
-    let own = own.unwrap_or_else(|| inline(loader, &fields, &node, &file));
+    let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
         return Err(problem);
     }

@@ -160,7 +160,13 @@ pub const TABLE: &[Field] = &[
         "db",
         Kind::Object(&[
             Field::new("models", TEXTS),
-            Field::new("options", Kind::Object(&[Field::new("limit", Kind::Count)])),
+            Field::new(
+                "options",
+                Kind::Object(&[
+                    Field::new("limit", Kind::Count),
+                    Field::unused("offset", " in Ambit"),
+                ]),
+            ),
         ]),
     ),
     Field::new("mcp", MCP),

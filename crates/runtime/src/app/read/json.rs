@@ -4,7 +4,8 @@ use super::DEPTH;
 use super::node::{Content, Fault, Key, Node, Spot};
 use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{CollectOptions, ParseOptions, Scanner, ScannerOptions, parse_to_ast};
 
 /// What may be in the text besides JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +32,42 @@ pub fn parse(text: &str, flavour: Flavour) -> Result<Node, Fault> {
         allow_extended_string_escapes: false,
     };
     let places = Places::new(text);
+    if let Some(at) = too_deep(text) {
+        return Err(Fault {
+            at: Some(places.spot(at)),
+            message: "lists and objects are nested too deeply".to_owned(),
+        });
+    }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
     let parsed = parsed.map_err(|error| Fault {
         at: Some(places.spot(error.range().start)),
         message: lower(&error.kind().to_string()),
     })?;
     match parsed.value {
-        Some(value) => places.node(&value, 0),
+        Some(value) => places.node(&value),
         None => Err(Fault {
             at: None,
             message: "the file is empty".to_owned(),
         }),
     }
+}
+
+/// Where lists and objects are nested more deeply than the parser's stack is sure to bear. What is no JSON is left to the
+/// parser.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut scanner = Scanner::new(text, &ScannerOptions::default());
+    let mut depth = 0_usize;
+    while let Ok(Some(token)) = scanner.scan() {
+        match token {
+            Token::OpenBrace | Token::OpenBracket => depth += 1,
+            Token::CloseBrace | Token::CloseBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH {
+            return Some(scanner.token_start());
+        }
+    }
+    None
 }
 
 /// Messages here begin in lower case, as all others do.
@@ -77,15 +102,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn node(&self, value: &Value<'_>, depth: usize) -> Result<Node, Fault> {
+    fn node(&self, value: &Value<'_>) -> Result<Node, Fault> {
         let at = self.spot(value.range().start);
         let fault = |message: &str| Fault {
             at: Some(at),
             message: message.to_owned(),
         };
-        if depth > DEPTH {
-            return Err(fault("lists and objects are nested too deeply"));
-        }
         let content = match value {
             Value::NullKeyword(_) => Content::Null,
             Value::BooleanLit(flag) => Content::Boolean(flag.value),
@@ -96,7 +118,7 @@ impl<'a> Places<'a> {
             }
             Value::Array(list) => {
                 let items = list.elements.iter();
-                let items = items.map(|item| self.node(item, depth + 1));
+                let items = items.map(|item| self.node(item));
                 Content::List(items.collect::<Result<_, _>>()?)
             }
             Value::Object(object) => {
@@ -106,7 +128,7 @@ impl<'a> Places<'a> {
                         ObjectPropName::Word(name) => name.value.to_owned(),
                     };
                     let at = self.spot(entry.range.start);
-                    Ok((Key { at, text }, self.node(&entry.value, depth + 1)?))
+                    Ok((Key { at, text }, self.node(&entry.value)?))
                 });
                 Content::Object(entries.collect::<Result<_, _>>()?)
             }

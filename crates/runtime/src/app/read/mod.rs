@@ -16,8 +16,8 @@ pub use table::{Field, Kind};
 use node::Fault;
 use std::path::Path;
 
-/// So deep may lists and objects of a file be nested.
-const DEPTH: usize = 64;
+/// So deep may lists and objects of a file be nested: what the stack of a thread bears in a build for development.
+const DEPTH: usize = 32;
 
 /// The tree of a file's text, in the format that its name says.
 pub fn parse(file: &str, text: &str) -> Result<Node, Fault> {
@@ -32,11 +32,11 @@ pub fn parse(file: &str, text: &str) -> Result<Node, Fault> {
     }
 }
 
-/// Whether the first significant character opens an object or a list. Comments are not significant.
+/// Whether the first significant character opens an object or a list. Comments are not significant; one with `#` makes it YAML.
 fn is_json(text: &str) -> bool {
     let mut rest = text.trim_start();
     loop {
-        let after = if rest.starts_with("//") || rest.starts_with('#') {
+        let after = if rest.starts_with("//") {
             rest.split_once('\n').map(|(_, after)| after)
         } else if rest.starts_with("/*") {
             rest.split_once("*/").map(|(_, after)| after)

@@ -4,7 +4,7 @@ use super::DEPTH;
 use super::node::{Content, Fault, Key, Node, Spot};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
-use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Location, Spanned};
 use std::fmt;
 
@@ -12,6 +12,7 @@ use std::fmt;
 pub fn parse(text: &str) -> Result<Node, Fault> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         strict_booleans: true,
         with_snippet: false,
         budget: serde_saphyr::budget! { max_depth: DEPTH },

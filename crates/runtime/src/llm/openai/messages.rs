@@ -1,7 +1,7 @@
 //! Messages as they are sent: without what is ours, and with what a server wants back.
 
 use super::super::capabilities::Vision;
-use super::super::media;
+use super::super::{media, pairing::paired};
 use serde_json::{Map, Value};
 
 /// Keys that the protocol has.
@@ -17,6 +17,7 @@ const KEYS: &[&str] = &[
 
 /// The messages for the server.
 pub fn sent(messages: &[Value], vision: Vision) -> Vec<Value> {
+    let messages = paired(messages);
     let last_user = messages
         .iter()
         .rposition(|message| message["role"] == "user");

@@ -3,14 +3,13 @@
 mod decode;
 mod messages;
 
-use super::http::{Clients, Endpoint, text, wrong};
+use super::http::{Clients, Endpoint, base, text};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
 use decode::Decoder;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -49,32 +48,15 @@ pub fn at(
     host: &str,
 ) -> Result<Arc<dyn Provider>, Failure> {
     let key = text(connector, "key").map(|key| ("authorization", format!("Bearer {key}")));
-    let base = base(connector, host)?;
+    let base = base(connector, host, "/v1")?;
     let provider = OpenAi {
         endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
-        url: format!("{}/chat/completions", base.as_str().trim_end_matches('/')),
-        is_original: base.host_str() == Some("api.openai.com"),
+        url: format!("{base}/chat/completions"),
+        is_original: base.starts_with("https://api.openai.com/"),
         connector: connector.clone(),
         capabilities: Capabilities::of(connector),
     };
     Ok(Arc::new(provider))
-}
-
-/// A bare origin gets `/v1`; an address with a path is used as it is.
-fn base(connector: &Connector, host: &str) -> Result<Url, Failure> {
-    let option = match text(connector, "host") {
-        Some(_) => "host",
-        None => "proxy",
-    };
-    let given = text(connector, option);
-    let mut url = Url::parse(given.unwrap_or(host))
-        .ok()
-        .filter(|url| url.has_host() && url.scheme().starts_with("http"))
-        .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
-    if url.path() == "/" {
-        url.set_path("/v1");
-    }
-    Ok(url)
 }
 
 struct OpenAi {

@@ -1,6 +1,6 @@
 //! What rules look at: a call, read once.
 
-use super::super::Call;
+use super::super::{Call, media};
 use serde_json::{Value, json};
 
 /// A call as rules see it.
@@ -102,14 +102,6 @@ fn calls(message: &Value) -> usize {
     calls.map_or(0, Vec::len)
 }
 
-/// The text of a message, its parts joined by lines.
 fn text(message: &Value) -> String {
-    match message.get("content") {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
+    media::text(message.get("content").unwrap_or(&Value::Null))
 }

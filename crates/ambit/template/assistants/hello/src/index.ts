@@ -1,4 +1,4 @@
-import type { Context, Message, NextPayload } from "@ambit/runtime";
+import type { Context, Message, NextHookPayload } from "@ambit/runtime";
 
 /** Before the model. What it returns changes the request: messages, temperature, connector … */
 export function Create(ctx: Context, messages: Message[]) {
@@ -8,7 +8,7 @@ export function Create(ctx: Context, messages: Message[]) {
 }
 
 /** After the model. `null` keeps its answer; `{ data }` becomes the response's `next`. */
-export function Next(ctx: Context, payload: NextPayload) {
+export function Next(ctx: Context, payload: NextHookPayload) {
   if (payload.error) {
     ctx.Send(`The model could not answer: ${payload.error}`);
     return { data: { error: payload.error } };

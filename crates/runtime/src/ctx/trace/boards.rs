@@ -1,0 +1,59 @@
+//! What calls of boards do.
+
+use super::nodes::{nodes, start, warn};
+use super::{BOARD, with_id};
+use crate::ctx::Call;
+use crate::trace::Board;
+use ambit_script::Value;
+use serde_json::{Value as Json, json};
+
+pub fn create_space(call: &Call<'_>) -> Value {
+    let (start, _) = start(call, Json::Null, &call.value(0));
+    let nodes = nodes(call);
+    let board = nodes.first().map(|node| node.add_board(start));
+    board.map_or(Value::Undefined, |board| board_object(call, &board))
+}
+
+pub fn get_space(call: &Call<'_>) -> Value {
+    let id = call.value(0);
+    let board = id
+        .as_str()
+        .and_then(|id| call.reach.cursor.base().trace().board(id));
+    board.map_or(Json::Null.into(), |board| board_object(call, &board))
+}
+
+pub fn board(call: &Call<'_>) -> Value {
+    let trace = call.reach.cursor.base().trace();
+    let id = call.handle.get("board").and_then(Json::as_str);
+    let is_silent = call.reach.cursor.is_silent();
+    let board = id.filter(|_| !is_silent).and_then(|id| trace.board(id));
+    let name = call.value(0);
+    let key = name.as_str();
+    if key.is_none() && !matches!(call.method.name(), "Clear" | "Keys") {
+        warn(call, "the key must be a string");
+    }
+    let key = key.unwrap_or_default();
+    match call.method.name() {
+        "Get" => board
+            .and_then(|board| board.get(key))
+            .unwrap_or_default()
+            .into(),
+        "Has" => json!(board.and_then(|board| board.get(key)).is_some()).into(),
+        "Keys" => json!(board.map(|board| board.keys()).unwrap_or_default()).into(),
+        change => {
+            if let Some(board) = board {
+                match change {
+                    "Set" => board.set(key, call.value(1)),
+                    "Delete" => board.delete(key),
+                    _ => board.clear(),
+                }
+            }
+            Value::Undefined
+        }
+    }
+}
+
+fn board_object(call: &Call<'_>, board: &Board) -> Value {
+    let handle = json!({"context": call.reach.number, "board": board.id()});
+    with_id(&BOARD, handle, board.id())
+}

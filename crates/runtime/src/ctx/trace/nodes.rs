@@ -1,0 +1,181 @@
+//! What calls of `ctx.trace` and its nodes do.
+
+use super::{NODE, object, with_id};
+use crate::ctx::Call;
+use crate::trace::{Level, Node, Start};
+use ambit_script::Value;
+use serde_json::{Map, Value as Json, json};
+
+/// The nodes that a call is about: its own, or the current ones.
+pub fn nodes(call: &Call<'_>) -> Vec<Node> {
+    let cursor = &call.reach.cursor;
+    let Some(number) = call.handle.get("node").and_then(Json::as_u64) else {
+        return cursor.current();
+    };
+    vec![cursor.node(u32::try_from(number).unwrap_or(0))]
+}
+
+/// The object that a call was made on, for the next call.
+fn this(call: &Call<'_>) -> Value {
+    match call.class {
+        class if class == NODE.name => nodes(call)
+            .first()
+            .map_or(Value::Undefined, |node| node_object(call, node)),
+        _ => object(&call.reach),
+    }
+}
+
+/// Records what was given wrongly.
+pub fn warn(call: &Call<'_>, rule: &str) {
+    for node in nodes(call) {
+        node.warn(format!("{}.{}: {rule}", call.class, call.method.name()));
+    }
+}
+
+/// How a node begins, and whether it completes those above it.
+pub fn start(call: &Call<'_>, input: Json, option: &Json) -> (Start, bool) {
+    let mut start = Start {
+        input,
+        ..Start::default()
+    };
+    let fields = match option {
+        Json::String(label) => {
+            start.label.clone_from(label);
+            return (start, true);
+        }
+        Json::Object(fields) => fields,
+        _ => {
+            warn(
+                call,
+                "the option must be an object with a label, or the label",
+            );
+            return (start, true);
+        }
+    };
+    let text = |name: &str| match fields.get(name) {
+        Some(Json::String(text)) => text.clone(),
+        None | Some(Json::Null) if name != "label" => String::new(),
+        _ => {
+            warn(call, &format!("option.{name} must be a string"));
+            String::new()
+        }
+    };
+    start.label = text("label");
+    start.kind = text("type");
+    start.icon = text("icon");
+    start.description = text("description");
+    start.metadata = match fields.get("metadata") {
+        Some(Json::Object(metadata)) => metadata.clone(),
+        None | Some(Json::Null) => Map::new(),
+        Some(_) => {
+            warn(call, "option.metadata must be an object");
+            Map::new()
+        }
+    };
+    let completes = fields.get("autoCompleteParent") != Some(&Json::Bool(false));
+    (start, completes)
+}
+
+pub fn add(call: &Call<'_>) -> Value {
+    let start = start(call, call.value(0), &call.value(1));
+    let new = call.reach.cursor.begin(&nodes(call), vec![start]);
+    new.first()
+        .map_or(Value::Undefined, |node| node_object(call, node))
+}
+
+pub fn parallel(call: &Call<'_>) -> Value {
+    let Json::Array(inputs) = call.value(0) else {
+        warn(call, "the inputs must be a list");
+        return Value::List(Vec::new());
+    };
+    if inputs.is_empty() {
+        return Value::List(Vec::new());
+    }
+    let member = |item: &Json, name: &str| item.get(name).cloned().unwrap_or_default();
+    let starts = inputs.iter();
+    let starts = starts.map(|item| start(call, member(item, "input"), &member(item, "option")));
+    let new = call.reach.cursor.begin(&nodes(call), starts.collect());
+    Value::List(new.iter().map(|node| node_object(call, node)).collect())
+}
+
+pub fn log(call: &Call<'_>) -> Value {
+    let level = match call.method.name() {
+        "Debug" => Level::Debug,
+        "Warn" => Level::Warn,
+        "Error" => Level::Error,
+        _ => Level::Info,
+    };
+    if call.given(0).is_none() {
+        warn(call, "there is no message");
+        return this(call);
+    }
+    let message = match call.value(0) {
+        Json::String(text) => text,
+        other => other.to_string(),
+    };
+    for node in nodes(call) {
+        node.log(level, message.clone(), call.value(1));
+    }
+    this(call)
+}
+
+pub fn set_output(call: &Call<'_>) -> Value {
+    for node in nodes(call) {
+        node.set_output(call.value(0));
+    }
+    this(call)
+}
+
+pub fn set_metadata(call: &Call<'_>) -> Value {
+    match call.value(0) {
+        Json::String(key) => {
+            for node in nodes(call) {
+                node.set_metadata(&key, call.value(1));
+            }
+        }
+        _ => warn(call, "the key must be a string"),
+    }
+    this(call)
+}
+
+pub fn complete(call: &Call<'_>) -> Value {
+    for node in nodes(call) {
+        node.complete(call.given(0).cloned());
+    }
+    this(call)
+}
+
+pub fn fail(call: &Call<'_>) -> Value {
+    let error = match call.value(0) {
+        Json::String(text) => text,
+        Json::Null => "failed".to_owned(),
+        // An error of the script, as JSON.
+        other => match other.get("message").and_then(Json::as_str) {
+            Some(message) => message.to_owned(),
+            None => other.to_string(),
+        },
+    };
+    for node in nodes(call) {
+        node.fail(&error);
+    }
+    this(call)
+}
+
+pub fn mark_complete(call: &Call<'_>) -> Value {
+    call.reach.cursor.mark();
+    this(call)
+}
+
+pub fn is_complete(call: &Call<'_>) -> Value {
+    json!(call.reach.cursor.is_marked()).into()
+}
+
+pub fn release(call: &Call<'_>) -> Value {
+    call.reach.cursor.release();
+    Value::Undefined
+}
+
+fn node_object(call: &Call<'_>, node: &Node) -> Value {
+    let handle = json!({"context": call.reach.number, "node": node.number().unwrap_or(0)});
+    with_id(&NODE, handle, node.id())
+}

@@ -1,0 +1,363 @@
+//! What a failing hook does, and what no hook can do.
+
+use crate::support::{FILE, Stage};
+use ambit_runtime::Code;
+use ambit_runtime::trace::{Level, Status};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// A hook's text, and the code, message and status of its failure.
+async fn failure(stage: &Stage, text: &str) -> (Code, String, Option<u16>) {
+    let error = stage.create(text).await.expect_err("the hook fails");
+    (error.code, error.message, error.status)
+}
+
+async fn fails(text: &str, code: Code, message: &str) {
+    let found = failure(&Stage::new(), text).await;
+    assert_eq!(found, (code, message.to_owned(), None), "{text}");
+}
+
+#[tokio::test]
+async fn an_exception_fails_the_turn_with_its_message_and_code() {
+    let hook = Code::HookError;
+    fails(
+        "export function Create() { throw new Error('Rate limit exceeded'); }",
+        hook.clone(),
+        "Rate limit exceeded",
+    )
+    .await;
+    fails(
+        "export async function Create() { throw new Error('late'); }",
+        hook.clone(),
+        "late",
+    )
+    .await;
+    fails(
+        "export const Create = () => Promise.reject(new Error('rejected'))",
+        hook.clone(),
+        "rejected",
+    )
+    .await;
+    fails(
+        "export function Create() { throw 'a text'; }",
+        hook.clone(),
+        "a text",
+    )
+    .await;
+    let own = Code::Own("no_pets".into());
+    fails(
+        "export function Create() { throw new Exception('no pets', 'no_pets'); }",
+        own,
+        "no pets",
+    )
+    .await;
+    fails(
+        "export function Create() { throw Exception('gone', 'not_found'); }",
+        Code::NotFound,
+        "gone",
+    )
+    .await;
+    let stage = Stage::new();
+    let text = "export function Create() { throw new Exception('teapot', 418); }";
+    let expected = (Code::HookError, "teapot".to_owned(), Some(418));
+    assert_eq!(failure(&stage, text).await, expected);
+    // A misused method is the hook's fault, not that of whoever made the request.
+    let text = "export function Create(ctx) { ctx.memory.user.Get(); }";
+    fails(text, hook, "Get requires a key argument").await;
+}
+
+#[tokio::test]
+async fn g118_a_defect_is_reported_with_file_and_line_and_only_a_missing_hook_is_skipped() {
+    let stage = Stage::new();
+    let text = "function deep(ctx: any) {\n  return ctx.nothing.at.all;\n}\nexport function Create(ctx: any) {\n  return deep(ctx);\n}";
+    let error = stage.create(text).await.unwrap_err();
+    assert_eq!(error.code, Code::HookError);
+    assert_eq!(
+        error.message,
+        format!("TypeError: cannot read property 'at' of undefined ({FILE}:2:10)")
+    );
+    assert_eq!(
+        error.stack,
+        [
+            format!("at deep ({FILE}:2:10)"),
+            format!("at Create ({FILE}:5:15)")
+        ]
+    );
+    let error = stage
+        .create("export function Create() {\n  return missing;\n}")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.message,
+        format!("ReferenceError: missing is not defined ({FILE}:2:10)")
+    );
+    assert_eq!(
+        stage.create("export function Next() {}").await.unwrap(),
+        None
+    );
+    assert_eq!(
+        stage.next("export function Create() {}").await.unwrap(),
+        None
+    );
+    assert_eq!(stage.create("export default {}").await.unwrap(), None);
+    assert_eq!(
+        stage
+            .create("const all = {}; export default all;")
+            .await
+            .unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_failure_is_in_the_trace_with_its_stack() {
+    let stage = Stage::new();
+    let text = "export function Create(ctx) {\n  ctx.trace.Add({}, 'step');\n  throw new Error('broken');\n}";
+    stage.create(text).await.unwrap_err();
+    let tree = stage.tree();
+    let found: Vec<_> = tree
+        .nodes
+        .iter()
+        .map(|node| (node.label.as_str(), node.status, node.error.as_deref()))
+        .collect();
+    let expected = [
+        ("pet", Status::Running, None),
+        ("Create", Status::Failed, Some("broken")),
+        ("step", Status::Failed, Some("broken")),
+    ];
+    assert_eq!(found, expected);
+    let log = &tree.logs[0];
+    assert_eq!(
+        (log.node_id.as_str(), log.level, log.message.as_str()),
+        ("n2", Level::Error, "broken")
+    );
+    assert_eq!(log.data, json!(format!("at Create ({FILE}:3:13)")));
+}
+
+#[tokio::test]
+async fn what_is_not_a_function_or_does_not_compile_says_so() {
+    fails(
+        "export const Create = 5;",
+        Code::HookError,
+        "Create is not a function",
+    )
+    .await;
+    let stage = Stage::new();
+    let Err(error) = stage.hooks("export function Create( {") else {
+        panic!("it does not compile");
+    };
+    assert_eq!(error.code, Code::ConfigError);
+    assert!(
+        error.message.starts_with(&format!("{FILE}:1:")),
+        "{}",
+        error.message
+    );
+    let Err(error) = stage.hooks("import { x } from './nowhere';\nexport const Create = () => x;")
+    else {
+        panic!("the import is missing");
+    };
+    assert_eq!(error.code, Code::ConfigError);
+    assert!(
+        error.message.starts_with(&format!("{FILE}:1:")),
+        "{}",
+        error.message
+    );
+    assert!(error.message.contains("./nowhere"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
+    let short = |name: &str, limit: &str| Stage::new().limited(name, json!(limit));
+    let (stage, waiting) = (short("cpu", "250ms"), short("wall", "600ms"));
+    let begin = Instant::now();
+    let expected = (
+        Code::ScriptCpuLimit,
+        format!("{FILE} Create: script used more than 0.25s of CPU"),
+        None,
+    );
+    assert_eq!(
+        failure(&stage, "export function Create() { for (;;) {} }").await,
+        expected
+    );
+    let expected = (
+        Code::ScriptTimeout,
+        format!("{FILE} Create: script ran longer than 0.6s"),
+        None,
+    );
+    assert_eq!(
+        failure(&waiting, "export function Create() { time.Sleep(60000); }").await,
+        expected
+    );
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    let expected = (
+        Code::HookError,
+        "Create returned a promise that never settles".to_owned(),
+        None,
+    );
+    assert_eq!(
+        failure(
+            &stage,
+            "export function Create() { return new Promise(() => {}); }"
+        )
+        .await,
+        expected
+    );
+    // Nothing of it can be caught.
+    let text = "export function Create() { for (;;) { try { for (;;) {} } catch (e) {} finally { continue; } } }";
+    assert_eq!(failure(&stage, text).await.0, Code::ScriptCpuLimit);
+}
+
+#[tokio::test]
+async fn g117_a_hook_that_takes_too_much_memory_or_returns_too_much_fails_alone() {
+    let stage = Stage::new().limited("heap", json!("8MiB"));
+    let text = "export function Create() { const all = []; for (;;) all.push(new Array(1000).fill('x')); }";
+    let expected = (
+        Code::ScriptOutOfMemory,
+        format!("{FILE} Create: script used more than 8 MiB"),
+        None,
+    );
+    assert_eq!(failure(&stage, text).await, expected);
+    let stage = Stage::new();
+    let text = "export function Create() { return { metadata: { text: 'x'.repeat(5000000) } }; }";
+    let expected = (
+        Code::HookError,
+        format!("{FILE} Create: Create returned more than 4194304 bytes"),
+        None,
+    );
+    assert_eq!(failure(&stage, text).await, expected);
+    assert_eq!(stage.value("1 + 1").await, json!(2));
+}
+
+#[tokio::test]
+async fn g120_what_a_hook_changes_is_gone_with_its_run() {
+    let stage = Stage::new();
+    let text = "let n = 0;
+        export function Create(ctx) {
+          const found = [n++, globalThis.leak, Object.prototype.leak, ctx.authorized.user_id, Authorized().user_id, ctx.identity.user_id];
+          globalThis.leak = 1; Object.prototype.leak = 2;
+          ctx.authorized.user_id = 'eve'; ctx.identity.user_id = 'eve'; ctx.metadata.evil = true; ctx.locale = 'xx';
+          found.push(Authorized().user_id, $L('x'));
+          ctx.memory.user.Incr('runs');
+          delete Object.prototype.leak;
+          return { metadata: { value: found } };
+        }";
+    let scope = stage.scope();
+    let hooks = stage.hooks(text).unwrap();
+    for _ in 0..2 {
+        let created = hooks
+            .create(&scope, vec![], json!({}))
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            created.metadata["value"],
+            json!([0, null, null, "ann", "ann", "ann", "ann", "x"])
+        );
+    }
+    assert_eq!(
+        scope
+            .memory
+            .user
+            .get("runs")
+            .await
+            .unwrap()
+            .unwrap()
+            .as_str(),
+        "2"
+    );
+    assert_eq!(scope.properties.authorized.user_id.as_deref(), Some("ann"));
+    assert!(scope.properties.metadata.is_empty());
+}
+
+#[tokio::test]
+async fn g013_interleaved_runs_never_see_each_others_identity() {
+    let (mut ann, mut bob) = (Stage::new(), Stage::new());
+    bob.driver = ann.driver.clone();
+    bob.engine = ann.engine.clone();
+    ann.context_id = "ctx-ann".to_owned();
+    bob.context_id = "ctx-bob".to_owned();
+    bob.authorized = serde_json::from_value(json!({"user_id": "bob"})).unwrap();
+    let own = "(() => { const m = ctx.memory.user; const found = [];
+        for (let i = 0; i < 50; i++) { m.Push('all', ctx.authorized.user_id); time.Sleep(1); found.push(m.id, Authorized().user_id, ctx.context_id); }
+        return [[...new Set(found)], [...new Set(m.ArrayAll('all'))], m.Len()]; })()";
+    let (of_ann, of_bob) = tokio::join!(ann.value(own), bob.value(own));
+    assert_eq!(of_ann, json!([["ann", "ctx-ann"], ["ann"], 1]));
+    assert_eq!(of_bob, json!([["bob", "ctx-bob"], ["bob"], 1]));
+}
+
+#[tokio::test]
+async fn g063_what_a_client_sends_changes_nobodys_identity() {
+    let mut stage = Stage::new();
+    let evil = json!({"user_id": "eve", "authorized": {"user_id": "eve"}, "__identity": {"user_id": "eve"}, "group": "admins"});
+    stage.metadata = evil.as_object().unwrap().clone();
+    let found = stage
+        .value("[ctx.authorized, ctx.identity.user_id, ctx.identity.group, ctx.memory.user.id, Authorized()]")
+        .await;
+    let authorized = json!({"user_id": "ann", "team_id": "red"});
+    assert_eq!(found, json!([authorized, "ann", null, "ann", authorized]));
+}
+
+#[tokio::test]
+async fn g121_files_network_environment_and_processes_are_closed() {
+    let stage = Stage::new();
+    let absent = "['require', 'process', 'Buffer', 'Deno', 'WebAssembly', 'SharedArrayBuffer', '__yao_data', 'fetch', 'XMLHttpRequest', 'Bun', 'std', 'os']
+        .filter(name => typeof globalThis[name] !== 'undefined')";
+    assert_eq!(stage.value(absent).await, json!([]));
+    for name in ["FS", "WebSocket", "Use", "Eval", "Plan", "Job", "Studio"] {
+        let found = stage.attempt(&format!("return {name}('x')")).await;
+        assert_eq!(found[1], json!(format!("{name} is not available in Ambit")));
+    }
+    for (call, message) in [
+        (
+            "http.Get('http://169.254.169.254/')",
+            "http.Get is not available yet",
+        ),
+        (
+            "Process('fs.system.ReadFile', '/etc/passwd')",
+            "Process is not available yet",
+        ),
+    ] {
+        assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
+    }
+    for module in [
+        "fs",
+        "node:fs",
+        "https://example.com/x.js",
+        "../../../secret",
+        "/etc/passwd",
+    ] {
+        let text = format!("import * as x from '{module}'; export const Create = () => x;");
+        assert!(stage.hooks(&text).is_err(), "{module}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_still_pending_when_a_hook_settles_is_dropped_with_a_warning() {
+    let stage = Stage::new();
+    let text =
+        "export function Create() { setTimeout(() => {}, 60000); return { theme: 'light' }; }";
+    let created = stage.create(text).await.unwrap().unwrap();
+    assert_eq!(created.theme.as_deref(), Some("light"));
+    let logs = stage.tree().logs;
+    assert_eq!(logs[0].level, Level::Warn);
+    assert_eq!(
+        logs[0].message,
+        "Create had settled while 1 of its timers and calls were still pending; they are dropped"
+    );
+}
+
+#[tokio::test]
+async fn a_dropped_run_ends() {
+    let stage = Stage::new();
+    let scope = stage.scope();
+    let hooks = stage.hooks("export function Create(ctx) { ctx.memory.user.Set('started', 1); for (;;) time.Sleep(1); }").unwrap();
+    let mut events = tokio::time::interval(Duration::from_millis(1));
+    let running = hooks.create(&scope, vec![], json!({}));
+    tokio::pin!(running);
+    loop {
+        tokio::select! {
+            result = &mut running => panic!("it has ended: {result:?}"),
+            _ = events.tick() => if scope.memory.user.has("started").await.unwrap() { break; },
+        }
+    }
+}

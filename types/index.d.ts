@@ -1,0 +1,665 @@
+// Written by `cargo xtask generate`. Do not edit.
+
+/** A message: `{type, props}`, or a string, which is short for a text. */
+export interface Message {
+  type?: string;
+  props?: Record<string, any>;
+  message_id?: string;
+  block_id?: string;
+  thread_id?: string;
+  metadata?: Record<string, any>;
+  /** Messages of a conversation have a role and content instead. */
+  role?: "system" | "developer" | "user" | "assistant" | "tool" | (string & {});
+  content?: any;
+  name?: string;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+  refusal?: string | null;
+  [key: string]: any;
+}
+
+/** A call of a tool as a model makes it. */
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+/** The output formats. */
+export type Accept = "standard" | "cui-web" | "cui-native" | "cui-desktop" | "ai-sdk" | "ag-ui" | (string & {});
+
+/** Kinds of callers. */
+export type Referer =
+  | "api" | "jssdk" | "process" | "mcp" | "agent" | "agent_fork"
+  | "tool" | "hook" | "schedule" | "script" | "internal" | (string & {});
+
+/** A client program. */
+export interface Client {
+  type: string;
+  user_agent: string;
+  ip: string;
+}
+
+/** Who is asking. Absent keys are left out; nobody in particular is `{}`. */
+export interface Authorized {
+  user_id?: string;
+  team_id?: string;
+  tenant_id?: string;
+  client_id?: string;
+  session_id?: string;
+  sub?: string;
+  scope?: string;
+  remember_me?: boolean;
+  constraints?: DataConstraints;
+  [key: string]: any;
+}
+
+/** Limits on the data that a caller may reach. */
+export interface DataConstraints {
+  owner_only?: boolean;
+  creator_only?: boolean;
+  editor_only?: boolean;
+  team_only?: boolean;
+  extra?: Record<string, any>;
+}
+
+/** The base identity of a conversation. */
+export interface Identity {
+  agent_name: string;
+  chat_name: string | null;
+  user_id: string | null;
+  group: string | null;
+  scope: string | null;
+  key: string;
+}
+
+/** The namespaces of memory. */
+export interface Memory {
+  user: MemoryNamespace;
+  team: MemoryNamespace;
+  chat: MemoryNamespace;
+  context: MemoryNamespace;
+}
+
+/** How a step of the trace is shown. */
+export interface TraceNodeOption {
+  label: string;
+  type?: string;
+  icon?: string;
+  description?: string;
+  metadata?: Record<string, any>;
+  /** `false` leaves the steps above running. */
+  autoCompleteParent?: boolean;
+}
+
+/** What `new Context` takes. */
+export interface ContextOptions {
+  assistant_id?: string;
+  chat_id?: string;
+  locale?: string;
+  metadata?: Record<string, any>;
+}
+
+/** What `Create` and `Next` are given beside the messages. */
+export interface HookOptions {
+  connector?: string;
+  mode?: string;
+  search?: boolean | SearchIntent;
+  skip?: Skip;
+  disable_global_prompts?: boolean;
+  metadata?: Record<string, any>;
+  [key: string]: any;
+}
+
+/** What a turn leaves out. */
+export interface Skip {
+  history?: boolean;
+  trace?: boolean;
+  output?: boolean;
+  search?: boolean;
+  keyword?: boolean;
+  content_parsing?: boolean;
+}
+
+/** A tool server, and which of its tools and resources are offered. */
+export type MCPServerConfig = string | { server_id: string; tools?: string[]; resources?: string[] };
+
+/** Which agent, tool server or built-in part does something. */
+export interface UsesConfig {
+  vision?: string;
+  audio?: string;
+  search?: string;
+  fetch?: string;
+  web?: string;
+  keyword?: string;
+  querydsl?: string;
+  rerank?: string;
+}
+
+/** An intent that is known already. */
+export interface SearchIntent {
+  need_search?: boolean;
+  search_types?: ("web" | "kb" | "db")[];
+  types?: ("web" | "kb" | "db")[];
+  confidence?: number;
+  reason?: string;
+}
+
+/** Another agent that takes over. */
+export interface Delegate {
+  agent_id: string;
+  messages: Message[];
+  options?: Record<string, any>;
+}
+
+/** What `Create` may return; everything else is `null` or nothing. */
+export interface HookCreateResponse {
+  messages?: Message[];
+  temperature?: number;
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  audio?: { voice?: string; format?: string };
+  mcp_servers?: MCPServerConfig[];
+  prompt_preset?: string;
+  connector?: string;
+  locale?: string;
+  theme?: string;
+  route?: string;
+  metadata?: Record<string, any>;
+  uses?: UsesConfig;
+  force_uses?: boolean;
+  search?: boolean | SearchIntent;
+  disable_global_prompts?: boolean;
+  delegate?: Delegate;
+}
+
+/** What `Next` is given. */
+export interface NextHookPayload {
+  messages: Message[];
+  completion: CompletionResponse | null;
+  tools: ToolCallResponse[];
+  error: string | null;
+  error_code?: string | null;
+  error_stage?: "build" | "llm" | "tool" | null;
+  search?: SearchReferences | null;
+}
+
+/** The last answer of the model. */
+export interface CompletionResponse {
+  id: string;
+  model: string;
+  role: "assistant";
+  content: any;
+  tool_calls: ToolCall[] | null;
+  refusal: string | null;
+  reasoning_content: string | null;
+  finish_reason: string;
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number; [key: string]: any };
+  message_id: string;
+}
+
+/** A tool call that was run. */
+export interface ToolCallResponse {
+  toolcall_id: string;
+  server: string;
+  tool: string;
+  arguments: any;
+  result: any;
+  error: string | null;
+  round: number;
+}
+
+/** What automatic search found. */
+export interface SearchReferences {
+  query: string;
+  types: string[];
+  references: {
+    id: string; type: string; title: string; url: string; content: string;
+    score: number; weight: number; source: string;
+  }[];
+}
+
+/** What `Next` may return; everything else is `null` or nothing. */
+export interface NextHookResponse {
+  delegate?: Delegate;
+  data?: any;
+  metadata?: Record<string, any>;
+}
+
+/** Runs before the model. */
+export type CreateHook = (
+  ctx: Context, messages: Message[], options: HookOptions,
+) => HookCreateResponse | null | undefined | void | Promise<HookCreateResponse | null | undefined | void>;
+
+/** Runs after the model and its tools. */
+export type NextHook = (
+  ctx: Context, payload: NextHookPayload, options: HookOptions,
+) => NextHookResponse | null | undefined | void | Promise<NextHookResponse | null | undefined | void>;
+
+/** What a script sees of a turn. It is a view: what a script changes in it, nobody reads. */
+export interface Context {
+  /** The chat's name. */
+  chat_id: string;
+  /** The agent whose hook runs. */
+  assistant_id: string;
+  /** The language, such as `en-us`. */
+  locale: string;
+  /** The theme of the client's surface. */
+  theme: string;
+  /** The page of the client. */
+  route: string;
+  /** The output format. */
+  accept: Accept;
+  /** What kind of caller. */
+  referer: Referer;
+  /** The client program. */
+  client: Client;
+  /** Client-supplied data, and what `Create` returned. */
+  metadata: Record<string, any>;
+  /** Who is asking; a copy. */
+  authorized: Authorized;
+  /** The turn. */
+  request_id: string;
+  /** The run context. */
+  context_id: string;
+  /** The conversation's base identity. */
+  identity: Identity;
+  /** Four namespaces of values. */
+  memory: Memory;
+  /** The trace of the turn. */
+  trace: Trace;
+  /** Tool servers. */
+  mcp: MCP;
+  /** Searches. */
+  search: Search;
+  /** Calls of other agents. */
+  agent: Agents;
+  /** Calls of models. */
+  llm: Models;
+  /** Deprecated: `memory.context`. */
+  space: Space;
+  /** Sends a whole message and returns its id. */
+  Send(message: Message | string, block_id?: string): string;
+  /** Begins a message that goes on until `End`, and returns its id. */
+  SendStream(message: Message | string, block_id?: string): string;
+  /** Adds to a text or a list of a message; without a path, to its content. */
+  Append(message_id: string, content: any, path?: string): string;
+  /** Replaces all of a message, its type too if it differs. */
+  Replace(message_id: string, message: Message | string | Record<string, any>): string;
+  /** Merges an object deeply into a message. */
+  Merge(message_id: string, data: any, path?: string): string;
+  /** Puts a value at a path of a message. */
+  Set(message_id: string, data: any, path: string): string;
+  /** Ends a message, after adding a text if there is one. */
+  End(message_id: string, final_content?: string): string;
+  /** Ends a block. */
+  EndBlock(block_id: string): void;
+  /** A new id for a message. */
+  MessageID(): string;
+  /** A new id for a block. */
+  BlockID(): string;
+  /** A new id for a thread. */
+  ThreadID(): string;
+  /** Lets go of a context made with `new Context`. In a hook it does nothing. */
+  Release(): void;
+}
+
+/** Named values that outlive a message. Each call is atomic; a write that has returned is durable, but in `context`. */
+export interface MemoryNamespace {
+  /** The owner's id; empty if there is none. */
+  id: string;
+  /** The namespace's name. */
+  space: string;
+  /** The value; `null` if there is none. */
+  Get(key: string): any;
+  /** Replaces value, type and life. `ttl` is seconds, or a text such as `"5m"`; 0 is for ever. */
+  Set(key: string, value: any, ttl?: number | string | null): void;
+  /** Deletes a value. A `*` in the key stands for any characters, and `\*` for a star. */
+  Del(key: string): void;
+  /** Whether there is a value. */
+  Has(key: string): boolean;
+  /** Takes the value away; of many callers one gets it. */
+  GetDel(key: string): any;
+  /** The keys, sorted; with a pattern, those that match. */
+  Keys(pattern?: string): string[];
+  /** How many values there are. */
+  Len(): number;
+  /** Deletes all values of this namespace, and nothing else. */
+  Clear(): void;
+  /** Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life. */
+  Incr(key: string, delta?: number): number;
+  /** Subtracts from a number, which may go below zero. */
+  Decr(key: string, delta?: number): number;
+  /** Appends the items of a list, or one other value, and each further argument. Returns the new length. */
+  Push(key: string, values: any, ...more: any[]): number;
+  /** Takes the last item; `null` if there is none. */
+  Pop(key: string): any;
+  /** Takes the last `count` items, in stored order. */
+  Pull(key: string, count: number): any[];
+  /** Takes all items and leaves an empty list. */
+  PullAll(key: string): any[];
+  /** Appends what is not in the list yet. Returns the new length. */
+  AddToSet(key: string, values: any, ...more: any[]): number;
+  /** How many items; 0 if there is no list. */
+  ArrayLen(key: string): number;
+  /** One item; a negative index counts from the end. `null` outside. */
+  ArrayGet(key: string, index: number): any;
+  /** Replaces one item; a negative index counts from the end. Throws outside. */
+  ArraySet(key: string, index: number, value: any): void;
+  /** The items from `start` to `end`, both included; negative ones count from the end. */
+  ArraySlice(key: string, start: number, end?: number): any[];
+  /** One page of items; pages count from 1. */
+  ArrayPage(key: string, page: number, size: number): any[];
+  /** All items. */
+  ArrayAll(key: string): any[];
+}
+
+/** Deprecated: the same values as `ctx.memory.context`. */
+export interface Space {
+  /** The value; `null` if there is none. */
+  Get(key: string): any;
+  /** Replaces value, type and life. `ttl` is seconds, or a text such as `"5m"`; 0 is for ever. */
+  Set(key: string, value: any, ttl?: number | string | null): void;
+  /** Deletes a value. A `*` in the key stands for any characters. */
+  Delete(key: string): void;
+  /** Deletes all values of this namespace, and nothing else. */
+  Clear(): void;
+  /** The keys, sorted; with a pattern, those that match. */
+  Keys(pattern?: string): string[];
+}
+
+/** What people are shown of a turn. No call throws, and none changes the turn. */
+export interface Trace {
+  /** The trace's id. */
+  id: string;
+  /** Begins a step below the current ones, which it completes; it becomes the current one. */
+  Add(input: any, option: TraceNodeOption | string): TraceNode;
+  /** Begins steps beside each other; together they are the current ones. */
+  Parallel(inputs: { input: any; option: TraceNodeOption | string }[]): TraceNode[];
+  /** Writes a line. */
+  Info(message: string, data?: any): this;
+  /** Writes a line for whoever looks for a defect. */
+  Debug(message: string, data?: any): this;
+  /** Writes a warning. */
+  Warn(message: string, data?: any): this;
+  /** Writes an error; the step goes on. */
+  Error(message: string, data?: any): this;
+  /** Says what came out. */
+  SetOutput(output: any): this;
+  /** Says more about the step. */
+  SetMetadata(key: string, value: any): this;
+  /** Ends the step as it should end. */
+  Complete(output?: any): this;
+  /** Ends the step as failed. */
+  Fail(error: string | Error): this;
+  /** Makes a board. */
+  CreateSpace(option: TraceNodeOption | string): TraceSpace;
+  /** The board with this id. */
+  GetSpace(id: string): TraceSpace | null;
+  /** Sets the flag that `IsComplete` reads; the trace itself ends with the turn. */
+  MarkComplete(): this;
+  /** Whether `MarkComplete` was called in this run. */
+  IsComplete(): boolean;
+  /** Silences all methods for the rest of the run. */
+  Release(): void;
+}
+
+/** One step. Its methods are about this step, those of `ctx.trace` about the current one. */
+export interface TraceNode {
+  /** The node's id. */
+  id: string;
+  /** Begins a step below the current ones, which it completes; it becomes the current one. */
+  Add(input: any, option: TraceNodeOption | string): TraceNode;
+  /** Begins steps beside each other; together they are the current ones. */
+  Parallel(inputs: { input: any; option: TraceNodeOption | string }[]): TraceNode[];
+  /** Writes a line. */
+  Info(message: string, data?: any): this;
+  /** Writes a line for whoever looks for a defect. */
+  Debug(message: string, data?: any): this;
+  /** Writes a warning. */
+  Warn(message: string, data?: any): this;
+  /** Writes an error; the step goes on. */
+  Error(message: string, data?: any): this;
+  /** Says what came out. */
+  SetOutput(output: any): this;
+  /** Says more about the step. */
+  SetMetadata(key: string, value: any): this;
+  /** Ends the step as it should end. */
+  Complete(output?: any): this;
+  /** Ends the step as failed. */
+  Fail(error: string | Error): this;
+}
+
+/** A small labelled board shown with the trace. */
+export interface TraceSpace {
+  /** The board's id. */
+  id: string;
+  /** Puts a value. */
+  Set(key: string, value: any): void;
+  /** The value; `null` if there is none. */
+  Get(key: string): any;
+  /** Whether there is a value. */
+  Has(key: string): boolean;
+  /** Takes a value away. */
+  Delete(key: string): void;
+  /** Takes all values away. */
+  Clear(): void;
+  /** The keys, sorted. */
+  Keys(): string[];
+}
+
+/** Tool servers. Not available yet. */
+export interface MCP {
+  /** Lists resources. */
+  ListResources(client: string, cursor?: string): any;
+  /** Reads a resource. */
+  ReadResource(client: string, uri: string): any;
+  /** Lists tools. */
+  ListTools(client: string, cursor?: string): any;
+  /** Calls a tool. */
+  CallTool(client: string, name: string, args?: any): any;
+  /** Calls tools one after another. */
+  CallTools(client: string, tools: any[]): any[];
+  /** Calls tools at once. */
+  CallToolsParallel(client: string, tools: any[]): any[];
+  /** Lists prompts. */
+  ListPrompts(client: string, cursor?: string): any;
+  /** Makes a prompt. */
+  GetPrompt(client: string, name: string, args?: any): any;
+  /** Lists samples. */
+  ListSamples(client: string, type: "tool" | "resource", name: string): any;
+  /** One sample. */
+  GetSample(client: string, type: "tool" | "resource", name: string, index: number): any;
+  /** Calls tools at once and waits for all. */
+  All(requests: any[]): any[];
+  /** Calls tools at once and waits for the first success. */
+  Any(requests: any[]): any[];
+  /** Calls tools at once and waits for the first that ends. */
+  Race(requests: any[]): any[];
+}
+
+/** Searches. Not available yet. */
+export interface Search {
+  /** Searches the web. */
+  Web(query: string, options?: any): any;
+  /** Searches the knowledge base. */
+  KB(query: string, options?: any): any;
+  /** Searches the app's data. */
+  DB(query: string, options?: any): any;
+  /** Searches at once and waits for all. */
+  All(requests: any[]): any[];
+  /** Searches at once and waits for the first that finds something. */
+  Any(requests: any[]): any[];
+  /** Searches at once and waits for the first that ends. */
+  Race(requests: any[]): any[];
+}
+
+/** Calls of other agents. Not available yet. */
+export interface Agents {
+  /** Calls an agent. */
+  Call(agent_id: string, messages: any, options?: any): any;
+  /** Calls agents at once and waits for all. */
+  All(requests: any[], options?: any): any[];
+  /** Calls agents at once and waits for the first success. */
+  Any(requests: any[], options?: any): any[];
+  /** Calls agents at once and waits for the first that ends. */
+  Race(requests: any[], options?: any): any[];
+}
+
+/** Calls of models. Not available yet. */
+export interface Models {
+  /** Calls a model. */
+  Stream(connector: string, messages: any, options?: any): any;
+  /** Calls models at once and waits for all. */
+  All(requests: any[], options?: any): any[];
+  /** Calls models at once and waits for the first success. */
+  Any(requests: any[], options?: any): any[];
+  /** Calls models at once and waits for the first that ends. */
+  Race(requests: any[], options?: any): any[];
+  /** Not supported. */
+  GenerateImage(...args: any[]): never;
+}
+
+/** An error with a code: a number is like a status of HTTP, a text is passed through. With or without `new`. */
+export interface Exception extends Error {
+  code?: string | number;
+  status?: number;
+}
+
+/** A copy of `ctx.authorized`. */
+export declare function Authorized(): Authorized;
+/** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
+export declare function $L(text: string): string;
+/** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
+export declare const Context: { new (options?: ContextOptions): Context };
+/** Runs a process. Not available yet. */
+export declare function Process(name: string, ...args: any[]): any;
+/** Runs processes at once and waits for all. Not available yet. */
+export declare function All(requests: any[]): any[];
+/** Runs processes at once and waits for the first success. Not available yet. */
+export declare function Any(requests: any[]): any[];
+/** Runs processes at once and waits for the first that ends. Not available yet. */
+export declare function Race(requests: any[]): any[];
+/** A store of the app. Not available yet. */
+export declare function Store(id: string): any;
+/** Queries the app's data. Not available yet. */
+export declare function Query(engine?: string): any;
+export declare const http: {
+  /** Sends a request. Not available yet. */
+  Get(url: string, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Put(url: string, payload?: any, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Patch(url: string, payload?: any, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Delete(url: string, payload?: any, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Head(url: string, payload?: any, query?: any, headers?: any): any;
+  /** Sends a request. Not available yet. */
+  Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any;
+  /** Sends a request and hands over the answer as it comes. Not available yet. */
+  Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any;
+};
+export declare const log: {
+  /** Writes a line for whoever looks for a defect. */
+  Trace(format: any, ...args: any[]): void;
+  /** Writes a line for whoever looks for a defect. */
+  Debug(format: any, ...args: any[]): void;
+  /** Writes a line. */
+  Info(format: any, ...args: any[]): void;
+  /** Writes a warning. */
+  Warn(format: any, ...args: any[]): void;
+  /** Writes an error. */
+  Error(format: any, ...args: any[]): void;
+  /** Writes an error, and throws it. */
+  Fatal(format: any, ...args: any[]): never;
+  /** Writes an error, and throws it. */
+  Panic(format: any, ...args: any[]): never;
+};
+export declare const time: {
+  /** Waits. It counts as time of the run, not as processor time. */
+  Sleep(ms: number): void;
+  /** Runs a process later in this run. Not available yet. */
+  After(ms: number, process: string, ...args: any[]): void;
+};
+export declare const Exception: { new (message?: string, code?: string | number): Exception; (message?: string, code?: string | number): Exception; readonly prototype: Exception };
+
+declare global {
+  /** A copy of `ctx.authorized`. */
+  function Authorized(): Authorized;
+  /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
+  function $L(text: string): string;
+  /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
+  const Context: { new (options?: ContextOptions): Context };
+  /** Runs a process. Not available yet. */
+  function Process(name: string, ...args: any[]): any;
+  /** Runs processes at once and waits for all. Not available yet. */
+  function All(requests: any[]): any[];
+  /** Runs processes at once and waits for the first success. Not available yet. */
+  function Any(requests: any[]): any[];
+  /** Runs processes at once and waits for the first that ends. Not available yet. */
+  function Race(requests: any[]): any[];
+  /** A store of the app. Not available yet. */
+  function Store(id: string): any;
+  /** Queries the app's data. Not available yet. */
+  function Query(engine?: string): any;
+  const http: {
+    /** Sends a request. Not available yet. */
+    Get(url: string, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Put(url: string, payload?: any, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Patch(url: string, payload?: any, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Delete(url: string, payload?: any, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Head(url: string, payload?: any, query?: any, headers?: any): any;
+    /** Sends a request. Not available yet. */
+    Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any;
+    /** Sends a request and hands over the answer as it comes. Not available yet. */
+    Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any;
+  };
+  const log: {
+    /** Writes a line for whoever looks for a defect. */
+    Trace(format: any, ...args: any[]): void;
+    /** Writes a line for whoever looks for a defect. */
+    Debug(format: any, ...args: any[]): void;
+    /** Writes a line. */
+    Info(format: any, ...args: any[]): void;
+    /** Writes a warning. */
+    Warn(format: any, ...args: any[]): void;
+    /** Writes an error. */
+    Error(format: any, ...args: any[]): void;
+    /** Writes an error, and throws it. */
+    Fatal(format: any, ...args: any[]): never;
+    /** Writes an error, and throws it. */
+    Panic(format: any, ...args: any[]): never;
+  };
+  const time: {
+    /** Waits. It counts as time of the run, not as processor time. */
+    Sleep(ms: number): void;
+    /** Runs a process later in this run. Not available yet. */
+    After(ms: number, process: string, ...args: any[]): void;
+  };
+  const Exception: { new (message?: string, code?: string | number): Exception; (message?: string, code?: string | number): Exception; readonly prototype: Exception };
+
+  /** Names under which types are known without an import. */
+  namespace agent {
+    type Context = import("./index").Context;
+    type Message = import("./index").Message;
+    type Payload = import("./index").NextHookPayload;
+    type Create = import("./index").HookCreateResponse;
+    type Next = import("./index").NextHookResponse;
+  }
+  namespace YaoAgent {
+    type Context = import("./index").Context;
+    type Message = import("./index").Message;
+    type NextHookPayload = import("./index").NextHookPayload;
+    type HookCreateResponse = import("./index").HookCreateResponse;
+    type NextHookResponse = import("./index").NextHookResponse;
+  }
+}
