@@ -13,6 +13,9 @@ use std::time::Duration;
 
 pub const CASES: &[(&str, crate::Run)] = &[
     ("usage_is_summed_by_what_is_asked", |bed| sums(bed).boxed()),
+    ("usage_is_grouped_by_what_is_asked", |bed| {
+        groups(bed).boxed()
+    }),
     ("g153_contradictions_about_usage_are_refused", |bed| {
         contradictions(bed).boxed()
     }),
@@ -79,13 +82,13 @@ async fn sums(bed: Bed) {
         .await
         .unwrap_err();
     assert_eq!(error.code, Code::NotFound);
-    let groups = usage::sums(
-        &bed.ambit,
-        &ann,
-        &UsageFilter::default(),
-        Some(UsageField::Agent),
-    )
-    .await;
+}
+
+async fn groups(bed: Bed) {
+    bed.talk(&ann(), "support", "c", "one").await;
+    bed.talk(&ann(), "sales", "d", "two").await;
+    let (ann, filter) = (ann(), UsageFilter::default());
+    let groups = usage::sums(&bed.ambit, &ann, &filter, Some(UsageField::Agent)).await;
     let Sums::Groups(groups) = groups.unwrap() else {
         panic!("groups were expected");
     };
