@@ -145,7 +145,10 @@ impl Prelude {
         // The targets begin with them.
         let globals = self.targets.iter().take(self.surface.globals.len());
         for (number, target) in globals.enumerate() {
-            let (root, last) = target.method.split_once('.').unwrap_or((&target.method, ""));
+            let (root, last) = target
+                .method
+                .split_once('.')
+                .unwrap_or((&target.method, ""));
             list.set(number * 4, root)?;
             list.set(number * 4 + 1, last)?;
             list.set(number * 4 + 2, number)?;
