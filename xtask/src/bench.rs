@@ -70,6 +70,7 @@ const SMALL: &[(&str, &str)] = &[
     ("NSESS", "1000"),
     ("KV", "100"),
     ("PER", "5"),
+    ("HOOKS", "100"),
 ];
 
 /// Measures, prints the table, and is true where every program ran to its end.

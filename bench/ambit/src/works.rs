@@ -1,5 +1,6 @@
 //! The works, one file each.
 
+mod hook;
 mod index;
 mod load;
 mod memory;
@@ -26,6 +27,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W4", |bench| Box::pin(memory::run(bench))),
     ("W5", |bench| Box::pin(shared::run(bench))),
     ("W6", |bench| Box::pin(parallel::run(bench))),
+    ("W7", |bench| Box::pin(hook::run(bench))),
 ];
 
 /// What a work has to work with.

@@ -1,10 +1,12 @@
 //! The commands and their arguments.
 
-use crate::command::{backup, doctor, erase, list, messages, relocate, show, usage};
-use crate::settings::StoreOptions;
+use crate::command::{
+    backup, chat, check, doctor, erase, key, list, messages, new, relocate, show, types, usage,
+};
+use crate::settings::{StoreOptions, serving};
 use clap::{Parser, Subcommand};
 
-/// Looks after the stored contexts of AI agents. Without arguments it runs a worked example.
+/// Serves AI agents and looks after their contexts. Without arguments it serves the welcome app.
 #[derive(Parser, Debug)]
 #[command(name = "ambit", version, arg_required_else_help = true)]
 pub struct Cli {
@@ -16,6 +18,19 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Serves an app
+    Serve(serving::Arguments),
+    /// Keys for programs that call the server
+    #[command(subcommand)]
+    Key(key::Key),
+    /// Makes a small app to start from
+    New(new::Arguments),
+    /// Says what is wrong with an app, without running it; exits with 1 where something is broken
+    Check(check::Arguments),
+    /// Writes the TypeScript declarations of what scripts can call into an app
+    Types(types::Arguments),
+    /// Talks to an agent in the terminal; exits with 2 where a turn failed
+    Chat(chat::Arguments),
     /// What is stored of conversations
     #[command(subcommand)]
     Context(Context),
@@ -25,6 +40,8 @@ pub enum Command {
     Doctor(doctor::Arguments),
     /// Copies the SQLite store to a new file while others write
     Backup(backup::Arguments),
+    /// A worked example of contexts, which prints what it does
+    Demo,
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,9 +1,11 @@
-//! The worked example that `ambit` without arguments runs: contexts over SQLite, printing what it did.
+//! The worked example that `ambit demo` runs: contexts over SQLite, printing what it did.
 
-use crate::settings::EXAMPLE_FILE;
 use ambit_storage::driver::Options;
 use ambit_storage::storage::{ChatHistoryStorage, Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, Context, Result, Stores};
+
+/// Where it keeps its data, below the folder that it is started in.
+const EXAMPLE_FILE: &str = "ambit-example.db";
 
 struct Support;
 

@@ -1,3 +1,9 @@
-//! Ambit, the context layer of AI agents: the library.
+//! Ambit, the context layer of AI agents: the library, and the server's surface.
 
+pub mod auth;
+pub mod format;
+pub mod http;
+pub mod moment;
+
+pub use ambit_runtime as runtime;
 pub use ambit_storage as storage;

@@ -1,15 +1,15 @@
-//! The `ambit` program: the command line over stored contexts; without arguments a worked example of them.
+//! The `ambit` program: the server, and the command line over stored contexts. Without arguments it serves the welcome app.
 
 mod cli;
 mod command;
 mod example;
 mod failure;
 mod filter;
-mod moment;
 mod offer;
 mod output;
 mod settings;
 
+use ambit::moment;
 use clap::Parser;
 use cli::Cli;
 use command::Outcome;
@@ -22,18 +22,16 @@ const SOME_FAILED: u8 = 2;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let done = if arguments.len() <= 1 {
-        let ran = example::run().await;
-        ran.map(|()| Outcome::Done).map_err(Failure::from)
-    } else {
-        match Cli::try_parse_from(&arguments) {
-            Ok(cli) => match cli.stores.check_places(&arguments) {
-                Ok(()) => command::run(cli).await,
-                Err(refused) => Err(refused),
-            },
-            Err(refused) => return answer(&refused),
-        }
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.len() <= 1 {
+        arguments = vec!["ambit".into(), "serve".into()];
+    }
+    let done = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => match cli.stores.check_places(&arguments) {
+            Ok(()) => command::run(cli).await,
+            Err(refused) => Err(refused),
+        },
+        Err(refused) => return answer(&refused),
     };
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

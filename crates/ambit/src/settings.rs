@@ -1,19 +1,23 @@
-//! Where the data is: options first, then the environment, then the file of the worked example.
+//! Where the data is: options first, then the environment, then a file: that of the app that is run, or one in the folder
+//! that the program is started in. And what else the environment says.
+
+pub mod serving;
 
 use crate::failure::{Failure, Result};
 use crate::offer;
 use ambit_storage::driver::{DRIVERS, Options};
 use ambit_storage::{Ambit, Caller, Stores, driver};
 use clap::Args;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where the worked example keeps its data, below the folder that it is started in.
-pub const EXAMPLE_FILE: &str = "ambit-example.db";
-/// The file of a data folder.
+/// The file of a data folder; where none is named, that is the one that the program is started in.
 const DATA_FILE: &str = "ambit.db";
 /// Names the stores where no option does: one or more URLs, separated by white space.
 const STORE_VARIABLE: &str = "AMBIT_STORE";
+/// The token or API key with which `ambit chat --url` calls a server.
+const TOKEN_VARIABLE: &str = "AMBIT_TOKEN";
 
 /// Which stores, and whose part of them.
 #[derive(Args, Debug)]
@@ -69,22 +73,55 @@ impl StoreOptions {
 
     /// Opens the stores, which must be there already.
     pub async fn open(&self) -> Result<Ambit> {
+        let stores = self.stores(Path::new(DATA_FILE))?;
+        stores
+            .iter()
+            .try_for_each(|store| check_is_there(&store.url))?;
+        Ok(self.acting(self.open_all(&stores).await?))
+    }
+
+    /// Opens the stores, and makes those that are not there yet.
+    pub async fn begin(&self) -> Result<Ambit> {
+        Ok(self.acting(self.open_for(Path::new("")).await?))
+    }
+
+    fn acting(&self, stores: Stores) -> Ambit {
+        let ambit = Ambit::builder(stores).build();
+        ambit.acting_as(&Caller::system(&self.tenant))
+    }
+
+    /// Opens the stores of an app that is run, and makes those that are not there yet. Where nothing says otherwise, the data
+    /// is in the app's folder.
+    pub async fn open_for(&self, app: &Path) -> Result<Stores> {
+        if let Some(folder) = &self.data {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let reason = format!("{} cannot be made: {error}", folder.display());
+                Failure::option("--data", reason)
+            })?;
+        }
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        self.open_all(&stores).await
+    }
+
+    async fn open_all(&self, stores: &[Named]) -> Result<Stores> {
         let mut builder = Stores::builder(Options::default());
-        for store in self.stores()? {
+        for store in stores {
             let opened = driver::open(&store.url, Options::default()).await?;
-            builder = builder.driver(store.name, opened);
+            builder = builder.driver(&store.name, opened);
         }
         if !self.drivers.is_empty() {
             let names: Vec<&str> = self.drivers.iter().map(String::as_str).collect();
             builder = builder.default_drivers(&names);
         }
-        let ambit = Ambit::builder(builder.build()?).build();
-        Ok(ambit.acting_as(&Caller::system(&self.tenant)))
+        Ok(builder.build()?)
     }
 
     /// The URL of the store that keeps the index.
     pub fn primary(&self) -> Result<String> {
-        let stores = self.stores()?;
+        let stores = self.stores(Path::new(DATA_FILE))?;
+        stores
+            .iter()
+            .try_for_each(|store| check_is_there(&store.url))?;
         let wanted = self.drivers.first();
         let found = match wanted {
             Some(name) => stores.iter().find(|store| store.name == *name),
@@ -99,7 +136,7 @@ impl StoreOptions {
         Ok(found.url.clone())
     }
 
-    fn stores(&self) -> Result<Vec<Named>> {
+    fn stores(&self, default: &Path) -> Result<Vec<Named>> {
         if self.data.is_some() && !self.store.is_empty() {
             let reason = "cannot be given together with --store; its file is the store sqlite:FOLDER/ambit.db";
             return Err(Failure::option("--data", reason));
@@ -107,7 +144,7 @@ impl StoreOptions {
         let urls = match (&self.data, self.store.is_empty()) {
             (Some(folder), _) => vec![format!("sqlite:{}", text(&folder.join(DATA_FILE))?)],
             (None, false) => self.store.clone(),
-            (None, true) => from_environment()?,
+            (None, true) => from_environment(default)?,
         };
         let mut stores: Vec<Named> = Vec::new();
         for url in urls {
@@ -119,16 +156,29 @@ impl StoreOptions {
                 );
                 return Err(Failure::option("--store", reason));
             }
-            check_is_there(&store.url)?;
             stores.push(store);
         }
         Ok(stores)
     }
 }
 
-fn from_environment() -> Result<Vec<String>> {
+/// What `$ENV.NAME` stands for in an app's files. A variable that is not UTF-8 is none.
+pub fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// The token for a server, if there is one.
+pub fn token() -> Option<String> {
+    let value = std::env::var_os(TOKEN_VARIABLE)?.into_string().ok()?;
+    (!value.is_empty()).then_some(value)
+}
+
+fn from_environment(default: &Path) -> Result<Vec<String>> {
     let Some(value) = std::env::var_os(STORE_VARIABLE) else {
-        return Ok(vec![format!("sqlite:{EXAMPLE_FILE}")]);
+        return Ok(vec![format!("sqlite:{}", text(default)?)]);
     };
     let value = value
         .to_str()

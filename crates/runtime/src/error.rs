@@ -178,6 +178,14 @@ impl From<Stored> for Error {
             Stored::Corrupt { .. } => Code::Corrupt,
             Stored::Internal { .. } => Code::Internal,
         };
-        Self::new(code, error.to_string())
+        let message = error.to_string();
+        let param = match error {
+            Stored::Invalid { field, .. } => Some(field),
+            _ => None,
+        };
+        Self {
+            param,
+            ..Self::new(code, message)
+        }
     }
 }

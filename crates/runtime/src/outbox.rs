@@ -9,6 +9,7 @@ mod delta;
 mod desk;
 mod draft;
 mod group;
+mod life;
 mod restore;
 mod speaker;
 
@@ -82,15 +83,12 @@ impl Outbox {
 
     /// The messages as they are now, in the order of their beginning; what silent voices said is not among them.
     pub fn messages(&self) -> Vec<Shown> {
-        self.desk().shown().cloned().collect()
+        self.desk().shown()
     }
 
-    /// One message as it is now.
+    /// One message as it is now, whether it was sent or not.
     pub fn message(&self, id: &str) -> Option<Shown> {
-        self.desk()
-            .shown()
-            .find(|shown| shown.message_id == id)
-            .cloned()
+        self.desk().state.get(id).cloned()
     }
 
     /// The ids of the messages that are open.

@@ -11,7 +11,7 @@ mod state;
 
 pub use log::{Log, Resumed, Taken};
 pub use reader::Reader;
-pub use row::{Stored, read_all};
+pub use row::{Stored, last_number, read_all};
 
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::Check;

@@ -103,6 +103,9 @@ impl Engine {
         limits: Limits,
         within: Option<&Caller>,
     ) -> Result<Instance> {
+        if let Some(Caller(outer)) = within {
+            outer.check_depth()?;
+        }
         let ready = self.0.warm.take()?;
         let stack = limits.stack.min(self.0.stack);
         let budget = match within {

@@ -11,12 +11,12 @@ pub enum Error {
     /// The function threw, or its promise was rejected.
     #[error("{0}")]
     Thrown(Box<Thrown>),
-    /// The run passed a limit and was ended.
+    /// The run passed a limit and was ended, or was not begun because it would be nested too deeply.
     #[error("{message}")]
     Limited {
         /// `script_cpu_limit`, `script_timeout`, `script_out_of_memory` or `limit_exceeded`.
         code: &'static str,
-        /// Which file, which function, which limit.
+        /// Which file, which function, which limit; of a run that was not begun, only the limit.
         message: String,
     },
     /// The function returned a promise that nothing is left to settle.

@@ -14,6 +14,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -70,6 +71,11 @@ impl Instance {
         let result = self.answer(answer, &name).await;
         unfinished.finish();
         result
+    }
+
+    /// Processor time that the run and those within it have used so far.
+    pub fn used(&self) -> Duration {
+        self.task.budget.used()
     }
 
     /// Does the run's host calls until it has answered or must be given up.

@@ -9,6 +9,7 @@
 //! the script waits without holding a thread.
 
 mod bare;
+mod clock;
 mod engine;
 mod error;
 mod host;

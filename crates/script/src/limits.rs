@@ -1,7 +1,7 @@
 //! What a run may use, and the counting of what it has used.
 
+use crate::clock::ThreadClock;
 use crate::error::Error;
-use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -23,6 +23,8 @@ pub struct Limits {
     pub value: usize,
     /// Timers that it may have waiting.
     pub timers: usize,
+    /// How deep runs within it may be.
+    pub nesting: usize,
 }
 
 impl Default for Limits {
@@ -35,6 +37,7 @@ impl Default for Limits {
             returned: 4 << 20,
             value: 32 << 20,
             timers: 1000,
+            nesting: 32,
         }
     }
 }
@@ -68,8 +71,14 @@ pub struct Budget {
     shared: Arc<Shared>,
     /// Ended alone, not for a limit.
     cancelled: AtomicBool,
+    /// Runs that it is within.
+    depth: usize,
     /// Milliseconds after `started` at which its thread must have polled again; `u64::MAX` while it is not on a thread.
     overdue: AtomicU64,
+    /// What its thread had used, in nanoseconds, when it last polled.
+    polled: AtomicU64,
+    /// What its thread may use until it polls again: a thread that had no turn has nothing to answer for.
+    overspent: AtomicU64,
 }
 
 /// What a run has in common with the runs within it.
@@ -89,7 +98,10 @@ impl Budget {
             meter,
             shared: Arc::default(),
             cancelled: AtomicBool::new(false),
+            depth: 0,
             overdue: AtomicU64::new(u64::MAX),
+            polled: AtomicU64::new(0),
+            overspent: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -99,8 +111,20 @@ impl Budget {
         Self {
             started: self.started,
             shared: Arc::clone(&self.shared),
+            depth: self.depth + 1,
             ..Self::new(self.limits, meter)
         }
+    }
+
+    /// Fails if there can be no run within this one.
+    pub fn check_depth(&self) -> Result<(), Error> {
+        if self.depth < self.limits.nesting {
+            return Ok(());
+        }
+        Err(Error::Limited {
+            code: "limit_exceeded",
+            message: format!("process depth limit {} exceeded", self.limits.nesting),
+        })
     }
 
     /// Ends the run; the first reason stays.
@@ -139,9 +163,10 @@ impl Budget {
         Duration::from_nanos(self.shared.cpu.load(Ordering::Relaxed))
     }
 
-    /// Adds processor time, stops the run if a limit is passed, and says why it must end.
-    pub fn spend(&self, time: Duration) -> Option<Stop> {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    /// Adds processor time, stops the run if a limit is passed, and says why it must end. `clock` is what the thread that runs
+    /// it has used in all.
+    pub fn spend(&self, time: Duration, clock: Duration) -> Option<Stop> {
+        let nanos = nanos(time);
         let used = Duration::from_nanos(
             self.shared
                 .cpu
@@ -161,6 +186,9 @@ impl Budget {
         let rest = self.limits.cpu.saturating_sub(used);
         self.overdue
             .store(millis(now + rest + GRACE), Ordering::Relaxed);
+        self.polled.store(self::nanos(clock), Ordering::Relaxed);
+        self.overspent
+            .store(self::nanos(clock + rest + GRACE), Ordering::Relaxed);
         self.stopped()
     }
 
@@ -169,9 +197,21 @@ impl Budget {
         self.overdue.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// True if the run has held its thread past its processor time without polling once.
-    pub fn is_overdue(&self) -> bool {
-        millis(self.started.elapsed()) > self.overdue.load(Ordering::Relaxed)
+    /// Stops the run if it has held its thread past its processor time without polling once, and says whether it has. Where the
+    /// system does not say what the thread has used, time counts instead.
+    pub fn stop_overdue(&self, thread: &ThreadClock) -> bool {
+        if millis(self.started.elapsed()) <= self.overdue.load(Ordering::Relaxed) {
+            return false;
+        }
+        if let Some(clock) = thread.read().map(nanos) {
+            if clock <= self.overspent.load(Ordering::Relaxed) {
+                return false;
+            }
+            let since = clock.saturating_sub(self.polled.swap(clock, Ordering::Relaxed));
+            self.shared.cpu.fetch_add(since, Ordering::Relaxed);
+        }
+        self.stop(Stop::Cpu);
+        true
     }
 
     /// The error for a reason, without the name of the script and its function.
@@ -198,6 +238,10 @@ impl Budget {
     }
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -214,14 +258,6 @@ fn bytes(size: usize) -> String {
     } else {
         format!("{size} bytes")
     }
-}
-
-/// Processor time of the calling thread since it began.
-pub fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(seconds, nanos)
 }
 
 /// Counts an engine's memory, and that of the engines within its run.
@@ -334,5 +370,40 @@ impl Drop for Meter {
         if let Some(outer) = self.outer.get() {
             outer.give_within(*self.own.get_mut());
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{Budget, Limits, Meter};
+    use crate::clock::{ThreadClock, thread_time};
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
+
+    #[test]
+    fn a_thread_that_had_no_turn_is_not_overdue() {
+        let limits = Limits {
+            cpu: Duration::from_millis(1),
+            ..Limits::default()
+        };
+        let budget = Arc::new(Budget::new(limits, Arc::new(Meter::new(limits.heap))));
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let spent = Arc::clone(&budget);
+        let waits = std::thread::spawn(move || {
+            spent.spend(Duration::ZERO, thread_time());
+            tell.send(ThreadClock::own()).unwrap();
+            // Ends when the other side is dropped.
+            let _ = ended.recv();
+        });
+        let (waiting, own, began) = (told.recv().unwrap(), ThreadClock::own(), thread_time());
+        while thread_time() < began + Duration::from_millis(200) {}
+        assert!(!budget.stop_overdue(&waiting));
+        budget.spend(Duration::ZERO, began);
+        let polled = budget.started.elapsed();
+        while budget.started.elapsed() < polled + Duration::from_millis(200) {}
+        assert!(budget.stop_overdue(&own));
+        drop(end);
+        waits.join().unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The threads that run scripts: one for each core, and a watchman who replaces those that are held too long.
 
 use crate::bare::{Fiber, Step};
-use crate::limits::Stop;
+use crate::clock::ThreadClock;
 use crate::task::{HostFuture, Letter, Pause, Request, Task, lock};
 use crate::warm::Warm;
 use std::collections::VecDeque;
@@ -43,6 +43,8 @@ struct Queue {
 struct Slice {
     task: Arc<Task>,
     since: Instant,
+    /// The thread's.
+    clock: ThreadClock,
     /// The thread was replaced and ends with this slice.
     replaced: AtomicBool,
 }
@@ -92,7 +94,8 @@ impl Pool {
     }
 
     fn work(self: Arc<Self>) {
-        while let Some(slice) = self.next() {
+        let clock = ThreadClock::own();
+        while let Some(slice) = self.next(&clock) {
             self.run(&slice.task);
             if self.done(&slice) {
                 return;
@@ -101,7 +104,7 @@ impl Pool {
     }
 
     /// The next run, once there is one; while there is none, runtimes are made ready.
-    fn next(&self) -> Option<Arc<Slice>> {
+    fn next(&self, clock: &ThreadClock) -> Option<Arc<Slice>> {
         let mut queue = lock(&self.queue);
         loop {
             if let Some(task) = queue.ready.pop_front() {
@@ -109,6 +112,7 @@ impl Pool {
                 let slice = Arc::new(Slice {
                     task,
                     since: Instant::now(),
+                    clock: clock.clone(),
                     replaced: AtomicBool::new(false),
                 });
                 queue.running.push(Arc::clone(&slice));
@@ -193,8 +197,7 @@ impl Pool {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
             for slice in queue.running.clone() {
-                if slice.task.budget.is_overdue() {
-                    slice.task.budget.stop(Stop::Cpu);
+                if slice.task.budget.stop_overdue(&slice.clock) {
                     // Whoever waited may be gone already.
                     let _ = slice.task.requests.send(Request::Stuck);
                 }

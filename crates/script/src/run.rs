@@ -136,7 +136,6 @@ fn call<'js>(
         Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
         Err(error) => return Err(failed(world, ctx, job, &error)),
     };
-    world.count(&job.task);
     if let Some(error) = world.stopped_error(job) {
         return Err(error);
     }

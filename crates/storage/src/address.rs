@@ -44,6 +44,8 @@ pub const OVERLAYS: &str = "overlays";
 pub const BLOBS: &str = "blobs";
 /// The value that counts the erasures of single items.
 pub const ERASURES: &str = "erasures";
+/// The value with what persons changed of a conversation; below it, what else is known besides the index row.
+pub const CHAT: &str = "chat";
 
 impl Space {
     /// The space of one identity.
@@ -81,9 +83,24 @@ impl Space {
         Self::new(DEFAULT_TENANT, "i:turns".to_owned())
     }
 
-    /// Which conversation a request of the tenant belongs to: the id of its index row, by the request's id.
+    /// Which conversation a request of the tenant belongs to, by the request's id.
     pub fn requests(tenant: &str) -> Self {
         Self::new(tenant, "i:requests".to_owned())
+    }
+
+    /// Which conversations of one person all members of a team may use, by the id of their index rows.
+    pub fn shares(tenant: &str, team_id: &str) -> Self {
+        Self::new(tenant, format!("i:shares/{}", part('t', team_id)))
+    }
+
+    /// What a tenant's callers have asked under an idempotency key.
+    pub fn repeats(tenant: &str) -> Self {
+        Self::new(tenant, "i:repeats".to_owned())
+    }
+
+    /// The keys of programs that call this installation, by their hashes.
+    pub fn api_keys() -> Self {
+        Self::new(DEFAULT_TENANT, "i:keys".to_owned())
     }
 
     /// Which storages are on their way from one driver to another, by the id of their index rows.

@@ -23,7 +23,7 @@ pub struct Ambit {
 #[derive(Debug)]
 struct Core {
     agents: BTreeMap<String, Arc<dyn Agent>>,
-    stores: Stores,
+    stores: Arc<Stores>,
     bus: Bus,
     settings: Settings,
 }
@@ -59,11 +59,11 @@ impl Default for Settings {
 }
 
 impl Ambit {
-    /// Starts an installation over these stores.
-    pub fn builder(stores: Stores) -> Builder {
+    /// Starts an installation over these stores; several may share them.
+    pub fn builder(stores: impl Into<Arc<Stores>>) -> Builder {
         Builder {
             agents: BTreeMap::new(),
-            stores,
+            stores: stores.into(),
             settings: Settings::default(),
         }
     }
@@ -154,7 +154,7 @@ impl Ambit {
 #[derive(Debug)]
 pub struct Builder {
     agents: BTreeMap<String, Arc<dyn Agent>>,
-    stores: Stores,
+    stores: Arc<Stores>,
     settings: Settings,
 }
 

@@ -20,6 +20,11 @@ pub fn unguessable() -> String {
     letters(rand::random(), UNGUESSABLE)
 }
 
+/// True for a text of the form that `unguessable` makes.
+pub fn is_unguessable(id: &str) -> bool {
+    id.len() == UNGUESSABLE as usize && id.bytes().all(|letter| LETTERS.contains(&letter))
+}
+
 fn letters(bits: u128, count: u32) -> String {
     let letter = |at: u32| char::from(LETTERS[((bits >> (5 * at)) & 31) as usize]);
     (0..count).rev().map(letter).collect()

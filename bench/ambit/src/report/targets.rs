@@ -54,6 +54,7 @@ fn alone(row: &Measured) -> Option<Target> {
     let limit = match line.work.as_str() {
         "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
         "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
+        "W7 hook" => Limit::AtMost(0.25),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
@@ -104,6 +105,7 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
         "W3 list one user's sessions" => at_least("", 10.0),
         "W4 get" => at_least("LangGraph", 3.0),
         "W4 set" | "W4 incr" => at_least("", 3.0),
+        "W7 hooks per CPU-second" => at_least("Node", 5.0),
         "W5 same session" | "W6 different sessions" => at_least("", 8.0),
         _ => {}
     }
@@ -162,6 +164,21 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(2.0)), ["met"]);
         assert_eq!(verdicts(&rows(2.1)), ["NOT met"]);
+    }
+
+    #[test]
+    fn a_hook_is_judged_by_its_time_and_by_the_processor_time_of_the_peer() {
+        let rows = |time, rate| {
+            let kind = "W7 hooks per CPU-second";
+            [
+                ("ambit", "memory", "W7 hook", 10, time, "ms"),
+                ("ambit", "memory", kind, 10, rate, "hooks/s"),
+                ("Node 20 vm", "memory", "W7 hook", 10, 0.1, "ms"),
+                ("Node 20 vm", "memory", kind, 10, 1000.0, "hooks/s"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(0.25, 5000.0)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(0.26, 4999.0)), ["NOT met", "NOT met"]);
     }
 
     #[test]

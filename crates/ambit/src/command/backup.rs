@@ -1,5 +1,6 @@
 //! `ambit backup`
 
+use super::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use ambit_storage::backup::backup;
@@ -15,7 +16,7 @@ pub struct Arguments {
 }
 
 /// Copies the store behind this URL.
-pub async fn run(url: &str, arguments: &Arguments, out: &mut Output) -> Result<()> {
+pub async fn run(url: &str, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
     backup(url, Options::default(), &arguments.file).await?;
     let bytes = std::fs::metadata(&arguments.file)?.len();
     writeln!(
@@ -23,5 +24,5 @@ pub async fn run(url: &str, arguments: &Arguments, out: &mut Output) -> Result<(
         "copied to {} ({bytes} bytes)",
         arguments.file.display()
     )?;
-    Ok(())
+    Ok(Outcome::Done)
 }

@@ -5,9 +5,9 @@ use ambit_storage::storage::{Message, ToolCall};
 use serde_json::json;
 
 #[test]
-fn without_arguments_the_example_runs_and_goes_on_when_run_again() {
+fn the_demo_runs_and_goes_on_when_run_again() {
     let place = Place::new();
-    let first = place.run_as(&[]);
+    let first = place.run_as(&["demo"]);
     assert_eq!(
         first,
         Ran::printed(
@@ -20,13 +20,14 @@ fn without_arguments_the_example_runs_and_goes_on_when_run_again() {
              run it again: the conversation goes on where it was\n"
         )
     );
-    let second = place.run_as(&[]);
+    let second = place.run_as(&["demo"]);
     assert!(
         second.out.contains("User: hello for the 2. time"),
         "{second:?}"
     );
-    // The commands look at the same file where nothing else is named.
     let rows = place.run_as(&[
+        "--store",
+        "sqlite:ambit-example.db",
         "context",
         "ls",
         "SupportAgent",

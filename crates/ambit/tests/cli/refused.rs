@@ -173,7 +173,7 @@ async fn g153_malformed_reversed_and_contradicting_days_are_refused_by_name() {
 fn a_store_that_is_not_there_is_not_made() {
     let place = Place::new();
     let expected =
-        "there is no store at ambit-example.db; name it with --store or --data, or in AMBIT_STORE";
+        "there is no store at ambit.db; name it with --store or --data, or in AMBIT_STORE";
     for arguments in [
         &["context", "ls"][..],
         &["usage"],

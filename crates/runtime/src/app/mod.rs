@@ -1,5 +1,31 @@
 //! An app: a folder of agents, connectors and texts, loaded as a whole and never changed afterwards.
 
+pub mod check;
+pub mod find;
+pub mod limits;
+pub mod locales;
+pub mod problem;
+pub mod prompts;
+pub mod read;
+pub mod variables;
+pub mod watch;
+
+mod app_file;
+mod connector;
+mod defaults;
+mod files;
+mod load;
+mod loader;
+mod package;
+mod scripts;
+mod search;
+mod server;
+mod store;
+
+pub use problem::{Problem, Severity};
+pub use variables::Variables;
+
+use ambit_script::Source;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A loaded app.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct App {
     /// Its folder.
     pub root: PathBuf,
@@ -25,6 +51,18 @@ pub struct App {
     pub agents: BTreeMap<String, Result<Arc<Agent>, Problem>>,
     /// The connectors by id.
     pub connectors: BTreeMap<String, Result<Arc<Connector>, Problem>>,
+    /// The stores by id.
+    pub stores: BTreeMap<String, Result<Arc<Store>, Problem>>,
+    /// The tool servers by id, those of agents as `agents.<agent>.<name>`.
+    pub servers: BTreeMap<String, Result<Arc<Server>, Problem>>,
+    /// The scripts whose functions are processes, by the name in front of the function's: `scripts.tools`.
+    pub processes: BTreeMap<String, Source>,
+    /// The files of `openapi/`.
+    pub access: Access,
+    /// What `$ENV.NAME` stands for.
+    pub variables: Variables,
+    /// Why agents that need the files of `agent/` cannot be used.
+    pub broken: Broken,
     /// Translations for all agents.
     pub locales: Locales,
     /// The global prompts, `agent/prompts.yml`.
@@ -33,42 +71,31 @@ pub struct App {
     pub problems: Vec<Problem>,
 }
 
-/// Something wrong with a file, or something in it that has no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The file, below the app's folder.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: Option<u32>,
-    /// The column, counted from 1.
-    pub column: Option<u32>,
-    /// What is wrong, and what would be right.
-    pub message: String,
-}
-
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Something is accepted and has no effect.
-    Notice,
-    /// Something is missing and read as empty.
-    Warning,
-    /// The item cannot be used.
-    Error,
-}
-
-impl fmt::Display for Problem {
+impl fmt::Debug for App {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(out, ":{line}")?;
-        }
-        if let Some(column) = self.column.filter(|_| self.line.is_some()) {
-            write!(out, ":{column}")?;
-        }
-        write!(out, ": {}", self.message)
+        let mut app = out.debug_struct("App");
+        app.field("root", &self.root).field("name", &self.name);
+        app.field("agents", &self.agents.keys());
+        app.finish_non_exhaustive()
+    }
+}
+
+/// What is broken in `agent/`.
+#[derive(Clone, Debug, Default)]
+pub struct Broken {
+    /// `agent.yml` or `search.yml`: no agent can be used.
+    pub defaults: Option<Problem>,
+    /// `prompts.yml`: agents with global prompts cannot be used.
+    pub prompts: Option<Problem>,
+}
+
+/// The files of `openapi/` by path, variables replaced. They hold secrets: never shown or logged.
+#[derive(Clone, Default, PartialEq)]
+pub struct Access(pub BTreeMap<String, Value>);
+
+impl fmt::Debug for Access {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_set().entries(self.0.keys()).finish()
     }
 }
 
@@ -119,10 +146,12 @@ pub struct Defaults {
     pub history_size: Option<usize>,
     /// `store.expiration`, in seconds: chats unused for so long are removed.
     pub expiration: Option<u64>,
+    /// `agent/search.yml`.
+    pub search: Option<Value>,
 }
 
 /// One agent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Agent {
     /// Dotted id.
     pub id: String,
@@ -194,6 +223,12 @@ pub struct Agent {
     pub shown: Map<String, Value>,
 }
 
+impl fmt::Debug for Agent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Agent").field(&self.id).finish()
+    }
+}
+
 /// Connectors that a client may choose from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
@@ -257,10 +292,13 @@ pub struct ContextOptions {
 pub struct Prompt {
     /// `system`, `developer`, `user` or `assistant`.
     pub role: String,
-    /// The text; `@assets/…` is replaced already.
+    /// The text.
     pub content: String,
     /// A name.
     pub name: Option<String>,
+    /// The texts of `@assets/<file>` by file. They are put in with the variables, so that what looks like one in them is not
+    /// taken for one.
+    pub assets: BTreeMap<String, Arc<str>>,
 }
 
 /// Translations by tag and flattened key.
@@ -284,5 +322,41 @@ impl fmt::Debug for Connector {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = (&self.id, &self.kind);
         out.debug_tuple("Connector").field(&id).finish()
+    }
+}
+
+/// A named store of the app.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Store {
+    /// Dotted id.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Whether it lives in this process only.
+    pub is_lru: bool,
+    /// The connector that keeps it; none for the database.
+    pub connector: Option<String>,
+    /// The most values of a store in memory.
+    pub size: Option<usize>,
+    /// How long values live, in seconds.
+    pub ttl: Option<u64>,
+}
+
+/// A tool server, as its file describes it.
+#[derive(Clone, Default)]
+pub struct Server {
+    /// Dotted id.
+    pub id: String,
+    /// The file.
+    pub file: String,
+    /// Its keys, variables replaced. They hold secrets: never shown or logged.
+    pub fields: Map<String, Value>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Server").field(&self.id).finish()
     }
 }

@@ -80,8 +80,12 @@ pub fn append(props: &mut Props, path: &Path, value: Value) -> Result<(), Proble
             items.push(item);
             Ok(())
         }
-        (target @ Value::Null, value) => {
+        (target @ Value::Null, value @ (Value::String(_) | Value::Array(_))) => {
             *target = value;
+            Ok(())
+        }
+        (target @ Value::Null, item) => {
+            *target = Value::Array(vec![item]);
             Ok(())
         }
         (Value::String(_), value) => Err(Problem::Type {

@@ -3,10 +3,11 @@
 use super::returned::{Delegate, Returned};
 use crate::error::Result;
 use crate::trace::{Level, Node};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What `Create` changes of its turn. Absent fields change nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Created {
     /// The whole list for the model; never empty.
     pub messages: Option<Vec<Value>>,

@@ -1,10 +1,11 @@
 //! Reading the object that a hook returned, field by field.
 
 use crate::error::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Another agent that takes over.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delegate {
     /// The agent.
     pub agent_id: String,

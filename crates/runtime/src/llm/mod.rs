@@ -1,22 +1,55 @@
 //! Models: one trait, one table of providers. A provider speaks one protocol; a connector names one model behind it.
 
+pub mod answer;
+mod anthropic;
+pub mod capabilities;
+mod failure;
+#[cfg(test)]
+mod fuzz;
+mod gemini;
+pub mod http;
+mod media;
+mod models;
+mod ollama;
+mod openai;
+mod pairing;
+pub mod retry;
+mod scripted;
+mod secrets;
+mod sse;
+mod stream;
+
+pub use answer::Answer;
+pub use capabilities::Capabilities;
+pub use failure::{Failure, FailureKind};
+pub use models::Models;
+
 use crate::app::Connector;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::time::Duration;
+use std::sync::Arc;
+
+/// The steps of one answer. The last one is `Piece::End` or an error; nothing follows it.
+pub type Pieces = BoxStream<'static, Result<Piece, Failure>>;
 
 /// Speaks one protocol to one model.
 #[async_trait]
 pub trait Provider: Send + Sync {
     /// Starts one call. An error here or as the stream's first item means that nothing has been shown. A stream that ends
-    /// without `Piece::End` is broken: the last item is then an error.
-    async fn call(
-        &self,
-        call: &Call,
-    ) -> Result<BoxStream<'static, Result<Piece, Failure>>, Failure>;
+    /// without `Piece::End` is broken: the last item is then an error. Dropping the stream ends the call.
+    async fn call(&self, call: &Call) -> Result<Pieces, Failure>;
 }
+
+/// What a connector's `type` may be. One file and one row each.
+pub const PROVIDERS: &[Row] = &[
+    openai::ROW,
+    anthropic::ROW,
+    gemini::ROW,
+    ollama::ROW,
+    scripted::ROW,
+];
 
 /// One call of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,35 +122,63 @@ pub struct Usage {
     pub completion_tokens_details: Map<String, Value>,
 }
 
-/// Why a call failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{message}")]
-pub struct Failure {
-    /// Whether the same call may succeed later.
-    pub kind: FailureKind,
-    /// What the provider said, without secrets.
-    pub message: String,
-    /// When to try again, if the provider said so.
-    pub retry_after: Option<Duration>,
+impl Piece {
+    /// Whether a reader sees something of it, so that the call cannot be made again unseen.
+    pub fn shows(&self) -> bool {
+        match self {
+            Self::Text(_)
+            | Self::Reasoning(_)
+            | Self::Refusal(_)
+            | Self::ToolCall { .. }
+            | Self::Arguments { .. } => true,
+            Self::Start { .. } | Self::ReasoningPart(_) | Self::Usage(_) | Self::End { .. } => {
+                false
+            }
+        }
+    }
 }
 
-/// By meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
-    /// Network, 408 or 5xx: may be tried again.
-    Temporary,
-    /// 429: may be tried again, later.
-    RateLimited,
-    /// The content was refused.
-    ContentFilter,
-    /// The call is wrong, or the key is: trying again does not help.
-    Permanent,
-    /// The stream broke off after it had begun, or a chunk could not be read.
-    Broken,
+impl Usage {
+    /// This many tokens of the request and of the answer.
+    pub fn of(prompt: i64, completion: i64) -> Self {
+        Self {
+            prompt_tokens: prompt,
+            completion_tokens: completion,
+            total_tokens: prompt.saturating_add(completion),
+            ..Self::default()
+        }
+    }
+
+    /// Counts another call's tokens too.
+    pub fn add(&mut self, other: &Self) {
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self
+            .completion_tokens
+            .saturating_add(other.completion_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        add_details(
+            &mut self.prompt_tokens_details,
+            &other.prompt_tokens_details,
+        );
+        add_details(
+            &mut self.completion_tokens_details,
+            &other.completion_tokens_details,
+        );
+    }
+}
+
+fn add_details(all: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (name, value) in more {
+        let Some(count) = value.as_i64() else {
+            continue;
+        };
+        let before = all.get(name).and_then(Value::as_i64).unwrap_or(0);
+        all.insert(name.clone(), before.saturating_add(count).into());
+    }
 }
 
 /// Opens a provider for a connector.
-pub type Open = fn(&Connector) -> Result<Box<dyn Provider>, Failure>;
+pub type Open = fn(&Connector, &http::Clients) -> Result<Arc<dyn Provider>, Failure>;
 
 /// A row of the table of providers.
 pub struct Row {

@@ -1,7 +1,8 @@
 //! Changing a message that has begun: the state first, then the frame that says so.
 
 use super::delta::{Delta, escaped};
-use super::desk::{Desk, End, frame_of};
+use super::desk::{Desk, frame_of};
+use super::life::End;
 use crate::error::{Code, Error, Result};
 use crate::frame::change::{self, Problem, Props};
 use crate::frame::path::Path;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 /// A change of one message.
 pub(super) enum Change {
-    /// A text or a list, and where.
+    /// A text, an item or a list of items, and where.
     Append(Value, Path),
     /// New props, and a new type if there is one.
     Replace(Props, Option<String>),
@@ -51,7 +52,7 @@ impl Change {
                 let is_plain = value.is_string() && path.as_str() == "content";
                 frame.delta_action = (!is_plain).then_some(Action::Append);
                 frame.delta_path = if is_plain { None } else { written(&path) };
-                frame.props = path.nest(value);
+                frame.props = path.nest(items(value));
             }
             Self::Replace(props, kind) => {
                 frame.delta_action = Some(Action::Replace);
@@ -69,6 +70,14 @@ impl Change {
                 frame.props = path.nest(value);
             }
         }
+    }
+}
+
+/// What a frame that appends carries: a text or a list.
+fn items(value: Value) -> Value {
+    match value {
+        value @ (Value::String(_) | Value::Array(_)) => value,
+        item => Value::Array(vec![item]),
     }
 }
 
@@ -255,11 +264,14 @@ impl Desk {
         self.close_amendment(id);
     }
 
+    /// Whether a warning of this message was given before.
+    pub fn set_warned(&mut self, id: &str, has_warned: bool) -> bool {
+        let track = self.tracks.get_mut(id);
+        track.is_some_and(|track| std::mem::replace(&mut track.has_warned, has_warned))
+    }
+
     fn warn_amended(&mut self, id: &str) {
-        let Some(track) = self.tracks.get_mut(id) else {
-            return;
-        };
-        if !std::mem::replace(&mut track.has_warned, true) {
+        if !self.set_warned(id, true) {
             let warning = format!("message {id} was changed after its end");
             self.warnings.push(warning);
         }

@@ -148,8 +148,7 @@ pub(super) fn change(method: &str, value: &Value, path: Path) -> Result<Change> 
     check_depth(&value)?;
     Ok(match (method, value) {
         ("Set", value) => Change::Set(value, path),
-        (_, value @ (Value::String(_) | Value::Array(_))) => Change::Append(value, path),
-        (_, item) => Change::Append(Value::Array(vec![item]), path),
+        (_, value) => Change::Append(value, path),
     })
 }
 

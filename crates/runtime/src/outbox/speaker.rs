@@ -1,9 +1,10 @@
 //! The messaging methods of `ctx`, and what model and tools say.
 
 use super::change::{Change, unknown};
-use super::desk::{Desk, End, Opening};
+use super::desk::{Desk, Opening};
 use super::draft::{self, Draft, invalid};
 use super::group::{Group, Level};
+use super::life::End;
 use super::{Outbox, Voice};
 use crate::error::Result;
 use crate::frame::change::Props;
@@ -224,10 +225,10 @@ impl Speaker {
     /// Merges into the props of a message; one that has ended is amended, without a warning.
     pub fn update(&self, id: &str, props: Props) -> Result<()> {
         self.outbox.with(|desk| {
-            if let Some(track) = desk.tracks.get_mut(id) {
-                track.has_warned = true;
-            }
-            desk.change("Merge", id, Change::Merge(props, Path::default()))
+            let had_warned = desk.set_warned(id, true);
+            let done = desk.change("Merge", id, Change::Merge(props, Path::default()));
+            desk.set_warned(id, had_warned);
+            done
         })
     }
 

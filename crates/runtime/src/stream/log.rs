@@ -67,7 +67,7 @@ impl Log {
         let last = stored.entries.last().map_or(0, |entry| entry.number);
         let log = Self::after(place, options, last);
         if stored.is_ended {
-            log.0.shared.change(|state| state.phase = Phase::Ended);
+            log.0.shared.change(State::end);
         }
         Ok(Resumed {
             log,

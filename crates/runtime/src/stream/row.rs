@@ -121,7 +121,7 @@ impl Cursor {
 }
 
 /// The number of the last entry that is stored; `None` where the log is absent.
-pub(super) async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
+pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
     let page = driver.read(log, Range::last(1)).await?;
     let read = open(log, &page, 0)?;
     let last = read.entries.last().map_or(0, |entry| entry.number);

@@ -141,6 +141,12 @@ impl State {
         self.next - 1
     }
 
+    /// The log had its last entry when it was taken up.
+    pub fn end(&mut self) {
+        self.has_last = true;
+        self.phase = Phase::Ended;
+    }
+
     fn count(&mut self, bytes: usize) -> u64 {
         self.waiting_bytes += bytes;
         self.appended_bytes += bytes;
@@ -174,8 +180,8 @@ impl State {
     pub fn take(&mut self) -> Vec<Row> {
         let mut row = Row::default();
         let mut size = 0;
-        let mut number = self.next - self.waiting.len() as u64;
-        for waiting in self.waiting.drain(..) {
+        let first = self.next - self.waiting.len() as u64;
+        for (number, waiting) in (first..).zip(self.waiting.drain(..)) {
             let text: Arc<str> = match waiting {
                 Waiting::Whole(text) => text,
                 Waiting::Open { text, close } => (text + &close).into(),
@@ -188,7 +194,6 @@ impl State {
                 row.first = number;
             }
             size += text.len() + 1;
-            number += 1;
             row.entries.push(text);
         }
         if !row.entries.is_empty() {

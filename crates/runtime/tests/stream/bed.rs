@@ -93,3 +93,52 @@ pub fn object(value: Value) -> Map<String, Value> {
         other => panic!("{other} is no object"),
     }
 }
+
+/// Numbers that look random and are the same in each run.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below this one.
+    pub fn below(&mut self, limit: usize) -> usize {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((x ^ (x >> 31)) % limit as u64).unwrap()
+    }
+
+    /// One of these.
+    pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+}
+
+/// Calls a method as a script does.
+pub fn call(speaker: &Speaker, method: &str, arguments: &Value) -> ambit_runtime::Result<Value> {
+    let arguments = arguments.as_array().unwrap();
+    match method {
+        "Send" => speaker.send(arguments),
+        "SendStream" => speaker.send_stream(arguments),
+        "Append" => speaker.append(arguments),
+        "Replace" => speaker.replace(arguments),
+        "Merge" => speaker.merge(arguments),
+        "Set" => speaker.set(arguments),
+        "End" => speaker.end(arguments),
+        "EndBlock" => speaker.end_block(arguments),
+        other => panic!("no method {other}"),
+    }
+}
+
+/// The rows of a table of three columns.
+pub fn table(text: &str) -> impl Iterator<Item = [&str; 3]> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| {
+        let cells: Vec<&str> = line.splitn(3, " | ").map(str::trim).collect();
+        cells.try_into().unwrap()
+    })
+}

@@ -5,4 +5,12 @@
 )]
 
 mod bed;
+mod changes;
+mod faults;
+mod full;
+mod nodes;
+mod random;
+mod readers;
+mod steps;
 mod wire;
+mod words;

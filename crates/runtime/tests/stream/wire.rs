@@ -1,6 +1,7 @@
 //! What a stream looks like, frame by frame.
 
 use crate::bed::{drain, end, frames, memory, object, outbox, place, unstored};
+use ambit_runtime::frame::path::Path;
 use ambit_runtime::frame::{Frame, Status, invariants};
 use ambit_runtime::outbox::Limits;
 use ambit_runtime::stream::{Log, Options};
@@ -58,20 +59,8 @@ async fn pieces_that_wait_together_become_one_entry() {
         .unwrap();
     speaker.say(&id, "Hel").unwrap();
     speaker.say(&id, "lo").unwrap();
-    speaker
-        .say_at(
-            &id,
-            &ambit_runtime::frame::path::Path::key("arguments"),
-            "{",
-        )
-        .unwrap();
-    speaker
-        .say_at(
-            &id,
-            &ambit_runtime::frame::path::Path::key("arguments"),
-            "}",
-        )
-        .unwrap();
+    speaker.say_at(&id, &Path::key("arguments"), "{").unwrap();
+    speaker.say_at(&id, &Path::key("arguments"), "}").unwrap();
     let mut reader = log.reader(0).unwrap();
     end(&outbox).await;
     let frames = frames(&drain(&mut reader).await);
@@ -126,4 +115,140 @@ async fn sending_into_blocks_and_changing_after_the_end() {
             "block B1 was left open"
         ]
     );
+}
+
+/// The frames of wire.md, section 4: a call of a tool, and its amendment when the tool has run.
+#[tokio::test]
+async fn a_tool_call_is_merged_appended_ended_and_amended() {
+    let log = Log::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let mut reader = log.reader(0).unwrap();
+    let call = json!({"tool_call": {"id": "c", "name": "n", "index": 0}});
+    let id = speaker.begin("tool_call", object(call)).unwrap();
+    let pending = json!({"id": "c", "name": "n", "arguments": "", "status": "pending"});
+    speaker.update(&id, object(pending)).unwrap();
+    speaker.say_at(&id, &Path::key("arguments"), "{}").unwrap();
+    let whole = json!({"tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}});
+    speaker.finish(&id, Status::Completed, object(whole));
+    let done = json!({"status": "completed", "result": {"ok": true}});
+    speaker.update(&id, object(done)).unwrap();
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    let start = json!({"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}});
+    assert_eq!(
+        told(&frames)[1..8],
+        [
+            json!({"message_start": start}),
+            json!({"type": "tool_call", "props": {"id": "c", "name": "n", "arguments": "", "status": "pending"}, "chunk_id": "C1", "message_id": "M1", "delta": true, "delta_action": "merge"}),
+            json!({"type": "tool_call", "props": {"arguments": "{}"}, "chunk_id": "C2", "message_id": "M1", "delta": true, "delta_path": "arguments", "delta_action": "append"}),
+            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}, "chunk_count": 2, "status": "completed"}}),
+            json!({"message_start": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}, "amend": true}}),
+            json!({"type": "tool_call", "props": {"status": "completed", "result": {"ok": true}}, "chunk_id": "C3", "message_id": "M1", "delta": true, "delta_action": "merge"}),
+            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}, "amend": true, "chunk_count": 1, "status": "completed"}}),
+        ]
+    );
+    assert_eq!(outbox.take_warnings(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
+    let log = Log::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let mut reader = log.reader(0).unwrap();
+    let fork = speaker.fork("look it up", "b", false);
+    let quiet = fork.fork("", "c", false);
+    quiet.end_thread(Status::Completed);
+    fork.send_stream(&[json!("hm"), json!("B1")]).unwrap();
+    fork.end_thread(Status::Partial);
+    let silent = speaker.fork("", "d", true);
+    let hidden = silent
+        .send(&[json!("nobody sees it"), json!("B7")])
+        .unwrap();
+    assert_eq!(
+        silent.append(&[json!("M1"), json!("not sent")]).unwrap(),
+        "M1"
+    );
+    assert_eq!(speaker.append(&[hidden, json!("nor this")]).unwrap(), "M2");
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    assert_eq!(
+        told(&frames)[1..],
+        [
+            json!({"thread_start": {"thread_id": "T1", "type": "agent", "label": "look it up"}}),
+            json!({"block_start": {"block_id": "B1", "type": "mixed"}}),
+            json!({"message_start": {"message_id": "M1", "type": "text", "block_id": "B1", "thread_id": "T1", "extra": {"assistant_id": "b"}}}),
+            json!({"type": "text", "props": {"content": "hm"}, "chunk_id": "C1", "message_id": "M1", "block_id": "B1", "thread_id": "T1"}),
+            json!({"message_end": {"message_id": "M1", "type": "text", "block_id": "B1", "thread_id": "T1", "chunk_count": 1, "status": "partial", "extra": {"assistant_id": "b", "content": "hm"}}}),
+            json!({"block_end": {"block_id": "B1", "type": "mixed", "message_count": 1, "status": "partial"}}),
+            json!({"thread_end": {"thread_id": "T1", "type": "agent", "block_count": 1, "status": "partial"}}),
+            json!({"stream_end": {"status": "completed"}}),
+        ]
+    );
+    assert_eq!(outbox.messages().len(), 1);
+}
+
+#[tokio::test]
+async fn replaced_types_metadata_and_events_are_told() {
+    let log = Log::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let mut reader = log.reader(0).unwrap();
+    let loading = json!({"type": "loading", "props": {"message": "…"}, "id": "ignored", "metadata": {"k": 1, "trace_id": "forged"}});
+    let id = speaker.send_stream(&[loading]).unwrap();
+    speaker
+        .replace(&[
+            id.clone(),
+            json!({"type": "text", "props": {"content": "Complete!"}}),
+        ])
+        .unwrap();
+    speaker.end(std::slice::from_ref(&id)).unwrap();
+    speaker.end(&[id]).unwrap();
+    speaker
+        .send(&[json!({"type": "event", "props": {"event": "mine", "data": {"a": 1}}})])
+        .unwrap();
+    end(&outbox).await;
+    let frames = frames(&drain(&mut reader).await);
+    assert_eq!(
+        told(&frames)[1..6],
+        [
+            json!({"message_start": {"message_id": "M1", "type": "loading"}}),
+            json!({"type": "loading", "props": {"message": "…"}, "chunk_id": "C1", "message_id": "M1", "metadata": {"k": 1}}),
+            json!({"type": "text", "props": {"content": "Complete!"}, "chunk_id": "C2", "message_id": "M1", "delta": true, "delta_action": "replace", "type_change": true}),
+            json!({"message_end": {"message_id": "M1", "type": "text", "chunk_count": 2, "status": "completed", "extra": {"content": "Complete!"}}}),
+            json!({"mine": {"a": 1}}),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_deepest_value_at_the_longest_path_can_be_read_again() {
+    let log = Log::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let mut reader = log.reader(0).unwrap();
+    let id = speaker.send_stream(&[json!({"type": "x"})]).unwrap();
+    let value = (0..64).fold(json!(1), |inner, _| json!([inner]));
+    let path = vec!["a"; 32].join(".");
+    speaker.set(&[id.clone(), value, json!(path)]).unwrap();
+    speaker
+        .replace(&[
+            id,
+            serde_json::Value::Object(outbox.messages()[0].props.clone()),
+        ])
+        .unwrap_err();
+    end(&outbox).await;
+    let state = crate::random::held(&frames(&drain(&mut reader).await));
+    assert_eq!(state.messages(), outbox.messages());
+}
+
+#[tokio::test]
+async fn a_piece_behind_another_change_is_not_merged_into_one_before_it() {
+    let log = Log::open(place(&memory().await), Options::default());
+    let (outbox, speaker) = outbox(&log, Limits::default());
+    let id = speaker.begin("text", Map::new()).unwrap();
+    speaker.say(&id, "one").unwrap();
+    speaker.replace(&[json!(id), json!("two")]).unwrap();
+    speaker.say(&id, " three").unwrap();
+    end(&outbox).await;
+    let entries = drain(&mut log.reader(0).unwrap()).await;
+    let state = crate::random::held(&frames(&entries));
+    assert_eq!(state.messages()[0].props["content"], "two three");
 }

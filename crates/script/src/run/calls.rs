@@ -1,12 +1,12 @@
 //! Calls of a script to its host.
 
 use super::thrown;
-use super::world::World;
+use super::world::{Promised, World};
 use crate::error::HostError;
 use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
 use crate::task::{Letter, Pause, Task};
 use crate::value::{Reader, json_to_js, to_js};
-use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result};
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value as Json;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,7 +64,13 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         return Err(world.terminate(ctx));
     }
     if target.returns == Returns::Promise {
-        world.promised.borrow_mut().insert(number);
+        let functions = functions.into_iter();
+        let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
+        let promised = Promised {
+            functions: kept.collect(),
+            threw: None,
+        };
+        world.promised.borrow_mut().insert(number, promised);
         return number.into_js(ctx);
     }
     answer(
@@ -138,7 +144,10 @@ fn answer<'js>(
                 };
             }
             Letter::Callback(call) if call.call == waits.number => {
-                if let Some(value) = callback(world, ctx, task, waits, call)? {
+                let Some((_, function)) = waits.functions.get(call.number) else {
+                    continue;
+                };
+                if let Some(value) = callback(world, ctx, function, call)? {
                     last_thrown = Some(value);
                 }
             }
@@ -149,13 +158,12 @@ fn answer<'js>(
 
 /// Runs one of the script's functions for the host; returns what it threw.
 fn callback<'js>(
-    world: &Rc<World>,
+    world: &World,
     ctx: &Ctx<'js>,
-    task: &Task,
-    waits: &Waits<'js>,
+    function: &Function<'js>,
     call: CallbackCall,
 ) -> Result<Option<Js<'js>>> {
-    let Some((_, function)) = waits.functions.get(call.number) else {
+    let Some(task) = world.task() else {
         return Ok(None);
     };
     let run = || {
@@ -182,6 +190,26 @@ fn callback<'js>(
     Ok(threw)
 }
 
+/// Runs a function that was given to a call that returned a promise. If that call has ended, its host learns it from the
+/// dropped answer.
+pub fn promised_callback(world: &World, ctx: &Ctx<'_>, call: CallbackCall) -> Result<()> {
+    let number = call.call;
+    let function = {
+        let promised = world.promised.borrow();
+        promised
+            .get(&number)
+            .and_then(|promised| promised.functions.get(call.number).cloned())
+    };
+    let Some(function) = function else {
+        return Ok(());
+    };
+    let threw = callback(world, ctx, &function.restore(ctx)?, call)?;
+    if let (Some(value), Some(promised)) = (threw, world.promised.borrow_mut().get_mut(&number)) {
+        promised.threw = Some(Persistent::save(ctx, value));
+    }
+    Ok(())
+}
+
 /// Settles the promise of a call.
 pub fn settle_call<'js>(
     world: &World,
@@ -190,17 +218,20 @@ pub fn settle_call<'js>(
     number: u64,
     reply: std::result::Result<Value, HostError>,
 ) -> Result<()> {
-    if !world.promised.borrow_mut().remove(&number) {
+    let Some(promised) = world.promised.borrow_mut().remove(&number) else {
         // The script cancelled it while the answer was on its way.
         return Ok(());
-    }
+    };
     let settle: Function<'js> = core.get("settle")?;
     match reply {
         Ok(value) => {
             let make: Function<'js> = core.get("make")?;
             settle.call((number, true, to_js(ctx, &make, &value)?))
         }
-        Err(error) => settle.call((number, false, error_value(ctx, &error)?)),
+        Err(error) => match promised.threw.filter(|_| error.from_callback) {
+            Some(value) => settle.call((number, false, value.restore(ctx)?)),
+            None => settle.call((number, false, error_value(ctx, &error)?)),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Waits for a promise: jobs, answers of the host, and timers, until it is settled or nothing is left that could.
 
-use super::calls::settle_call;
+use super::calls::{promised_callback, settle_call};
 use super::world::World;
 use crate::host::Value;
 use crate::task::{Letter, Pause, Task};
@@ -96,7 +96,8 @@ fn deliver<'js>(
         // The answer to a timer's sleep: having come is all it says.
         Letter::Reply(0, _) => Ok(()),
         Letter::Reply(number, reply) => settle_call(world, ctx, core, number, reply),
-        // Its call has ended; the caller learns it from the dropped answer. The next function is called only after this one.
-        Letter::Callback(_) | Letter::Call(_) => Ok(()),
+        Letter::Callback(call) => promised_callback(world, ctx, call),
+        // The next function is called only after this one.
+        Letter::Call(_) => Ok(()),
     }
 }

@@ -2,16 +2,17 @@
 
 use super::{Core, Job};
 use crate::bare::Pauser;
+use crate::clock::thread_time;
 use crate::error::Error;
 use crate::host::Host;
-use crate::limits::{Stop, thread_time};
+use crate::limits::Stop;
 use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::Timers;
 use crate::task::{Letter, Pause, Task};
-use rquickjs::{Ctx, Function, Persistent, Result};
+use rquickjs::{Ctx, Function, Persistent, Result, Value};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,13 +30,22 @@ pub struct World {
     /// Answers to promises that came while the run was in another host call.
     pub later: RefCell<VecDeque<Letter>>,
     /// Host calls that have returned a promise and are not settled.
-    pub promised: RefCell<HashSet<u64>>,
+    pub promised: RefCell<HashMap<u64, Promised>>,
     job: RefCell<Option<Doing>>,
     core: RefCell<Option<Persistent<Core<'static>>>>,
     numbers: Cell<u64>,
     /// The thread's processor time up to which this run's use is counted.
     counted: Cell<Duration>,
     resumed: Cell<Instant>,
+}
+
+/// A host call that has returned a promise.
+#[derive(Default)]
+pub struct Promised {
+    /// The functions that the script gave to it.
+    pub functions: Vec<Persistent<Function<'static>>>,
+    /// What the last of them that threw has thrown.
+    pub threw: Option<Persistent<Value<'static>>>,
 }
 
 struct Doing {
@@ -69,9 +79,7 @@ impl World {
             host: Arc::clone(&job.host),
         });
         self.timers.borrow_mut().limit = job.task.budget.limits.timers;
-        self.counted.set(thread_time());
-        self.resumed.set(Instant::now());
-        job.task.budget.spend(Duration::ZERO);
+        self.resume(&job.task);
     }
 
     /// Stops counting, and lets go of everything that lives in the runtime.
@@ -80,6 +88,7 @@ impl World {
             task.budget.put_aside();
         }
         self.job.borrow_mut().take();
+        self.promised.borrow_mut().clear();
         self.core.borrow_mut().take();
     }
 
@@ -137,7 +146,7 @@ impl World {
     pub fn count(&self, task: &Task) -> Option<Stop> {
         let now = thread_time();
         task.budget
-            .spend(now.saturating_sub(self.counted.replace(now)))
+            .spend(now.saturating_sub(self.counted.replace(now)), now)
     }
 
     /// Puts the run aside until it is resumed; true if it must end.
@@ -145,9 +154,15 @@ impl World {
         self.count(task);
         task.budget.put_aside();
         self.pauser.pause(pause);
-        self.counted.set(thread_time());
+        self.resume(task).is_some()
+    }
+
+    /// Begins to count on this thread.
+    fn resume(&self, task: &Task) -> Option<Stop> {
+        let now = thread_time();
+        self.counted.set(now);
         self.resumed.set(Instant::now());
-        task.budget.spend(Duration::ZERO).is_some()
+        task.budget.spend(Duration::ZERO, now)
     }
 
     /// Waits for the next letter; `None` if the run must end.
@@ -176,10 +191,9 @@ impl World {
 
     /// The error of a run that must end.
     pub fn stopped_error(&self, job: &Job) -> Option<Error> {
-        let budget = &job.task.budget;
-        let reason = budget.spend(Duration::ZERO)?;
+        let reason = self.count(&job.task)?;
         let name = format!("{} {}", job.program.entry(), job.function);
-        Some(budget.error(reason, &name))
+        Some(job.task.budget.error(reason, &name))
     }
 
     /// Forgets timers and promised calls that nobody waits for any more; returns how many.

@@ -73,13 +73,29 @@ async fn timers_fire_in_order_and_can_be_stopped() {
     let text = "export async function Create() {
         const seen: unknown[] = [];
         const stopped = setTimeout(() => seen.push('never'), 1); clearTimeout(stopped); clearTimeout(undefined as any); clearInterval(12345);
-        setTimeout((...args: unknown[]) => seen.push(args), 20, 'a', 1); setTimeout(() => seen.push('ten'), 10); setTimeout(() => seen.push('zero'));
+        setTimeout((...args: unknown[]) => seen.push(args), 20, 'a', 1); setTimeout(() => seen.push('b'), 20); setTimeout(() => seen.push('c'), 20);
         queueMicrotask(() => seen.push('micro'));
         await new Promise(resolve => setTimeout(resolve, 20)); seen.push('end');
         let n = 0; await new Promise<void>(resolve => { const every = setInterval(() => { seen.push(++n); if (n === 3) { clearInterval(every); resolve(); } }, 1); });
         return [seen, typeof stopped]; }";
-    let seen = json!([["micro", "zero", "ten", ["a", 1], "end", 1, 2, 3], "number"]);
+    let seen = json!([["micro", ["a", 1], "b", "c", "end", 1, 2, 3], "number"]);
     assert_eq!(returned(text).await, seen);
+}
+
+#[tokio::test]
+async fn the_timer_that_is_due_first_fires_first() {
+    // A busy machine may let time pass between setting two of them, so each says between which times it was due.
+    let text = "export async function Create() {
+        const fired: { name: string, from: number, to: number }[] = [];
+        const set = (name: string, wait?: number) => new Promise<void>(resolve => {
+            const from = Date.now(), timer = { name, from: from + (wait ?? 0), to: 0 };
+            setTimeout(() => { fired.push(timer); resolve(); }, wait);
+            timer.to = Date.now() + (wait ?? 0) + 1;
+        });
+        await Promise.all([set('last', 30), set('third', 20), set('second', 10), set('first')]);
+        return [fired.map(timer => timer.name).sort(), fired.filter((timer, i) => i > 0 && fired[i - 1].from > timer.to)]; }";
+    let names = ["first", "last", "second", "third"];
+    assert_eq!(returned(text).await, json!([names, []]));
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ mod calls;
 mod errors;
 mod fetching;
 mod globals;
-mod hostile;
 mod instances;
 mod limits;
 mod modules;

@@ -83,6 +83,17 @@ async fn runs_within_runs_have_their_own_state_and_go_deep() {
 }
 
 #[tokio::test]
+async fn the_thirty_third_run_within_a_run_is_refused() {
+    let text = "export const Create = () => Deep(0);
+        export function Deep(n: number): unknown { try { return Process('Deep', n + 1); } catch (e: any) { return [n, e.message]; } }";
+    let value = nested(text, Limits::default())
+        .await
+        .map(|outcome| outcome.value);
+    let refused = json!([32, "process depth limit 32 exceeded"]);
+    assert_eq!(value, Ok(Some(refused)));
+}
+
+#[tokio::test]
 async fn processor_time_within_a_run_is_the_runs() {
     let text = "export function Create() { for (;;) { try { Process('Work'); } catch {} } }
         export function Work() { for (let i = 0; i < 1e6; i++); }";

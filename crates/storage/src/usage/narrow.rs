@@ -33,6 +33,11 @@ impl Usage {
         self.want("model", Some(model.to_owned()))
     }
 
+    /// Only of this agent.
+    pub fn for_agent(self, agent: &str) -> Self {
+        self.want("agent", Some(agent.to_owned()))
+    }
+
     /// Only of this provider.
     pub fn for_provider(self, provider: &str) -> Self {
         self.want("provider", Some(provider.to_owned()))

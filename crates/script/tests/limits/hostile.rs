@@ -1,10 +1,8 @@
 //! A table of hostile scripts. Each ends within its limit and 250 ms, while others go on.
 
-use crate::support::{create, engine, program};
-use ambit_script::{Engine, Error, Limits, Run};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use crate::watch::{AFTER, Code, Ended, Stage, alone};
+use ambit_script::Limits;
+use std::time::Duration;
 
 /// How a script ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,11 +135,13 @@ const HOSTILE: &[(&str, End, &str)] = &[
     ("text coding", Any, "return new TextDecoder().decode(new TextEncoder().encode('x'.repeat(4 << 20))).length;"),
 ];
 
-/// Little time, but enough to fill the memory, or to end by itself on a busy machine, where that is what should happen.
+/// Little of what is to end it, but enough to fill the memory or to end by itself, and of the rest so much that it does not end
+/// it on a busy machine.
 fn limits(expected: End) -> Limits {
     let (cpu, wall) = match expected {
-        Heap | Itself => (3000, 8000),
-        Cpu | Wall | Any => (150, 2500),
+        Heap | Itself => (3_000, 60_000),
+        Cpu | Any => (150, 60_000),
+        Wall => (3_000, 500),
     };
     Limits {
         cpu: Duration::from_millis(cpu),
@@ -151,60 +151,39 @@ fn limits(expected: End) -> Limits {
     }
 }
 
-/// How a result counts in the table.
-fn end(result: &Result<ambit_script::Outcome, Error>) -> End {
-    match result {
-        Err(Error::Limited { code, .. }) if *code == "script_cpu_limit" => Cpu,
-        Err(Error::Limited { code, .. }) if *code == "script_timeout" => Wall,
-        Err(Error::Limited { code, .. }) if *code == "script_out_of_memory" => Heap,
-        _ => Itself,
-    }
-}
-
-/// Runs small functions until it is dropped; counts those that ran.
-fn bystanders(engine: &Arc<Engine>) -> (Arc<AtomicUsize>, tokio::task::JoinHandle<()>) {
-    let count = Arc::new(AtomicUsize::new(0));
-    let small = program(
-        engine,
-        "export const Create = () => [1, 2, 3].map(x => x * 2);",
-    );
-    let (engine, counted) = (Arc::clone(engine), Arc::clone(&count));
-    let task = tokio::spawn(async move {
-        loop {
-            if engine.run(create(&small)).await.is_ok() {
-                counted.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    });
-    (count, task)
+/// What is wrong with an end.
+fn wrong(expected: End, limits: &Limits, ended: &Ended) -> Option<&'static str> {
+    let fits = match expected {
+        Cpu => ended.code() == Code::Cpu,
+        Wall => ended.code() == Code::Wall,
+        Heap => ended.code() == Code::Heap,
+        Itself => ended.code() == Code::None,
+        Any => true,
+    };
+    let is_early = ended.code() == Code::Cpu && ended.used < limits.cpu;
+    let findings = [
+        (!fits, "another end"),
+        (is_early, "too early"),
+        (ended.used > limits.cpu + AFTER, "too much processor time"),
+        (ended.took > limits.wall + AFTER, "too late"),
+        (ended.is_alone(), "nothing else ran"),
+    ];
+    findings
+        .iter()
+        .find_map(|(is_so, what)| is_so.then_some(*what))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g116_every_hostile_script_ends_in_time_while_others_go_on() {
-    let engine = Arc::new(engine());
-    let (count, others) = bystanders(&engine);
-    let mut wrong = Vec::new();
+    let _alone = alone().await;
+    let stage = Stage::new();
+    let mut all = Vec::new();
     for (name, expected, body) in HOSTILE {
-        let program = program(
-            &engine,
-            &format!("export function Create(): any {{ {body} }}"),
-        );
-        let run = Run {
-            limits: limits(*expected),
-            ..create(&program)
-        };
-        let before = count.load(Ordering::Relaxed);
-        let start = Instant::now();
-        let result = engine.run(run).await;
-        let took = start.elapsed();
-        let meanwhile = count.load(Ordering::Relaxed) - before;
-        let bound = limits(*expected).wall + Duration::from_millis(250);
-        let fits = *expected == Any || end(&result) == *expected;
-        let starved = took > Duration::from_millis(300) && meanwhile == 0;
-        if took > bound || !fits || starved {
-            wrong.push(format!("{name}: {took:?}, {meanwhile} others, {result:?}"));
+        let limits = limits(*expected);
+        let ended = stage.run(body, limits).await;
+        if let Some(what) = wrong(*expected, &limits, &ended) {
+            all.push(format!("{name}: {what}: {ended:?}"));
         }
     }
-    others.abort();
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(all, Vec::<String>::new());
 }

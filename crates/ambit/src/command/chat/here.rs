@@ -1,0 +1,105 @@
+//! An app that runs in this process.
+
+use super::{Answer, Arguments};
+use crate::failure::{Failure, Result};
+use crate::settings::{StoreOptions, environment};
+use ambit::format::{self, Format, Options};
+use ambit_runtime::request::Origin;
+use ambit_runtime::runtime::Settings;
+use ambit_runtime::stream::Reader;
+use ambit_runtime::tool::NoTools;
+use ambit_runtime::{Authorized, Request, Runtime};
+use futures::StreamExt;
+use futures::stream::{BoxStream, iter, unfold};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a turn that still runs at the end may take to settle what it is about.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// An app, and who talks to it.
+pub struct Here {
+    runtime: Runtime,
+    who: Authorized,
+    agent: String,
+}
+
+impl Here {
+    pub async fn open(arguments: &Arguments, stores: &StoreOptions) -> Result<Self> {
+        let runtime = Runtime::open(Settings {
+            app: arguments.app.clone(),
+            stores: stores.open_for(&arguments.app).await?.into(),
+            storage: ambit_storage::Settings::default(),
+            environment: environment(),
+            is_development: true,
+            tools: Arc::new(NoTools),
+            listeners: None,
+        });
+        let who = Authorized {
+            user_id: Some(arguments.user.clone()),
+            ..Authorized::default()
+        };
+        Ok(Self {
+            runtime: runtime.await.map_err(refused)?,
+            who,
+            agent: arguments.agent.clone(),
+        })
+    }
+
+    pub async fn ask(&self, chat: Option<&str>, text: &str) -> Result<Answer> {
+        let request = Request {
+            authorized: self.who.clone(),
+            agent: self.agent.clone(),
+            chat: chat.map(str::to_owned),
+            messages: vec![json!({"role": "user", "content": text})],
+            origin: Origin {
+                accept: format::DEFAULT.to_owned(),
+                referer: "api".to_owned(),
+                ..Origin::default()
+            },
+            ..Request::default()
+        };
+        let started = self.runtime.start(request).await.map_err(refused)?;
+        let options = Options {
+            model: started.assistant_id,
+            request_id: started.request_id.clone(),
+            ..Options::default()
+        };
+        let format = (format::find(format::DEFAULT).open)(&options);
+        Ok(Answer {
+            request_id: started.request_id,
+            chat: started.chat_id,
+            chunks: chunks(started.stream, format),
+        })
+    }
+
+    pub async fn cancel(&self, request_id: &str) -> Result<()> {
+        let cancelled = self.runtime.cancel(&self.who, request_id).await;
+        cancelled.map_err(refused)
+    }
+
+    pub async fn close(self) -> Result<()> {
+        self.runtime.close(GRACE).await.map_err(refused)
+    }
+}
+
+fn chunks(reader: Reader, format: Box<dyn Format>) -> BoxStream<'static, Result<String>> {
+    let steps = unfold((reader, format), |(mut reader, mut format)| async {
+        let chunks: Vec<Result<String>> = match reader.next().await {
+            Ok(Some(entries)) => entries
+                .iter()
+                .flat_map(|entry| format.frames(entry))
+                .map(Ok)
+                .collect(),
+            Ok(None) => return None,
+            Err(error) => vec![Err(refused(error))],
+        };
+        Some((iter(chunks), (reader, format)))
+    });
+    steps.flatten().boxed()
+}
+
+fn refused(error: ambit_runtime::Error) -> Failure {
+    Failure::Refused(error.message)
+}

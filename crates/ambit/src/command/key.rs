@@ -1,0 +1,114 @@
+//! `ambit key`: keys for programs that call the server.
+
+use crate::command::Outcome;
+use crate::failure::{Failure, Result};
+use crate::moment;
+use crate::output::{self, Output, Table};
+use ambit::auth::keys::{Grant, Keys};
+use ambit_storage::Ambit;
+use ambit_storage::address::DEFAULT_TENANT;
+use ambit_storage::clock::Clock;
+use clap::{Args, Subcommand};
+use std::io::Write;
+
+/// What is done with keys.
+#[derive(Subcommand, Debug)]
+pub enum Key {
+    /// Makes a key and shows it, this once
+    New(New),
+    /// Lists the keys, without the keys themselves
+    Ls,
+    /// Ends a key at once
+    Remove {
+        /// Its id, as `ls` shows it
+        id: String,
+    },
+}
+
+/// Whom a key stands for.
+#[derive(Args, Debug)]
+pub struct New {
+    /// The user it acts for
+    #[arg(long)]
+    user: Option<String>,
+    /// The team it acts in
+    #[arg(long)]
+    team: Option<String>,
+    /// A role; several with several options
+    #[arg(long)]
+    role: Vec<String>,
+    /// What the key may be used for at most, scopes separated by spaces
+    #[arg(long)]
+    scope: Option<String>,
+    /// Days until it ends
+    #[arg(long)]
+    days: Option<u32>,
+    /// What it is for
+    #[arg(long)]
+    label: Option<String>,
+}
+
+/// A day in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// Does it. Keys are kept where the index is; `--tenant` says which tenant a new key belongs to.
+pub async fn run(ambit: &Ambit, key: &Key, out: &mut Output) -> Result<Outcome> {
+    let keys = Keys::new(ambit.stores().index()?.driver().clone());
+    match key {
+        Key::New(new) => make(ambit, &keys, new, out).await,
+        Key::Ls => list(&keys, out).await,
+        Key::Remove { id } => match keys.remove(id).await.map_err(failed)? {
+            true => Ok(Outcome::Done),
+            false => Err(Failure::Refused(format!(
+                "there is no key {id}; `ambit key ls` lists them"
+            ))),
+        },
+    }
+}
+
+async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result<Outcome> {
+    if new.user.is_none() && new.role.is_empty() {
+        let reason = "is missing: a key acts for a user, or has a role with --role";
+        return Err(Failure::option("--user", reason));
+    }
+    let tenant = ambit.caller().tenant();
+    let now = Clock::default().now();
+    let grant = Grant {
+        label: new.label.clone(),
+        user_id: new.user.clone(),
+        team_id: new.team.clone(),
+        tenant_id: (tenant != DEFAULT_TENANT).then(|| tenant.to_owned()),
+        roles: new.role.clone(),
+        scope: new.scope.clone(),
+        expires_at: new.days.map(|days| now + i64::from(days) * DAY),
+        ..Grant::default()
+    };
+    let secret = keys.make(grant).await.map_err(failed)?;
+    writeln!(out, "{secret}")?;
+    Ok(Outcome::Done)
+}
+
+async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
+    let mut table = Table::new(["ID", "USER", "TEAM", "TENANT", "ROLES", "ENDS", "LABEL"]);
+    let rows = keys.list().await.map_err(failed)?.into_iter().map(|grant| {
+        [
+            grant.id,
+            output::or_dash(grant.user_id.as_deref()),
+            output::or_dash(grant.team_id.as_deref()),
+            output::or_dash(grant.tenant_id.as_deref()),
+            output::or_dash(
+                Some(grant.roles.join(","))
+                    .filter(|roles| !roles.is_empty())
+                    .as_deref(),
+            ),
+            output::or_dash(grant.expires_at.map(moment::show).as_deref()),
+            output::or_dash(grant.label.as_deref()),
+        ]
+    });
+    table.print(out, &rows.collect::<Vec<_>>())?;
+    Ok(Outcome::Done)
+}
+
+fn failed(error: ambit_runtime::Error) -> Failure {
+    Failure::Refused(error.message)
+}

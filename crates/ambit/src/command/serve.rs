@@ -1,0 +1,224 @@
+//! `ambit serve`: an app over its stores, for clients.
+
+use crate::command::Outcome;
+use crate::command::welcome::Welcome;
+use crate::failure::{Failure, Result};
+use crate::settings::StoreOptions;
+use crate::settings::serving::{Arguments, LogFormat, Serving};
+use ambit::auth::{Authenticator, Config};
+use ambit::http::{self, Measures, Server};
+use ambit_runtime::app::App;
+use ambit_runtime::tool::NoTools;
+use ambit_runtime::{Runtime, runtime};
+use std::future::Future;
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tracing_subscriber::EnvFilter;
+
+/// How long answers that have begun may take when all turns have been given up.
+const LAST: Duration = Duration::from_secs(5);
+
+/// Serves until it is told to stop.
+pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome> {
+    let serving = Serving::of(arguments)?;
+    log(&serving)?;
+    let welcome = match &serving.app {
+        Some(_) => None,
+        None => Some(Welcome::unpack()?),
+    };
+    let folder = serving.app.clone();
+    let folder = folder
+        .or_else(|| welcome.as_ref().map(Welcome::path))
+        .unwrap_or_default();
+    let config = config(&folder, &serving)?;
+    let is_development = serving.is_development || config.development.is_some();
+    if is_development && !serving.listen.ip().is_loopback() {
+        return Err(open_to_all(serving.listen));
+    }
+    let stop = stop()?;
+    let listener = TcpListener::bind(serving.listen).await;
+    let listener = listener.map_err(|error| busy(serving.listen, &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| busy(serving.listen, &error))?;
+    // The welcome app is gone when the server ends; its data is not.
+    let data = serving.app.clone().unwrap_or_default();
+    let opened = Arc::new(stores.open_for(&data).await?);
+    let store = opened.index()?.driver().clone();
+    let runtime = Runtime::open(runtime::Settings {
+        app: folder,
+        stores: opened,
+        storage: ambit_storage::Settings::default(),
+        environment: serving.environment,
+        is_development,
+        tools: Arc::new(NoTools),
+        listeners: None,
+    });
+    let runtime = runtime
+        .await
+        .map_err(|error| Failure::Refused(error.message))?;
+    let settings = http::Settings {
+        base: config.base.clone(),
+        is_development,
+        has_public_metrics: serving.has_public_metrics,
+        ..http::Settings::default()
+    };
+    let auth = Authenticator::new(config, &store);
+    greet(&runtime, &auth, &settings, address);
+    let server = Server {
+        runtime: runtime.clone(),
+        auth,
+        store,
+        settings,
+        measures: Measures::default(),
+    };
+    serve(listener, server, stop, serving.grace).await?;
+    Ok(Outcome::Done)
+}
+
+/// Serves, and at the end lets running turns finish within their time.
+async fn serve(
+    listener: TcpListener,
+    server: Server,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> Result<()> {
+    let runtime = server.runtime.clone();
+    let (told, hears) = oneshot::channel::<()>();
+    let serving = http::serve(listener, Arc::new(server), async move {
+        // An end that is dropped says the same as one that is told.
+        let _ = hears.await;
+    });
+    tokio::pin!(serving);
+    tokio::select! {
+        served = &mut serving => return Ok(served?),
+        () = stop => {}
+    }
+    tracing::info!(
+        seconds = grace.as_secs(),
+        "stopping: no new requests, running turns may finish"
+    );
+    drop(told);
+    let closing = async {
+        let closed = runtime.close(grace).await;
+        closed.map_err(|error| Failure::Refused(error.message))
+    };
+    let ending = async {
+        // What is still being sent then is cut; it is stored and can be read again.
+        timeout(grace + LAST, &mut serving).await.unwrap_or(Ok(()))
+    };
+    let (closed, served) = tokio::join!(closing, ending);
+    closed?;
+    Ok(served?)
+}
+
+/// Ends when the process is asked to stop.
+fn stop() -> Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Who may call, as the app says.
+fn config(folder: &Path, serving: &Serving) -> Result<Config> {
+    let app = App::load(folder, &serving.environment).map_err(|problems| {
+        let errors = problems.iter().filter(|problem| problem.is_error());
+        let errors: Vec<String> = errors.map(|problem| format!("\n  {problem}")).collect();
+        Failure::Refused(format!(
+            "the app in {} cannot be served:{}",
+            folder.display(),
+            errors.concat()
+        ))
+    })?;
+    Config::of(&app)
+        .map_err(|problem| Failure::Refused(format!("who may call is not clear: {problem}")))
+}
+
+fn open_to_all(address: SocketAddr) -> Failure {
+    Failure::Refused(format!(
+        "in development mode everybody who reaches the server is its developer, so it does not listen on {address}; \
+         listen on 127.0.0.1, or set up issuers, api_keys or proxy under auth in openapi/openapi.yao"
+    ))
+}
+
+fn busy(address: SocketAddr, error: &std::io::Error) -> Failure {
+    Failure::Refused(format!(
+        "cannot listen on {address}: {error}; choose another address with --listen"
+    ))
+}
+
+fn log(serving: &Serving) -> Result<()> {
+    let filter = EnvFilter::try_new(&serving.log);
+    let filter =
+        filter.map_err(|error| Failure::option("--log", format!("is not understood: {error}")))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    let is_terminal = std::io::stderr().is_terminal();
+    let set = match serving.log_format {
+        LogFormat::Text => lines.with_ansi(is_terminal).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    set.map_err(|error| Failure::Refused(format!("the log cannot be opened: {error}")))
+}
+
+/// Says where the server is, and how to talk to it.
+fn greet(runtime: &Runtime, auth: &Authenticator, settings: &http::Settings, address: SocketAddr) {
+    let app = runtime.app();
+    for problem in &app.problems {
+        match problem.is_error() {
+            true => tracing::error!("{problem}"),
+            false => tracing::warn!("{problem}"),
+        }
+    }
+    let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
+    let agents: Vec<&str> = usable
+        .filter(|agent| !agent.is_worker)
+        .map(|agent| agent.id.as_str())
+        .collect();
+    let base = &settings.base;
+    println!("Ambit serves {} on http://{address}{base}", name(&app));
+    println!(
+        "agents: {}",
+        if agents.is_empty() {
+            "none".to_owned()
+        } else {
+            agents.join(", ")
+        }
+    );
+    if auth.is_development() {
+        println!(
+            "development mode: whoever reaches this address is the developer, so it is reached from this machine alone"
+        );
+    }
+    let agent = agents.first().copied().unwrap_or("AGENT");
+    let token = if auth.is_development() {
+        ""
+    } else {
+        " -H 'authorization: Bearer TOKEN'"
+    };
+    println!(
+        "try: curl -N http://{address}{base}/chat/completions{token} -d '{{\"model\":\"{agent}\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"Hello\"}}]}}'"
+    );
+}
+
+fn name(app: &App) -> String {
+    match app.name.is_empty() {
+        true => app.root.display().to_string(),
+        false => format!("\"{}\"", app.name),
+    }
+}

@@ -1,0 +1,27 @@
+//! `ambit types`
+
+use super::{Outcome, new};
+use crate::failure::Result;
+use crate::output::{Output, one_line};
+use ambit_runtime::ctx::declarations;
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The app's folder
+    #[arg(default_value = ".")]
+    app: PathBuf,
+}
+
+/// Where an app has the declarations; its `tsconfig.json` names the file.
+pub(super) const FILE: &str = "types/index.d.ts";
+
+/// Writes the declarations of this version.
+pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+    let file = arguments.app.join(Path::new(FILE));
+    new::write(&file, &declarations())?;
+    writeln!(out, "wrote {}", one_line(&file.display().to_string()))?;
+    Ok(Outcome::Done)
+}

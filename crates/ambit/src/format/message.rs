@@ -1,0 +1,22 @@
+//! Frames of a log, applied as a client applies them.
+
+use ambit_runtime::Frame;
+use ambit_runtime::frame::{State, apply};
+use ambit_runtime::stream::Entry;
+
+/// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
+pub fn read(entry: &Entry) -> Option<Frame> {
+    serde_json::from_str(&entry.text)
+        .inspect_err(|error| {
+            tracing::error!(entry = entry.number, %error, "an entry of a stream cannot be read");
+        })
+        .ok()
+}
+
+/// Applies a frame. One that does not fit is told likewise, and changes nothing.
+pub fn take(state: &mut State, frame: &Frame) {
+    if let Err(problem) = apply(state, frame) {
+        let message = frame.message_id.as_deref().unwrap_or_default();
+        tracing::error!(message, %problem, "a frame of a stream does not fit its message");
+    }
+}

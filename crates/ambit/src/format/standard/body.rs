@@ -1,0 +1,88 @@
+//! The whole answer at once, from the final state of the messages.
+
+use super::channel::{Channel, Piece};
+use super::completion_id;
+use super::reading::{Ending, Reading};
+use super::shown::{Place, text_of};
+use crate::format::message::read;
+use crate::format::{Options, failure};
+use ambit_runtime::stream::Entry;
+use serde_json::{Value, json};
+
+/// A `chat.completion`; an error in OpenAI's shape if the turn failed.
+pub fn body(entries: &[Entry], options: &Options) -> Value {
+    let mut reading = Reading::new(options);
+    for frame in entries.iter().filter_map(read) {
+        if frame.kind == "event" {
+            reading.event(&frame);
+        } else {
+            reading.frame(&frame);
+        }
+    }
+    let ending = reading.ending.take();
+    if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {
+        return failure::shown(error);
+    }
+    completion(&reading, ending.as_ref(), options)
+}
+
+fn completion(reading: &Reading, ending: Option<&Ending>, options: &Options) -> Value {
+    let begun = |name: &str| reading.start.get(name).cloned().unwrap_or_default();
+    json!({
+        "id": completion_id(options),
+        "object": "chat.completion",
+        "created": options.created,
+        "model": options.model,
+        "choices": [{
+            "index": 0,
+            "message": message(reading),
+            "finish_reason": ending.map_or("stop", |ending| ending.finish_reason),
+        }],
+        "usage": ending.map(|ending| &ending.usage),
+        "ambit": {
+            "request_id": options.request_id,
+            "context_id": begun("context_id"),
+            "chat_id": begun("chat_id"),
+            "trace_id": begun("trace_id"),
+            "next": ending.map(|ending| &ending.next),
+        },
+    })
+}
+
+fn message(reading: &Reading) -> Value {
+    let content = text(reading, Place::Content);
+    let reasoning = text(reading, Place::Reasoning);
+    let mut message = json!({"role": "assistant", "content": content});
+    if content.is_empty() && !reading.calls.is_empty() {
+        message["content"] = Value::Null;
+    }
+    if !reasoning.is_empty() {
+        message["reasoning_content"] = reasoning.into();
+    }
+    if !reading.calls.is_empty() {
+        message["tool_calls"] = reading.calls.all().into();
+    }
+    message
+}
+
+/// The final texts in the order in which a stream shows them.
+fn text(reading: &Reading, place: Place) -> String {
+    let mut channel = Channel::default();
+    let mut text = String::new();
+    for (_, index) in reading.order.iter().filter(|(shown, _)| *shown == place) {
+        let message = &reading.state.messages()[*index];
+        let Some(shown) = text_of(message).filter(|shown| shown.place == place) else {
+            continue;
+        };
+        channel.push(&Piece {
+            message: &message.message_id,
+            thread: message.thread_id.as_deref(),
+            text: &shown.text,
+            is_new: true,
+            is_line: shown.is_line,
+        });
+        channel.close(&message.message_id);
+        text.push_str(&channel.ready());
+    }
+    text
+}

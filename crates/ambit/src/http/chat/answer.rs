@@ -1,0 +1,155 @@
+//! From a request to its answer: a stream, or one body at the end.
+
+use super::{Given, repeat};
+use crate::format;
+use crate::http::sse::{self, View};
+use crate::http::{Failure, Server, Shared, turn};
+use ambit_runtime::runtime::Started;
+use ambit_runtime::stream::{Entry, Reader};
+use ambit_runtime::{Authorized, Error, Frame, Request, Result};
+use ambit_storage::address;
+use axum::Json;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A request, and how its answer is wanted.
+pub struct Asked {
+    /// What is asked.
+    pub request: Request,
+    /// Whether the answer is a stream.
+    pub is_streaming: bool,
+    /// What the answer looks like.
+    pub format: &'static format::Row,
+    /// What the format must know; the turn's id is filled in.
+    pub view: format::Options,
+    /// Equal for equal requests.
+    pub fingerprint: String,
+}
+
+impl Asked {
+    /// A request that came as this body.
+    pub fn new(
+        request: Request,
+        is_streaming: bool,
+        format: &'static format::Row,
+        view: format::Options,
+        body: &[u8],
+    ) -> Self {
+        let fingerprint = address::digest(&[&request.agent, &String::from_utf8_lossy(body)]);
+        Self {
+            request,
+            is_streaming,
+            format,
+            view,
+            fingerprint,
+        }
+    }
+}
+
+/// A turn that answers a request: its own, or that of the request that it repeats.
+pub(super) struct Begun {
+    /// The turn.
+    pub started: Started,
+    /// Entries of its stream that are there already.
+    pub past: u64,
+}
+
+/// Asks, and answers in the format that is wanted.
+pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Response, Failure> {
+    let who = asked.request.authorized.clone();
+    let begun = match asked.request.idempotency_key.clone() {
+        Some(key) => repeat::start(server, asked.request, &key, asked.fingerprint).await?,
+        None => Begun {
+            started: server.runtime.start(asked.request).await?,
+            past: 0,
+        },
+    };
+    let Begun { mut started, past } = begun;
+    let headers = headers(&started);
+    let mut options = asked.view;
+    options.request_id = started.request_id.clone();
+    if !asked.is_streaming {
+        let entries = all(&mut started.stream).await?;
+        if let Some(failed) = format::failure(&entries) {
+            return Ok(refuse(server, &who, &started, failed).await);
+        }
+        return Ok((headers, Json((asked.format.body)(&entries, &options))).into_response());
+    }
+    let mut first = Vec::new();
+    if asked.format.name == format::DEFAULT {
+        let wait = server.settings.ping;
+        first = beginning(&mut started.stream, wait).await?;
+        if let Some(failed) = format::failure(&first) {
+            return Ok(refuse(server, &who, &started, failed).await);
+        }
+    }
+    let view = View {
+        reader: started.stream,
+        first,
+        format: (asked.format.open)(&options),
+        known: 0,
+        past,
+    };
+    let stream = sse::answer(view, server, given.peer.clone());
+    Ok((headers, stream).into_response())
+}
+
+/// The whole log of a turn, when it has ended.
+async fn all(reader: &mut Reader) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    while let Some(more) = reader.next().await? {
+        entries.extend(more);
+    }
+    Ok(entries)
+}
+
+/// The log up to the first thing that a client would be shown. A turn that fails before that can still be answered with a
+/// status; who waits too long for it is told that there is an answer.
+async fn beginning(reader: &mut Reader, wait: Duration) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let reading = async {
+        while let Some(more) = reader.next().await? {
+            let is_shown = more.iter().any(is_shown);
+            entries.extend(more);
+            if is_shown {
+                break;
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    timeout(wait, reading).await.unwrap_or(Ok(()))?;
+    Ok(entries)
+}
+
+/// Events show nothing, and a failed turn's error is told by its status.
+fn is_shown(entry: &Entry) -> bool {
+    let frame: Result<Frame, _> = serde_json::from_str(&entry.text);
+    frame.is_ok_and(|frame| frame.kind != "event" && frame.kind != "error")
+}
+
+/// The answer to a request whose turn failed before anything was sent.
+async fn refuse(server: &Server, who: &Authorized, started: &Started, failed: Error) -> Response {
+    let known = server.runtime.turn(who, &started.request_id).await;
+    let told = known.ok().and_then(|known| turn::failure(&known));
+    let failure = Failure::from(told.unwrap_or(failed));
+    (headers(started), failure).into_response()
+}
+
+/// What the answer's headers say of the turn.
+fn headers(started: &Started) -> HeaderMap {
+    let ids = [
+        ("x-ambit-request", &started.request_id),
+        ("x-ambit-context", &started.context_id),
+        ("x-ambit-chat", &started.chat_id),
+        ("x-yao-chat", &started.chat_id),
+        ("x-ambit-trace", &started.trace_id),
+    ];
+    // A chat's name may hold what no header can: such a name is in the stream alone.
+    let ids = ids.into_iter().filter_map(|(name, id)| {
+        let id = HeaderValue::from_bytes(id.as_bytes()).ok()?;
+        Some((HeaderName::from_static(name), id))
+    });
+    ids.collect()
+}

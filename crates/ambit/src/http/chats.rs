@@ -1,0 +1,222 @@
+//! Chats and their messages.
+
+use super::list::{self, Listing, Paging};
+use super::{Body, Conditions, Failure, Params, Problem, Shared, Who};
+use crate::moment;
+use ambit_runtime::chats::{
+    self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status,
+};
+use ambit_runtime::{Error, Result, requests};
+use ambit_storage::clock::Millis;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(show, change, remove))
+        .routes(routes!(messages))
+        .routes(routes!(references))
+        .routes(routes!(reference))
+}
+
+/// The caller's chats, and those that others share with them.
+#[utoipa::path(get, path = "/chat/sessions", tag = "chats",
+    params(("assistant_id" = Option<String>, Query), ("status" = Option<String>, Query), ("keywords" = Option<String>, Query),
+        ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("order_by" = Option<String>, Query),
+        ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of chats", body = Object), (status = 400, body = Problem)))]
+async fn index(
+    State(server): State<Shared>,
+    Who(who): Who,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<Chat>>, Failure> {
+    let status = conditions.text("status")?;
+    let filter = ChatFilter {
+        assistant_id: conditions.id("assistant_id")?,
+        status: status.as_deref().map(Status::parse).transpose()?,
+        keywords: conditions.text("keywords")?,
+        from: time(&mut conditions, "from")?,
+        to: time(&mut conditions, "to")?,
+    };
+    let order = conditions.text("order_by")?;
+    let order = order
+        .as_deref()
+        .map_or(Ok(ChatOrder::default()), ChatOrder::parse)?;
+    let paging = Paging::take(&mut conditions)?;
+    conditions.finish()?;
+    let ambit = server.runtime.contexts(&who);
+    let part = chats::list(&ambit, &who, (&filter, order), paging.window()).await?;
+    Ok(Json(paging.listing(part)))
+}
+
+/// A day, an instant, or milliseconds since 1970.
+pub fn time(conditions: &mut Conditions, name: &'static str) -> Result<Option<Millis>> {
+    let Some(text) = conditions.text(name)? else {
+        return Ok(None);
+    };
+    moment_of(name, &text).map(Some)
+}
+
+/// The same of a text of a body.
+pub fn moment_of(name: &str, text: &str) -> Result<Millis> {
+    if let Ok(millis) = text.parse() {
+        return Ok(millis);
+    }
+    let refused =
+        |why: String| Error::invalid(name, format!("{name} \"{text}\" is no time; {why}"));
+    moment::parse(text).map_err(refused)
+}
+
+/// The agent, where several have a chat of one name.
+fn agent(conditions: &mut Conditions) -> Result<Option<String>> {
+    conditions.id("assistant_id")
+}
+
+/// One chat.
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats",
+    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
+    responses((status = 200, description = "The chat", body = Object), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn show(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Chat>, Failure> {
+    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    conditions.finish()?;
+    let name = Name {
+        chat_id: &chat_id,
+        assistant_id: agent.as_deref(),
+    };
+    let ambit = server.runtime.contexts(&who);
+    Ok(Json(chats::get(&ambit, &who, name).await?))
+}
+
+/// Changes `title`, `status`, `share`, `sort` or `metadata`.
+#[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", request_body = Object,
+    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
+    responses((status = 200, description = "The chat", body = Object), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn change(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+    Body(body): Body,
+) -> Result<Json<Chat>, Failure> {
+    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    conditions.finish()?;
+    let change: Map<String, Value> = serde_json::from_slice(&body).map_err(|error| {
+        Error::invalid("body", format!("the body must be a JSON object: {error}"))
+    })?;
+    let name = Name {
+        chat_id: &chat_id,
+        assistant_id: agent.as_deref(),
+    };
+    let ambit = server.runtime.contexts(&who);
+    Ok(Json(chats::update(&ambit, &who, name, &change).await?))
+}
+
+/// Removes messages, logs, traces and memory of a chat.
+#[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats",
+    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
+    responses((status = 204, description = "It is gone"), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn remove(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<StatusCode, Failure> {
+    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    conditions.finish()?;
+    let name = Name {
+        chat_id: &chat_id,
+        assistant_id: agent.as_deref(),
+    };
+    let ambit = server.runtime.contexts(&who);
+    chats::remove(&ambit, &who, name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Messages, and where to go on.
+#[derive(Serialize)]
+struct MessagesPage {
+    items: Vec<Shown>,
+    next: Option<u64>,
+}
+
+/// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
+#[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats",
+    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query), ("before" = Option<u64>, Query),
+        ("after" = Option<u64>, Query), ("limit" = Option<u64>, Query), ("role" = Option<String>, Query),
+        ("type" = Option<String>, Query), ("request_id" = Option<String>, Query)),
+    responses((status = 200, description = "{items, next}; next goes on in the same direction", body = Object),
+        (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn messages(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<MessagesPage>, Failure> {
+    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    let number = "a message's sequence, a whole number";
+    let filter = MessageFilter {
+        before: conditions.parsed("before", number)?,
+        after: conditions.parsed("after", number)?,
+        limit: list::limit(&mut conditions)?,
+        role: conditions.text("role")?,
+        kind: conditions.text("type")?,
+        request_id: conditions.id("request_id")?,
+    };
+    conditions.finish()?;
+    let name = Name {
+        chat_id: &chat_id,
+        assistant_id: agent.as_deref(),
+    };
+    let ambit = server.runtime.contexts(&who);
+    let Messages { items, next } = chats::messages(&ambit, &who, name, &filter).await?;
+    Ok(Json(MessagesPage { items, next }))
+}
+
+/// The references of a turn.
+#[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats",
+    params(("request_id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of references", body = Object), (status = 404, body = Problem)))]
+async fn references(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<Value>>, Failure> {
+    let request_id = params.id("request_id")?;
+    let paging = Paging::take(&mut conditions)?;
+    conditions.finish()?;
+    requests::find(&server.runtime.contexts(&who), &who, &request_id).await?;
+    let none = chats::Part {
+        items: Vec::new(),
+        total: 0,
+    };
+    Ok(Json(paging.listing(none)))
+}
+
+/// One reference of a turn, by its citation's id.
+#[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats",
+    params(("request_id" = String, Path), ("index" = String, Path)),
+    responses((status = 404, body = Problem)))]
+async fn reference(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<Value>, Failure> {
+    let (request_id, index) = (params.id("request_id")?, params.id("index")?);
+    conditions.finish()?;
+    requests::find(&server.runtime.contexts(&who), &who, &request_id).await?;
+    Err(Error::not_found("reference", &index).into())
+}

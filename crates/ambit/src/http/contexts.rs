@@ -1,0 +1,190 @@
+//! Rows of the index and what they stand for.
+
+use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who, chats, list};
+use ambit_runtime::Result;
+use ambit_runtime::inspect::contexts::{self, Action, Item, ItemFilter, Report, Row, RowFilter};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(clear_all))
+        .routes(routes!(remove_all))
+        .routes(routes!(show, remove))
+        .routes(routes!(items))
+        .routes(routes!(clear))
+}
+
+/// A step of a list, and how to go on.
+#[derive(Serialize)]
+struct Step<T, N> {
+    items: Vec<T>,
+    next: Option<N>,
+}
+
+/// Rows that the caller may see, oldest first.
+#[utoipa::path(get, path = "/contexts", tag = "contexts",
+    params(("agent" = Option<String>, Query), ("user" = Option<String>, Query), ("chat" = Option<String>, Query),
+        ("group" = Option<String>, Query), ("scope" = Option<String>, Query), ("active_before" = Option<String>, Query),
+        ("cursor" = Option<String>, Query), ("limit" = Option<u64>, Query)),
+    responses((status = 200, description = "{items, next}", body = Object), (status = 400, body = Problem)))]
+async fn index(
+    State(server): State<Shared>,
+    Who(who): Who,
+    mut conditions: Conditions,
+) -> Result<Json<Step<Row, String>>, Failure> {
+    let filter = RowFilter {
+        agent: conditions.id("agent")?,
+        user: conditions.id("user")?,
+        chat: conditions.id("chat")?,
+        group: conditions.id("group")?,
+        scope: conditions.id("scope")?,
+        active_before: chats::time(&mut conditions, "active_before")?,
+    };
+    let cursor = conditions.text("cursor")?;
+    let limit = list::limit(&mut conditions)?;
+    conditions.finish()?;
+    let ambit = server.runtime.contexts(&who);
+    let page = contexts::list(&ambit, &who, &filter, (cursor.as_deref(), limit)).await?;
+    Ok(Json(Step {
+        items: page.items,
+        next: page.next,
+    }))
+}
+
+/// One row.
+#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(("id" = String, Path)),
+    responses((status = 200, description = "The row", body = Object), (status = 404, body = Problem)))]
+async fn show(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<Row>, Failure> {
+    conditions.finish()?;
+    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
+    Ok(Json(contexts::get(&ambit, &who, &id).await?))
+}
+
+/// What a row holds: messages, usage records, or items of an app's own storage.
+#[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts",
+    params(("id" = String, Path), ("before" = Option<u64>, Query), ("limit" = Option<u64>, Query), ("archive" = Option<bool>, Query)),
+    responses((status = 200, description = "{items, next}; next is before of the page before", body = Object), (status = 404, body = Problem)))]
+async fn items(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Step<Item, u64>>, Failure> {
+    let id = params.id("id")?;
+    let filter = ItemFilter {
+        before: conditions.within("before", 1, u64::MAX)?,
+        limit: list::limit(&mut conditions)?,
+        archive: conditions
+            .parsed("archive", "true or false")?
+            .unwrap_or(false),
+    };
+    conditions.finish()?;
+    let ambit = server.runtime.contexts(&who);
+    let found = contexts::items(&ambit, &who, &id, filter).await?;
+    Ok(Json(Step {
+        items: found.items,
+        next: found.next,
+    }))
+}
+
+/// Empties one context; it stays tracked.
+#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(("id" = String, Path)),
+    responses((status = 204, description = "It is empty"), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn clear(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<StatusCode, Failure> {
+    conditions.finish()?;
+    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
+    contexts::act(&ambit, &who, &id, Action::Clear).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Removes the data and the row of one context.
+#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(("id" = String, Path)),
+    responses((status = 204, description = "It is gone"), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn remove(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<StatusCode, Failure> {
+    conditions.finish()?;
+    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
+    contexts::act(&ambit, &who, &id, Action::Remove).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Empties all contexts that match.
+#[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = Object,
+    responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = Problem)))]
+async fn clear_all(
+    State(server): State<Shared>,
+    Who(who): Who,
+    conditions: Conditions,
+    Body(body): Body,
+) -> Result<Json<Report>, Failure> {
+    conditions.finish()?;
+    let (filter, is_dry) = wanted(&body)?;
+    let ambit = server.runtime.contexts(&who);
+    let report = contexts::act_on_all(&ambit, &who, (&filter, is_dry), Action::Clear).await?;
+    Ok(Json(report))
+}
+
+/// Removes all contexts that match.
+#[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = Object,
+    responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = Problem)))]
+async fn remove_all(
+    State(server): State<Shared>,
+    Who(who): Who,
+    conditions: Conditions,
+    Body(body): Body,
+) -> Result<Json<Report>, Failure> {
+    conditions.finish()?;
+    let (filter, is_dry) = wanted(&body)?;
+    let ambit = server.runtime.contexts(&who);
+    let report = contexts::act_on_all(&ambit, &who, (&filter, is_dry), Action::Remove).await?;
+    Ok(Json(report))
+}
+
+/// Which contexts, and whether nothing is to be changed. A body without any condition means all, and has to be an object.
+fn wanted(body: &[u8]) -> Result<(RowFilter, bool), Failure> {
+    let mut fields = Fields::of(body)?;
+    let active_before = match fields.value("active_before")? {
+        None => None,
+        Some(at) => Some(moment(&at)?),
+    };
+    let filter = RowFilter {
+        agent: fields.text("agent")?,
+        user: fields.text("user")?,
+        chat: fields.text("chat")?,
+        group: fields.text("group")?,
+        scope: fields.text("scope")?,
+        active_before,
+    };
+    let is_dry = fields.flag("dry_run")?.unwrap_or(false);
+    fields.finish()?;
+    Ok((filter, is_dry))
+}
+
+fn moment(at: &serde_json::Value) -> Result<i64> {
+    let text = match at {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    chats::moment_of("active_before", &text)
+}

@@ -1,0 +1,181 @@
+//! What a failure looks like over HTTP: the one place that chooses statuses.
+
+use ambit_runtime::{Code, Error};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What a client waits that was told to come again, where nobody knows better.
+const WAIT: u64 = 1;
+
+/// A failed request. Its text is written when the answer leaves, where the request's id is known.
+#[derive(Debug)]
+pub struct Failure(pub Box<Error>);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<ambit_storage::Error> for Failure {
+    fn from(error: ambit_storage::Error) -> Self {
+        let is_size = matches!(error, ambit_storage::Error::Limited { .. });
+        let mut error = Error::from(error);
+        if is_size {
+            error.status = Some(StatusCode::PAYLOAD_TOO_LARGE.as_u16());
+        }
+        error.into()
+    }
+}
+
+/// A failure on its way out, beside its answer.
+#[derive(Clone)]
+pub(super) struct Failed(pub Box<Error>);
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = status(&self.0);
+        let mut response = status.into_response();
+        let headers = response.headers_mut();
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(RETRY_AFTER, retry_after(&self.0).into());
+            }
+            _ => {}
+        }
+        response.extensions_mut().insert(Failed(self.0));
+        response
+    }
+}
+
+/// A request's body that is too large.
+pub(super) fn too_large(limit: usize) -> Error {
+    let message = format!("the body is larger than {limit} bytes");
+    let mut error = Error::new(Code::LimitExceeded, message);
+    error.status = Some(StatusCode::PAYLOAD_TOO_LARGE.as_u16());
+    error.details = Some(Box::new(serde_json::json!({ "limit": limit })));
+    error
+}
+
+/// The status of a failure: its own if it has one that says so, else that of its code.
+pub(super) fn status(error: &Error) -> StatusCode {
+    let own = error.status.filter(|status| (400..600).contains(status));
+    own.and_then(|status| StatusCode::from_u16(status).ok())
+        .unwrap_or_else(|| of_code(&error.code))
+}
+
+fn of_code(code: &Code) -> StatusCode {
+    match code {
+        Code::InvalidArgument | Code::ConnectorNotAllowed => StatusCode::BAD_REQUEST,
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied | Code::Vetoed => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::Conflict | Code::ChatBusy | Code::TooLate | Code::Cancelled => StatusCode::CONFLICT,
+        Code::StreamExpired => StatusCode::GONE,
+        Code::Unsupported | Code::LlmContentFilter => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::LimitExceeded | Code::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::Internal
+        | Code::ConfigError
+        | Code::Corrupt
+        | Code::HookError
+        | Code::ScriptCpuLimit
+        | Code::ScriptTimeout
+        | Code::ScriptOutOfMemory
+        | Code::OutputLimit
+        | Code::DelegateDepth
+        | Code::ToolError
+        | Code::SearchError
+        | Code::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Code::Unavailable | Code::Fenced | Code::Partial => StatusCode::SERVICE_UNAVAILABLE,
+        Code::LlmError | Code::McpError => StatusCode::BAD_GATEWAY,
+        Code::Timeout => StatusCode::GATEWAY_TIMEOUT,
+    }
+}
+
+/// `type` of a failure that is told elsewhere than in an answer of its own.
+pub fn kind_of(error: &Error) -> &'static str {
+    kind(status(error))
+}
+
+/// `type` of a failure with this status.
+pub fn kind(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 | 410 => "not_found_error",
+        409 => "conflict_error",
+        429 => "rate_limit_error",
+        502 | 504 => "upstream_error",
+        400..=499 => "invalid_request_error",
+        _ => "server_error",
+    }
+}
+
+/// Seconds, from `details.retry_after` if it is there.
+fn retry_after(error: &Error) -> u64 {
+    let told = error
+        .details
+        .as_ref()
+        .and_then(|details| details.get("retry_after"));
+    told.and_then(Value::as_f64)
+        .map_or(WAIT, |seconds| seconds.clamp(1.0, 86_400.0).ceil() as u64)
+}
+
+/// The body of every failure.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct Problem {
+    /// What went wrong.
+    error: Details,
+}
+
+/// What went wrong.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Details {
+    /// What failed, for which input, and what would help.
+    message: String,
+    /// The kind of failure, as OpenAI names kinds.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The failure by meaning.
+    code: String,
+    /// The field of the request that is to blame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    /// The request.
+    request_id: String,
+    /// What else is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+}
+
+impl Problem {
+    /// The body for this failure. Stacks are for development alone.
+    pub(super) fn of(error: Error, request_id: &str, is_development: bool) -> Self {
+        let kind = kind(status(&error));
+        let mut details = error.details.map(|details| *details);
+        if is_development && !error.stack.is_empty() {
+            let mut object = match details {
+                Some(Value::Object(object)) => object,
+                _ => serde_json::Map::new(),
+            };
+            object.insert("stack".to_owned(), error.stack.into());
+            details = Some(object.into());
+        }
+        Self {
+            error: Details {
+                message: error.message,
+                kind,
+                code: error.code.to_string(),
+                param: error.param,
+                request_id: request_id.to_owned(),
+                details,
+            },
+        }
+    }
+}

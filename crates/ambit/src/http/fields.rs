@@ -1,0 +1,196 @@
+//! The fields of a JSON object that a client sent, taken one by one. Each failure names the field's place.
+
+use super::Failure;
+use ambit_runtime::{Error, Result};
+use ambit_storage::near;
+use serde::de::{DeserializeOwned, Deserializer, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// At most so many items of a list are looked at.
+const ITEMS: usize = 10_000;
+
+/// The fields of an object that nobody has taken yet. An absent field and `null` are the same.
+pub struct Fields<'a> {
+    place: String,
+    left: BTreeMap<String, &'a RawValue>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The object that is a request's body.
+    pub fn of(body: &'a [u8]) -> Result<Self, Failure> {
+        let left = serde_json::from_slice(body).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                Error::invalid("body", "the body must be a JSON object")
+            }
+            _ => Error::invalid("body", format!("the body is not JSON: {error}")),
+        })?;
+        Ok(Self::at(String::new(), left))
+    }
+
+    fn at(place: String, left: BTreeMap<String, &'a RawValue>) -> Self {
+        Self {
+            place,
+            left,
+            known: Vec::new(),
+        }
+    }
+
+    /// The path of a field of this object.
+    pub fn place(&self, name: &str) -> String {
+        match self.place.is_empty() {
+            true => name.to_owned(),
+            false => format!("{}.{name}", self.place),
+        }
+    }
+
+    /// The field as it was written.
+    fn take(&mut self, name: &'static str) -> Option<&'a RawValue> {
+        self.known.push(name);
+        self.left.remove(name).filter(|raw| raw.get() != "null")
+    }
+
+    fn read<T: DeserializeOwned>(&mut self, name: &'static str, what: &str) -> Result<Option<T>> {
+        let Some(raw) = self.take(name) else {
+            return Ok(None);
+        };
+        read(raw, &self.place(name), what).map(Some)
+    }
+
+    /// A text.
+    pub fn text(&mut self, name: &'static str) -> Result<Option<String>> {
+        self.read(name, "a string")
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&mut self, name: &'static str) -> Result<Option<bool>> {
+        self.read(name, "true or false")
+    }
+
+    /// A number.
+    pub fn number(&mut self, name: &'static str) -> Result<Option<f64>> {
+        self.read(name, "a number")
+    }
+
+    /// A whole number.
+    pub fn whole(&mut self, name: &'static str) -> Result<Option<i64>> {
+        self.read(name, "a whole number")
+    }
+
+    /// Any value.
+    pub fn value(&mut self, name: &'static str) -> Result<Option<Value>> {
+        self.read(name, "JSON of at most 128 levels")
+    }
+
+    /// An object as it is.
+    pub fn object(&mut self, name: &'static str) -> Result<Option<Map<String, Value>>> {
+        self.read(name, "an object")
+    }
+
+    /// An object whose fields are taken one by one.
+    pub fn fields(&mut self, name: &'static str) -> Result<Option<Self>> {
+        let Some(raw) = self.take(name) else {
+            return Ok(None);
+        };
+        inner(raw, self.place(name)).map(Some)
+    }
+
+    /// A list of anything.
+    pub fn list(&mut self, name: &'static str) -> Result<Option<Vec<Value>>> {
+        let place = self.place(name);
+        let Some(items) = self.items(name)? else {
+            return Ok(None);
+        };
+        let items = items
+            .into_iter()
+            .enumerate()
+            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), "JSON of at most 128 levels"));
+        items.collect::<Result<_>>().map(Some)
+    }
+
+    /// A list of objects whose fields are taken one by one.
+    pub fn objects(&mut self, name: &'static str) -> Result<Option<Vec<Self>>> {
+        let place = self.place(name);
+        let Some(items) = self.items(name)? else {
+            return Ok(None);
+        };
+        let items = items.into_iter().enumerate();
+        let items = items.map(|(at, raw)| inner(raw, format!("{place}[{at}]")));
+        items.collect::<Result<_>>().map(Some)
+    }
+
+    fn items(&mut self, name: &'static str) -> Result<Option<Vec<&'a RawValue>>> {
+        let place = self.place(name);
+        let Some(raw) = self.take(name) else {
+            return Ok(None);
+        };
+        let mut reader = serde_json::Deserializer::from_str(raw.get());
+        let read = reader.deserialize_seq(Items);
+        let items = read.map_err(|_| Error::invalid(&place, format!("{place} must be a list")))?;
+        if items.len() > ITEMS {
+            let message = format!("{place} has more than {ITEMS} items");
+            return Err(Error::invalid(place, message));
+        }
+        Ok(Some(items))
+    }
+
+    /// What nobody has taken.
+    pub fn rest(self) -> Result<Map<String, Value>> {
+        let place = self.place;
+        let rest = self.left.into_iter().map(|(name, raw)| {
+            let value = read(
+                raw,
+                &format!("{place}.{name}"),
+                "JSON of at most 128 levels",
+            )?;
+            Ok((name, value))
+        });
+        rest.collect()
+    }
+
+    /// Refuses fields that nobody has taken.
+    pub fn finish(self) -> Result<()> {
+        let Some(name) = self.left.keys().next() else {
+            return Ok(());
+        };
+        let place = self.place(name);
+        let hint = near::hint(name, self.known.iter().copied());
+        let message = format!("{place} is not a field of this request{hint}");
+        Err(Error::invalid(place, message))
+    }
+}
+
+fn read<T: DeserializeOwned>(raw: &RawValue, place: &str, what: &str) -> Result<T> {
+    serde_json::from_str(raw.get())
+        .map_err(|_| Error::invalid(place, format!("{place} must be {what}")))
+}
+
+fn inner(raw: &RawValue, place: String) -> Result<Fields<'_>> {
+    let left = serde_json::from_str(raw.get());
+    let left = left.map_err(|_| Error::invalid(&place, format!("{place} must be an object")))?;
+    Ok(Fields::at(place, left))
+}
+
+/// Reads a list without keeping more of it than can be used.
+struct Items;
+
+impl<'a> Visitor<'a> for Items {
+    type Value = Vec<&'a RawValue>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            if items.len() <= ITEMS {
+                items.push(item);
+            }
+        }
+        Ok(items)
+    }
+}

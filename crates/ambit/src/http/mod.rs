@@ -1,0 +1,171 @@
+//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; who may call a row's routes is
+//! said in the row, everything else about a route in its file. A route that is in no row does not exist.
+//!
+//! A handler takes what it needs as arguments, in this order: `State(server): State<Shared>`, `Who(who): Who`, `Params`,
+//! `Conditions`, and `Body` last. It answers `Result<impl IntoResponse, Failure>`. `#[utoipa::path]` above it is its place in the
+//! document; paths there are below the base path, with `{name}` for what varies.
+
+mod body;
+pub mod chat;
+mod chats;
+mod contexts;
+mod document;
+mod error;
+mod fields;
+mod finish;
+mod guard;
+mod health;
+mod line;
+mod list;
+mod measures;
+mod memory;
+mod models;
+mod params;
+mod sse;
+mod traces;
+mod turn;
+mod usage;
+mod visible;
+
+pub use body::Body;
+pub use error::{Failure, Problem, kind_of};
+pub use fields::Fields;
+pub use guard::{Right, Who};
+pub use line::{Peer, serve};
+pub use measures::Measures;
+pub use params::{Conditions, Params, check_id};
+
+use crate::auth::Authenticator;
+use ambit_runtime::{Error, Runtime};
+use ambit_storage::driver::Driver;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+
+/// What all handlers share.
+pub struct Server {
+    /// The app and its turns.
+    pub runtime: Runtime,
+    /// Who is calling.
+    pub auth: Authenticator,
+    /// Where keys and other values of the server itself are kept.
+    pub store: Arc<dyn Driver>,
+    /// What may be set.
+    pub settings: Settings,
+    /// What is counted.
+    pub measures: Measures,
+}
+
+/// A server as handlers hold it.
+pub type Shared = Arc<Server>;
+
+/// What may be set about serving.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What all paths but those of operation begin with.
+    pub base: String,
+    /// Errors show stacks.
+    pub is_development: bool,
+    /// Everybody may read the measures.
+    pub has_public_metrics: bool,
+    /// Bytes of a request's body.
+    pub body_limit: usize,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+    /// How often a silent stream shows that it lives.
+    pub ping: Duration,
+    /// Bytes that a reader of a stream may fall behind.
+    pub lag_limit: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            base: "/v1".to_owned(),
+            is_development: false,
+            has_public_metrics: false,
+            body_limit: 4 << 20,
+            body_time: Duration::from_secs(60),
+            ping: Duration::from_secs(15),
+            lag_limit: 4 << 20,
+        }
+    }
+}
+
+/// The routes of one file.
+pub struct Row {
+    /// Who may call them.
+    pub right: Right,
+    /// Whether their paths stand below the base path.
+    pub is_based: bool,
+    /// The routes.
+    pub routes: fn() -> OpenApiRouter<Shared>,
+}
+
+impl Row {
+    /// Routes below the base path.
+    const fn of(right: Right, routes: fn() -> OpenApiRouter<Shared>) -> Self {
+        Self {
+            right,
+            is_based: true,
+            routes,
+        }
+    }
+
+    /// Routes of operation, beside the base path.
+    const fn beside(right: Right, routes: fn() -> OpenApiRouter<Shared>) -> Self {
+        Self {
+            right,
+            is_based: false,
+            routes,
+        }
+    }
+}
+
+/// Every file of routes.
+pub const ROUTES: &[Row] = &[
+    Row::beside(Right::Anybody, health::routes),
+    Row::beside(Right::User, document::routes),
+    Row::beside(Right::Operator, measures::routes),
+    Row::of(Right::User, chat::routes),
+    Row::of(Right::User, chats::routes),
+    Row::of(Right::User, contexts::routes),
+    Row::of(Right::User, memory::routes),
+    Row::of(Right::User, models::routes),
+    Row::of(Right::User, traces::routes),
+    Row::of(Right::User, turn::routes),
+    Row::of(Right::User, usage::routes),
+];
+
+/// The server as a service; `serve` puts it on a listener.
+pub fn router(server: Shared) -> Router {
+    let mut routes = OpenApiRouter::with_openapi(document::head());
+    for row in ROUTES {
+        let guard = from_fn_with_state((server.clone(), row.right), guard::check);
+        let guarded = (row.routes)().route_layer(guard);
+        routes = match row.is_based {
+            true => routes.nest(&server.settings.base, guarded),
+            false => routes.merge(guarded),
+        };
+    }
+    let (router, document) = routes.split_for_parts();
+    router
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .layer(document::layer(&document))
+        .layer(from_fn_with_state(server.clone(), finish::finish))
+        .with_state(server)
+}
+
+async fn no_route(uri: axum::http::Uri) -> Failure {
+    Error::not_found("route", uri.path()).into()
+}
+
+async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> Failure {
+    let message = format!("{method} is not a method of {}", uri.path());
+    let mut error = Error::new(ambit_runtime::Code::Unsupported, message);
+    error.status = Some(405);
+    error.into()
+}

@@ -1,0 +1,171 @@
+//! Ids in paths and conditions behind `?`.
+
+use super::Failure;
+use ambit_runtime::{Error, Result};
+use ambit_storage::near;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use std::str::FromStr;
+
+/// Bytes of an id.
+const ID: usize = 200;
+
+/// The parts of a path that vary.
+pub struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let found = RawPathParams::from_request_parts(parts, state).await;
+        let found = found.map_err(|error| Error::invalid("path", error.body_text()))?;
+        let found = found
+            .iter()
+            .map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Ok(Self(found.collect()))
+    }
+}
+
+impl Params {
+    /// An id: 1 to 200 bytes without U+0000.
+    pub fn id(&self, name: &str) -> Result<String> {
+        let text = self.text(name)?;
+        check_id(name, text)?;
+        Ok(text.to_owned())
+    }
+
+    /// Any text.
+    pub fn text(&self, name: &str) -> Result<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        let missing = || Error::invalid(name, format!("{name} is missing in the path"));
+        found.map(|(_, text)| text.as_str()).ok_or_else(missing)
+    }
+}
+
+/// Refuses what is no id.
+pub fn check_id(field: &str, text: &str) -> Result<()> {
+    let reason = if text.is_empty() {
+        "is empty"
+    } else if text.len() > ID {
+        "is longer than 200 bytes"
+    } else if text.contains('\0') {
+        "contains U+0000"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(
+        field,
+        format!("{field} {reason}; an id is 1 to 200 bytes of text"),
+    ))
+}
+
+/// What stands behind `?`, taken one by one.
+pub struct Conditions {
+    left: Vec<(String, String)>,
+    known: Vec<&'static str>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Conditions {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        Ok(Self::of(parts.uri.query().unwrap_or_default())?)
+    }
+}
+
+impl Conditions {
+    fn of(text: &str) -> Result<Self> {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name =
+                decode(name).ok_or_else(|| Error::invalid("query", "the query is not UTF-8"))?;
+            let refused = || Error::invalid(&name, format!("{name} is not UTF-8"));
+            let value = decode(value).ok_or_else(refused)?;
+            Ok((name, value))
+        });
+        Ok(Self {
+            left: pairs.collect::<Result<_>>()?,
+            known: Vec::new(),
+        })
+    }
+
+    /// A text that is not empty; the same condition twice is refused.
+    pub fn text(&mut self, name: &'static str) -> Result<Option<String>> {
+        self.known.push(name);
+        let Some(at) = self.left.iter().position(|(known, _)| known == name) else {
+            return Ok(None);
+        };
+        let (_, text) = self.left.remove(at);
+        if self.left.iter().any(|(known, _)| known == name) {
+            return Err(Error::invalid(name, format!("{name} is given twice")));
+        }
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    /// An id.
+    pub fn id(&mut self, name: &'static str) -> Result<Option<String>> {
+        let found = self.text(name)?;
+        found.iter().try_for_each(|text| check_id(name, text))?;
+        Ok(found)
+    }
+
+    /// Something written as text: a whole number, `true` …
+    pub fn parsed<T: FromStr>(&mut self, name: &'static str, what: &str) -> Result<Option<T>> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let refused = |_| Error::invalid(name, format!("{name} must be {what}"));
+        text.parse().map(Some).map_err(refused)
+    }
+
+    /// A whole number within a range.
+    pub fn within(&mut self, name: &'static str, from: u64, to: u64) -> Result<Option<u64>> {
+        let what = format!("a whole number from {from} to {to}");
+        let found: Option<u64> = self.parsed(name, &what)?;
+        match found {
+            Some(number) if !(from..=to).contains(&number) => {
+                Err(Error::invalid(name, format!("{name} must be {what}")))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Refuses conditions that nobody has taken.
+    pub fn finish(self) -> Result<()> {
+        let Some((name, _)) = self.left.first() else {
+            return Ok(());
+        };
+        let hint = near::hint(name, self.known.iter().copied());
+        Err(Error::invalid(
+            name,
+            format!("{name} is not a condition of this route{hint}"),
+        ))
+    }
+}
+
+/// Text behind a `?`, with `+` and `%xx` replaced; `None` where that is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        let code = match (byte, behind) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        match code {
+            Some((high, low)) => {
+                bytes.push(high * 16 + low);
+                rest = &behind[2..];
+            }
+            None => bytes.push(if *byte == b'+' { b' ' } else { *byte }),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+}

@@ -1,0 +1,297 @@
+//! Traces of turns: which there are, what is in them, and following one.
+
+use super::list::{Listing, Paging};
+use super::{Conditions, Failure, Params, Problem, Server, Shared, Who};
+use ambit_runtime::chats::Part;
+use ambit_runtime::inspect::traces::{self, Log, Row, TraceFilter};
+use ambit_runtime::trace::{LogLine, NodeView, SpaceView, Tree, fold_texts};
+use ambit_runtime::{Authorized, Code, Error, Result};
+use ambit_storage::batch::LogEntry;
+use ambit_storage::driver::Watch;
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Entries read in one go.
+const STEP: usize = 200;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(index))
+        .routes(routes!(info))
+        .routes(routes!(nodes))
+        .routes(routes!(node))
+        .routes(routes!(logs))
+        .routes(routes!(logs_of_node))
+        .routes(routes!(spaces))
+        .routes(routes!(space))
+        .routes(routes!(events))
+}
+
+/// Traces of conversations that the caller may use, the last begun first.
+#[utoipa::path(get, path = "/trace/traces", tag = "traces",
+    params(("chat_id" = Option<String>, Query), ("assistant_id" = Option<String>, Query), ("request_id" = Option<String>, Query),
+        ("status" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of traces", body = Object), (status = 400, body = Problem)))]
+async fn index(
+    State(server): State<Shared>,
+    Who(who): Who,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<Row>>, Failure> {
+    let status = conditions.text("status")?;
+    let filter = TraceFilter {
+        chat_id: conditions.id("chat_id")?,
+        assistant_id: conditions.id("assistant_id")?,
+        request_id: conditions.id("request_id")?,
+        status: status.as_deref().map(TraceFilter::status).transpose()?,
+    };
+    let paging = Paging::take(&mut conditions)?;
+    conditions.finish()?;
+    let ambit = server.runtime.contexts(&who);
+    let part = traces::list(&ambit, &who, &filter, paging.window()).await?;
+    Ok(Json(paging.listing(part)))
+}
+
+async fn open(server: &Server, who: &Authorized, params: &Params) -> Result<Log> {
+    let id = params.id("id")?;
+    traces::open(&server.runtime.contexts(who), who, &id).await
+}
+
+/// The trace as its log says.
+async fn tree(
+    server: &Server,
+    who: &Authorized,
+    params: &Params,
+    conditions: Conditions,
+) -> Result<(Row, Tree)> {
+    conditions.finish()?;
+    let log = open(server, who, params).await?;
+    let entries = log.all().await?;
+    let texts = entries.iter().flat_map(texts).collect::<Vec<_>>();
+    Ok((log.row, fold_texts(texts.iter().map(String::as_str))))
+}
+
+/// The events of an entry, which is one of them or a list.
+fn texts(entry: &LogEntry) -> Vec<String> {
+    let text = entry.body.as_str();
+    match entry.body.to::<Vec<Value>>() {
+        Ok(events) => events.iter().map(Value::to_string).collect(),
+        Err(_) => vec![text.to_owned()],
+    }
+}
+
+/// A list that is whole, in the shape of a page.
+fn paged<T: Clone>(all: &[T], wants: impl Fn(&T) -> bool, paging: Paging) -> Json<Listing<T>> {
+    let wanted: Vec<&T> = all.iter().filter(|item| wants(item)).collect();
+    let window = paging.window();
+    let items = wanted.iter().skip(window.skip).take(window.limit);
+    Json(paging.listing(Part {
+        items: items.map(|item| (*item).clone()).collect(),
+        total: wanted.len() as u64,
+    }))
+}
+
+/// One trace in one line.
+#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(("id" = String, Path)),
+    responses((status = 200, description = "The trace", body = Object), (status = 404, body = Problem)))]
+async fn info(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<Row>, Failure> {
+    conditions.finish()?;
+    Ok(Json(open(&server, &who, &params).await?.row))
+}
+
+/// The nodes, in the order in which they began.
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces",
+    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of nodes", body = Object), (status = 404, body = Problem)))]
+async fn nodes(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<NodeView>>, Failure> {
+    let paging = Paging::take(&mut conditions)?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    Ok(paged(&tree.nodes, |_| true, paging))
+}
+
+/// One node.
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces", params(("id" = String, Path), ("node" = String, Path)),
+    responses((status = 200, description = "The node", body = Object), (status = 404, body = Problem)))]
+async fn node(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<NodeView>, Failure> {
+    let id = params.id("node")?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let found = tree.nodes.into_iter().find(|node| node.id == id);
+    let found = found.ok_or_else(|| Error::not_found("node", &id))?;
+    Ok(Json(found))
+}
+
+/// The lines, in the order in which they were written.
+#[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces",
+    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = Problem)))]
+async fn logs(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<LogLine>>, Failure> {
+    let paging = Paging::take(&mut conditions)?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    Ok(paged(&tree.logs, |_| true, paging))
+}
+
+/// The lines of one node.
+#[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces",
+    params(("id" = String, Path), ("node" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = Problem)))]
+async fn logs_of_node(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<LogLine>>, Failure> {
+    let id = params.id("node")?;
+    let paging = Paging::take(&mut conditions)?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    if !tree.nodes.iter().any(|node| node.id == id) {
+        return Err(Error::not_found("node", &id).into());
+    }
+    Ok(paged(&tree.logs, |line| line.node_id == id, paging))
+}
+
+/// The boards of values.
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces",
+    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+    responses((status = 200, description = "A page of boards", body = Object), (status = 404, body = Problem)))]
+async fn spaces(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    mut conditions: Conditions,
+) -> Result<Json<Listing<SpaceView>>, Failure> {
+    let paging = Paging::take(&mut conditions)?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    Ok(paged(&tree.spaces, |_| true, paging))
+}
+
+/// One board of values.
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces", params(("id" = String, Path), ("space" = String, Path)),
+    responses((status = 200, description = "The board", body = Object), (status = 404, body = Problem)))]
+async fn space(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<SpaceView>, Failure> {
+    let id = params.id("space")?;
+    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let found = tree.spaces.into_iter().find(|space| space.id == id);
+    let found = found.ok_or_else(|| Error::not_found("space", &id))?;
+    Ok(Json(found))
+}
+
+/// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
+#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header)),
+    responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = Problem), (status = 404, body = Problem)))]
+async fn events(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    conditions.finish()?;
+    let known = super::turn::last_event(&headers)?.unwrap_or(0);
+    let log = open(&server, &who, &params).await?;
+    let follower = Follower {
+        watch: log.watch().await?,
+        log,
+        known,
+        ping: server.settings.ping,
+    };
+    let stream = futures::stream::unfold(Some(follower), |follower| async {
+        let mut follower = follower?;
+        match follower.next().await {
+            Ok(None) => None,
+            Ok(Some((text, is_over))) => Some((Ok(text), Some(follower).filter(|_| !is_over))),
+            Err(error) => {
+                tracing::error!(error.code = %error.code, "the events of a trace broke off: {error}");
+                Some((Err(std::io::Error::other("the events broke off")), None))
+            }
+        }
+    });
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (CACHE_CONTROL, "no-cache"),
+    ];
+    Ok((headers, Body::from_stream(stream)).into_response())
+}
+
+/// One reader of a trace.
+struct Follower {
+    watch: Watch,
+    log: Log,
+    known: u64,
+    ping: Duration,
+}
+
+impl Follower {
+    /// What is sent next, and whether it is the last; nothing behind the end of a turn that has ended.
+    async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
+        loop {
+            let entries = self.log.after(self.known, STEP).await?;
+            if let Some(last) = entries.last() {
+                self.known = last.seq;
+                return Ok(Some(frames(&entries)));
+            }
+            if self.log.row.status != "running" {
+                return Ok(None);
+            }
+            let changed = tokio::time::timeout(self.ping, self.watch.changed());
+            match changed.await {
+                Ok(true) => {}
+                Ok(false) => return Err(Error::new(Code::Unavailable, "the store was closed")),
+                Err(_) => return Ok(Some((Bytes::from_static(b": ping\n\n"), false))),
+            }
+        }
+    }
+}
+
+/// Entries as events, and whether the trace is complete.
+fn frames(entries: &[LogEntry]) -> (Bytes, bool) {
+    let (mut text, mut is_over) = (String::new(), false);
+    for entry in entries {
+        let events = texts(entry);
+        let last = events.len().saturating_sub(1);
+        for (at, event) in events.iter().enumerate() {
+            let kind = serde_json::from_str::<Value>(event).unwrap_or_default();
+            let kind = kind["type"].as_str().unwrap_or_default();
+            is_over |= kind == "complete";
+            // Writing to a text cannot fail. Only behind the last event of an entry all of it is known.
+            if at == last {
+                let _ = writeln!(text, "id: {}", entry.seq);
+            }
+            let _ = write!(text, "event: {kind}\ndata: {event}\n\n");
+        }
+    }
+    (text.into(), is_over)
+}

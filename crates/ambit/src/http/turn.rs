@@ -1,0 +1,199 @@
+//! Turns that are running or have run: what is known of them, their streams, and stopping them.
+
+use super::chat::Given;
+use super::sse::{self, View};
+use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
+use crate::format;
+use ambit_runtime::runtime::{Applied, Interrupt, TurnInfo};
+use ambit_runtime::{Code, Error, Result};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(show))
+        .routes(routes!(stream))
+        .routes(routes!(cancel))
+        .routes(routes!(append))
+}
+
+/// What is known of a turn.
+#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = String, Path)),
+    responses((status = 200, description = "The turn", body = Object), (status = 404, body = Problem)))]
+async fn show(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<Json<TurnInfo>, Failure> {
+    conditions.finish()?;
+    let id = params.id("request_id")?;
+    Ok(Json(server.runtime.turn(&who, &id).await?))
+}
+
+/// A turn's stream behind `Last-Event-ID`, or behind `after`.
+#[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat",
+    params(("request_id" = String, Path), ("after" = Option<u64>, Query), ("accept" = Option<String>, Query), ("Last-Event-ID" = Option<u64>, Header)),
+    responses((status = 200, description = "The stream", content_type = "text/event-stream"),
+        (status = 400, body = Problem), (status = 404, body = Problem), (status = 410, body = Problem)))]
+async fn stream(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    given: Given,
+    (mut conditions, headers): (Conditions, HeaderMap),
+) -> Result<Response, Failure> {
+    let id = params.id("request_id")?;
+    let after: Option<u64> = conditions.parsed("after", "a whole number")?;
+    let include_usage = conditions.parsed("include_usage", "true or false")?;
+    let accept = conditions.text("accept")?;
+    conditions.finish()?;
+    let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
+    let known = last_event(&headers)?.or(after).unwrap_or(0);
+    let turn = server.runtime.turn(&who, &id).await?;
+    if known > turn.last_event {
+        let message = format!(
+            "the stream has {} entries yet; {known} is beyond them",
+            turn.last_event
+        );
+        return Err(Error::invalid("after", message).into());
+    }
+    let row = format::find(&accept);
+    let from = if row.needs_beginning { 0 } else { known };
+    let options = format::Options {
+        model: turn.assistant_id,
+        created: turn.started_at / 1000,
+        include_usage: include_usage.unwrap_or(false),
+        request_id: id.clone(),
+        client_tools: Vec::new(),
+    };
+    let view = View {
+        reader: server.runtime.stream(&who, &id, from).await?,
+        first: Vec::new(),
+        format: (row.open)(&options),
+        known,
+        past: turn.last_event,
+    };
+    Ok(sse::answer(view, &server, given.peer))
+}
+
+pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
+    let Some(text) = headers.get("last-event-id").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let number = text.to_str().ok().and_then(|text| text.trim().parse().ok());
+    let refused = || Error::invalid("last-event-id", "Last-Event-ID must be a whole number");
+    number.map(Some).ok_or_else(refused)
+}
+
+/// Stops a turn. One that has ended stays as it is.
+#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(("request_id" = String, Path)),
+    responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = Problem)))]
+async fn cancel(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    conditions: Conditions,
+) -> Result<StatusCode, Failure> {
+    conditions.finish()?;
+    let id = params.id("request_id")?;
+    server.runtime.cancel(&who, &id).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// What becomes of an interrupt.
+#[derive(Serialize, utoipa::ToSchema)]
+struct Accepted {
+    /// `true`.
+    accepted: bool,
+    /// `next_step`, `restart` or `cancel`.
+    #[schema(value_type = String)]
+    applied: Applied,
+}
+
+/// Adds messages to a running turn, or stops it.
+#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(("context_id" = String, Path)), request_body = Object,
+    responses((status = 202, body = Accepted), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+async fn append(
+    State(server): State<Shared>,
+    Who(who): Who,
+    params: Params,
+    Body(body): Body,
+) -> Result<(StatusCode, Json<Accepted>), Failure> {
+    let id = params.id("context_id")?;
+    let interrupt = interrupt(&body)?;
+    let applied = server.runtime.interrupt(&who, &id, interrupt).await?;
+    let accepted = true;
+    Ok((StatusCode::ACCEPTED, Json(Accepted { accepted, applied })))
+}
+
+/// Only what a person says can be added.
+fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
+    let mut fields = Fields::of(body)?;
+    let is_forced = match fields.text("type")?.as_deref() {
+        Some("graceful") => false,
+        Some("force") => true,
+        _ => return Err(Error::invalid("type", "type must be graceful or force").into()),
+    };
+    let messages = fields.list("messages")?.unwrap_or_default();
+    for (at, message) in messages.iter().enumerate() {
+        let place = format!("messages[{at}]");
+        if message.get("role").is_some_and(|role| role != "user") {
+            let place = format!("{place}.role");
+            return Err(Error::invalid(&place, format!("{place} must be user")).into());
+        }
+        if !matches!(
+            message.get("content"),
+            Some(Value::String(_) | Value::Array(_))
+        ) {
+            let place = format!("{place}.content");
+            return Err(Error::invalid(
+                &place,
+                format!("{place} must be a string or a list of parts"),
+            )
+            .into());
+        }
+    }
+    if messages.is_empty() && !is_forced {
+        return Err(Error::invalid("messages", "messages must hold at least one message").into());
+    }
+    let mut metadata = fields.object("metadata")?.unwrap_or_default();
+    metadata.retain(|name, _| !name.starts_with("__"));
+    fields.finish()?;
+    Ok(Interrupt {
+        is_forced,
+        messages,
+        metadata,
+    })
+}
+
+/// The failure that is stored of a turn, if it failed.
+pub fn failure(turn: &TurnInfo) -> Option<Error> {
+    let told = turn.error.as_ref()?;
+    let text = |name: &str| told.get(name).and_then(Value::as_str);
+    let mut error = Error::new(
+        text("code").map_or(Code::Internal, Code::from),
+        text("message")?,
+    );
+    error.status = told
+        .get("status")
+        .and_then(Value::as_u64)
+        .and_then(|status| u16::try_from(status).ok());
+    error.param = text("param").map(str::to_owned);
+    error.details = told.get("details").cloned().map(Box::new);
+    let stack = told.get("stack").and_then(Value::as_array);
+    error.stack = stack
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    Some(error)
+}

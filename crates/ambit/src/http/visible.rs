@@ -1,0 +1,29 @@
+//! Which agents a caller may use over HTTP.
+
+use super::Server;
+use ambit_runtime::app::{Agent, App};
+use ambit_runtime::{Authorized, Error, Result};
+use std::sync::Arc;
+
+/// The agent with this id, for this caller; one they may not see is one that is not there.
+pub fn agent(server: &Server, app: &App, who: &Authorized, id: &str) -> Result<Arc<Agent>> {
+    let missing = || Error::not_found("agent", id);
+    let found = app.agents.get(id).ok_or_else(missing)?;
+    let agent = found
+        .as_ref()
+        .map_err(|problem| problem.for_user("agent", id))?;
+    let is_visible = is_visible(server, app, who, agent);
+    is_visible.then(|| agent.clone()).ok_or_else(missing)
+}
+
+/// All agents of this caller, by id.
+pub fn agents(server: &Server, app: &App, who: &Authorized) -> Vec<Arc<Agent>> {
+    let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
+    let visible = usable.filter(|agent| is_visible(server, app, who, agent));
+    visible.cloned().collect()
+}
+
+/// A worker is called by other agents alone.
+fn is_visible(server: &Server, app: &App, who: &Authorized, agent: &Agent) -> bool {
+    !agent.is_worker && app.visible(agent, who, server.settings.is_development)
+}

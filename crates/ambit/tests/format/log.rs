@@ -1,0 +1,152 @@
+//! Logs, and what a client reads of them.
+
+use ambit::format::{Options, Row};
+use ambit::runtime::stream::Entry;
+use serde_json::{Map, Value};
+
+/// The options of all tests: a client that brings two tools and wants to know what it spent.
+pub fn options() -> Options {
+    Options {
+        model: "tests.hello".to_owned(),
+        request_id: "r1".to_owned(),
+        created: 1_764_300_000,
+        include_usage: true,
+        client_tools: vec!["get_weather".to_owned(), "get_time".to_owned()],
+    }
+}
+
+/// Numbered entries.
+pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Entry> {
+    let number = |(index, line): (usize, &str)| Entry {
+        number: index as u64 + 1,
+        text: line.into(),
+    };
+    lines.into_iter().enumerate().map(number).collect()
+}
+
+/// What a format makes of each entry, and of the end.
+pub fn frames(row: &Row, entries: &[Entry]) -> (Vec<Vec<String>>, Vec<String>) {
+    let mut format = (row.open)(&options());
+    let frames = entries.iter().map(|entry| format.frames(entry)).collect();
+    (frames, format.end())
+}
+
+/// The text that goes over the wire.
+pub fn sse(row: &Row, entries: &[Entry]) -> String {
+    let (frames, end) = frames(row, entries);
+    let mut text = String::new();
+    for (entry, frames) in entries.iter().zip(&frames) {
+        for (index, frame) in frames.iter().enumerate() {
+            if index + 1 == frames.len() {
+                text.push_str(&format!("id: {}\n", entry.number));
+            }
+            text.push_str(&format!("data: {frame}\n\n"));
+        }
+    }
+    for frame in end {
+        text.push_str(&format!("data: {frame}\n\n"));
+    }
+    text
+}
+
+/// What a client of OpenAI's chat completions holds that put all chunks together.
+#[derive(Debug, Default, PartialEq)]
+pub struct Completion {
+    pub role: Option<String>,
+    pub content: String,
+    pub reasoning: String,
+    pub calls: Vec<Value>,
+    pub finish_reason: Option<String>,
+    pub usage: Option<Value>,
+    pub errors: Vec<Value>,
+}
+
+impl Completion {
+    /// Puts chunks together; anything that a strict client would stumble over fails the test.
+    pub fn of_chunks(frames: &[String]) -> Self {
+        let mut whole = Self::default();
+        for frame in frames {
+            let chunk: Value = serde_json::from_str(frame).unwrap();
+            if let Some(error) = chunk.get("error") {
+                whole.errors.push(error.clone());
+                continue;
+            }
+            assert_eq!(chunk["id"], "chatcmpl-r1");
+            assert_eq!(chunk["object"], "chat.completion.chunk");
+            assert_eq!(chunk["created"], 1_764_300_000);
+            assert_eq!(chunk["model"], "tests.hello");
+            if let Some(usage) = chunk.get("usage") {
+                assert_eq!(chunk["choices"], Value::Array(Vec::new()));
+                assert!(whole.usage.replace(usage.clone()).is_none());
+                continue;
+            }
+            assert!(whole.finish_reason.is_none(), "text behind the last chunk");
+            whole.take(&chunk["choices"][0]);
+        }
+        whole
+    }
+
+    fn take(&mut self, choice: &Value) {
+        assert_eq!(choice["index"], 0);
+        self.finish_reason = choice["finish_reason"].as_str().map(str::to_owned);
+        let delta = choice["delta"].as_object().unwrap();
+        let is_last = self.finish_reason.is_some();
+        assert_eq!(delta.is_empty(), is_last, "the last chunk alone is empty");
+        let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
+        if let Some(role) = delta.get("role") {
+            assert!(
+                self.role
+                    .replace(role.as_str().unwrap().to_owned())
+                    .is_none()
+            );
+        }
+        self.content.push_str(text("content"));
+        self.reasoning.push_str(text("reasoning_content"));
+        for call in delta
+            .get("tool_calls")
+            .iter()
+            .flat_map(|calls| calls.as_array().unwrap())
+        {
+            self.take_call(call.as_object().unwrap());
+        }
+    }
+
+    fn take_call(&mut self, call: &Map<String, Value>) {
+        let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
+        let Some(known) = self.calls.get_mut(index) else {
+            assert_eq!(index, self.calls.len());
+            let mut call = call.clone();
+            call.remove("index");
+            self.calls.push(call.into());
+            return;
+        };
+        let more = call["function"]["arguments"].as_str().unwrap();
+        let arguments = &mut known["function"]["arguments"];
+        *arguments = format!("{}{more}", arguments.as_str().unwrap()).into();
+    }
+
+    /// The same of an answer that did not stream.
+    pub fn of_body(body: &Value) -> Self {
+        if let Some(error) = body.get("error") {
+            return Self {
+                errors: vec![error.clone()],
+                ..Self::default()
+            };
+        }
+        let choice = &body["choices"][0];
+        let message = &choice["message"];
+        let text = |name: &str| message[name].as_str().unwrap_or_default().to_owned();
+        Self {
+            role: Some(text("role")),
+            content: text("content"),
+            reasoning: text("reasoning_content"),
+            calls: message["tool_calls"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default(),
+            finish_reason: choice["finish_reason"].as_str().map(str::to_owned),
+            usage: Some(body["usage"].clone()),
+            errors: Vec::new(),
+        }
+    }
+}

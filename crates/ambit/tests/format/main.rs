@@ -1,0 +1,10 @@
+//! Output formats: recorded streams and what must come of them, and what holds for any stream.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+#[path = "../support/expected.rs"]
+mod expected;
+mod log;
+mod random;
+mod recorded;
+mod rules;

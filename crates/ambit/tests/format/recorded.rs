@@ -1,0 +1,62 @@
+//! Every recorded stream in every format. `recorded/NAME.jsonl` is a log; beside it is what must come of it.
+
+use crate::expected;
+use crate::log::{entries, frames, options, sse};
+use ambit::format::{FORMATS, find};
+use ambit::runtime::stream::Entry;
+use std::path::{Path, PathBuf};
+
+/// The recorded logs with their paths.
+pub fn logs() -> Vec<(PathBuf, Vec<Entry>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/recorded");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let entries = entries(text.lines());
+        (path, entries)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn recorded_streams_come_out_as_expected() {
+    for row in FORMATS {
+        if ["cui-native", "cui-desktop"].contains(&row.name) {
+            continue;
+        }
+        for (path, log) in logs() {
+            let beside = |ending: &str| {
+                let name = path.file_stem().unwrap().to_str().unwrap();
+                path.with_file_name(format!("{name}.{}.{ending}", row.name))
+            };
+            let body = (row.body)(&log, &options());
+            let body = serde_json::to_string_pretty(&body).unwrap();
+            expected::check(&beside("json"), &(body + "\n"));
+            if row.needs_beginning {
+                expected::check(&beside("sse"), &sse(row, &log));
+            }
+        }
+    }
+}
+
+#[test]
+fn cui_clients_get_the_log_as_it_is_stored() {
+    for name in ["cui-web", "cui-native", "cui-desktop"] {
+        for (_, log) in logs() {
+            let (frames, end) = frames(find(name), &log);
+            let expected: Vec<Vec<String>> = log
+                .iter()
+                .map(|entry| vec![entry.text.to_string()])
+                .collect();
+            assert_eq!(frames, expected);
+            assert_eq!(end, Vec::<String>::new());
+            let web = (find("cui-web").body)(&log, &options());
+            assert_eq!((find(name).body)(&log, &options()), web);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What holds for every stream in every format, recorded or random.
+
+use crate::log::{Completion, entries, frames, options};
+use crate::random::{Habits, random_log};
+use crate::recorded::logs;
+use ambit::format::{FORMATS, Format, Row, failure, find};
+use ambit::runtime::Frame;
+use ambit::runtime::frame::invariants;
+use ambit::runtime::stream::Entry;
+use serde_json::{Value, json};
+
+/// Recorded logs, and random ones.
+fn all() -> Vec<Vec<Entry>> {
+    let random = (1..=60).map(|seed| random_log(seed, Habits::Any));
+    logs()
+        .into_iter()
+        .map(|(_, log)| log)
+        .chain(random)
+        .collect()
+}
+
+#[test]
+fn recorded_streams_are_such_as_a_turn_makes() {
+    for (path, log) in logs() {
+        let frames: Vec<Frame> = log
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.text).unwrap())
+            .collect();
+        assert_eq!(invariants::check(&frames), Ok(()), "{}", path.display());
+    }
+}
+
+#[test]
+fn g106_who_resumes_anywhere_gets_exactly_what_is_missing() {
+    for log in all() {
+        for row in FORMATS {
+            let (whole, end) = frames(row, &log);
+            for after in 0..=log.len() {
+                let mut format = resumed(row, &log[..after]);
+                let rest: Vec<Vec<String>> = log[after..]
+                    .iter()
+                    .map(|entry| format.frames(entry))
+                    .collect();
+                assert_eq!(rest, whole[after..], "{} after {after}", row.name);
+                assert_eq!(format.end(), end);
+            }
+        }
+    }
+}
+
+/// A view that goes on behind these entries.
+fn resumed(row: &Row, before: &[Entry]) -> Box<dyn Format> {
+    let mut format = (row.open)(&options());
+    if row.needs_beginning {
+        for entry in before {
+            format.frames(entry);
+        }
+    }
+    format
+}
+
+#[test]
+fn g110_every_stream_ends_once_in_every_format() {
+    for log in all() {
+        let (frames, end) = frames(find("standard"), &log);
+        assert_eq!(end, ["[DONE]"]);
+        let (last, earlier) = frames.split_last().unwrap();
+        let reasons = |frames: &[String]| {
+            let frames = frames.iter().map(|frame| {
+                let chunk: Value = serde_json::from_str(frame).unwrap();
+                chunk["choices"][0]["finish_reason"].clone()
+            });
+            frames.filter(|reason| !reason.is_null()).count()
+        };
+        assert_eq!(reasons(last), 1);
+        assert_eq!(reasons(&earlier.concat()), 0);
+    }
+}
+
+#[test]
+fn g114_a_failure_is_told_in_the_streams_own_format() {
+    let log = logs();
+    let named = |wanted: &str| {
+        let found = log.iter().find(|(path, _)| path.ends_with(wanted));
+        found.map(|(_, log)| log.clone()).unwrap()
+    };
+    for name in [
+        "failure.jsonl",
+        "failure-after-error.jsonl",
+        "failure-at-once.jsonl",
+    ] {
+        let log = named(name);
+        let told = failure(&log).unwrap();
+        let (frames, end) = frames(find("standard"), &log);
+        let whole = Completion::of_chunks(&frames.concat());
+        let [error] = whole.errors.as_slice() else {
+            panic!("{name}: {:?}", whole.errors);
+        };
+        assert_eq!(error["message"], told.message);
+        assert_eq!(error["code"], told.code.as_str());
+        assert!(!whole.content.contains(&told.message), "{}", whole.content);
+        assert_eq!(whole.finish_reason.as_deref(), Some("stop"));
+        assert!(whole.usage.is_some());
+        assert_eq!(end, ["[DONE]"]);
+        let body = (find("standard").body)(&log, &options());
+        assert_eq!(body["error"], *error);
+        let body = (find("cui-web").body)(&log, &options());
+        assert_eq!(body["status"], "error");
+        assert_eq!(body["error"]["message"], told.message);
+    }
+    assert!(failure(&named("hello.jsonl")).is_none());
+    assert!(failure(&named("cancelled.jsonl")).is_none());
+}
+
+#[test]
+fn usage_comes_only_where_it_was_asked_for() {
+    let mut options = options();
+    options.include_usage = false;
+    let mut format = (find("standard").open)(&options);
+    let (_, log) = logs().remove(0);
+    let frames: Vec<String> = log.iter().flat_map(|entry| format.frames(entry)).collect();
+    assert_eq!(Completion::of_chunks(&frames).usage, None);
+}
+
+#[test]
+fn g145_any_text_comes_out_as_it_went_in() {
+    let texts = [
+        "\0",
+        "\u{1}\u{1f}\u{7f}",
+        "e\u{301}",
+        "👩‍👩‍👧",
+        "שלום \u{202e}abc\u{202c}",
+        "\u{2028}\u{2029}\u{feff}",
+        "\r\n\r\ndata: [DONE]\n\n",
+        "\"\\/",
+        "\u{fffd}\u{10ffff}",
+    ];
+    for text in texts {
+        let frame = json!({
+            "type": "text", "props": {"content": text}, "message_id": "M1", "delta": true,
+        });
+        let start = json!({"type": "event", "props": {"event": "stream_start", "data": {}}});
+        let end = json!({
+            "type": "event", "props": {"event": "stream_end", "data": {"status": "completed"}},
+        });
+        let lines = [start, frame, end].map(|line| line.to_string());
+        let log = entries(lines.iter().map(String::as_str));
+        let standard = find("standard");
+        let (frames, _) = frames(standard, &log);
+        assert!(
+            frames
+                .iter()
+                .flatten()
+                .all(|frame| !frame.contains(['\n', '\r']))
+        );
+        assert_eq!(Completion::of_chunks(&frames.concat()).content, text);
+        let body = (standard.body)(&log, &options());
+        assert_eq!(body["choices"][0]["message"]["content"], text);
+        let body = (find("cui-web").body)(&log, &options());
+        assert_eq!(body["messages"][0]["props"]["content"], text);
+    }
+}

@@ -1,0 +1,266 @@
+//! Bad input of chat requests: 400 with the place of what is wrong, in the shape of errors.
+
+use crate::site::{Answer, Site};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+/// A good request, changed.
+fn with(name: &str, value: Value) -> Value {
+    let mut body = Map::from_iter([
+        ("model".to_owned(), json!("hello")),
+        (
+            "messages".to_owned(),
+            json!([{"role": "user", "content": "x"}]),
+        ),
+    ]);
+    body.insert(name.to_owned(), value);
+    Value::Object(body)
+}
+
+fn invalid(param: &str) -> (u16, String, Option<String>) {
+    (400, "invalid_argument".to_owned(), Some(param.to_owned()))
+}
+
+#[tokio::test]
+async fn g148_a_bad_field_is_named_by_its_path() {
+    let site = Site::development().await;
+    for (name, value, param) in [
+        ("messages", json!([]), "messages"),
+        ("messages", json!("x"), "messages"),
+        ("messages", json!(["x"]), "messages[0]"),
+        ("messages", json!([{"content": "x"}]), "messages[0].role"),
+        (
+            "messages",
+            json!([{"role": 5, "content": "x"}]),
+            "messages[0].role",
+        ),
+        ("messages", json!([{"role": "user"}]), "messages[0].content"),
+        (
+            "messages",
+            json!([{"role": "user", "content": 5}]),
+            "messages[0].content",
+        ),
+        (
+            "messages",
+            json!([{"role": "user", "content": [{"text": "x"}]}]),
+            "messages[0].content[0]",
+        ),
+        (
+            "messages",
+            json!([{"role": "tool", "content": "x"}]),
+            "messages[0].tool_call_id",
+        ),
+        (
+            "messages",
+            json!([{"role": "assistant", "tool_calls": [{}]}]),
+            "messages[0].tool_calls[0]",
+        ),
+        ("model", json!(5), "model"),
+        ("temperature", json!("hot"), "temperature"),
+        ("temperature", json!(3), "temperature"),
+        ("top_p", json!(-0.1), "top_p"),
+        ("max_tokens", json!(0), "max_tokens"),
+        ("max_tokens", json!(1.5), "max_tokens"),
+        ("n", json!(2), "n"),
+        ("stop", json!([5]), "stop"),
+        ("stream", json!("yes"), "stream"),
+        (
+            "stream_options",
+            json!({"include_usage": 1}),
+            "stream_options.include_usage",
+        ),
+        (
+            "tools",
+            json!([{"type": "function"}]),
+            "tools[0].function.name",
+        ),
+        ("tool_choice", json!(5), "tool_choice"),
+        ("response_format", json!("json"), "response_format"),
+        ("metadata", json!([]), "metadata"),
+        ("skip", json!({"history": "yes"}), "skip.history"),
+        ("search", json!("all"), "search"),
+        ("on_busy", json!("wait"), "on_busy"),
+        ("mode", json!("chat"), "mode"),
+        ("options", json!({"connector": 5}), "options.connector"),
+        ("options", json!({"search": 5}), "options.search"),
+        ("cancel_on_disconnect", json!("no"), "cancel_on_disconnect"),
+        ("chat_id", json!(5), "chat_id"),
+        ("accept", json!({}), "accept"),
+    ] {
+        let body = with(name, value);
+        let answer = site.post("/v1/chat/completions", &body).await;
+        assert_eq!(answer.failure(), invalid(param), "{body}");
+        let error = answer.json()["error"].take();
+        assert_eq!(error["type"], json!("invalid_request_error"), "{body}");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains(param) || name == "mode",
+            "{body}: {message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn g148_what_is_no_json_object_is_refused() {
+    let site = Site::development().await;
+    for body in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "5",
+        "{\"model\":}",
+        "{\"a\":\"\\ud800\"",
+        "\u{feff}{}",
+    ] {
+        let answer = site.chat(body).await;
+        assert_eq!(answer.failure(), invalid("body"), "{body}");
+    }
+    let answer = site.chat(b"{\"model\":\"\xff\"}".to_vec()).await;
+    assert_eq!(answer.failure(), invalid("body"));
+}
+
+#[tokio::test]
+async fn g144_ids_that_are_none_are_refused_by_name() {
+    let site = Site::development().await;
+    let long = "x".repeat(201);
+    for (chat, reason) in [
+        ("", "is empty"),
+        (long.as_str(), "is longer than 200 bytes"),
+        ("a\0b", "contains U+0000"),
+    ] {
+        let answer = site
+            .post("/v1/chat/completions", &with("chat_id", json!(chat)))
+            .await;
+        assert_eq!(answer.failure(), invalid("chat_id"), "{chat:?}");
+        let expected = format!("chat_id {reason}; an id is 1 to 200 bytes of text");
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+    }
+    for (path, param) in [
+        ("/v1/chat/requests/%00", "request_id"),
+        ("/v1/models/%00", "id"),
+    ] {
+        assert_eq!(site.get(path).await.failure(), invalid(param), "{path}");
+    }
+    assert_eq!(site.get("/v1/models/%ff").await.failure(), invalid("path"));
+    let body = with("model", json!("hello"));
+    let answer = site.post("/v1/chat/completions?chat_id=%ff", &body).await;
+    assert_eq!(answer.failure(), invalid("chat_id"));
+    let request = site
+        .request(Method::POST, "/v1/chat/completions")
+        .json(&body);
+    let header = reqwest::header::HeaderValue::from_bytes(b"\xff").unwrap();
+    let answer = Answer::of(request.header("x-ambit-chat", header)).await;
+    assert_eq!(answer.failure(), invalid("x-ambit-chat"));
+}
+
+#[tokio::test]
+async fn g146_an_unknown_condition_is_an_error_that_names_the_nearest() {
+    let site = Site::development().await;
+    let answer = site.get("/v1/chat/requests/r1/stream?aftre=5").await;
+    assert_eq!(answer.failure(), invalid("aftre"));
+    let expected = "aftre is not a condition of this route; did you mean \"after\"?";
+    assert_eq!(answer.json()["error"]["message"], json!(expected));
+    let body = json!({"type": "graceful", "message": []});
+    let answer = site.post("/v1/chat/completions/c1/append", &body).await;
+    assert_eq!(answer.failure(), invalid("messages"));
+    let body = json!({"type": "force", "mesages": []});
+    let answer = site.post("/v1/chat/completions/c1/append", &body).await;
+    assert_eq!(answer.failure(), invalid("mesages"));
+    let expected = "mesages is not a field of this request; did you mean \"messages\"?";
+    assert_eq!(answer.json()["error"]["message"], json!(expected));
+}
+
+#[tokio::test]
+async fn g151_roles_that_are_not_the_client_s_to_use_are_refused() {
+    let open = (
+        "assistants/open/package.yao",
+        r#"{"name": "Open", "public": true, "client": {"roles": ["system"]}}"#,
+    );
+    let site = Site::of(&[open]).await;
+    let messages = |role: &str| json!([{"role": "user", "content": "x"}, {"role": role, "content": "x", "tool_call_id": "t"}]);
+    for (agent, role) in [
+        ("hello", "system"),
+        ("hello", "developer"),
+        ("hello", "function"),
+        ("hello", ""),
+        ("open", "developer"),
+        ("open", "tool"),
+        ("open", "assistant"),
+    ] {
+        let mut body = with("messages", messages(role));
+        body["model"] = json!(agent);
+        let answer = site.post("/v1/chat/completions", &body).await;
+        assert_eq!(
+            answer.failure(),
+            invalid("messages[1].role"),
+            "{agent} {role}"
+        );
+        let expected =
+            format!("messages[1].role: agent \"{agent}\" takes no {role} messages from clients");
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+    }
+    let body = json!({"type": "graceful", "messages": [{"role": "system", "content": "x"}]});
+    let answer = site.post("/v1/chat/completions/c1/append", &body).await;
+    assert_eq!(answer.failure(), invalid("messages[0].role"));
+}
+
+#[tokio::test]
+async fn g063_a_connector_that_the_agent_does_not_offer_is_refused() {
+    let site = Site::development().await;
+    for (name, value, param) in [
+        (
+            "options",
+            json!({"connector": "script"}),
+            "options.connector",
+        ),
+        ("assistant_id", json!("hello"), "model"),
+    ] {
+        let mut body = with(name, value);
+        if name == "assistant_id" {
+            body["model"] = json!("script");
+        }
+        let answer = site.post("/v1/chat/completions", &body).await;
+        let expected = (
+            400,
+            "connector_not_allowed".to_owned(),
+            Some(param.to_owned()),
+        );
+        assert_eq!(answer.failure(), expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_names_no_agent_is_told_how_to() {
+    let site = Site::development().await;
+    for model in [json!(null), json!(""), json!("default")] {
+        let answer = site
+            .post("/v1/chat/completions", &with("model", model))
+            .await;
+        assert_eq!(answer.failure(), (404, "not_found".to_owned(), None));
+        let expected =
+            "no agent is named and the app has no default agent; name one in model or assistant_id";
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+    }
+}
+
+#[tokio::test]
+async fn a_broken_agent_answers_with_what_is_wrong_with_it() {
+    let broken = (
+        "assistants/broken/package.yao",
+        "{\n  \"name\": \"Broken\",\n  \"nmae\": 1\n}",
+    );
+    let site = Site::of(&[broken]).await;
+    let answer = site
+        .post("/v1/chat/completions", &with("model", json!("broken")))
+        .await;
+    assert_eq!(answer.failure(), (500, "config_error".to_owned(), None));
+    let message = answer.json()["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.contains("assistants/broken/package.yao:3:"),
+        "{message}"
+    );
+}

@@ -1,0 +1,127 @@
+//! What is too large or too deep is refused, and costs little.
+
+use crate::site::Site;
+use futures::stream;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const LIMIT: usize = 4 << 20;
+
+/// A body of this many bytes that is never whole in memory and says its length only if asked.
+fn body(bytes: usize) -> reqwest::Body {
+    const PIECE: usize = 64 << 10;
+    let pieces = (0..bytes / PIECE).map(|_| Ok::<_, std::io::Error>(vec![b' '; PIECE]));
+    reqwest::Body::wrap_stream(stream::iter(pieces))
+}
+
+/// The most memory that this process has had.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes << 10
+}
+
+#[tokio::test]
+async fn g149_a_body_of_100_mb_is_refused_in_constant_memory() {
+    let site = Site::development().await;
+    let before = peak();
+    let answer = site.chat(body(100 << 20)).await;
+    let grown = peak() - before;
+    assert_eq!(answer.failure(), (413, "limit_exceeded".to_owned(), None));
+    let expected = format!("the body is larger than {LIMIT} bytes");
+    assert_eq!(answer.json()["error"]["message"], json!(expected));
+    assert_eq!(
+        answer.json()["error"]["type"],
+        json!("invalid_request_error")
+    );
+    assert!(grown < 32 << 20, "{grown} bytes");
+}
+
+#[tokio::test]
+async fn g149_a_body_that_says_that_it_is_too_large_is_refused() {
+    let site = Site::development().await;
+    let answer = site.chat(vec![b' '; LIMIT + 1]).await;
+    assert_eq!(answer.failure(), (413, "limit_exceeded".to_owned(), None));
+    let fits = format!("{{{}}}", " ".repeat(LIMIT - 2));
+    assert_eq!(site.chat(fits).await.failure().0, 404);
+}
+
+#[tokio::test]
+async fn g149_a_million_messages_are_refused() {
+    let site = Site::development().await;
+    let before = peak();
+    let body = format!(
+        r#"{{"model":"hello","messages":[{}{{}}]}}"#,
+        "{},".repeat(1_000_000)
+    );
+    let answer = site.chat(body).await;
+    let grown = peak() - before;
+    let place = Some("messages".to_owned());
+    assert_eq!(
+        answer.failure(),
+        (400, "invalid_argument".to_owned(), place)
+    );
+    assert_eq!(
+        answer.json()["error"]["message"],
+        json!("messages has more than 10000 items")
+    );
+    assert!(grown < 32 << 20, "{grown} bytes");
+}
+
+#[tokio::test]
+async fn g149_json_of_10_000_levels_is_refused() {
+    let site = Site::development().await;
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let messages = r#"[{"role":"user","content":"x"}]"#;
+    for (body, param) in [
+        (
+            format!(r#"{{"model":"hello","messages":{deep}}}"#),
+            "messages[0]",
+        ),
+        (
+            format!(r#"{{"model":"hello","messages":{messages},"metadata":{{"x":{deep}}}}}"#),
+            "metadata",
+        ),
+        (
+            format!(r#"{{"model":"hello","messages":{messages},"tools":{deep}}}"#),
+            "tools[0]",
+        ),
+        (deep.clone(), "body"),
+    ] {
+        let answer = site.chat(body).await;
+        let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
+        assert_eq!(answer.failure(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let site = Site::set(&[], |settings| {
+        settings.body_time = Duration::from_millis(50)
+    })
+    .await;
+    let silent = stream::pending::<Result<Vec<u8>, std::io::Error>>();
+    let answer = site.chat(reqwest::Body::wrap_stream(silent)).await;
+    assert_eq!(answer.failure(), (408, "timeout".to_owned(), None));
+}
+
+#[tokio::test]
+async fn metadata_of_more_than_16_kib_is_refused() {
+    let site = Site::development().await;
+    let body: Value = json!({
+        "model": "hello",
+        "messages": [{"role": "user", "content": "x"}],
+        "metadata": {"x": "x".repeat(16 << 10)},
+    });
+    let answer = site.post("/v1/chat/completions", &body).await;
+    let expected = (
+        413,
+        "limit_exceeded".to_owned(),
+        Some("metadata".to_owned()),
+    );
+    assert_eq!(answer.failure(), expected);
+}

@@ -1,0 +1,11 @@
+//! Lists and inspection as clients see them, and who sees what.
+
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails its test")]
+
+mod answers;
+mod bed;
+mod refusals;
+mod sight;
+#[path = "../http/site.rs"]
+#[expect(dead_code, reason = "what the tests of the whole server use of it too")]
+mod site;

@@ -1,0 +1,3 @@
+export function Create() {
+  throw new Exception("come back tomorrow", 429);
+}

@@ -1,0 +1,162 @@
+//! One story: its requests are made one after another, each turn is read to its end.
+
+use crate::expected;
+use crate::steady::steady;
+use ambit::format::{self, Options};
+use ambit::runtime::runtime::{Settings, Started};
+use ambit::runtime::stream::Entry;
+use ambit::runtime::tool::NoTools;
+use ambit::runtime::{Request, Runtime};
+use ambit::storage::Stores;
+use ambit::storage::driver::Options as StoreOptions;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The formats of which streams are kept.
+const FORMATS: [&str; 2] = ["standard", "cui-web"];
+
+/// `request.json`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    /// The app's folder below the repository.
+    #[serde(default = "shared_app")]
+    app: String,
+    /// Requests: the fields of a `Request`; what is not said is as below.
+    turns: Vec<Map<String, Value>>,
+}
+
+fn shared_app() -> String {
+    "crates/ambit/tests/stories/app".to_owned()
+}
+
+/// A turn that has ended.
+struct Told {
+    entries: Vec<Entry>,
+    options: Options,
+}
+
+/// Runs a story and compares what comes of it.
+pub fn run(folder: &Path) {
+    let text = std::fs::read_to_string(folder.join("request.json")).unwrap();
+    let story: Story = serde_json::from_str(&text).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let turns = runtime.block_on(tell(&story));
+    for name in FORMATS {
+        expected::check(&folder.join(format!("{name}.sse")), &streams(name, &turns));
+    }
+    let bodies = turns.iter().map(|turn| {
+        let standard = format::find("standard");
+        (standard.body)(&turn.entries, &turn.options)
+    });
+    let bodies = serde_json::to_string_pretty(&bodies.collect::<Vec<_>>()).unwrap();
+    expected::check(&folder.join("standard.json"), &(bodies + "\n"));
+}
+
+async fn tell(story: &Story) -> Vec<Told> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let opened = Runtime::open(Settings {
+        app: root.join(&story.app),
+        stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
+        storage: ambit::storage::Settings::default(),
+        environment: BTreeMap::new(),
+        is_development: true,
+        tools: Arc::new(NoTools),
+        listeners: None,
+    });
+    let runtime = opened.await.unwrap();
+    let mut turns: Vec<Told> = Vec::new();
+    for (index, turn) in story.turns.iter().enumerate() {
+        let request = request(turn, turns.last());
+        let started = runtime.start(request.clone()).await.unwrap();
+        turns.push(told(index + 1, &request, started).await);
+    }
+    runtime.close(Duration::from_secs(10)).await.unwrap();
+    turns
+}
+
+/// The request as a server would make it.
+fn request(turn: &Map<String, Value>, before: Option<&Told>) -> Request {
+    let mut request = json!({
+        "authorized": {"user_id": "ann"},
+        "origin": {"accept": "standard", "locale": "en-us", "referer": "api"},
+    });
+    let fields = request.as_object_mut().unwrap();
+    fields.extend(
+        turn.iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
+    let text = request.to_string().replace("$CALL", &last_call(before));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The id of the last tool call, which only the turn before knows.
+fn last_call(before: Option<&Told>) -> String {
+    let body = before.map(|turn| (format::find("standard").body)(&turn.entries, &turn.options));
+    let calls = body
+        .as_ref()
+        .map(|body| &body["choices"][0]["message"]["tool_calls"]);
+    let id = calls.and_then(|calls| calls[0]["id"].as_str());
+    id.unwrap_or_default().to_owned()
+}
+
+async fn told(number: usize, request: &Request, mut started: Started) -> Told {
+    let mut entries = Vec::new();
+    while let Some(more) = started.stream.next().await.unwrap() {
+        entries.extend(more);
+    }
+    check_numbers(&entries);
+    let ids = [
+        (started.request_id.as_str(), "REQUEST"),
+        (started.context_id.as_str(), "CONTEXT"),
+        (started.trace_id.as_str(), "TRACE"),
+    ];
+    let ids = ids.map(|(id, name)| (id.to_owned(), format!("{name}-{number}")));
+    let names = request
+        .tools
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str());
+    Told {
+        entries: steady(&entries, &ids),
+        options: Options {
+            model: started.assistant_id,
+            request_id: format!("REQUEST-{number}"),
+            created: 0,
+            include_usage: true,
+            client_tools: names.map(str::to_owned).collect(),
+        },
+    }
+}
+
+fn check_numbers(entries: &[Entry]) {
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry.number).collect();
+    let expected: Vec<u64> = (1..=entries.len() as u64).collect();
+    assert_eq!(numbers, expected, "numbers have gaps");
+}
+
+/// What a client reads, turn after turn.
+fn streams(name: &str, turns: &[Told]) -> String {
+    let mut text = String::new();
+    for (index, turn) in turns.iter().enumerate() {
+        let _ = writeln!(text, ": turn {}\n", index + 1);
+        let mut format = (format::find(name).open)(&turn.options);
+        for entry in &turn.entries {
+            for frame in format.frames(entry) {
+                let _ = writeln!(text, "data: {frame}\n");
+            }
+        }
+        for frame in format.end() {
+            let _ = writeln!(text, "data: {frame}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,176 @@
+//! Finding the parts of an app, for whoever needs them.
+
+use super::connector::{MODELS, STORES};
+use super::problem::Problem;
+use super::{Agent, App, Connector, Server, Share, Store};
+use crate::access::Authorized;
+use crate::error::{Code, Error, Result};
+use ambit_script::Source;
+use ambit_storage::near;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a connector is named by what it is for.
+const ROLE: &str = "use::";
+
+/// The role of agents that name no connector.
+const DEFAULT: &str = "default";
+
+/// A function of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Where it is.
+    pub source: Source,
+    /// Its name.
+    pub function: String,
+}
+
+impl App {
+    /// An agent. The name of the nearest one is for scripts and people who made the app: whoever may not know all agents must
+    /// not see this message.
+    pub fn agent(&self, id: &str) -> Result<Arc<Agent>> {
+        item(&self.agents, "agent", id)
+    }
+
+    /// A tool server; inside an agent its own ones come first.
+    pub fn server(&self, agent: &str, id: &str) -> Result<Arc<Server>> {
+        let own = format!("agents.{agent}.{id}");
+        match self.servers.contains_key(&own) {
+            true => item(&self.servers, "MCP server", &own),
+            false => item(&self.servers, "MCP server", id),
+        }
+    }
+
+    /// A store.
+    pub fn store(&self, id: &str) -> Result<Arc<Store>> {
+        item(&self.stores, "store", id)
+    }
+
+    /// A connector: an id, `use::<role>`, or nothing for the role `default`.
+    pub fn connector(&self, name: &str) -> Result<Arc<Connector>> {
+        let role = match name {
+            "" => Some(DEFAULT),
+            name => name.strip_prefix(ROLE),
+        };
+        let Some(role) = role else {
+            return item(&self.connectors, "connector", name);
+        };
+        if let Some(problem) = &self.broken.defaults {
+            return Err(problem.for_user("role", role));
+        }
+        let Some(id) = self.defaults.roles.get(role) else {
+            let roles = self.defaults.roles.keys().map(String::as_str);
+            let hint = meant(role, roles);
+            let message = format!(
+                "no connector has the role \"{role}\": set system.{role} in agent/agent.yml{hint}"
+            );
+            return Err(Error::new(Code::ConfigError, message));
+        };
+        item(&self.connectors, "connector", id)
+    }
+
+    /// A connector that answers as a model does, found as [`App::connector`] finds it.
+    pub fn model(&self, name: &str) -> Result<Arc<Connector>> {
+        let connector = self.connector(name)?;
+        self.of_kind(connector, MODELS, "is no model")
+    }
+
+    /// A connector that keeps data.
+    pub fn storage(&self, name: &str) -> Result<Arc<Connector>> {
+        let connector = self.connector(name)?;
+        self.of_kind(connector, STORES, "keeps no data")
+    }
+
+    fn of_kind(&self, found: Arc<Connector>, kinds: &[&str], not: &str) -> Result<Arc<Connector>> {
+        if kinds.contains(&found.kind.as_str()) {
+            return Ok(found);
+        }
+        let (id, kinds) = (&found.id, kinds.join(", "));
+        let message = format!("connector \"{id}\" {not}: its type is not one of {kinds}");
+        Err(Error::new(Code::ConfigError, message))
+    }
+
+    /// The function that a process name such as `scripts.tools.Add` means. Functions that start with `_` are private.
+    pub fn process(&self, name: &str) -> Option<Process> {
+        let (file, function) = name.rsplit_once('.')?;
+        let source = self.processes.get(file)?.clone();
+        let is_public = !function.is_empty() && !function.starts_with('_');
+        is_public.then(|| Process {
+            source,
+            function: function.to_owned(),
+        })
+    }
+
+    /// Every script that functions are called in: hooks, overrides and listeners of agents, then processes.
+    pub fn entries(&self) -> Vec<Source> {
+        let agents = self.agents.values().flatten();
+        let own = agents.flat_map(|agent| {
+            let files = [&agent.hooks, &agent.overrides, &agent.listeners];
+            files.into_iter().flatten().map(|file| Source {
+                file: file.clone(),
+                folder: agent.folder.clone(),
+            })
+        });
+        own.chain(self.processes.values().cloned()).collect()
+    }
+
+    /// The errors among the problems.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.is_error())
+    }
+
+    /// The variables that prompts may show.
+    pub fn prompt_variables(&self) -> BTreeMap<String, String> {
+        let names = self.settings.prompt_env.iter();
+        let values =
+            names.filter_map(|name| Some((name.clone(), self.variables.get(name)?.to_owned())));
+        values.collect()
+    }
+
+    /// Whether a caller may see an agent. What is missing denies; somebody without a name is not without limits.
+    pub fn visible(&self, agent: &Agent, who: &Authorized, is_development: bool) -> bool {
+        let is_other_tenant = agent
+            .tenant
+            .as_deref()
+            .is_some_and(|own| own != who.tenant());
+        if is_other_tenant {
+            return false;
+        }
+        let otherwise = match is_development {
+            true => Share::Public,
+            false => Share::Private,
+        };
+        let share = agent
+            .share
+            .or(self.settings.visibility)
+            .unwrap_or(otherwise);
+        let is_same =
+            |own: &Option<String>, theirs: &Option<String>| own.is_some() && own == theirs;
+        let is_unlimited = who.user_id.is_some() && who.constraints.is_none();
+        let is_team = share == Share::Team && is_same(&agent.team, &who.team_id);
+        let is_owner = is_same(&agent.owner, &who.user_id);
+        share == Share::Public || is_team || is_owner || is_unlimited
+    }
+}
+
+fn item<T>(
+    items: &BTreeMap<String, Result<Arc<T>, Problem>>,
+    what: &str,
+    id: &str,
+) -> Result<Arc<T>> {
+    match items.get(id) {
+        Some(Ok(item)) => Ok(item.clone()),
+        Some(Err(problem)) => Err(problem.for_user(what, id)),
+        None => {
+            let mut error = Error::not_found(what, id);
+            error.message += &meant(id, items.keys().map(String::as_str));
+            Err(error)
+        }
+    }
+}
+
+/// ` (did you mean "hello"?)`, or nothing where no name is close.
+fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = near::nearest(name, known);
+    near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
+}

@@ -1,0 +1,99 @@
+//! The limits that an app may set and an agent may narrow: one row each.
+
+use super::read::fields::{bytes, milliseconds};
+use super::read::{Field, Kind};
+use serde_json::{Map, Value};
+
+/// A limit.
+pub struct Limit {
+    /// Its key in `ambit.limits` and `runtime.limits`.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: Unit,
+    /// Its value where no file says anything.
+    pub default: u64,
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Time, in milliseconds.
+    Milliseconds,
+    /// Memory or text, in bytes.
+    Bytes,
+    /// Things.
+    Things,
+}
+
+use Unit::{Bytes, Milliseconds, Things};
+
+const ROWS: [Limit; 24] = [
+    row("cpu", Milliseconds, 5_000),
+    row("wall", Milliseconds, 600_000),
+    row("heap", Bytes, 64 << 20),
+    row("stack", Bytes, 1 << 20),
+    row("process_depth", Things, 32),
+    row("delegate_depth", Things, 10),
+    row("message", Bytes, 1 << 20),
+    row("output", Bytes, 16 << 20),
+    row("messages", Things, 10_000),
+    row("returned", Bytes, 4 << 20),
+    row("memory_value", Bytes, 1 << 20),
+    row("memory_list", Things, 100_000),
+    row("trace_nodes", Things, 5_000),
+    row("trace_logs", Things, 20_000),
+    row("trace_field", Bytes, 64 << 10),
+    row("log", Bytes, 1 << 20),
+    row("timers", Things, 1_000),
+    row("http_calls", Things, 16),
+    row("http_timeout", Milliseconds, 30_000),
+    row("http_body", Bytes, 16 << 20),
+    row("http_redirects", Things, 5),
+    row("calls", Things, 64),
+    row("calls_at_once", Things, 16),
+    row("program", Bytes, 2 << 20),
+];
+
+/// All of them.
+pub const LIMITS: &[Limit] = &ROWS;
+
+/// Their keys, for whoever reads a file.
+pub const TABLE: &[Field] = &keys();
+
+const fn row(name: &'static str, unit: Unit, default: u64) -> Limit {
+    Limit {
+        name,
+        unit,
+        default,
+    }
+}
+
+const fn keys() -> [Field; ROWS.len()] {
+    let mut keys = [const { Field::new("", Kind::Any) }; ROWS.len()];
+    let mut at = 0;
+    while at < ROWS.len() {
+        let kind = match ROWS[at].unit {
+            Milliseconds => Kind::Duration,
+            Bytes => Kind::Size,
+            Things => Kind::Count,
+        };
+        keys[at] = Field::new(ROWS[at].name, kind);
+        at += 1;
+    }
+    keys
+}
+
+/// The limit that counts: the app's, which the agent may only lower.
+pub fn in_force(limit: &Limit, app: &Map<String, Value>, agent: &Map<String, Value>) -> u64 {
+    let given = |level: &Map<String, Value>| amount(limit.unit, level.get(limit.name)?);
+    let most = given(app).unwrap_or(limit.default);
+    given(agent).map_or(most, |own| own.min(most))
+}
+
+fn amount(unit: Unit, value: &Value) -> Option<u64> {
+    match (unit, value) {
+        (Milliseconds, value) => milliseconds(value),
+        (Bytes, Value::String(text)) => bytes(text),
+        (_, value) => value.as_u64(),
+    }
+}

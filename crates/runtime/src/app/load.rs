@@ -1,0 +1,92 @@
+//! Loading an app: its files one kind after another.
+
+use super::loader::Loader;
+use super::problem::{Problem, Severity};
+use super::read::Kind;
+use super::{App, app_file, connector, defaults, package, scripts, server, store};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The folder of access rules.
+const RULES: &str = "openapi";
+
+impl App {
+    /// Loads the app of a folder. A broken file disables what it describes and is told in `problems`; only a broken `app.yao`
+    /// and broken access rules leave no app at all. Nothing of an app changes afterwards: a reload makes another one.
+    pub fn load(root: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Vec<Problem>> {
+        let mut loader = Loader::new(root, environment).map_err(|problem| vec![problem])?;
+        let mut app = Self {
+            root: root.to_owned(),
+            ..Self::default()
+        };
+        let is_whole = settings(&mut loader, &mut app);
+        let is_guarded = access(&mut loader, &mut app);
+        defaults::load(&mut loader, &mut app);
+        let agents = package::folders(&loader);
+        for (id, file) in loader.items("connectors", &[".conn.yao"]) {
+            let connector = file.and_then(|file| connector::load(&mut loader, &id, &file));
+            app.connectors.insert(id, connector.map(Arc::new));
+        }
+        app.stores = store::load(&mut loader);
+        app.servers = server::load(&mut loader, &agents);
+        app.processes = scripts::processes(&mut loader, &agents);
+        all_agents(&mut loader, &mut app, agents);
+        app.variables = std::mem::take(&mut loader.variables);
+        app.problems = loader.finish();
+        match is_whole && is_guarded {
+            true => Ok(app),
+            false => Err(app.problems),
+        }
+    }
+}
+
+fn settings(loader: &mut Loader, app: &mut App) -> bool {
+    let file = "app.yao";
+    if !loader.has(file) {
+        let message = "the file is not there, so the folder is no app";
+        loader.refuse(Problem::new(Severity::Error, file, message));
+        return false;
+    }
+    let fields = loader.fields(file, &app_file::TABLE);
+    if let Ok(fields) = &fields {
+        app_file::fill(app, fields);
+    }
+    fields.is_ok()
+}
+
+/// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
+fn access(loader: &mut Loader, app: &mut App) -> bool {
+    let endings = [".yao", ".yml", ".yaml", ".json"];
+    let rules = loader.files.iter().filter(|file| {
+        file.starts_with(RULES) && endings.iter().any(|ending| file.ends_with(ending))
+    });
+    let rules: Vec<String> = rules.cloned().collect();
+    for file in rules {
+        if let Ok((value, _)) = loader.value(&file, &Kind::Map(&Kind::Any)) {
+            app.access.0.insert(file, value);
+        }
+    }
+    let mut broken = loader.problems.iter();
+    !broken.any(|problem| problem.is_error() && problem.file.starts_with(RULES))
+}
+
+fn all_agents(loader: &mut Loader, app: &mut App, folders: Vec<(String, String)>) {
+    let packages = folders
+        .into_iter()
+        .map(|(id, folder)| (id, format!("{folder}/package.yao")));
+    let packages = loader.unique(packages.collect());
+    for (id, file) in packages {
+        let agent = file.and_then(|file| package::load(loader, &id, &file));
+        let agent = agent.and_then(|agent| {
+            let prompts = app
+                .broken
+                .prompts
+                .as_ref()
+                .filter(|_| !agent.disable_global_prompts);
+            let broken = app.broken.defaults.as_ref().or(prompts);
+            broken.map_or(Ok(Arc::new(agent)), |problem| Err(problem.clone()))
+        });
+        app.agents.insert(id, agent);
+    }
+}

@@ -1,0 +1,184 @@
+//! Reads an app's files one by one and gathers what is wrong with them.
+
+use super::files::{self, Listing};
+use super::problem::{Problem, Report, Severity};
+use super::read::{self, Fields, Kind, Node, Reader};
+use super::variables::{self, Variables};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Endings of files that somebody writes to be read.
+const SETTINGS: &[&str] = &[".yao", ".yml", ".yaml", ".json", ".jsonc"];
+
+/// Parts of an app whose files other parts of Ambit look at.
+const LEFT: &[&str] = &["kb/", "models/", "mcps/mapping/", "tsconfig.json"];
+
+/// An app's folder while it is being read.
+pub struct Loader {
+    root: PathBuf,
+    /// The files, in order.
+    pub files: Vec<String>,
+    /// What `$ENV.NAME` stands for.
+    pub variables: Variables,
+    /// What is wrong so far.
+    pub problems: Vec<Problem>,
+    used: BTreeSet<String>,
+}
+
+impl Loader {
+    /// Lists the files and reads the variables.
+    pub fn new(root: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problem> {
+        let Listing { files, problems } = files::list(root).map_err(|error| {
+            let message = format!("the app's folder cannot be read: {error}");
+            Problem::new(Severity::Error, "app.yao", message)
+        })?;
+        let mut loader = Self {
+            root: root.to_owned(),
+            files,
+            variables: Variables::default(),
+            problems,
+            used: BTreeSet::new(),
+        };
+        let own = match loader.has(".env").then(|| loader.text(".env")) {
+            Some(Ok(text)) => variables::parse(".env", &text, &mut loader.problems),
+            Some(Err(_)) | None => BTreeMap::new(),
+        };
+        loader.variables = Variables::new(environment, own);
+        Ok(loader)
+    }
+
+    /// Whether there is such a file.
+    pub fn has(&self, file: &str) -> bool {
+        let found = self
+            .files
+            .binary_search_by(|known| known.as_str().cmp(file));
+        found.is_ok()
+    }
+
+    /// The files of a folder and its sub-folders that end like this, with their ids.
+    pub fn within(&self, folder: &str, ending: &str) -> Vec<(String, String)> {
+        let files = self.files.iter();
+        let files = files.filter_map(|file| Some((files::id(file, folder, ending)?, file.clone())));
+        files.collect()
+    }
+
+    /// Files by id, of any of these endings. A clash disables both files.
+    pub fn items(
+        &mut self,
+        folder: &str,
+        endings: &[&str],
+    ) -> BTreeMap<String, Result<String, Problem>> {
+        let found = endings
+            .iter()
+            .flat_map(|ending| self.within(folder, ending));
+        let found: Vec<_> = found.collect();
+        self.unique(found)
+    }
+
+    /// Files by id. Where two have the same one, neither can be used, and the problem names both.
+    pub fn unique(
+        &mut self,
+        found: Vec<(String, String)>,
+    ) -> BTreeMap<String, Result<String, Problem>> {
+        self.used.extend(found.iter().map(|(_, file)| file.clone()));
+        files::unique(found, &mut self.problems)
+    }
+
+    /// The text of a file.
+    pub fn text(&mut self, file: &str) -> Result<String, Problem> {
+        self.used.insert(file.to_owned());
+        std::fs::read_to_string(self.root.join(file)).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::NotFound => "the file is not there".to_owned(),
+                ErrorKind::InvalidData => "the file is not UTF-8".to_owned(),
+                _ => format!("the file cannot be read: {error}"),
+            };
+            let problem = Problem::new(Severity::Error, file, message);
+            self.problems.push(problem.clone());
+            problem
+        })
+    }
+
+    /// The values of a file that holds an object.
+    pub fn fields(&mut self, file: &str, kind: &Kind) -> Result<Fields, Problem> {
+        let (value, _) = self.value(file, kind)?;
+        match value {
+            Value::Object(fields) => Ok(Fields(fields)),
+            _ => Ok(Fields::default()),
+        }
+    }
+
+    /// The value of a file and its tree. An empty file holds nothing and is no error, unless something is missing in it.
+    pub fn value(&mut self, file: &str, kind: &Kind) -> Result<(Value, Node), Problem> {
+        let text = self.text(file)?;
+        let mut report = Report::new(file);
+        let read = self.judge(file, &text, kind, &mut report);
+        let failure = report.first().cloned();
+        self.problems.append(&mut report.problems);
+        match (failure, read) {
+            (Some(problem), _) => Err(problem),
+            (None, Some(read)) => Ok(read),
+            (None, None) => Ok((Value::Null, Node::nothing())),
+        }
+    }
+
+    fn judge(
+        &self,
+        file: &str,
+        text: &str,
+        kind: &Kind,
+        report: &mut Report,
+    ) -> Option<(Value, Node)> {
+        let mut node = match read::parse(file, text) {
+            Ok(node) => node,
+            Err(fault) => {
+                report.fault(fault);
+                return None;
+            }
+        };
+        if let (read::Content::Null, Kind::Object(_) | Kind::Open(_) | Kind::By(..)) =
+            (&node.content, kind)
+        {
+            node.content = read::Content::Object(Vec::new());
+        }
+        node.duplicates()
+            .into_iter()
+            .for_each(|fault| report.fault(fault));
+        let variables = &self.variables;
+        let value = Reader { variables, report }.read(&node, kind)?;
+        Some((value, node))
+    }
+
+    /// Adds a problem of a file that was read before.
+    pub fn refuse(&mut self, problem: Problem) -> Problem {
+        self.problems.push(problem.clone());
+        problem
+    }
+
+    /// All problems in order of files, with a notice for every file that looks like settings and was not read.
+    pub fn finish(mut self) -> Vec<Problem> {
+        let unread = self.files.iter().filter(|file| {
+            let is_settings = SETTINGS.iter().any(|ending| file.ends_with(ending));
+            let is_left = LEFT.iter().any(|part| file.starts_with(part));
+            let is_inner = ["/src/", "/assets/", "/models/", "/mapping/"]
+                .iter()
+                .any(|part| file.contains(part));
+            is_settings && !is_left && !is_inner && !self.used.contains(*file)
+        });
+        let unread = unread.map(|file| {
+            let message = "the file is not read: nothing of this name has a meaning here";
+            Problem::new(Severity::Notice, file, message)
+        });
+        let unread: Vec<Problem> = unread.collect();
+        self.problems.extend(unread);
+        self.problems.sort_by(|one, other| {
+            let key = |problem: &Problem| (problem.line, problem.column);
+            let order = one.file.cmp(&other.file);
+            order.then_with(|| key(one).cmp(&key(other)))
+        });
+        self.problems.dedup();
+        self.problems
+    }
+}

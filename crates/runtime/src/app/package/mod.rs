@@ -1,0 +1,158 @@
+//! `package.yao`: one agent, from its folder.
+
+mod table;
+
+use super::loader::Loader;
+use super::problem::Problem;
+use super::prompts::read::{self as prompts, Place};
+use super::read::{Fields, Kind, Node};
+use super::{Agent, Choice, ContextOptions, Mcp, Share, locales, scripts};
+
+/// Roles that a client may send besides `user`, where a package says nothing.
+const CLIENT_ROLES: &[&str] = &["assistant", "tool"];
+
+/// Folders of an agent in which no other agent is.
+const INNER: &[&str] = &["assets", "locales", "mcps", "models", "prompts", "src"];
+
+/// The agents' folders with their ids, in order.
+pub fn folders(loader: &Loader) -> Vec<(String, String)> {
+    let packages = loader.within("assistants", "/package.yao");
+    let folders: Vec<(String, String)> = packages
+        .into_iter()
+        .map(|(id, file)| (id, super::files::parent(&file).to_owned()))
+        .collect();
+    let is_inner = |folder: &str| {
+        folders.iter().any(|(_, outer)| {
+            let below = folder.strip_prefix(outer.as_str());
+            let below = below.and_then(|below| below.strip_prefix('/'));
+            let first = below.and_then(|below| below.split('/').next());
+            first.is_some_and(|first| INNER.contains(&first))
+        })
+    };
+    let own = folders.iter().filter(|(_, folder)| !is_inner(folder));
+    own.cloned().collect()
+}
+
+/// Reads one agent. All of its files are looked at, so that all that is wrong is known; the first thing disables it.
+pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem> {
+    let folder = super::files::parent(file);
+    let read = loader.value(file, &Kind::Object(table::TABLE));
+    let own = prompts::file(loader, folder);
+    let presets = prompts::presets(loader, folder);
+    let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
+    let places = scripts::places(loader, folder);
+    let (value, node) = read?;
+    let fields = Fields(value.as_object().cloned().unwrap_or_default());
+    let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
+    if let Some(problem) = broken {
+        return Err(problem);
+    }
+    locales.merge(&fields.object("locales").0);
+    let mut agent = agent(&fields);
+    agent.id = id.to_owned();
+    agent.folder = folder.to_owned();
+    agent.prompts = own?;
+    agent.presets = presets?;
+    agent.locales = locales;
+    [agent.hooks, agent.overrides, agent.listeners] = places?;
+    Ok(agent)
+}
+
+/// The prompts in the package itself.
+fn inline(
+    loader: &mut Loader,
+    fields: &Fields,
+    node: &Node,
+    file: &str,
+) -> Result<Vec<super::Prompt>, Problem> {
+    let items = node.get("prompts").map(Node::items).unwrap_or_default();
+    let contents = items.iter().map(|item| item.get("content").unwrap_or(item));
+    let contents: Vec<&Node> = contents.collect();
+    let folder = super::files::parent(file);
+    let place = Place {
+        file,
+        folder,
+        contents: &contents,
+    };
+    prompts::from(loader, &fields.list("prompts").into(), &place)
+}
+
+fn agent(fields: &Fields) -> Agent {
+    let mut options = fields.object("options");
+    let history_size = options.count("history_size");
+    options.0.remove("history_size");
+    let runtime = fields.object("runtime");
+    let context = fields.object("context");
+    let client = fields.object("client");
+    let client_roles = match client.0.contains_key("roles") {
+        true => client.texts("roles"),
+        false => CLIENT_ROLES.iter().map(ToString::to_string).collect(),
+    };
+    Agent {
+        name: fields.text("name"),
+        description: fields.text("description"),
+        avatar: fields.text("avatar"),
+        is_worker: fields.text("type") == "worker",
+        connector: fields.text("connector"),
+        choice: choice(fields),
+        options: options.0,
+        history_size,
+        modes: fields.texts("modes"),
+        default_mode: fields.text("default_mode"),
+        share: share(fields),
+        owner: fields.optional("__yao_created_by"),
+        team: fields.optional("__yao_team_id"),
+        tenant: fields.optional("__yao_tenant_id"),
+        disable_global_prompts: fields.boolean("disable_global_prompts") == Some(true),
+        mcp: mcp(fields),
+        uses: fields.object("uses").0,
+        force_uses: fields.boolean("force_uses"),
+        search: fields.0.get("search").cloned(),
+        kb: fields.0.get("kb").cloned(),
+        db: fields.0.get("db").cloned(),
+        limits: runtime.object("limits").0,
+        http: runtime.0.contains_key("http").then(|| runtime.list("http")),
+        context: ContextOptions {
+            group: context.optional("group"),
+            history: context.object("history").0,
+            usage: context.object("usage").0,
+            truncation: context.object("truncation").0,
+        },
+        client_roles,
+        shown: fields.shown(table::TABLE),
+        ..Agent::default()
+    }
+}
+
+fn choice(fields: &Fields) -> Option<Choice> {
+    let options = fields.object("connector_options");
+    let is_optional = options.boolean("optional") == Some(true);
+    is_optional.then(|| Choice {
+        connectors: options.texts("connectors"),
+        filters: options.texts("filters"),
+    })
+}
+
+fn share(fields: &Fields) -> Option<Share> {
+    match (fields.boolean("public"), fields.text("share").as_str()) {
+        (Some(true), _) => Some(Share::Public),
+        (_, "team") => Some(Share::Team),
+        (Some(false), _) | (_, "private") => Some(Share::Private),
+        (None, _) => None,
+    }
+}
+
+fn mcp(fields: &Fields) -> Mcp {
+    let options = fields.object("mcp").object("options");
+    let default = Mcp::default();
+    Mcp {
+        servers: fields.object("mcp").list("servers"),
+        tool_loop: options.boolean("tool_loop").unwrap_or(default.tool_loop),
+        max_turn: options.count("max_turn").unwrap_or(default.max_turn),
+        parallel: options.boolean("parallel").unwrap_or(default.parallel),
+        is_error_fatal: options.text("tool_error") == "fail",
+        timeout: options.milliseconds("timeout").unwrap_or(default.timeout),
+        max_tools: options.count("max_tools").unwrap_or(default.max_tools),
+        samples: options.count("samples").unwrap_or(default.samples),
+    }
+}

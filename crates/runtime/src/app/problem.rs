@@ -1,0 +1,113 @@
+//! What is wrong with an app's files.
+
+use super::read::node::{Fault, Spot};
+use crate::error::{Code, Error};
+use std::fmt;
+
+/// Something wrong with a file, or something in it that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, below the app's folder.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: Option<u32>,
+    /// The column, counted from 1.
+    pub column: Option<u32>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something is accepted and has no effect.
+    Notice,
+    /// Something is missing and read as empty.
+    Warning,
+    /// The item cannot be used.
+    Error,
+}
+
+impl Problem {
+    /// A problem of a file as a whole.
+    pub fn new(severity: Severity, file: &str, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            message: message.into(),
+        }
+    }
+
+    /// True if the item cannot be used.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// What whoever needs the item is told.
+    pub fn for_user(&self, what: &str, id: &str) -> Error {
+        let message = format!("{what} \"{id}\" cannot be used: {self}");
+        Error::new(Code::ConfigError, message)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        if let Some(column) = self.column.filter(|_| self.line.is_some()) {
+            write!(out, ":{column}")?;
+        }
+        write!(out, ": {}", self.message)
+    }
+}
+
+/// The problems of one file.
+pub struct Report {
+    file: String,
+    /// In the order in which they were found.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Nothing wrong yet.
+    pub fn new(file: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// An error at a place.
+    pub fn error(&mut self, at: Spot, message: impl Into<String>) {
+        self.push(Severity::Error, at, message);
+    }
+
+    /// A problem at a place.
+    pub fn push(&mut self, severity: Severity, at: Spot, message: impl Into<String>) {
+        self.problems.push(Problem {
+            line: Some(at.line),
+            column: Some(at.column),
+            ..Problem::new(severity, &self.file, message)
+        });
+    }
+
+    /// A text that cannot be read.
+    pub fn fault(&mut self, fault: Fault) {
+        self.problems.push(Problem {
+            line: fault.at.map(|at| at.line),
+            column: fault.at.map(|at| at.column),
+            ..Problem::new(Severity::Error, &self.file, fault.message)
+        });
+    }
+
+    /// The first error, which is why the item cannot be used.
+    pub fn first(&self) -> Option<&Problem> {
+        self.problems.iter().find(|problem| problem.is_error())
+    }
+}

@@ -1,0 +1,68 @@
+//! Which prompts a turn begins with.
+
+use crate::app::{Agent, App, Prompt};
+use ambit_storage::near;
+
+/// What a turn asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish<'a> {
+    /// `prompt_preset` of `Create`.
+    pub preset: Option<&'a str>,
+    /// The mode; the agent's own where the request names none.
+    pub mode: Option<&'a str>,
+    /// Whether the global prompts are left out, by the request or by `Create`.
+    pub is_without_global: bool,
+}
+
+/// Prompts, in the order in which the model sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen<'a> {
+    /// Those of all agents.
+    pub global: &'a [Prompt],
+    /// The agent's own, or a preset's. An agent without any has no prompts, whatever is global.
+    pub own: &'a [Prompt],
+    /// Something for the trace.
+    pub warning: Option<String>,
+}
+
+impl<'a> Chosen<'a> {
+    /// All of them in order.
+    pub fn all(&self) -> impl Iterator<Item = &'a Prompt> + use<'a> {
+        self.global.iter().chain(self.own)
+    }
+}
+
+/// Chooses: the preset that is asked for, else that of the mode, else the default prompts.
+pub fn choose<'a>(app: &'a App, agent: &'a Agent, wish: &Wish<'_>) -> Chosen<'a> {
+    let is_without_global = wish.is_without_global || agent.disable_global_prompts;
+    let global = if is_without_global {
+        &[][..]
+    } else {
+        &app.prompts
+    };
+    let asked = wish.preset.filter(|key| !key.is_empty());
+    let mode = wish.mode.filter(|mode| !mode.is_empty());
+    let found = asked
+        .or(mode)
+        .or(Some(&agent.default_mode))
+        .and_then(|key| agent.preset(key));
+    let warning = asked.filter(|_| found.is_none()).map(|key| {
+        let hint = near::hint(key, agent.presets.keys().map(String::as_str));
+        let agent = &agent.id;
+        format!("agent \"{agent}\" has no prompt preset \"{key}\", so its default prompts are used{hint}")
+    });
+    Chosen {
+        global,
+        own: found.unwrap_or(&agent.prompts),
+        warning,
+    }
+}
+
+impl Agent {
+    /// The prompts of a preset; `chat` also finds `chat/prompts.yml`.
+    pub fn preset(&self, key: &str) -> Option<&[Prompt]> {
+        let found = self.presets.get(key);
+        let found = found.or_else(|| self.presets.get(&format!("{key}.prompts")));
+        found.map(Vec::as_slice)
+    }
+}

@@ -1,0 +1,137 @@
+//! Prompts in files, with the texts of `assets/` that they name.
+
+use crate::app::Prompt;
+use crate::app::files;
+use crate::app::loader::Loader;
+use crate::app::problem::{Problem, Severity};
+use crate::app::read::{Field, Kind, Node};
+use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// A list of prompts. Variables in them are replaced when a turn needs them, not before.
+pub const LIST: Kind = Kind::Verbatim(&Kind::List(&Kind::Object(&[
+    Field::required(
+        "role",
+        Kind::OneOf(&["system", "developer", "user", "assistant"]),
+    ),
+    Field::required("content", Kind::Text),
+    Field::new("name", Kind::Text),
+])));
+
+/// A file of `assets/` named in a prompt.
+pub const ASSET: &str = r"@assets/(?<asset>[\w./-]+\.(?:md|yml|yaml|json|txt))\b";
+
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSET).ok());
+
+/// The prompts of a folder's `prompts.yml`, if it has one.
+pub fn file(loader: &mut Loader, folder: &str) -> Option<Result<Vec<Prompt>, Problem>> {
+    let names = ["prompts.yml", "prompts.yaml"];
+    let mut names = names.iter().map(|name| format!("{folder}/{name}"));
+    let file = names.find(|file| loader.has(file))?;
+    Some(one(loader, &file, folder))
+}
+
+/// The prompts of every file under a folder's `prompts/`, by dotted key.
+pub fn presets(
+    loader: &mut Loader,
+    folder: &str,
+) -> Result<BTreeMap<String, Vec<Prompt>>, Problem> {
+    let within = format!("{folder}/prompts");
+    let found = loader.items(&within, &[".yml", ".yaml"]);
+    let mut presets = BTreeMap::new();
+    let mut broken = None;
+    for (key, file) in found {
+        match file.and_then(|file| one(loader, &file, folder)) {
+            Ok(prompts) => drop(presets.insert(key, prompts)),
+            Err(problem) => broken = broken.or(Some(problem)),
+        }
+    }
+    broken.map_or(Ok(presets), Err)
+}
+
+fn one(loader: &mut Loader, file: &str, folder: &str) -> Result<Vec<Prompt>, Problem> {
+    let (value, node) = loader.value(file, &LIST)?;
+    let items = node
+        .items()
+        .iter()
+        .map(|item| item.get("content").unwrap_or(item));
+    let contents: Vec<&Node> = items.collect();
+    from(
+        loader,
+        &value,
+        &Place {
+            file,
+            folder,
+            contents: &contents,
+        },
+    )
+}
+
+/// Where prompts were written.
+pub struct Place<'a> {
+    /// In which file.
+    pub file: &'a str,
+    /// The folder that has the `assets/`.
+    pub folder: &'a str,
+    /// The text of each, for its line.
+    pub contents: &'a [&'a Node],
+}
+
+/// Prompts from a list that was judged by [`LIST`].
+pub fn from(loader: &mut Loader, list: &Value, place: &Place<'_>) -> Result<Vec<Prompt>, Problem> {
+    let mut prompts = Vec::new();
+    let mut broken = None;
+    for (index, item) in list.as_array().into_iter().flatten().enumerate() {
+        let text = |name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
+        let content = text("content").unwrap_or_default();
+        let mut assets = BTreeMap::new();
+        for name in named(&content) {
+            match asset(loader, place, index, &name) {
+                Ok(text) => drop(assets.insert(name, Arc::from(text))),
+                Err(problem) => broken = broken.or(Some(problem)),
+            }
+        }
+        prompts.push(Prompt {
+            role: text("role").unwrap_or_default(),
+            content,
+            name: text("name"),
+            assets,
+        });
+    }
+    broken.map_or(Ok(prompts), Err)
+}
+
+fn named(content: &str) -> Vec<String> {
+    let pattern = NAMED.as_ref();
+    let found = pattern
+        .into_iter()
+        .flat_map(|pattern| pattern.captures_iter(content));
+    found.map(|found| found["asset"].to_owned()).collect()
+}
+
+fn asset(
+    loader: &mut Loader,
+    place: &Place<'_>,
+    index: usize,
+    name: &str,
+) -> Result<String, Problem> {
+    let file = format!("{}/assets/{name}", place.folder);
+    if loader.has(&file) {
+        return loader.text(&file);
+    }
+    let at = place.contents.get(index).map(|node| node.at);
+    Err(loader.refuse(Problem {
+        line: at.map(|at| at.line),
+        column: at.map(|at| at.column),
+        ..Problem::new(
+            Severity::Error,
+            place.file,
+            format!(
+                "@assets/{name} is not there: {} has no such file",
+                files::parent(&file)
+            ),
+        )
+    }))
+}

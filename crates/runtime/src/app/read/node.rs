@@ -1,0 +1,138 @@
+//! A value of a file that knows where it was written.
+
+use serde_json::{Map, Number, Value};
+use std::collections::HashMap;
+
+/// A place in a file; lines and columns count from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// The line.
+    pub line: u32,
+    /// The column, in characters.
+    pub column: u32,
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where; nowhere in particular if the text as a whole is to blame.
+    pub at: Option<Spot>,
+    /// What is wrong. Never a value of the file, which may be a secret.
+    pub message: String,
+}
+
+/// A value with its place.
+#[derive(Clone)]
+pub struct Node {
+    /// Where it begins.
+    pub at: Spot,
+    /// What it is.
+    pub content: Content,
+}
+
+/// A name in an object, with its place.
+#[derive(Clone)]
+pub struct Key {
+    /// Where it begins.
+    pub at: Spot,
+    /// The name.
+    pub text: String,
+}
+
+/// A value.
+#[derive(Clone)]
+pub enum Content {
+    /// Nothing.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A number.
+    Number(Number),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// An object, in the order of the file.
+    Object(Vec<(Key, Node)>),
+}
+
+impl Node {
+    /// What an empty file holds.
+    pub fn nothing() -> Self {
+        Self {
+            at: Spot { line: 1, column: 1 },
+            content: Content::Null,
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &'static str {
+        match &self.content {
+            Content::Null => "null",
+            Content::Boolean(_) => "a boolean",
+            Content::Number(_) => "a number",
+            Content::Text(_) => "a string",
+            Content::List(_) => "a list",
+            Content::Object(_) => "an object",
+        }
+    }
+
+    /// The value of a key, if this is an object that has it.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        let Content::Object(entries) = &self.content else {
+            return None;
+        };
+        let mut found = entries.iter().filter(|(key, _)| key.text == name);
+        found.next().map(|(_, value)| value)
+    }
+
+    /// The items, if this is a list.
+    pub fn items(&self) -> &[Self] {
+        match &self.content {
+            Content::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The plain value.
+    pub fn value(&self) -> Value {
+        match &self.content {
+            Content::Null => Value::Null,
+            Content::Boolean(flag) => Value::Bool(*flag),
+            Content::Number(number) => Value::Number(number.clone()),
+            Content::Text(text) => Value::String(text.clone()),
+            Content::List(items) => items.iter().map(Self::value).collect(),
+            Content::Object(entries) => {
+                let entries = entries.iter();
+                let entries = entries.map(|(key, value)| (key.text.clone(), value.value()));
+                Value::Object(entries.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Every key that an object of this tree has twice.
+    pub fn duplicates(&self) -> Vec<Fault> {
+        let mut found = Vec::new();
+        self.find_duplicates(&mut found);
+        found
+    }
+
+    fn find_duplicates(&self, found: &mut Vec<Fault>) {
+        self.items()
+            .iter()
+            .for_each(|item| item.find_duplicates(found));
+        let Content::Object(entries) = &self.content else {
+            return;
+        };
+        let mut seen: HashMap<&str, u32> = HashMap::new();
+        for (key, value) in entries {
+            if let Some(line) = seen.insert(&key.text, key.at.line) {
+                found.push(Fault {
+                    at: Some(key.at),
+                    message: format!("\"{}\" is given twice, first on line {line}", key.text),
+                });
+            }
+            value.find_duplicates(found);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Which files are scripts, and which of them are processes.
+
+use super::loader::Loader;
+use super::problem::{Problem, Severity};
+use ambit_script::Source;
+use std::collections::BTreeMap;
+
+/// Files of an agent's `src/` with a meaning of their own: hooks, identity overrides, event listeners.
+const PLACES: [&str; 3] = ["index", "context", "events"];
+
+/// What a script's name ends with.
+const ENDINGS: &[&str] = &[".ts", ".js"];
+
+/// The files of an agent with a meaning of their own, in the order of [`PLACES`].
+pub fn places(loader: &mut Loader, folder: &str) -> Result<[Option<String>; 3], Problem> {
+    let mut found = [None, None, None];
+    let mut broken = None;
+    for (place, name) in found.iter_mut().zip(PLACES) {
+        let files = ENDINGS
+            .iter()
+            .map(|ending| format!("{folder}/src/{name}{ending}"));
+        let files: Vec<String> = files.filter(|file| loader.has(file)).collect();
+        if let [first, second] = files.as_slice() {
+            let message = format!("{first} has the same meaning; keep one of them");
+            let problem = Problem::new(Severity::Error, second, message);
+            broken = broken.or(Some(loader.refuse(problem)));
+        }
+        *place = files.into_iter().next();
+    }
+    broken.map_or(Ok(found), Err)
+}
+
+/// The files whose functions are processes, by the name in front of the function's.
+pub fn processes(loader: &mut Loader, agents: &[(String, String)]) -> BTreeMap<String, Source> {
+    let mut processes = of(loader, "scripts", "");
+    for (id, folder) in agents {
+        for (name, source) in of(loader, &format!("{folder}/src"), folder) {
+            if !PLACES.contains(&name.as_str()) {
+                processes.insert(format!("agents.{id}.{name}"), source);
+            }
+        }
+    }
+    processes
+}
+
+/// Scripts of a folder by name; their imports stay below `within`.
+fn of(loader: &mut Loader, folder: &str, within: &str) -> BTreeMap<String, Source> {
+    let found = ENDINGS
+        .iter()
+        .flat_map(|ending| loader.within(folder, ending));
+    let found = found.filter(|(id, _)| {
+        let name = id.rsplit('.').next().unwrap_or_default();
+        !(name == "d" || name == "index" && !within.is_empty() || name.ends_with("_test"))
+    });
+    let prefix = if within.is_empty() { "scripts." } else { "" };
+    let found: Vec<_> = found
+        .map(|(id, file)| (format!("{prefix}{id}"), file))
+        .collect();
+    let files = loader.unique(found);
+    let sources = files.into_iter().filter_map(|(name, file)| {
+        let folder = within.to_owned();
+        Some((
+            name,
+            Source {
+                file: file.ok()?,
+                folder,
+            },
+        ))
+    });
+    sources.collect()
+}

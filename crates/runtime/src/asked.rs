@@ -1,0 +1,81 @@
+//! What scripts ask of the runtime from inside a turn.
+
+use crate::ask::{Ask, Wanted};
+use crate::chats;
+use crate::ctx::{Memories, Properties, Scope};
+use crate::error::{Code, Error, Result};
+use crate::limits::Limits;
+use crate::outbox::Voice;
+use crate::runtime::Core;
+use crate::trace::Trace;
+use ambit_storage::ids;
+use ambit_storage::memory::Memory;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+#[async_trait]
+impl Ask for Core {
+    async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>> {
+        let before = &caller.properties;
+        let loaded = self.loaded();
+        let (agent, _) = match &wanted.assistant_id {
+            Some(id) => loaded.agent(id)?,
+            None => loaded.agent(&before.assistant_id)?,
+        };
+        let who = &before.authorized;
+        let chat = match &wanted.chat_id {
+            Some(chat) if *chat != before.chat_id => {
+                let name = chats::Name {
+                    chat_id: chat,
+                    assistant_id: Some(&agent.id),
+                };
+                let unknown = |_| Error::new(Code::NotFound, format!("chat \"{chat}\" not found"));
+                let ambit = loaded.acting_as(&who.caller());
+                chats::get(&ambit, who, name).await.map_err(unknown)?;
+                let session = chats::open(&ambit, who, &agent.id, Some(chat)).await?;
+                Some(session)
+            }
+            _ => None,
+        };
+        let context_id = format!("{}.m{}", before.request_id, ids::unguessable());
+        let clock = self.stores.options().clock.clone();
+        let memory = Memories {
+            chat: match &chat {
+                Some(session) => session.context().memory()?,
+                None => caller.memory.chat.clone(),
+            },
+            context: Memory::request(clock, who.tenant(), &context_id, self.memory)?,
+            ..caller.memory.clone()
+        };
+        let mut origin = before.origin.clone();
+        if let Some(locale) = wanted.locale {
+            origin.locale = locale;
+        }
+        let properties = Properties {
+            chat_id: wanted.chat_id.unwrap_or_else(|| before.chat_id.clone()),
+            assistant_id: agent.id.clone(),
+            context_id: context_id.clone(),
+            origin,
+            metadata: wanted.metadata.unwrap_or_else(|| before.metadata.clone()),
+            identity: match &chat {
+                Some(session) => session.context().identity().clone(),
+                None => before.identity.clone(),
+            },
+            ..before.clone()
+        };
+        let voice = Voice {
+            is_silent: true,
+            ..caller.speaker.voice().clone()
+        };
+        Ok(Arc::new(Scope {
+            properties,
+            memory,
+            speaker: caller.speaker.outbox().speaker(voice),
+            trace: Trace::off(&context_id).root(),
+            limits: Limits::of(&loaded.app, &agent),
+            app: loaded.app.clone(),
+            agent,
+            ask: caller.ask.clone(),
+        }))
+    }
+}

@@ -1,0 +1,193 @@
+//! Changing what a chat shows, and removing chats.
+
+use crate::access::Authorized;
+use crate::chats::about::{self, Own, Share, Status};
+use crate::chats::find::{self, Chat, Found, Name};
+use crate::chats::reach::Reach;
+use crate::chats::share;
+use crate::error::{Code, Error, Result};
+use ambit_storage::address::{CHAT, ITEMS, Space};
+use ambit_storage::batch::{Batch, Check};
+use ambit_storage::directory::Tracked;
+use ambit_storage::driver::Range;
+use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::{Ambit, BulkReport, Error as Stored, Query, near};
+use serde_json::{Map, Value};
+
+/// What may be changed.
+const FIELDS: [&str; 5] = ["title", "status", "share", "sort", "metadata"];
+/// Bytes of a title, and of metadata.
+const TITLE_LIMIT: usize = 1_000;
+const METADATA_LIMIT: usize = 16 << 10;
+/// A change is tried again so often when turns write at the same time.
+const TRIES: usize = 16;
+
+/// Changes `title`, `status`, `share`, `sort` or `metadata` of a chat; `null` takes a title or metadata back.
+pub async fn update(
+    ambit: &Ambit,
+    who: &Authorized,
+    name: Name<'_>,
+    change: &Map<String, Value>,
+) -> Result<Chat> {
+    apply(Own::default(), change)?;
+    let row = find::row(ambit, who, name).await?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match once(ambit, Found::at(ambit, row.clone()).await?, change).await {
+            Err(error) if error.code == Code::Conflict && tries < TRIES => {}
+            done => return done,
+        }
+    }
+}
+
+/// Changes the chat as it was seen. What was removed meanwhile is not made anew.
+async fn once(ambit: &Ambit, mut found: Found, change: &Map<String, Value>) -> Result<Chat> {
+    let before = found.about.own.share;
+    found.about.own = apply(found.about.own, change)?;
+    found.about.own.at = ambit.stores().options().clock.now();
+    let after = found.about.own.share;
+    let team = match (after, found.row.team.as_deref()) {
+        (Share::Team, None) => return Err(teamless()),
+        (_, team) => team.unwrap_or_default().to_owned(),
+    };
+    if before == Share::Team && after == Share::Private {
+        share::set(ambit, &found.row, &team, false).await?;
+    }
+    let log = found.space.log(ITEMS);
+    let head = found.driver.read(&log, Range::head()).await?.head;
+    let batch = Batch {
+        checks: vec![
+            Check::Version {
+                key: found.space.key(CHAT),
+                version: found.about.version,
+            },
+            Check::Head { log, head },
+        ],
+        writes: vec![about::keep(&found.space, &found.about.own)?],
+    };
+    found.driver.commit(batch).await?;
+    if after == Share::Team {
+        share::set(ambit, &found.row, &team, true).await?;
+    }
+    Ok(found.chat())
+}
+
+fn teamless() -> Error {
+    let message = "share cannot be team: the chat was begun outside of any team";
+    Error::invalid("share", message)
+}
+
+/// What a person wants, applied to what is there.
+fn apply(mut own: Own, change: &Map<String, Value>) -> Result<Own> {
+    for (field, value) in change {
+        match (field.as_str(), value) {
+            ("title", Value::Null) => own.title = None,
+            ("title", Value::String(title)) => own.title = Some(checked_title(title)?),
+            ("status", Value::String(status)) => own.status = Status::parse(status)?,
+            ("share", Value::String(share)) => own.share = Share::parse(share)?,
+            ("sort", Value::Number(sort)) if sort.is_i64() => {
+                own.sort = sort.as_i64().unwrap_or_default();
+            }
+            ("metadata", Value::Null) => own.metadata = Map::new(),
+            ("metadata", Value::Object(metadata)) => {
+                own.metadata = checked_metadata(metadata, value)?;
+            }
+            (field, value) => return Err(refused(field, value)),
+        }
+    }
+    Ok(own)
+}
+
+fn checked_title(title: &str) -> Result<String> {
+    if title.is_empty() || title.len() > TITLE_LIMIT {
+        let message = format!("title must have 1 to {TITLE_LIMIT} bytes, or be null");
+        return Err(Error::invalid("title", message));
+    }
+    Ok(title.to_owned())
+}
+
+fn checked_metadata(metadata: &Map<String, Value>, value: &Value) -> Result<Map<String, Value>> {
+    if value.to_string().len() > METADATA_LIMIT {
+        let message = format!("metadata exceeds {METADATA_LIMIT} bytes");
+        return Err(Error::invalid("metadata", message));
+    }
+    Ok(metadata.clone())
+}
+
+fn refused(field: &str, value: &Value) -> Error {
+    let wants = match field {
+        "title" => "a text or null",
+        "status" => "\"active\" or \"archived\"",
+        "share" => "\"private\" or \"team\"",
+        "sort" => "a whole number",
+        "metadata" => "an object or null",
+        _ => {
+            let hint = near::hint(field, FIELDS);
+            let message = format!(
+                "\"{field}\" cannot be changed; title, status, share, sort and metadata can{hint}"
+            );
+            return Error::invalid(field, message);
+        }
+    };
+    let found = match value {
+        Value::Object(_) | Value::Array(_) => "something else".to_owned(),
+        plain => plain.to_string(),
+    };
+    Error::invalid(field, format!("{field} must be {wants}, not {found}"))
+}
+
+/// Removes a chat: messages, logs, traces, memory, usage records, and its rows in the index. A turn that is running makes
+/// it fail `chat_busy`.
+pub async fn remove(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<()> {
+    let row = find::row(ambit, who, name).await?;
+    check_idle(ambit, &row).await?;
+    let rights = Reach::of(who).ambit_for(ambit, &row);
+    let report = of_conversation(&rights, &row).remove().await?;
+    finished(&report)?;
+    match &row.team {
+        Some(team) => share::set(ambit, &row, team, false).await,
+        None => Ok(()),
+    }
+}
+
+/// Refuses while a turn runs or waits.
+pub(crate) async fn check_idle(ambit: &Ambit, row: &Tracked) -> Result<()> {
+    let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+    let key = Space::of(&row.tenant, &row.identity).lease();
+    let lease = Lease::take(driver, key, OnBusy::Reject).await?;
+    Ok(lease.release().await?)
+}
+
+/// All rows of the conversation.
+fn of_conversation(ambit: &Ambit, row: &Tracked) -> Query {
+    let identity = row.identity.clone();
+    let mut query = Query::every(ambit);
+    if let Some(chat) = identity.chat_name() {
+        query = query.for_chat(chat);
+    }
+    if let Some(user) = identity.user_id() {
+        query = query.for_user(user);
+    }
+    if let Some(group) = identity.group() {
+        query = query.for_group(group);
+    }
+    query.filter(move |row| row.identity.base().same_storage(&identity.base()))
+}
+
+/// Fails where part of it is left.
+pub(crate) fn finished(report: &BulkReport) -> Result<()> {
+    match report.failed.is_empty() {
+        true => Ok(()),
+        false => {
+            let done = report.done.iter().map(|identity| identity.key());
+            let failed = report.failed.iter();
+            let failed = failed.map(|(identity, why)| (identity.key(), why.clone()));
+            Err(Stored::Partial {
+                done: done.collect(),
+                failed: failed.collect(),
+            }
+            .into())
+        }
+    }
+}

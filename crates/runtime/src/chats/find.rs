@@ -1,0 +1,165 @@
+//! One chat: found by the name that its person knows it by, or on its row, and shown.
+
+use crate::access::Authorized;
+use crate::chats::about::{self, About, Share, Status};
+use crate::chats::reach::{self, Reach};
+use crate::chats::{open, share};
+use crate::error::{Code, Error, Result};
+use ambit_storage::Ambit;
+use ambit_storage::address::Space;
+use ambit_storage::clock::Millis;
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::driver::Driver;
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A chat as it is listed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chat {
+    /// Its name; empty for a person's one default conversation, which has none.
+    pub chat_id: String,
+    /// A person's words, or the beginning of the first message.
+    pub title: String,
+    /// The agent that was asked last.
+    pub assistant_id: String,
+    /// The connector that answered last.
+    pub last_connector: Option<String>,
+    /// The mode of the last turn.
+    pub last_mode: Option<String>,
+    /// Whether it is in use.
+    pub status: Status,
+    /// Who else may use it.
+    pub share: Share,
+    /// Its place among others, as the person wants it.
+    pub sort: i64,
+    /// Free data.
+    pub metadata: Map<String, Value>,
+    /// When the last turn left something, in milliseconds since 1970.
+    pub last_message_at: Millis,
+    /// When it was begun.
+    pub created_at: Millis,
+    /// When something of it changed last.
+    pub updated_at: Millis,
+}
+
+/// A chat that the caller may use.
+pub(super) struct Found {
+    pub row: Tracked,
+    pub space: Space,
+    pub driver: Arc<dyn Driver>,
+    pub about: About,
+}
+
+impl Found {
+    /// What is kept of the chat of this row, which the caller was found to reach.
+    pub async fn at(ambit: &Ambit, row: Tracked) -> Result<Self> {
+        let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+        let space = Space::of(&row.tenant, &row.identity);
+        let about = about::read(driver.as_ref(), &space).await?;
+        Ok(Self {
+            row,
+            space,
+            driver,
+            about,
+        })
+    }
+
+    /// The chat as it is shown.
+    pub fn chat(&self) -> Chat {
+        let (row, own) = (&self.row, &self.about.own);
+        let last = self.about.last.clone().unwrap_or_default();
+        let active = row.last_activity_at;
+        let title = own.title.clone().or_else(|| self.about.title.clone());
+        let agent = Some(last.assistant_id).filter(|agent| !agent.is_empty());
+        Chat {
+            chat_id: row.identity.chat_name().unwrap_or_default().to_owned(),
+            title: title.unwrap_or_default(),
+            assistant_id: agent.unwrap_or_else(|| row.identity.agent_name().to_owned()),
+            last_connector: last.connector,
+            last_mode: last.mode,
+            status: own.status,
+            share: own.share,
+            sort: own.sort,
+            metadata: own.metadata.clone(),
+            last_message_at: match last.at {
+                0 => active,
+                at => at,
+            },
+            created_at: row.created_at,
+            updated_at: active.max(own.at),
+        }
+    }
+}
+
+/// A name of a chat, and the agent where several have one of that name.
+#[derive(Clone, Copy, Debug)]
+pub struct Name<'a> {
+    /// The chat's name.
+    pub chat_id: &'a str,
+    /// The agent.
+    pub assistant_id: Option<&'a str>,
+}
+
+/// One chat of the caller's.
+pub async fn get(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Chat> {
+    let row = row(ambit, who, name).await?;
+    Ok(Found::at(ambit, row).await?.chat())
+}
+
+/// The history's row of the caller's own chat of this name, else of one that they may use.
+pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Tracked> {
+    let unknown = || Error::not_found("chat", name.chat_id);
+    if name.chat_id.is_empty() || name.chat_id.contains('\0') {
+        return Err(unknown());
+    }
+    let reach = Reach::of(who);
+    let filter = Filter {
+        agent: name.assistant_id.map(str::to_owned),
+        chat: Some(name.chat_id.to_owned()),
+        scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
+        ..reach.filter()
+    };
+    let visible = reach::every(ambit, &filter).await?;
+    let (own, others): (Vec<_>, Vec<_>) =
+        visible.into_iter().partition(|row| open::is_own(row, who));
+    if !own.is_empty() {
+        return only(own, name);
+    }
+    let mut others = others;
+    let agent = |row: &Tracked| {
+        let mut touches = row.touches.iter();
+        name.assistant_id
+            .is_none_or(|agent| touches.any(|touch| touch.agent == agent))
+    };
+    let shared = share::rows(ambit, &reach, Some(name.chat_id)).await?;
+    others.extend(shared.into_iter().filter(agent));
+    match others.is_empty() {
+        true => Err(unknown()),
+        false => only(others, name),
+    }
+}
+
+/// The one row, or a refusal that says how to name one.
+fn only(mut rows: Vec<Tracked>, name: Name<'_>) -> Result<Tracked> {
+    if rows.len() == 1
+        && let Some(row) = rows.pop()
+    {
+        return Ok(row);
+    }
+    let mut agents: Vec<&str> = rows.iter().map(|row| row.identity.agent_name()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let chat = name.chat_id;
+    let message = match agents.len() {
+        1 => format!("several people have a chat \"{chat}\"; name one by its id in /contexts"),
+        _ => format!(
+            "several agents have a chat \"{chat}\" ({}); say which with assistant_id",
+            agents.join(", ")
+        ),
+    };
+    let mut error = Error::new(Code::Conflict, message);
+    error.param = Some("assistant_id".to_owned());
+    Err(error)
+}

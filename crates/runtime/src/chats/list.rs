@@ -1,0 +1,240 @@
+//! The list of chats. It reads no message, and walks the index in pages.
+
+use crate::access::Authorized;
+use crate::chats::about::{Status, choose};
+use crate::chats::find::{Chat, Found};
+use crate::chats::reach::{BATCH, Reach};
+use crate::chats::share;
+use crate::error::{Error, Result};
+use ambit_storage::Ambit;
+use ambit_storage::clock::Millis;
+use ambit_storage::directory::{Filter, Order as RowOrder, PageRequest, Tracked};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
+use futures::{StreamExt, TryStreamExt, stream};
+
+/// Chats read at the same time.
+const AT_ONCE: usize = 16;
+
+/// Which chats.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChatFilter {
+    /// Those that this agent worked on.
+    pub assistant_id: Option<String>,
+    /// Those of this status.
+    pub status: Option<Status>,
+    /// Those whose title has all of these words, whatever their case.
+    pub keywords: Option<String>,
+    /// Those active at or after.
+    pub from: Option<Millis>,
+    /// Those active before.
+    pub to: Option<Millis>,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChatOrder {
+    /// The last active first.
+    #[default]
+    LastMessage,
+    /// The last begun first.
+    Created,
+    /// By `sort`, then the last active first.
+    Sort,
+}
+
+/// Which part of a list, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// So many are passed over.
+    pub skip: usize,
+    /// At most so many are given.
+    pub limit: usize,
+}
+
+/// Part of a list, and how many there are in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl ChatOrder {
+    /// The order with this name.
+    pub fn parse(name: &str) -> Result<Self> {
+        let known = [
+            ("last_message_at", Self::LastMessage),
+            ("updated_at", Self::LastMessage),
+            ("created_at", Self::Created),
+            ("sort", Self::Sort),
+        ];
+        choose("order_by", name, &known)
+    }
+
+    fn of_rows(self) -> RowOrder {
+        match self {
+            Self::Created => RowOrder::Newest,
+            Self::LastMessage | Self::Sort => RowOrder::Recent,
+        }
+    }
+}
+
+/// The caller's chats, and those that others share with them.
+pub async fn list(
+    ambit: &Ambit,
+    who: &Authorized,
+    (filter, order): (&ChatFilter, ChatOrder),
+    window: Window,
+) -> Result<Part<Chat>> {
+    if let (Some(from), Some(to)) = (filter.from, filter.to)
+        && to <= from
+    {
+        let message = format!("to is {to}, which leaves no time behind from, {from}");
+        return Err(Error::invalid("to", message));
+    }
+    let reach = Reach::of(who);
+    let mut rows = Rows::of(ambit, &reach, filter, order).await?;
+    let looks_inside = filter.status.is_some() || filter.keywords.is_some();
+    if order == ChatOrder::Sort || looks_inside {
+        return search(&mut rows, (filter, order), window).await;
+    }
+    let total = rows.count().await?;
+    let (mut wanted, mut passed) = (Vec::new(), 0);
+    while wanted.len() < window.limit {
+        let Some(page) = rows.next().await? else {
+            break;
+        };
+        let skipped = page.len().min(window.skip - passed);
+        passed += skipped;
+        let missing = window.limit - wanted.len();
+        wanted.extend(page.into_iter().skip(skipped).take(missing));
+    }
+    let items = chats(ambit, wanted).await?;
+    Ok(Part { items, total })
+}
+
+/// As `list`, where only what is kept of a chat says whether or where it belongs.
+async fn search(
+    rows: &mut Rows<'_>,
+    (filter, order): (&ChatFilter, ChatOrder),
+    window: Window,
+) -> Result<Part<Chat>> {
+    let words = filter
+        .keywords
+        .as_deref()
+        .unwrap_or_default()
+        .to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let matches = |chat: &Chat| {
+        let title = chat.title.to_lowercase();
+        filter.status.is_none_or(|status| status == chat.status)
+            && words.iter().all(|word| title.contains(word))
+    };
+    let (mut kept, mut total) = (Vec::new(), 0_usize);
+    while let Some(page) = rows.next().await? {
+        let found = chats(rows.ambit, page).await?.into_iter();
+        for chat in found.filter(matches) {
+            let is_inside = total >= window.skip && kept.len() < window.limit;
+            total += 1;
+            if is_inside || order == ChatOrder::Sort {
+                kept.push(chat);
+            }
+        }
+    }
+    if order == ChatOrder::Sort {
+        kept.sort_by_key(|chat: &Chat| chat.sort);
+        kept = kept
+            .into_iter()
+            .skip(window.skip)
+            .take(window.limit)
+            .collect();
+    }
+    Ok(Part {
+        items: kept,
+        total: total as u64,
+    })
+}
+
+/// What is kept of these rows' chats, in their order.
+async fn chats(ambit: &Ambit, rows: Vec<Tracked>) -> Result<Vec<Chat>> {
+    let found = stream::iter(rows).map(|row| Found::at(ambit, row));
+    let found = found.buffered(AT_ONCE).map_ok(|found| found.chat());
+    found.try_collect().await
+}
+
+/// Rows of chats in an order: those of the index, and between them those that others share.
+pub(crate) struct Rows<'a> {
+    pub ambit: &'a Ambit,
+    filter: Filter,
+    order: RowOrder,
+    after: Option<ambit_storage::directory::Position>,
+    /// The last in the order first, so that the next one is at the end.
+    shared: Vec<Tracked>,
+    is_over: bool,
+}
+
+impl<'a> Rows<'a> {
+    pub async fn of(
+        ambit: &'a Ambit,
+        reach: &Reach,
+        filter: &ChatFilter,
+        order: ChatOrder,
+    ) -> Result<Self> {
+        let wanted = Filter {
+            agent: filter.assistant_id.clone(),
+            scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
+            active_after: filter.from,
+            active_before: filter.to,
+            ..reach.filter()
+        };
+        let order = order.of_rows();
+        let anybodys = Filter {
+            visible_to: None,
+            ..wanted.clone()
+        };
+        let mut shared = share::rows(ambit, reach, None).await?;
+        shared.retain(|row| anybodys.matches(row));
+        order.sort(&mut shared);
+        shared.reverse();
+        Ok(Self {
+            ambit,
+            filter: wanted,
+            order,
+            after: None,
+            shared,
+            is_over: false,
+        })
+    }
+
+    async fn count(&self) -> Result<u64> {
+        let index = self.ambit.stores().index()?;
+        let own = index.driver().count(&self.filter).await?;
+        Ok(own + self.shared.len() as u64)
+    }
+
+    /// The next rows in the order; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<Tracked>>> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let page = PageRequest {
+            order: self.order,
+            after: self.after,
+            limit: BATCH,
+        };
+        let index = self.ambit.stores().index()?;
+        let mut rows = index.driver().identities(&self.filter, &page).await?;
+        self.is_over = rows.len() < BATCH;
+        self.after = rows.last().map(Tracked::position);
+        while let Some(next) = self.shared.last() {
+            let is_later = |last: &Tracked| self.order.is_behind(next.position(), last.position());
+            if !self.is_over && rows.last().is_some_and(is_later) {
+                break;
+            }
+            rows.extend(self.shared.pop());
+        }
+        self.order.sort(&mut rows);
+        Ok(Some(rows))
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening the conversation that a request names: the caller's own, else one shared with them, else a new own one.
+
+use crate::access::Authorized;
+use crate::chats::reach::{self, Reach};
+use crate::chats::share;
+use crate::error::{Error, Result};
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::storage::{ChatHistoryStorage, State, StorageKind};
+use ambit_storage::{Ambit, Definition, LiveAgent, ids};
+
+/// Names that begin like this make temporary conversations.
+const TEMPORARY: &str = "_temp";
+
+/// Opens a conversation of this agent. Nothing is written: what is new becomes durable with its first save. The answer's
+/// `chat_name` is the chat's id, random where none was named.
+pub async fn open(
+    ambit: &Ambit,
+    who: &Authorized,
+    agent: &str,
+    chat: Option<&str>,
+) -> Result<LiveAgent> {
+    let definition = ambit.acting_as(&who.caller()).agent(agent)?;
+    let Some(user) = who.user_id.as_deref().filter(|user| !user.is_empty()) else {
+        return nameless(ambit, &definition, chat).await;
+    };
+    let opening = definition.for_user_id(user);
+    let Some(chat) = chat else {
+        return Ok(opening.chat(ids::unguessable()).await?);
+    };
+    if !chat.starts_with(TEMPORARY)
+        && let Some(row) = shared(ambit, who, agent, chat).await?
+    {
+        return as_its_owner(ambit, who, agent, &row).await;
+    }
+    opening.chat(chat).await.map_err(about_chat)
+}
+
+/// The conversation of this name that others share with the caller, unless the caller has one of their own.
+async fn shared(
+    ambit: &Ambit,
+    who: &Authorized,
+    agent: &str,
+    chat: &str,
+) -> Result<Option<Tracked>> {
+    let reach = Reach::person(who);
+    if reach.team().is_none() || chat.is_empty() || chat.contains('\0') {
+        return Ok(None);
+    }
+    let filter = Filter {
+        agent: Some(agent.to_owned()),
+        chat: Some(chat.to_owned()),
+        scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
+        ..reach.filter()
+    };
+    let visible = reach::every(ambit, &filter).await?;
+    if visible.iter().any(|row| is_own(row, who)) {
+        return Ok(None);
+    }
+    if let Some(row) = visible.into_iter().next() {
+        return Ok(Some(row));
+    }
+    let rows = share::rows(ambit, &reach, Some(chat)).await?;
+    let touched = |row: &Tracked| row.touches.iter().any(|touch| touch.agent == agent);
+    Ok(rows.into_iter().find(touched))
+}
+
+/// Whether it is a conversation of the caller's.
+pub(super) fn is_own(row: &Tracked, who: &Authorized) -> bool {
+    let user = who.user_id.as_deref().filter(|user| !user.is_empty());
+    user.is_some() && row.identity.user_id() == user
+}
+
+/// A conversation that the caller was found to reach, opened as its owner has it: identities and places that depend on a
+/// user are the owner's, those that depend on a claim the caller's.
+async fn as_its_owner(
+    ambit: &Ambit,
+    who: &Authorized,
+    agent: &str,
+    row: &Tracked,
+) -> Result<LiveAgent> {
+    let caller = match row.identity.user_id() {
+        Some(owner) => {
+            let as_owner = Authorized {
+                user_id: Some(owner.to_owned()),
+                team_id: row.team.clone(),
+                ..who.clone()
+            };
+            as_owner.caller()
+        }
+        None => who.caller(),
+    };
+    let definition = ambit.acting_as(&caller).agent(agent)?;
+    Ok(definition.from_identity(&row.identity).await?)
+}
+
+/// Nobody in particular: only names that the server made reach a conversation again.
+async fn nameless(ambit: &Ambit, definition: &Definition, chat: Option<&str>) -> Result<LiveAgent> {
+    let Some(chat) = chat else {
+        return Ok(definition.make().await?);
+    };
+    if chat == TEMPORARY {
+        let made = format!("{TEMPORARY}_{}", ids::unguessable());
+        return Ok(definition.for_chat(made).await?);
+    }
+    let unknown = || Error::not_found("chat", chat);
+    let temporary = chat.strip_prefix(TEMPORARY);
+    let secret = temporary.map_or(chat, |rest| rest.trim_start_matches('_'));
+    if !ids::is_unguessable(secret) {
+        return Err(unknown());
+    }
+    let agent = definition.for_chat(chat).await?;
+    match is_on_record(ambit, &agent).await? {
+        true => Ok(agent),
+        false => Err(unknown()),
+    }
+}
+
+/// Whether nobody in particular was given this conversation before.
+async fn is_on_record(ambit: &Ambit, agent: &LiveAgent) -> Result<bool> {
+    if agent.context().is_temporary() {
+        return Ok(agent.history().state().await? != State::Absent);
+    }
+    let filter = Filter {
+        storage_key: Some(agent.history().identity().storage_key()),
+        ..Filter::tenant(agent.context().ambit().caller().tenant())
+    };
+    let row = reach::first(ambit, &filter).await?;
+    Ok(row.is_some_and(|row| is_nobodys(&row)))
+}
+
+/// A conversation that nobody in particular began: whoever knows its name or one of its requests may use it.
+pub(crate) fn is_nobodys(row: &Tracked) -> bool {
+    row.identity.user_id().is_none() && row.created_by.is_none() && row.team.is_none()
+}
+
+/// The same refusal, about the field that the client sent.
+fn about_chat(error: ambit_storage::Error) -> Error {
+    let is_name =
+        matches!(&error, ambit_storage::Error::Invalid { field, .. } if field == "chat_name");
+    let error = Error::from(error);
+    match is_name {
+        true => Error {
+            param: Some("chat_id".to_owned()),
+            ..error
+        },
+        false => error,
+    }
+}

@@ -1,0 +1,94 @@
+//! Conversations of one person that they share with their team: named in a list beside the index, by the ids of rows,
+//! which are never used again.
+
+use crate::chats::reach::{self, Reach};
+use crate::error::Result;
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, Write};
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::driver::{Part, Scan};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Ambit, Json};
+use serde::{Deserialize, Serialize};
+
+/// What the list says of a conversation, so that a name is found without reading its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Shared {
+    /// The chat's name.
+    chat: Option<String>,
+}
+
+/// Whether the row's owner shares it with the team of this caller.
+pub(super) async fn is_shared_with(ambit: &Ambit, reach: &Reach, row: &Tracked) -> Result<bool> {
+    let Some(team) = reach
+        .team()
+        .filter(|team| row.team.as_deref() == Some(team))
+    else {
+        return Ok(false);
+    };
+    is_shared(ambit, reach.tenant(), team, &row.id).await
+}
+
+async fn is_shared(ambit: &Ambit, tenant: &str, team: &str, id: &str) -> Result<bool> {
+    let key = Space::shares(tenant, team).key(id);
+    let index = ambit.stores().index()?;
+    Ok(index.driver().get(&key, Part::Nothing).await?.is_some())
+}
+
+/// The rows that others share with the caller's team: all, or those of one chat name. Rows that are gone are passed over.
+pub(super) async fn rows(ambit: &Ambit, reach: &Reach, chat: Option<&str>) -> Result<Vec<Tracked>> {
+    let Some(team) = reach.team() else {
+        return Ok(Vec::new());
+    };
+    let space = Space::shares(reach.tenant(), team);
+    let index = ambit.stores().index()?;
+    let (mut rows, mut after) = (Vec::new(), None);
+    loop {
+        let scan = Scan {
+            pattern: Pattern::all(),
+            after,
+            limit: reach::BATCH,
+            part: Part::Whole,
+        };
+        let found = index.driver().scan(&space, &scan).await?;
+        let is_over = found.len() < reach::BATCH;
+        after = found.last().map(|(id, _)| id.clone());
+        for (id, entry) in found {
+            let shared: Shared = entry.value.to()?;
+            if chat.is_none_or(|chat| shared.chat.as_deref() == Some(chat)) {
+                rows.extend(row(ambit, reach, id).await?);
+            }
+        }
+        if is_over {
+            return Ok(rows);
+        }
+    }
+}
+
+/// The row if it is there, of the team still, and not the caller's own, whom the index shows it to anyway.
+async fn row(ambit: &Ambit, reach: &Reach, id: String) -> Result<Option<Tracked>> {
+    let filter = Filter {
+        id: Some(id),
+        ..Filter::tenant(reach.tenant())
+    };
+    let row = reach::first(ambit, &filter).await?;
+    let own = reach.filter();
+    Ok(row.filter(|row| row.team.as_deref() == reach.team() && !own.matches(row)))
+}
+/// Shares the row with this team, or takes that back.
+pub(super) async fn set(ambit: &Ambit, row: &Tracked, team: &str, is_shared: bool) -> Result<()> {
+    let chat = row.identity.chat_name().map(str::to_owned);
+    let op = match is_shared {
+        true => Op::Set(Json::of(&Shared { chat })?.into()),
+        false => Op::Del,
+    };
+    let write = Write::Apply {
+        key: Space::shares(&row.tenant, team).key(row.id.as_str()),
+        op,
+        life: None,
+    };
+    let index = ambit.stores().index()?;
+    index.driver().commit(Batch::of([write])).await?;
+    Ok(())
+}

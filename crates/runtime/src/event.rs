@@ -1,0 +1,98 @@
+//! The events of a turn, beside those of contexts and storages. Fields marked ✎ are the ones that a listener may change.
+
+use ambit_storage::event::{About, After, Before, Event};
+use serde_json::Value;
+
+/// One struct per event: its phase, what it tells, and its payload behind `about`.
+macro_rules! events {
+    ($($(#[doc = $doc:literal])+ $phase:ident $name:ident {
+        $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*
+    })+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            /// What every event says.
+            pub about: About,
+            $($(#[doc = $field_doc])+ pub $field: $type,)*
+        }
+
+        impl Event for $name {
+            const NAME: &'static str = stringify!($name);
+
+            fn about(&self) -> &About {
+                &self.about
+            }
+        }
+
+        impl $phase for $name {}
+    )+};
+}
+
+events! {
+    /// A turn has taken its conversation.
+    After ConversationStarted {}
+    /// A turn has ended; comes once and last.
+    After ConversationEnded {
+        /// `completed`, `failed`, `vetoed` or `cancelled`.
+        status: &'static str,
+        /// Why, if it failed.
+        message: Option<String>,
+    }
+    /// The agent's instructions go along with a request that brings its own messages.
+    Before BeforeReinjectingInstructions {
+        /// ✎ The instructions.
+        instructions: Vec<Value>,
+    }
+    /// A person's message is about to be taken in; a veto stores nothing.
+    Before BeforeSend {
+        /// ✎ The message.
+        message: Value,
+    }
+    /// A model is about to be called.
+    Before BeforeResponse {
+        /// ✎ The messages, tools and options of the call.
+        request: Value,
+    }
+    /// A model has answered.
+    After AfterResponse {
+        /// The answer.
+        response: Value,
+    }
+    /// What a model said is stored.
+    After AfterSend {
+        /// The message.
+        message: Value,
+    }
+    /// A tool is about to be called; a veto answers the model with an error.
+    Before BeforeToolExecution {
+        /// The tool.
+        tool: String,
+        /// The call.
+        call_id: String,
+        /// ✎ Its arguments.
+        arguments: Value,
+    }
+    /// A tool call has ended.
+    After AfterToolExecution {
+        /// The tool.
+        tool: String,
+        /// The call.
+        call_id: String,
+        /// Its arguments.
+        arguments: Value,
+        /// What it gave.
+        result: Option<Value>,
+        /// Why it failed.
+        error: Option<String>,
+    }
+    /// An answer in a given form is about to be handed on.
+    Before BeforeStructuredOutput {
+        /// ✎ The answer.
+        response: Value,
+    }
+    /// The messages of a turn are about to be closed off.
+    Before BeforeSaveHistory {
+        /// The messages.
+        messages: Vec<Value>,
+    }
+}

@@ -1,0 +1,6 @@
+//! Looking at what is stored, as far as the caller may see it: contexts, memory, usage and traces.
+
+pub mod contexts;
+pub mod memory;
+pub mod traces;
+pub mod usage;

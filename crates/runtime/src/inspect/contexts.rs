@@ -1,0 +1,300 @@
+//! Rows of the index and what they stand for; clearing and removing them.
+
+use crate::access::Authorized;
+use crate::chats::Reach;
+use crate::error::{Error, Result};
+use ambit_storage::clock::Millis;
+use ambit_storage::directory::{State, Tracked};
+use ambit_storage::memory::SCOPE as MEMORY;
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind, Stored, StoredItem};
+use ambit_storage::{Ambit, BulkReport, Json, Page, Query, SessionIdentity};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A row as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Opaque, never used again.
+    pub id: String,
+    /// The agent.
+    pub agent_name: String,
+    /// The chat.
+    pub chat_name: Option<String>,
+    /// The user.
+    pub user_id: Option<String>,
+    /// The group.
+    pub group: Option<String>,
+    /// Which storage of the conversation.
+    pub scope: Option<String>,
+    /// The rendered key.
+    pub key: String,
+    /// Whether it holds something.
+    pub state: State,
+    /// How many items were added since it was last cleared.
+    pub items: u64,
+    /// When the row was made.
+    pub created_at: Millis,
+    /// When something was last written.
+    pub last_activity_at: Millis,
+    /// Who worked on it.
+    pub agents: Vec<String>,
+    /// Free labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl From<&Tracked> for Row {
+    fn from(row: &Tracked) -> Self {
+        let identity = &row.identity;
+        let own = |value: Option<&str>| value.map(str::to_owned);
+        let agents = row.touches.iter().map(|touch| touch.agent.clone());
+        Self {
+            id: row.id.clone(),
+            agent_name: identity.agent_name().to_owned(),
+            chat_name: own(identity.chat_name()),
+            user_id: own(identity.user_id()),
+            group: own(identity.group()),
+            scope: own(identity.scope()),
+            key: identity.key(),
+            state: row.state,
+            items: row.items,
+            created_at: row.created_at,
+            last_activity_at: row.last_activity_at,
+            agents: agents.collect(),
+            labels: row.labels.clone(),
+        }
+    }
+}
+
+/// Which rows; every condition that is given holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowFilter {
+    /// Those that this agent touched.
+    pub agent: Option<String>,
+    /// The user's.
+    pub user: Option<String>,
+    /// The chat's.
+    pub chat: Option<String>,
+    /// The group's.
+    pub group: Option<String>,
+    /// Storages of this scope.
+    pub scope: Option<String>,
+    /// Those last active before.
+    pub active_before: Option<Millis>,
+}
+
+impl RowFilter {
+    /// The same question for storage, with the caller's rights in it.
+    fn query(&self, ambit: &Ambit) -> Query {
+        let mut query = Query::every(ambit);
+        if let Some(agent) = &self.agent {
+            query = Query::named(ambit, agent);
+        }
+        if let Some(user) = &self.user {
+            query = query.for_user(user);
+        }
+        if let Some(chat) = &self.chat {
+            query = query.for_chat(chat);
+        }
+        if let Some(group) = &self.group {
+            query = query.for_group(group);
+        }
+        if let Some(scope) = &self.scope {
+            query = query.for_scope(scope);
+        }
+        if let Some(at) = self.active_before {
+            query = query.active_before(at);
+        }
+        query
+    }
+}
+
+/// One page of rows, oldest first. What one person shares with a team is found by its chat's name and by its id alone.
+pub async fn list(
+    ambit: &Ambit,
+    who: &Authorized,
+    filter: &RowFilter,
+    (cursor, limit): (Option<&str>, usize),
+) -> Result<Page<Row>> {
+    let rights = Reach::of(who).ambit(ambit);
+    let page = filter.query(&rights).page(cursor, limit).await?;
+    Ok(Page {
+        items: page.items.iter().map(Row::from).collect(),
+        next: page.next,
+    })
+}
+
+/// The row with this id.
+pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Row> {
+    Ok(Row::from(&Reach::of(who).row(ambit, id).await?))
+}
+
+/// Which items of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemFilter {
+    /// Only those before this position.
+    pub before: Option<u64>,
+    /// At most so many: the last ones.
+    pub limit: usize,
+    /// The originals, instead of what a model sees in their place.
+    pub archive: bool,
+}
+
+/// A stored item.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// Its place, from 1.
+    pub position: u64,
+    /// Its id.
+    pub id: String,
+    /// When it was stored; nothing for what stands for other items.
+    pub stored_at: Option<Millis>,
+    /// The content.
+    pub item: Json,
+}
+
+impl From<StoredItem> for Item {
+    fn from(item: StoredItem) -> Self {
+        Self {
+            position: item.position,
+            id: item.id,
+            stored_at: item.stored_at,
+            item: item.body,
+        }
+    }
+}
+
+/// Items, in order, and the position to go on before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Items {
+    /// The items.
+    pub items: Vec<Item>,
+    /// `before` of the next page.
+    pub next: Option<u64>,
+}
+
+/// The last items of a row.
+pub async fn items(ambit: &Ambit, who: &Authorized, id: &str, filter: ItemFilter) -> Result<Items> {
+    let reach = Reach::of(who);
+    let row = reach.row(ambit, id).await?;
+    if row.identity.scope() == Some(MEMORY) {
+        let message = format!("context {id} is a memory: its values are found under /memory");
+        return Err(Error::invalid("id", message));
+    }
+    let rights = reach.ambit_for(ambit, &row);
+    let stored = match filter.archive {
+        true => Stored::archive(&rights, &row).await?,
+        false => Stored::view(&rights, &row).await?,
+    };
+    let before = filter
+        .before
+        .map_or(u64::MAX, |before| before.saturating_sub(1));
+    let end = before.min(stored.count());
+    let start = end.saturating_sub(filter.limit as u64);
+    let count = usize::try_from(end - start).unwrap_or(usize::MAX);
+    let found = match count {
+        0 => Vec::new(),
+        count => stored.after(start, count).await?,
+    };
+    Ok(Items {
+        items: found.into_iter().map(Item::from).collect(),
+        next: (start > 0).then_some(start + 1),
+    })
+}
+
+/// What a bulk operation did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Rendered keys of what was cleared or removed.
+    pub done: Vec<String>,
+    /// There was nothing to do.
+    pub unchanged: Vec<String>,
+    /// Left alone on purpose, and why.
+    pub skipped: Vec<Left>,
+    /// Still as it was, and why.
+    pub failed: Vec<Left>,
+}
+
+/// Something that was left alone, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Left {
+    /// The rendered key.
+    pub key: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl From<BulkReport> for Report {
+    fn from(report: BulkReport) -> Self {
+        let keys = |identities: Vec<SessionIdentity>| {
+            identities.iter().map(SessionIdentity::key).collect()
+        };
+        let left = |left: Vec<(SessionIdentity, String)>| {
+            let left = left.into_iter();
+            left.map(|(identity, reason)| Left {
+                key: identity.key(),
+                reason,
+            })
+            .collect()
+        };
+        Self {
+            done: keys(report.done),
+            unchanged: keys(report.unchanged),
+            skipped: left(report.skipped),
+            failed: left(report.failed),
+        }
+    }
+}
+
+/// What is done to stored contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Data goes, rows stay.
+    Clear,
+    /// Data and rows go.
+    Remove,
+}
+
+/// Clears or removes one row. A history takes its conversation's memory along.
+pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> Result<()> {
+    let reach = Reach::of(who);
+    let row = reach.row(ambit, id).await?;
+    let mut query = Query::every(&reach.ambit_for(ambit, &row)).with_id(id);
+    // The row's own fields narrow the search for the memory that goes along.
+    let identity = &row.identity;
+    if let Some(user) = identity.user_id() {
+        query = query.for_user(user);
+    }
+    if let Some(chat) = identity.chat_name() {
+        query = query.for_chat(chat);
+    }
+    if let Some(scope) = identity.scope() {
+        query = query.for_scope(scope);
+    }
+    if identity.scope() == Some(ChatHistoryStorage::PREFIX) {
+        crate::chats::check_idle(ambit, &row).await?;
+    }
+    let report = match action {
+        Action::Clear => query.clear().await?,
+        Action::Remove => query.remove().await?,
+    };
+    crate::chats::finished(&report)
+}
+
+/// Clears or removes all rows that match and that the caller may see, or says what would be done.
+pub async fn act_on_all(
+    ambit: &Ambit,
+    who: &Authorized,
+    (filter, is_dry): (&RowFilter, bool),
+    action: Action,
+) -> Result<Report> {
+    let rights = Reach::of(who).ambit(ambit);
+    let mut query = filter.query(&rights);
+    if is_dry {
+        query = query.dry_run();
+    }
+    let report = match action {
+        Action::Clear => query.clear().await?,
+        Action::Remove => query.remove().await?,
+    };
+    Ok(report.into())
+}

@@ -1,0 +1,239 @@
+//! Memories: whose they are, and what is in them.
+
+use crate::access::Authorized;
+use crate::chats::{self, Name, Reach};
+use crate::error::{Code, Error, Result};
+use ambit_storage::address::Space;
+use ambit_storage::clock::Millis;
+use ambit_storage::directory::{Track, Tracked};
+use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::memory::{Conversation, Memory, SCOPE, Tracking, Ttl};
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Ambit, Json, ids};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A memory that is named in a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Which<'a> {
+    /// `user`, `team` or `chat`.
+    pub space: &'a str,
+    /// The chat's name for `chat`; else a user or team, for callers without constraints.
+    pub owner: Option<&'a str>,
+    /// The agent, where several have a chat of this name.
+    pub assistant_id: Option<&'a str>,
+}
+
+/// A memory that the caller may use.
+pub struct Open {
+    /// Its methods.
+    pub memory: Memory,
+    driver: Arc<dyn Driver>,
+    space: Option<Space>,
+}
+
+/// A value without its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The name.
+    pub key: String,
+    /// `string`, `number`, `boolean`, `list`, `object` or `null`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Its size as JSON.
+    pub bytes: usize,
+    /// When it ends, if it does.
+    pub expires_at: Option<Millis>,
+}
+
+/// What the caller's user keeps; reads as empty and refuses writes where there is none.
+pub fn of_user(ambit: &Ambit, tenant: &str, user: Option<&str>) -> Result<Memory> {
+    let index = ambit.stores().index()?;
+    let settings = ambit.settings().memory;
+    Ok(Memory::user(
+        index.driver().clone(),
+        tenant,
+        user,
+        settings,
+    )?)
+}
+
+/// What a team keeps; reads as empty and refuses writes where there is none.
+pub fn of_team(ambit: &Ambit, tenant: &str, team: Option<&str>) -> Result<Memory> {
+    let index = ambit.stores().index()?;
+    let settings = ambit.settings().memory;
+    Ok(Memory::team(
+        index.driver().clone(),
+        tenant,
+        team,
+        settings,
+    )?)
+}
+
+/// The memory of a conversation by its history's row, kept as the row has it on record.
+fn of_chat(ambit: &Ambit, row: &Tracked) -> Result<Memory> {
+    let (placement, index) = (
+        ambit.stores().chain(&row.placement)?,
+        ambit.stores().index()?,
+    );
+    let touch = row.touches.first();
+    let base = touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone());
+    let track = Track {
+        id: ids::unguessable(),
+        tenant: row.tenant.clone(),
+        identity: row.identity.with_scope(SCOPE)?,
+        agent: base.agent_name().to_owned(),
+        base,
+        placement: placement.names().to_vec(),
+        created_by: row.created_by.clone(),
+        team: row.team.clone(),
+        labels: row.labels.clone(),
+    };
+    let is_elsewhere = index.names() != placement.names();
+    let conversation = Conversation {
+        identity: row.identity.base(),
+        tracking: Some(Tracking {
+            track,
+            index: is_elsewhere.then(|| index.driver().clone()),
+        }),
+    };
+    let settings = ambit.settings().memory;
+    let driver = placement.driver().clone();
+    Ok(Memory::chat(
+        driver,
+        &row.tenant,
+        Some(conversation),
+        settings,
+    )?)
+}
+
+/// The memory that a request names. One that the caller may not use is one that does not exist.
+pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<Open> {
+    let tenant = who.tenant();
+    let index = ambit.stores().index()?.driver().clone();
+    match which.space {
+        "user" => {
+            let user = owner(who, which, who.user_id.as_deref())?;
+            Ok(Open {
+                memory: of_user(ambit, tenant, user)?,
+                driver: index,
+                space: user.map(|user| Space::user_memory(tenant, user)),
+            })
+        }
+        "team" => {
+            let team = owner(who, which, who.team_id.as_deref())?;
+            Ok(Open {
+                memory: of_team(ambit, tenant, team)?,
+                driver: index,
+                space: team.map(|team| Space::team_memory(tenant, team)),
+            })
+        }
+        "chat" => {
+            let Some(chat_id) = which.owner else {
+                let message = "the memory of a chat needs the chat's name: /memory/chat/<chat_id>";
+                return Err(Error::invalid("owner", message));
+            };
+            let name = Name {
+                chat_id,
+                assistant_id: which.assistant_id,
+            };
+            let row = chats::row(ambit, who, name).await?;
+            let memory = row.identity.with_scope(SCOPE)?;
+            Ok(Open {
+                memory: of_chat(ambit, &row)?,
+                driver: ambit.stores().chain(&row.placement)?.driver().clone(),
+                space: Some(Space::of(&row.tenant, &memory)),
+            })
+        }
+        other => {
+            let hint = ambit_storage::near::hint(other, ["user", "team", "chat"]);
+            let message =
+                format!("memory \"{other}\" is unknown; known are user, team and chat{hint}");
+            Err(Error::invalid("space", message))
+        }
+    }
+}
+
+/// Whose memory: the caller's own, or for callers without constraints anybody's of their tenant.
+fn owner<'a>(who: &Authorized, which: Which<'a>, own: Option<&'a str>) -> Result<Option<&'a str>> {
+    let own = own.filter(|id| !id.is_empty());
+    match which.owner {
+        None => Ok(own),
+        Some(named) if own == Some(named) || Reach::of(who).is_whole() => Ok(Some(named)),
+        Some(named) => Err(Error::not_found("memory", named)),
+    }
+}
+
+/// Names read in one go.
+const BATCH: usize = 500;
+
+impl Open {
+    /// The values whose name matches, by name, and how many there are.
+    pub async fn list(
+        &self,
+        pattern: Option<&str>,
+        window: chats::Window,
+    ) -> Result<chats::Part<Named>> {
+        let Some(space) = &self.space else {
+            let items = Vec::new();
+            return Ok(chats::Part { items, total: 0 });
+        };
+        let pattern = pattern.map_or_else(Pattern::all, Pattern::parse);
+        let names = self.names(space, &pattern).await?;
+        let total = names.len() as u64;
+        let wanted = names.into_iter().skip(window.skip).take(window.limit);
+        let mut items = Vec::new();
+        for key in wanted {
+            // One that has ended meanwhile is passed over.
+            let entry = self
+                .driver
+                .get(&space.key(key.as_str()), Part::Whole)
+                .await?;
+            items.extend(entry.map(|entry| Named {
+                key,
+                kind: entry.kind,
+                bytes: entry.value.as_str().len(),
+                expires_at: entry.expires_at,
+            }));
+        }
+        Ok(chats::Part { items, total })
+    }
+
+    async fn names(&self, space: &Space, pattern: &Pattern) -> Result<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        loop {
+            let scan = Scan {
+                pattern: pattern.clone(),
+                after: names.last().cloned(),
+                limit: BATCH,
+                part: Part::Nothing,
+            };
+            let found = self.driver.scan(space, &scan).await?;
+            let is_over = found.len() < BATCH;
+            names.extend(found.into_iter().map(|(name, _)| name));
+            if is_over {
+                return Ok(names);
+            }
+        }
+    }
+
+    /// The value with this name.
+    pub async fn get(&self, key: &str) -> Result<Json> {
+        let found = self.memory.get(key).await?;
+        found.ok_or_else(|| Error::not_found("key", key))
+    }
+
+    /// Puts a value.
+    pub async fn set(&self, key: &str, value: &Json, ttl: Option<Ttl>) -> Result<()> {
+        Ok(self.memory.set(key, value, ttl).await?)
+    }
+
+    /// Deletes the value of exactly this name.
+    pub async fn delete(&self, key: &str) -> Result<()> {
+        if key.contains('*') {
+            let message = "key has a *; over HTTP one value is deleted at a time";
+            return Err(Error::new(Code::InvalidArgument, message));
+        }
+        Ok(self.memory.del(key).await?)
+    }
+}

@@ -1,0 +1,252 @@
+//! Turns that were traced, and the logs of their traces.
+
+use crate::access::Authorized;
+use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Reach, Rows, Window};
+use crate::error::{Error, Result};
+use crate::requests::{self, Place};
+use crate::runtime::{Status, TurnInfo};
+use ambit_storage::Ambit;
+use ambit_storage::address::{LogKey, Space};
+use ambit_storage::batch::LogEntry;
+use ambit_storage::clock::Millis;
+use ambit_storage::directory::Tracked;
+use ambit_storage::driver::{Driver, Part as ValuePart, Range, Scan, Watch};
+use ambit_storage::pattern::Pattern;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A trace in one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The trace: the id of its turn.
+    pub trace_id: String,
+    /// The turn.
+    pub request_id: String,
+    /// The chat's name.
+    pub chat_id: String,
+    /// The agent that was asked.
+    pub assistant_id: String,
+    /// `running`, `completed`, `failed` or `cancelled`.
+    pub status: &'static str,
+    /// From its beginning to its end, if it has ended.
+    pub duration_ms: Option<Millis>,
+    /// When it began.
+    pub created_at: Millis,
+}
+
+/// The status of a trace, as its own log has it.
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Running => "running",
+        Status::Completed => "completed",
+        Status::Error => "failed",
+        Status::Cancelled => "cancelled",
+    }
+}
+
+impl From<TurnInfo> for Row {
+    fn from(turn: TurnInfo) -> Self {
+        Self {
+            trace_id: turn.request_id.clone(),
+            request_id: turn.request_id,
+            chat_id: turn.chat_id,
+            assistant_id: turn.assistant_id,
+            status: status(turn.status),
+            duration_ms: turn.ended_at.map(|end| (end - turn.started_at).max(0)),
+            created_at: turn.started_at,
+        }
+    }
+}
+
+/// Which traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceFilter {
+    /// Of this chat.
+    pub chat_id: Option<String>,
+    /// The chat's agent, where several have one of this name.
+    pub assistant_id: Option<String>,
+    /// Of this turn.
+    pub request_id: Option<String>,
+    /// Of this status.
+    pub status: Option<&'static str>,
+}
+
+impl TraceFilter {
+    /// The status with this name.
+    pub fn status(name: &str) -> Result<&'static str> {
+        let known = ["running", "completed", "failed", "cancelled"].map(|name| (name, name));
+        chats::choose("status", name, &known)
+    }
+
+    fn wants(&self, row: &Row) -> bool {
+        self.status.is_none_or(|status| status == row.status)
+            && self
+                .request_id
+                .as_ref()
+                .is_none_or(|id| *id == row.request_id)
+            && self.chat_id.as_ref().is_none_or(|id| *id == row.chat_id)
+            && self
+                .assistant_id
+                .as_ref()
+                .is_none_or(|id| *id == row.assistant_id)
+    }
+}
+
+/// The traces of conversations that the caller may use, the last begun first.
+pub async fn list(
+    ambit: &Ambit,
+    who: &Authorized,
+    filter: &TraceFilter,
+    window: Window,
+) -> Result<Part<Row>> {
+    let mut found = match (&filter.request_id, &filter.chat_id) {
+        (Some(id), _) => of_request(ambit, who, id).await?,
+        (None, Some(chat_id)) => of_chat(ambit, who, chat_id, filter).await?,
+        (None, None) => of_all(ambit, who, filter).await?,
+    };
+    found.retain(|row| filter.wants(row));
+    found.sort_by(|one, other| {
+        let place = |row: &Row| (row.created_at, row.request_id.clone());
+        place(other).cmp(&place(one))
+    });
+    let total = found.len() as u64;
+    let items = found.into_iter().skip(window.skip).take(window.limit);
+    Ok(Part {
+        items: items.collect(),
+        total,
+    })
+}
+
+async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<Row>> {
+    match info(ambit, who, id).await {
+        Ok((turn, _)) => Ok(vec![turn.into()]),
+        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn of_chat(
+    ambit: &Ambit,
+    who: &Authorized,
+    chat_id: &str,
+    filter: &TraceFilter,
+) -> Result<Vec<Row>> {
+    let name = Name {
+        chat_id,
+        assistant_id: filter.assistant_id.as_deref(),
+    };
+    match chats::row(ambit, who, name).await {
+        Ok(row) => turns(ambit, &row).await,
+        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result<Vec<Row>> {
+    let chats = ChatFilter {
+        assistant_id: filter.assistant_id.clone(),
+        ..ChatFilter::default()
+    };
+    let mut rows = Rows::of(ambit, &Reach::of(who), &chats, ChatOrder::default()).await?;
+    let mut found = Vec::new();
+    while let Some(page) = rows.next().await? {
+        for row in page {
+            found.extend(turns(ambit, &row).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// The name of what is known of a turn, among the values of its conversation.
+fn name(request_id: &str) -> String {
+    format!("turn/{request_id}")
+}
+
+/// Values read in one go.
+const BATCH: usize = 500;
+
+/// The turns of a conversation that are still known.
+async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
+    let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+    let space = Space::of(&row.tenant, &row.identity);
+    let (mut rows, mut after) = (Vec::new(), None);
+    loop {
+        let scan = Scan {
+            pattern: Pattern::parse(&name("*")),
+            after,
+            limit: BATCH,
+            part: ValuePart::Whole,
+        };
+        let found = driver.scan(&space, &scan).await?;
+        let is_over = found.len() < BATCH;
+        after = found.last().map(|(name, _)| name.clone());
+        for (found, entry) in found {
+            // Deeper names are what the turn itself keeps.
+            if found.matches('/').count() == 1 {
+                rows.push(entry.value.to::<TurnInfo>()?.into());
+            }
+        }
+        if is_over {
+            return Ok(rows);
+        }
+    }
+}
+
+/// What is known of a turn, and where it is kept.
+async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Place)> {
+    let unknown = || Error::not_found("trace", id);
+    let place = requests::find(ambit, who, id).await.map_err(|error| {
+        match error.code == crate::error::Code::NotFound {
+            true => unknown(),
+            false => error,
+        }
+    })?;
+    let key = place.space.key(name(id));
+    let entry = place.driver.get(&key, ValuePart::Whole).await?;
+    let entry = entry.ok_or_else(unknown)?;
+    Ok((entry.value.to()?, place))
+}
+
+/// The log of one trace.
+pub struct Log {
+    /// The trace in one line.
+    pub row: Row,
+    driver: Arc<dyn Driver>,
+    log: LogKey,
+}
+
+/// The log of the trace with this id. One that the caller may not see is one that does not exist.
+pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Log> {
+    let (turn, place) = info(ambit, who, id).await?;
+    Ok(Log {
+        row: turn.into(),
+        driver: place.driver,
+        log: place.space.log(format!("{}/trace", name(id))),
+    })
+}
+
+impl Log {
+    /// Entries behind this number, in order; none at the end of what there is.
+    pub async fn after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        let range = Range::from(number.saturating_add(1), limit);
+        Ok(self.driver.read(&self.log, range).await?.entries)
+    }
+
+    /// All entries there are.
+    pub async fn all(&self) -> Result<Vec<LogEntry>> {
+        let mut all: Vec<LogEntry> = Vec::new();
+        loop {
+            let last = all.last().map_or(0, |entry| entry.seq);
+            let found = self.after(last, BATCH).await?;
+            if found.is_empty() {
+                return Ok(all);
+            }
+            all.extend(found);
+        }
+    }
+
+    /// Wakes when the log grows.
+    pub async fn watch(&self) -> Result<Watch> {
+        Ok(self.driver.watch(&self.log).await?)
+    }
+}

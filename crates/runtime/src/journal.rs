@@ -1,0 +1,194 @@
+//! The journal of one turn: what it was asked and what came of each step, so that any node can go on after a crash.
+
+use crate::error::Result;
+use crate::hook::{Created, Delegate};
+use crate::llm::Answer;
+use crate::request::Request;
+use ambit_storage::SessionIdentity;
+use ambit_storage::address::{LogKey, Space};
+use ambit_storage::batch::{NewEntry, Write};
+use ambit_storage::driver::{Driver, Range};
+use ambit_storage::json::Json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How often a turn is taken up again without getting any further.
+pub(crate) const ATTEMPTS: usize = 3;
+/// Steps read at a time.
+const PAGE: usize = 256;
+
+/// The ids of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ids {
+    /// The turn; also its trace.
+    pub request_id: String,
+    /// The run context.
+    pub context_id: String,
+    /// The chat's name.
+    pub chat_id: String,
+}
+
+/// One step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// The request was taken on.
+    Begin {
+        /// What was asked.
+        request: Box<Request>,
+        /// The turn's ids.
+        ids: Ids,
+        /// When.
+        started_at: i64,
+    },
+    /// A node has taken the turn up again.
+    Attempt,
+    /// `Create` of the agent at this place of the chain has returned.
+    Created {
+        /// 0 for the agent that was asked, 1 for the first delegate …
+        leg: usize,
+        /// What it returned.
+        created: Created,
+    },
+    /// The agent at this place has handed over.
+    Delegated {
+        /// The place of the agent that takes over.
+        leg: usize,
+        /// To whom, with which messages and options.
+        delegate: Delegate,
+    },
+    /// A model has asked for tools; its answer is in the history.
+    Answered {
+        /// The place of the agent.
+        leg: usize,
+        /// The round, from 0.
+        round: usize,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Messages came in while the turn ran; they are in the history.
+    Added {
+        /// The place of the agent.
+        leg: usize,
+        /// The round that they come before.
+        round: usize,
+        /// As models know them.
+        messages: Vec<Value>,
+    },
+    /// A tool call has a result; it is in the history.
+    Settled {
+        /// The place of the agent.
+        leg: usize,
+        /// The round.
+        round: usize,
+        /// Which call of the answer.
+        index: usize,
+        /// The entry of `payload.tools`.
+        result: Value,
+        /// What the model is told.
+        text: String,
+    },
+}
+
+/// The id of a turn's own run context: the turn can be told from it.
+pub(crate) fn context_id(request_id: &str) -> String {
+    format!("{request_id}.c0")
+}
+
+/// The turn that a run context, or a turn, belongs to.
+pub(crate) fn request_id(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(request, _)| request)
+}
+
+/// The names of a turn's logs and values in its conversation's space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names {
+    space: Space,
+    request_id: String,
+}
+
+impl Names {
+    pub fn new(space: Space, request_id: &str) -> Self {
+        let request_id = request_id.to_owned();
+        Self { space, request_id }
+    }
+
+    pub fn events(&self) -> LogKey {
+        self.space.log(format!("turn/{}/events", self.request_id))
+    }
+
+    pub fn trace(&self) -> LogKey {
+        self.space.log(format!("turn/{}/trace", self.request_id))
+    }
+
+    pub fn journal(&self) -> LogKey {
+        self.space.log(format!("turn/{}/journal", self.request_id))
+    }
+
+    /// What was added to the running turn from outside.
+    pub fn inbox(&self) -> LogKey {
+        self.space.log(format!("turn/{}/inbox", self.request_id))
+    }
+
+    /// What is known of the turn: a `TurnInfo`.
+    pub fn info(&self) -> ambit_storage::address::Key {
+        self.space.key(format!("turn/{}", self.request_id))
+    }
+}
+
+/// A turn under way, as every node can find it. Gone with the turn's last commit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Open {
+    /// The tenant.
+    pub tenant: String,
+    /// The agent that was asked.
+    pub agent: String,
+    /// The base identity of the conversation.
+    pub base: SessionIdentity,
+    /// The space of its history.
+    pub space: Space,
+    /// The turn.
+    pub request_id: String,
+}
+
+impl Open {
+    /// Where it is noted: turns of one conversation stand together.
+    pub fn key(&self) -> ambit_storage::address::Key {
+        let name = format!("{}/{}", self.space.digest(), self.request_id);
+        Space::turns().key(name)
+    }
+}
+
+/// The write that adds a step. The number makes it happen once, however often it is repeated.
+pub(crate) fn write(log: &LogKey, number: usize, step: &Step) -> Result<Write> {
+    let entry = NewEntry {
+        id: format!("{number:08}"),
+        body: Json::of(step)?,
+    };
+    Ok(Write::Append {
+        log: log.clone(),
+        entries: vec![entry],
+    })
+}
+
+/// All steps of a turn.
+pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    loop {
+        let from = steps.len() as u64 + 1;
+        let page = driver.read(log, Range::from(from, PAGE)).await?;
+        if page.entries.is_empty() {
+            return Ok(steps);
+        }
+        for entry in page.entries {
+            steps.push(entry.body.to()?);
+        }
+    }
+}
+
+/// How often in a row the turn was taken up without getting further.
+pub(crate) fn idle_attempts(steps: &[Step]) -> usize {
+    let is_attempt = |step: &&Step| matches!(step, Step::Attempt);
+    steps.iter().rev().take_while(is_attempt).count()
+}

@@ -1,0 +1,165 @@
+//! The turns that run on this node, and how they are told to stop.
+
+use crate::access::Authorized;
+use crate::runtime::{Interrupt, TurnInfo};
+use crate::stream::Log;
+use ambit_storage::lease::{End, Lease};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// What the outside can do with a running turn.
+pub(crate) struct Live {
+    /// What is known of it.
+    info: Mutex<TurnInfo>,
+    /// Its stream.
+    pub log: Log,
+    /// Who asked.
+    pub asked_by: Authorized,
+    /// The turn has ended and its last commit is done.
+    done: watch::Sender<bool>,
+    stop: watch::Sender<Option<Stop>>,
+    added: Mutex<Vec<Interrupt>>,
+    is_closing: Mutex<bool>,
+}
+
+/// Why a turn's work is broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody asked for it.
+    Cancelled,
+    /// New messages count at once.
+    Restart,
+    /// Another node has the conversation now: nothing may be written any more.
+    Lost,
+    /// This node is being closed; another one goes on.
+    Left,
+}
+
+impl Live {
+    pub fn new(info: TurnInfo, log: Log, asked_by: Authorized) -> Self {
+        Self {
+            info: Mutex::new(info),
+            log,
+            asked_by,
+            done: watch::channel(false).0,
+            stop: watch::channel(None).0,
+            added: Mutex::default(),
+            is_closing: Mutex::new(false),
+        }
+    }
+}
+
+impl Live {
+    /// What is known of the turn, to be changed.
+    pub fn info(&self) -> MutexGuard<'_, TurnInfo> {
+        lock(&self.info)
+    }
+
+    /// What is known of the turn at this moment.
+    pub fn info_now(&self) -> TurnInfo {
+        let mut info = lock(&self.info).clone();
+        info.last_event = self.log.last();
+        info
+    }
+
+    /// Whoever asked may see the turn here; others find it by its conversation.
+    pub fn is_visible_to(&self, who: &Authorized) -> bool {
+        let same_place = self.asked_by.tenant() == who.tenant();
+        let same_user = self.asked_by.user_id == who.user_id;
+        same_place && same_user && (who.user_id.is_some() || self.asked_by == *who)
+    }
+
+    /// The last commit is done, or the turn was left.
+    pub fn end(&self) {
+        self.done.send_replace(true);
+    }
+
+    /// Waits for `end`.
+    pub async fn ended(&self) {
+        let mut done = self.done.subscribe();
+        // The sender lives as long as this.
+        let _ = done.wait_for(|done| *done).await;
+    }
+
+    /// Breaks the work off; the first reason counts, except that leaving gives way to nothing.
+    pub fn stop(&self, reason: Stop) {
+        self.stop.send_if_modified(|stop| {
+            let is_first = stop.is_none();
+            stop.get_or_insert(reason);
+            is_first
+        });
+    }
+
+    /// Waits until the work has to be broken off.
+    pub async fn stopped(&self, lease: Option<&Lease>) -> Stop {
+        let mut stop = self.stop.subscribe();
+        let asked = async {
+            let reason = stop.wait_for(Option::is_some).await;
+            reason.ok().and_then(|reason| *reason).unwrap_or(Stop::Left)
+        };
+        let ended = async {
+            match lease {
+                Some(lease) => lease.ended().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            reason = asked => reason,
+            end = ended => match end {
+                End::Interrupted => Stop::Cancelled,
+                End::Lost => Stop::Lost,
+            },
+        }
+    }
+
+    /// Forgets a reason to stop that has been followed.
+    pub fn go_on(&self) {
+        self.stop.send_replace(None);
+    }
+
+    /// Adds messages; false where it is too late for them.
+    pub fn add(&self, interrupt: Interrupt) -> bool {
+        if *lock(&self.is_closing) {
+            return false;
+        }
+        lock(&self.added).push(interrupt);
+        true
+    }
+
+    /// Takes what was added.
+    pub fn take_added(&self) -> Vec<Interrupt> {
+        std::mem::take(&mut lock(&self.added))
+    }
+
+    /// It is too late for messages, until another agent takes over.
+    pub fn set_closing(&self, is_closing: bool) {
+        *lock(&self.is_closing) = is_closing;
+    }
+}
+
+/// All turns of this node, by request id.
+#[derive(Default)]
+pub(crate) struct Turns(Mutex<HashMap<String, Arc<Live>>>);
+
+impl Turns {
+    pub fn insert(&self, request_id: &str, live: Arc<Live>) {
+        lock(&self.0).insert(request_id.to_owned(), live);
+    }
+
+    pub fn get(&self, request_id: &str) -> Option<Arc<Live>> {
+        lock(&self.0).get(request_id).cloned()
+    }
+
+    pub fn remove(&self, request_id: &str) {
+        lock(&self.0).remove(request_id);
+    }
+
+    pub fn all(&self) -> Vec<Arc<Live>> {
+        lock(&self.0).values().cloned().collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,226 @@
+//! Events of Anthropic's streams.
+
+use super::super::sse::Event;
+use super::super::stream::{Decode, unreadable};
+use super::super::{Failure, Piece, Usage};
+use serde_json::{Map, Value, json};
+
+/// Reads one answer.
+#[derive(Default)]
+pub struct Decoder {
+    stop_reason: Option<String>,
+    is_told: bool,
+    usage: Map<String, Value>,
+    block: Block,
+    /// Bytes of text and calls so far: where a thought stands among them.
+    text: usize,
+    calls: usize,
+}
+
+/// The block that is being told.
+#[derive(Default)]
+enum Block {
+    #[default]
+    Other,
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    Tool {
+        has_arguments: bool,
+    },
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let data: Value = serde_json::from_str(&event.data).map_err(|_| unreadable(&event.data))?;
+        match data["type"].as_str() {
+            Some("message_start") => self.start(&data["message"], out),
+            Some("content_block_start") => self.begin(&data["content_block"], out),
+            Some("content_block_delta") => self.delta(&data["delta"], out),
+            Some("content_block_stop") => self.finish(out),
+            Some("message_delta") => {
+                self.stop(&data["delta"]["stop_reason"]);
+                self.count(&data["usage"], out);
+            }
+            Some("message_stop") => self.end(out),
+            Some("error") => return Err(Failure::of_event(&data)),
+            Some(_) => {}
+            None => return Err(unreadable(&event.data)),
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if body["type"] == "error" {
+            return Err(Failure::of_event(body));
+        }
+        let blocks = body["content"].as_array();
+        let blocks = blocks.ok_or_else(|| unreadable(&body.to_string()))?;
+        self.start(body, out);
+        for block in blocks {
+            self.begin(block, out);
+            self.finish(out);
+        }
+        self.stop(&body["stop_reason"]);
+        self.end(out);
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<Piece>) {
+        let Some(reason) = &self.stop_reason else {
+            return;
+        };
+        if std::mem::replace(&mut self.is_told, true) {
+            return;
+        }
+        let finish_reason = match reason.as_str() {
+            "max_tokens" | "model_context_window_exceeded" => "length",
+            "tool_use" => "tool_calls",
+            "refusal" => "content_filter",
+            _ => "stop",
+        };
+        out.push(Piece::End {
+            finish_reason: finish_reason.to_owned(),
+        });
+    }
+}
+
+impl Decoder {
+    fn start(&mut self, message: &Value, out: &mut Vec<Piece>) {
+        let text = |key: &str| message[key].as_str().map(str::to_owned);
+        out.push(Piece::Start {
+            id: text("id"),
+            model: text("model"),
+        });
+        self.count(&message["usage"], out);
+    }
+
+    fn stop(&mut self, reason: &Value) {
+        if let Some(reason) = reason.as_str() {
+            self.stop_reason = Some(reason.to_owned());
+        }
+    }
+
+    fn begin(&mut self, block: &Value, out: &mut Vec<Piece>) {
+        let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        self.block = Block::Other;
+        match block["type"].as_str() {
+            Some("text") => self.text(text("text"), out),
+            Some("thinking") => {
+                let (thinking, signature) = (text("thinking"), text("signature"));
+                push(out, thinking.clone(), Piece::Reasoning);
+                self.block = Block::Thinking {
+                    thinking,
+                    signature,
+                };
+            }
+            Some("redacted_thinking") => {
+                let part = json!({"type": "redacted_thinking", "data": block["data"]});
+                self.thought(part, out);
+            }
+            Some("tool_use") => {
+                let index = self.calls;
+                self.calls += 1;
+                out.push(Piece::ToolCall {
+                    index,
+                    id: text("id"),
+                    name: text("name"),
+                });
+                let input = block["input"].as_object().filter(|input| !input.is_empty());
+                let whole = input.map(|_| block["input"].to_string());
+                self.block = Block::Tool {
+                    has_arguments: whole.is_some(),
+                };
+                out.extend(whole.map(|text| Piece::Arguments { index, text }));
+            }
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, out: &mut Vec<Piece>) {
+        let text = |key: &str| delta[key].as_str().unwrap_or_default().to_owned();
+        match (delta["type"].as_str(), &mut self.block) {
+            (Some("text_delta"), _) => self.text(text("text"), out),
+            (Some("thinking_delta"), Block::Thinking { thinking, .. }) => {
+                thinking.push_str(&text("thinking"));
+                push(out, text("thinking"), Piece::Reasoning);
+            }
+            (Some("signature_delta"), Block::Thinking { signature, .. }) => {
+                signature.push_str(&text("signature"));
+            }
+            (Some("input_json_delta"), Block::Tool { has_arguments }) => {
+                let (index, text) = (self.calls - 1, text("partial_json"));
+                *has_arguments |= !text.is_empty();
+                push(out, text, |text| Piece::Arguments { index, text });
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Piece>) {
+        match std::mem::take(&mut self.block) {
+            Block::Thinking {
+                thinking,
+                signature,
+            } => {
+                let part =
+                    json!({"type": "thinking", "thinking": thinking, "signature": signature});
+                self.thought(part, out);
+            }
+            Block::Tool {
+                has_arguments: false,
+            } => out.push(Piece::Arguments {
+                index: self.calls - 1,
+                text: "{}".to_owned(),
+            }),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: String, out: &mut Vec<Piece>) {
+        self.text += text.len();
+        push(out, text, Piece::Text);
+    }
+
+    /// A thought that is wanted back at its place.
+    fn thought(&self, mut part: Value, out: &mut Vec<Piece>) {
+        if self.text + self.calls > 0 {
+            part["behind"] = json!({"text": self.text, "calls": self.calls});
+        }
+        out.push(Piece::ReasoningPart(part));
+    }
+
+    /// Counts come in parts; later ones count.
+    fn count(&mut self, usage: &Value, out: &mut Vec<Piece>) {
+        let Some(usage) = usage.as_object() else {
+            return;
+        };
+        let counts = usage.iter().filter(|(_, count)| count.is_i64());
+        self.usage
+            .extend(counts.map(|(key, count)| (key.clone(), count.clone())));
+        let count = |key: &str| self.usage.get(key).and_then(Value::as_i64);
+        let (read, made) = (
+            count("cache_read_input_tokens"),
+            count("cache_creation_input_tokens"),
+        );
+        let cached = read.unwrap_or(0).saturating_add(made.unwrap_or(0));
+        let prompt = count("input_tokens").unwrap_or(0).saturating_add(cached);
+        let mut all = Usage::of(prompt, count("output_tokens").unwrap_or(0));
+        let details = [("cached_tokens", read), ("cache_creation_tokens", made)];
+        for (name, count) in details {
+            let details = &mut all.prompt_tokens_details;
+            details.extend(count.map(|count| (name.to_owned(), count.into())));
+        }
+        out.push(Piece::Usage(all));
+    }
+}
+
+fn push(out: &mut Vec<Piece>, text: String, piece: impl FnOnce(String) -> Piece) {
+    if !text.is_empty() {
+        out.push(piece(text));
+    }
+}

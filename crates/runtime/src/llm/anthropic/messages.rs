@@ -1,0 +1,173 @@
+//! Messages as Anthropic has them: instructions apart, two roles by turns, results of tools in what the user says.
+
+use super::super::pairing::paired;
+use super::super::{Failure, media};
+use serde_json::{Value, json};
+
+/// A conversation to be sent.
+#[derive(Debug, PartialEq)]
+pub struct Conversation {
+    /// All instructions.
+    pub system: String,
+    /// What was said.
+    pub messages: Vec<Value>,
+    /// The model has called tools in this turn without thinking before: it may not begin now.
+    pub lacks_thinking: bool,
+}
+
+/// The conversation for the provider. A format of the answer is asked for in words: not every model has it built in.
+pub fn sent(messages: &[Value], format: Option<&Value>) -> Result<Conversation, Failure> {
+    let mut system = Vec::new();
+    let mut sent = Vec::new();
+    let mut lacks_thinking = false;
+    for message in &paired(messages) {
+        match message["role"].as_str().unwrap_or_default() {
+            "system" | "developer" => system.push(media::text(&message["content"])),
+            "assistant" => {
+                let blocks = assistant(message);
+                let calls = blocks.iter().any(|block| block["type"] == "tool_use");
+                lacks_thinking |= calls && !blocks.iter().any(is_thought);
+                add(&mut sent, "assistant", blocks);
+            }
+            "tool" => add(&mut sent, "user", vec![result(message)?]),
+            _ => {
+                lacks_thinking = false;
+                add(&mut sent, "user", blocks(&message["content"])?);
+            }
+        }
+    }
+    system.extend(instruction(format));
+    system.retain(|text| !text.trim().is_empty());
+    if sent
+        .first()
+        .is_none_or(|first: &Value| first["role"] != "user")
+    {
+        let begin = json!([{"type": "text", "text": "…"}]);
+        sent.insert(0, json!({"role": "user", "content": begin}));
+    }
+    Ok(Conversation {
+        system: system.join("\n\n"),
+        messages: sent,
+        lacks_thinking,
+    })
+}
+
+/// Puts blocks behind the others: in one message as long as the same one speaks.
+fn add(sent: &mut Vec<Value>, role: &str, blocks: Vec<Value>) {
+    if blocks.is_empty() {
+        return;
+    }
+    let last = sent.last_mut().filter(|last| last["role"] == role);
+    match last.and_then(|last| last["content"].as_array_mut()) {
+        Some(content) => content.extend(blocks),
+        None => sent.push(json!({"role": role, "content": blocks})),
+    }
+}
+
+fn is_thought(block: &Value) -> bool {
+    matches!(
+        block["type"].as_str(),
+        Some("thinking" | "redacted_thinking")
+    )
+}
+
+/// What the model said, its own thoughts at their places.
+fn assistant(message: &Value) -> Vec<Value> {
+    let text = media::text(&message["content"]);
+    let calls = message["tool_calls"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let mut blocks = Vec::new();
+    let (mut told, mut called) = (0, 0);
+    let parts = message["reasoning_parts"].as_array();
+    for part in parts.into_iter().flatten().filter(|part| is_thought(part)) {
+        let place = |key: &str| {
+            let place = part["behind"][key].as_u64();
+            place.and_then(|place| usize::try_from(place).ok())
+        };
+        let to = text
+            .floor_char_boundary(place("text").unwrap_or(0))
+            .max(told);
+        blocks.extend(text_block(&text[told..to]));
+        told = to;
+        let to = place("calls")
+            .unwrap_or(0)
+            .clamp(called, calls.len().max(called));
+        blocks.extend(calls[called..to].iter().map(tool_use));
+        called = to;
+        let mut part = part.clone();
+        part.as_object_mut().map(|part| part.remove("behind"));
+        blocks.push(part);
+    }
+    blocks.extend(text_block(&text[told..]));
+    blocks.extend(calls[called..].iter().map(tool_use));
+    blocks
+}
+
+/// Empty texts are refused.
+fn text_block(text: &str) -> Option<Value> {
+    (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
+}
+
+fn tool_use(call: &Value) -> Value {
+    let written = &call["function"]["arguments"];
+    let read = written
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    let input = match read.unwrap_or_else(|| written.clone()) {
+        Value::Object(input) => Value::Object(input),
+        Value::Null => json!({}),
+        // The model sees what it wrote, in the only shape that is taken.
+        other => json!({"arguments": other}),
+    };
+    json!({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": input})
+}
+
+fn result(message: &Value) -> Result<Value, Failure> {
+    let content = blocks(&message["content"])?;
+    let mut block = json!({"type": "tool_result", "tool_use_id": message["tool_call_id"]});
+    if !content.is_empty() {
+        block["content"] = content.into();
+    }
+    Ok(block)
+}
+
+fn blocks(content: &Value) -> Result<Vec<Value>, Failure> {
+    match content {
+        Value::String(text) => Ok(text_block(text).into_iter().collect()),
+        Value::Array(parts) => {
+            let blocks = parts.iter().filter_map(|part| block(part).transpose());
+            blocks.collect()
+        }
+        Value::Null => Ok(Vec::new()),
+        other => Ok(text_block(&other.to_string()).into_iter().collect()),
+    }
+}
+
+fn block(part: &Value) -> Result<Option<Value>, Failure> {
+    if let Some(image) = media::claude_image(part) {
+        return Ok(Some(image));
+    }
+    if let Some(address) = media::file_address(part) {
+        let source = media::claude_source(address);
+        return Ok(Some(json!({"type": "document", "source": source})));
+    }
+    match part["text"].as_str() {
+        Some(text) => Ok(text_block(text)),
+        None => Err(media::not_taken(part)),
+    }
+}
+
+fn instruction(format: Option<&Value>) -> Option<String> {
+    let format = format?;
+    match format["type"].as_str()? {
+        "json_object" => Some("Answer with one JSON object and nothing else.".to_owned()),
+        "json_schema" => {
+            let schema = &format["json_schema"]["schema"];
+            Some(format!(
+                "Answer with JSON that this schema accepts, and nothing else: {schema}"
+            ))
+        }
+        _ => None,
+    }
+}

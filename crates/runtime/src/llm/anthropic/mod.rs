@@ -1,0 +1,164 @@
+//! Anthropic's messages.
+
+pub(super) mod decode;
+mod messages;
+
+use super::http::{Clients, Endpoint, base, below, text};
+use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
+use crate::app::Connector;
+use async_trait::async_trait;
+use decode::Decoder;
+use messages::Conversation;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use url::Url;
+
+/// The row of the table.
+pub const ROW: Row = Row {
+    kind: "anthropic",
+    open,
+};
+
+/// Tokens of an answer where nothing says how many: the protocol wants a number.
+const TOKENS: u64 = 4096;
+
+fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, Failure> {
+    let key = text(connector, "key").map(|key| ("x-api-key", key.to_owned()));
+    let base = base(connector, "https://api.anthropic.com", "/v1")?;
+    let endpoint = Endpoint::of(connector, clients, key)?.with("anthropic-version", "2023-06-01");
+    Ok(Arc::new(Anthropic {
+        endpoint: Arc::new(endpoint),
+        url: below(&base, "/messages"),
+        connector: connector.clone(),
+        capabilities: Capabilities::of(connector),
+    }))
+}
+
+struct Anthropic {
+    endpoint: Arc<Endpoint>,
+    url: Url,
+    connector: Connector,
+    capabilities: Capabilities,
+}
+
+#[async_trait]
+impl Provider for Anthropic {
+    async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
+        let body = self
+            .body(call)
+            .map_err(|failure| self.endpoint.tell(failure))?;
+        let response = self.endpoint.post(&self.url, &body).await?;
+        let decoder = Decoder::default();
+        Ok(stream::pieces(
+            call,
+            self.endpoint.clone(),
+            response,
+            decoder,
+        ))
+    }
+}
+
+impl Anthropic {
+    fn body(&self, call: &Call) -> Result<Value, Failure> {
+        let settings = &self.connector.options;
+        let option = |name: &str| call.options.get(name).filter(|value| !value.is_null());
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
+        let Conversation {
+            system,
+            messages,
+            lacks_thinking,
+        } = messages::sent(&call.messages, option("response_format"))?;
+        settings
+            .get("model")
+            .map(|model| put("model", model.clone()));
+        put("messages", messages.into());
+        if !system.is_empty() {
+            put("system", system.into());
+        }
+        let choice = tool_choice(call);
+        let is_forced = choice["type"] == "any" || choice["type"] == "tool";
+        if !call.tools.is_empty() {
+            put("tools", call.tools.iter().map(tool).collect());
+            put("tool_choice", choice);
+        }
+        // Neither a forced call nor a round that began without thoughts may be gone on with thinking.
+        let thinking = thinking(settings, option("reasoning_effort"));
+        let thinking = thinking.filter(|_| !is_forced && !lacks_thinking);
+        put("max_tokens", self.limit(call, thinking.as_ref()).into());
+        if thinking.is_none() {
+            let temperature = option("temperature").or_else(|| settings.get("temperature"));
+            let temperature = temperature.and_then(Value::as_f64);
+            // OpenAI's scale goes to 2.
+            temperature.map(|value| put("temperature", value.clamp(0.0, 1.0).into()));
+            option("top_p").map(|value| put("top_p", value.clone()));
+        }
+        thinking.map(|value| put("thinking", value));
+        match option("stop") {
+            Some(Value::String(stop)) => put("stop_sequences", json!([stop])),
+            Some(stops) => put("stop_sequences", stops.clone()),
+            None => None,
+        };
+        option("user").map(|user| put("metadata", json!({"user_id": user})));
+        put("stream", true.into());
+        let extra = settings.get("extra_body").and_then(Value::as_object);
+        body.extend(extra.cloned().unwrap_or_default());
+        Ok(Value::Object(body))
+    }
+
+    /// Tokens of the answer; thoughts come on top.
+    fn limit(&self, call: &Call, thinking: Option<&Value>) -> u64 {
+        let asked = ["max_completion_tokens", "max_tokens"].map(|name| call.options.get(name));
+        let configured = self.connector.options.get("max_tokens");
+        let mut limits = asked.into_iter().chain([configured]).flatten();
+        let limit = limits.find_map(Value::as_u64);
+        let limit = limit
+            .or(self.capabilities.max_output_tokens)
+            .unwrap_or(TOKENS);
+        match thinking.and_then(|thinking| thinking["budget_tokens"].as_u64()) {
+            Some(budget) if limit <= budget => limit.saturating_add(budget),
+            _ => limit,
+        }
+    }
+}
+
+/// What the connector says about thinking, or else what the effort asks for; nothing where it is off.
+fn thinking(settings: &Map<String, Value>, effort: Option<&Value>) -> Option<Value> {
+    if let Some(thinking) = settings.get("thinking") {
+        return (thinking["type"] != "disabled").then(|| thinking.clone());
+    }
+    let budget = match effort?.as_str()? {
+        "low" => 2_048,
+        "medium" => 8_192,
+        "high" | "xhigh" => 16_384,
+        _ => return None,
+    };
+    Some(json!({"type": "enabled", "budget_tokens": budget}))
+}
+
+fn tool_choice(call: &Call) -> Value {
+    let choice = call.options.get("tool_choice").unwrap_or(&Value::Null);
+    let mut choice = match (choice.as_str(), choice.pointer("/function/name")) {
+        (_, Some(name)) => json!({"type": "tool", "name": name}),
+        (Some("required"), _) => json!({"type": "any"}),
+        (Some("none"), _) => json!({"type": "none"}),
+        _ => json!({"type": "auto"}),
+    };
+    let parallel = call.options.get("parallel_tool_calls");
+    if parallel == Some(&Value::Bool(false)) && choice["type"] != "none" {
+        choice["disable_parallel_tool_use"] = true.into();
+    }
+    choice
+}
+
+fn tool(tool: &Value) -> Value {
+    let function = &tool["function"];
+    let parameters = function["parameters"].as_object().cloned();
+    let mut schema = parameters.unwrap_or_default();
+    schema.entry("type").or_insert("object".into());
+    let mut sent = json!({"name": function["name"], "input_schema": schema});
+    if let Some(description) = function["description"].as_str() {
+        sent["description"] = description.into();
+    }
+    sent
+}

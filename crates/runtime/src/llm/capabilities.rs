@@ -1,0 +1,174 @@
+//! What a model can do, as its connector says, and what becomes of a call that asks for more.
+
+use super::Call;
+use crate::app::Connector;
+use crate::error::{Error, Result};
+use ambit_storage::near;
+use serde_json::{Map, Value};
+
+/// What a model can do.
+///
+/// A connector that names no ability at all is taken to have all of them: its provider refuses what it cannot do. One
+/// that names some has these only, except `streaming` and `json`, which are there unless they are said to be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the keys of the file")]
+pub struct Capabilities {
+    /// Pictures.
+    pub vision: Vision,
+    /// Calls of tools.
+    pub tool_calls: bool,
+    /// Sound.
+    pub audio: bool,
+    /// Thinking that can be steered.
+    pub reasoning: bool,
+    /// Answers in pieces.
+    pub streaming: bool,
+    /// Answers in JSON.
+    pub json: bool,
+    /// Tokens of a request: the window.
+    pub max_input_tokens: Option<u64>,
+    /// Tokens of an answer.
+    pub max_output_tokens: Option<u64>,
+}
+
+/// Whether a model sees pictures, and how they are written for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vision {
+    /// It does not.
+    None,
+    /// As OpenAI writes them.
+    OpenAi,
+    /// As Anthropic writes them.
+    Claude,
+}
+
+/// The abilities that a choice of connectors can ask for.
+pub const NAMES: &[&str] = &[
+    "vision",
+    "audio",
+    "tool_calls",
+    "reasoning",
+    "json",
+    "streaming",
+];
+
+impl Capabilities {
+    /// Of a connector.
+    pub fn of(connector: &Connector) -> Self {
+        let named = connector.options.get("capabilities");
+        let none = Map::new();
+        let named = named.and_then(Value::as_object).unwrap_or(&none);
+        let is_silent = !NAMES
+            .iter()
+            .chain(["multimodal"].iter())
+            .any(|name| named.contains_key(*name));
+        let has = |name: &str, default: bool| match named.get(name) {
+            Some(Value::Bool(has)) => *has,
+            Some(Value::String(form)) => !form.is_empty(),
+            _ => default,
+        };
+        let has_media = is_silent || has("multimodal", false);
+        let vision = match (has("vision", has_media), named.get("vision")) {
+            (false, _) => Vision::None,
+            (true, Some(Value::String(form))) if form == "claude" => Vision::Claude,
+            (true, _) => Vision::OpenAi,
+        };
+        Self {
+            vision,
+            tool_calls: has("tool_calls", is_silent),
+            audio: has("audio", has_media),
+            reasoning: has("reasoning", is_silent),
+            streaming: has("streaming", true),
+            json: has("json", true),
+            max_input_tokens: named.get("max_input_tokens").and_then(Value::as_u64),
+            max_output_tokens: named.get("max_output_tokens").and_then(Value::as_u64),
+        }
+    }
+
+    /// Whether it has an ability of this name.
+    pub fn has(&self, name: &str) -> Result<bool> {
+        match name {
+            "vision" => Ok(self.vision != Vision::None),
+            "audio" => Ok(self.audio),
+            "tool_calls" => Ok(self.tool_calls),
+            "reasoning" => Ok(self.reasoning),
+            "json" => Ok(self.json),
+            "streaming" => Ok(self.streaming),
+            other => {
+                let hint = near::hint(other, NAMES.iter().copied());
+                let names = NAMES.join(", ");
+                Err(Error::invalid(
+                    "filters",
+                    format!("unknown capability \"{other}\"{hint}; there are {names}"),
+                ))
+            }
+        }
+    }
+}
+
+/// Leaves out of a call what its model cannot do, and says so in notes for the trace. Media are not left out: see
+/// [`lacking`] and [`refuse`].
+pub fn leave_out(connector: &Connector, call: &mut Call) -> Vec<String> {
+    let can = Capabilities::of(connector);
+    let id = &connector.id;
+    let mut notes = Vec::new();
+    if !can.tool_calls && !call.tools.is_empty() {
+        let count = call.tools.len();
+        notes.push(format!(
+            "connector \"{id}\" has no capability tool_calls: {count} tools are not offered"
+        ));
+        call.tools.clear();
+    }
+    let options = [
+        ("tool_choice", can.tool_calls, "tool_calls"),
+        ("reasoning_effort", can.reasoning, "reasoning"),
+        ("response_format", can.json, "json"),
+        ("audio", can.audio, "audio"),
+    ];
+    for (option, has, name) in options {
+        if !has && call.options.remove(option).is_some() {
+            notes.push(format!(
+                "connector \"{id}\" has no capability {name}: {option} is not sent"
+            ));
+        }
+    }
+    notes
+}
+
+/// The places of parts that this model cannot take, as `(message, part, ability)`.
+pub fn lacking(can: Capabilities, messages: &[Value]) -> Vec<(usize, usize, &'static str)> {
+    let mut lacking = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let parts = message.get("content").and_then(Value::as_array);
+        for (part, content) in parts.into_iter().flatten().enumerate() {
+            match content.get("type").and_then(Value::as_str) {
+                Some("image_url") if can.vision == Vision::None => {
+                    lacking.push((at, part, "vision"));
+                }
+                Some("input_audio") if !can.audio => lacking.push((at, part, "audio")),
+                _ => {}
+            }
+        }
+    }
+    lacking
+}
+
+/// Refuses media that a model cannot take, by name.
+pub fn refuse(connector: &Connector, messages: &[Value]) -> Result<()> {
+    let can = Capabilities::of(connector);
+    let Some((message, part, ability)) = lacking(can, messages).into_iter().next() else {
+        return Ok(());
+    };
+    let id = &connector.id;
+    let what = match ability {
+        "vision" => "an image",
+        _ => "audio",
+    };
+    Err(Error::invalid(
+        format!("messages[{message}].content[{part}]"),
+        format!(
+            "connector \"{id}\" has no capability {ability}, and messages[{message}].content[{part}] is {what}; \
+             set uses.{ability}, or choose a connector that has it"
+        ),
+    ))
+}

@@ -1,0 +1,182 @@
+//! Why a call of a model failed, and what may be told of it.
+
+use crate::error::{Code, Error};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Bytes of a provider's own words that a message repeats.
+const QUOTED: usize = 500;
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Whether the same call may succeed later.
+    pub kind: FailureKind,
+    /// What the provider said, without secrets.
+    pub message: String,
+    /// When to try again, if the provider said so.
+    pub retry_after: Option<Duration>,
+}
+
+/// By meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Network, 408 or 5xx: may be tried again.
+    Temporary,
+    /// 429: may be tried again, later.
+    RateLimited,
+    /// The content was refused.
+    ContentFilter,
+    /// The call is wrong, or the key is: trying again does not help.
+    Permanent,
+    /// The stream broke off after something was shown, or a chunk could not be read.
+    Broken,
+}
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// The call or the connector is wrong.
+    pub fn permanent(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Permanent, message)
+    }
+
+    /// It may work later.
+    pub fn temporary(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Temporary, message)
+    }
+
+    /// The stream cannot be read on.
+    pub fn broken(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Broken, message)
+    }
+
+    /// The failure of a connector, named.
+    pub fn of(mut self, connector: &str) -> Self {
+        self.message = format!("connector \"{connector}\": {}", self.message);
+        self
+    }
+
+    /// Whether the same call may be made again, as long as nothing was shown.
+    pub fn is_repeatable(&self) -> bool {
+        matches!(self.kind, FailureKind::Temporary | FailureKind::RateLimited)
+    }
+
+    /// What an answer with this status means. The body is a provider's, of any shape.
+    pub fn of_status(status: u16, body: &str) -> Self {
+        let body: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
+        let kind = match status {
+            429 => FailureKind::RateLimited,
+            408 | 500.. => FailureKind::Temporary,
+            _ if is_filtered(&body) => FailureKind::ContentFilter,
+            _ => FailureKind::Permanent,
+        };
+        let said = quote(&words(&body));
+        let colon = if said.is_empty() { "" } else { ": " };
+        let mut failure = Self::new(kind, format!("the provider answered {status}{colon}{said}"));
+        failure.retry_after = retry_delay(&body);
+        failure
+    }
+
+    /// What an error in the middle of a stream means: `{error: {message, type, code}}` or the inner object.
+    pub fn of_event(body: &Value) -> Self {
+        let error = body.get("error").filter(|error| !error.is_null());
+        let error = error.unwrap_or(body);
+        let names = ["code", "type", "status"].map(|key| error.get(key));
+        let status = names.iter().flatten().find_map(|value| status_of(value));
+        let kind = match status {
+            Some(429) => FailureKind::RateLimited,
+            Some(408 | 500..) => FailureKind::Temporary,
+            _ if is_filtered(body) => FailureKind::ContentFilter,
+            _ => FailureKind::Permanent,
+        };
+        let said = quote(&words(body));
+        Self::new(kind, format!("the provider reported an error: {said}"))
+    }
+}
+
+/// The status that an error's code stands for; providers write numbers or names.
+fn status_of(code: &Value) -> Option<u64> {
+    if let Some(number) = code.as_u64() {
+        return Some(number);
+    }
+    let name = code.as_str()?;
+    match name.to_ascii_lowercase().as_str() {
+        "rate_limit_error" | "rate_limit_exceeded" | "resource_exhausted" => Some(429),
+        "overloaded_error"
+        | "unavailable"
+        | "server_error"
+        | "api_error"
+        | "internal"
+        | "internal_error"
+        | "internal_server_error"
+        | "timeout_error"
+        | "deadline_exceeded" => Some(500),
+        number => number.parse().ok(),
+    }
+}
+
+/// What people are told of an error's body.
+fn words(body: &Value) -> String {
+    let error = match body {
+        // Some servers wrap their error in a list.
+        Value::Array(items) => items.first().unwrap_or(body),
+        other => other,
+    };
+    let places = ["/error/message", "/message", "/error", "/detail"];
+    let found = places.iter().filter_map(|place| error.pointer(place));
+    match found.filter_map(Value::as_str).next() {
+        Some(text) => text.to_owned(),
+        None => match error {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+    }
+}
+
+/// At most so much of it, on one line.
+fn quote(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().find(|(at, _)| *at >= QUOTED) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+fn is_filtered(body: &Value) -> bool {
+    let places = ["/error/code", "/error/type", "/code", "/type"];
+    let mut names = places
+        .iter()
+        .filter_map(|place| body.pointer(place)?.as_str());
+    names.any(|name| matches!(name, "content_filter" | "content_policy_violation"))
+}
+
+/// Google's way of saying when to come again.
+fn retry_delay(body: &Value) -> Option<Duration> {
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details
+        .iter()
+        .find_map(|one| one.get("retryDelay")?.as_str())?;
+    let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let code = match failure.kind {
+            FailureKind::RateLimited => Code::LlmRateLimited,
+            FailureKind::ContentFilter => Code::LlmContentFilter,
+            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
+        };
+        Self::new(code, failure.message)
+    }
+}

@@ -1,0 +1,153 @@
+//! Chunks of Google's streams; an answer in one piece is one chunk.
+
+use super::super::sse::Event;
+use super::super::stream::{Decode, unreadable};
+use super::super::{Failure, FailureKind, Piece, Usage};
+use serde_json::{Value, json};
+
+/// Reads one answer.
+#[derive(Default)]
+pub struct Decoder {
+    has_started: bool,
+    finish_reason: Option<String>,
+    calls: usize,
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let chunk = serde_json::from_str(&event.data).map_err(|_| unreadable(&event.data))?;
+        self.chunk(&chunk, out)
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        self.chunk(body, out)?;
+        if self.finish_reason.is_none() {
+            return Err(unreadable(&body.to_string()));
+        }
+        self.end(out);
+        Ok(())
+    }
+
+    /// There is no other end marker than a reason to finish.
+    fn end(&mut self, out: &mut Vec<Piece>) {
+        let Some(reason) = &self.finish_reason else {
+            return;
+        };
+        let finish_reason = match reason.as_str() {
+            "MAX_TOKENS" => "length",
+            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+            | "IMAGE_SAFETY" => "content_filter",
+            _ if self.calls > 0 => "tool_calls",
+            _ => "stop",
+        };
+        out.push(Piece::End {
+            finish_reason: finish_reason.to_owned(),
+        });
+    }
+}
+
+impl Decoder {
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::of_event(chunk));
+        }
+        if !chunk.is_object() {
+            return Err(unreadable(&chunk.to_string()));
+        }
+        if !std::mem::replace(&mut self.has_started, true) {
+            let text = |key: &str| chunk[key].as_str().map(str::to_owned);
+            out.push(Piece::Start {
+                id: text("responseId"),
+                model: text("modelVersion"),
+            });
+        }
+        out.extend(usage(&chunk["usageMetadata"]).map(Piece::Usage));
+        if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
+            let what = format!("the provider blocked the prompt: {reason}");
+            return Err(Failure::new(FailureKind::ContentFilter, what));
+        }
+        let candidate = &chunk["candidates"][0];
+        let parts = candidate["content"]["parts"].as_array();
+        for part in parts.into_iter().flatten() {
+            self.part(part, out);
+        }
+        match candidate["finishReason"].as_str() {
+            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL")) => {
+                let what = format!("the provider could not read what the model wrote: {reason}");
+                Err(Failure::temporary(what))
+            }
+            Some(reason) => {
+                self.finish_reason = Some(reason.to_owned());
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn part(&mut self, part: &Value, out: &mut Vec<Piece>) {
+        if let Some(function) = part["functionCall"].as_object() {
+            let function = Value::Object(function.clone());
+            return self.call(&function, &part["thoughtSignature"], out);
+        }
+        let text = part["text"].as_str().unwrap_or_default();
+        if !text.is_empty() {
+            out.push(match part["thought"] == true {
+                true => Piece::Reasoning(text.to_owned()),
+                false => Piece::Text(text.to_owned()),
+            });
+        }
+        if part["thoughtSignature"].is_string() {
+            let signature = &part["thoughtSignature"];
+            let part = json!({"type": "thought_signature", "signature": signature});
+            out.push(Piece::ReasoningPart(part));
+        }
+    }
+
+    fn call(&mut self, function: &Value, signature: &Value, out: &mut Vec<Piece>) {
+        let index = self.calls;
+        self.calls += 1;
+        let text = |key: &str| function[key].as_str().unwrap_or_default().to_owned();
+        out.push(Piece::ToolCall {
+            index,
+            id: text("id"),
+            name: text("name"),
+        });
+        let arguments = function.get("args").filter(|args| !args.is_null());
+        out.push(Piece::Arguments {
+            index,
+            text: arguments.map_or_else(|| "{}".to_owned(), Value::to_string),
+        });
+        let mut part = json!({"type": "function_call", "call": index});
+        for (key, value) in [("id", &function["id"]), ("signature", signature)] {
+            if value.is_string() {
+                part[key] = value.clone();
+            }
+        }
+        out.push(Piece::ReasoningPart(part));
+    }
+}
+
+fn usage(usage: &Value) -> Option<Usage> {
+    let count = |key: &str| usage[key].as_i64();
+    let sum =
+        |one: Option<i64>, other: Option<i64>| one.unwrap_or(0).saturating_add(other.unwrap_or(0));
+    let prompt = count("promptTokenCount")?;
+    let thoughts = count("thoughtsTokenCount");
+    let mut all = Usage::of(
+        sum(Some(prompt), count("toolUsePromptTokenCount")),
+        sum(count("candidatesTokenCount"), thoughts),
+    );
+    all.total_tokens = count("totalTokenCount").unwrap_or(all.total_tokens);
+    if let Some(cached) = count("cachedContentTokenCount") {
+        all.prompt_tokens_details
+            .insert("cached_tokens".to_owned(), cached.into());
+    }
+    if let Some(thoughts) = thoughts {
+        all.completion_tokens_details
+            .insert("reasoning_tokens".to_owned(), thoughts.into());
+    }
+    Some(all)
+}

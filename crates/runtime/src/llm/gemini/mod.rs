@@ -1,0 +1,196 @@
+//! Google's generateContent.
+
+mod contents;
+pub(super) mod decode;
+
+use super::http::{Clients, Endpoint, base, below, text, wrong};
+use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
+use crate::app::Connector;
+use async_trait::async_trait;
+use decode::Decoder;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use url::Url;
+
+/// The row of the table.
+pub const ROW: Row = Row {
+    kind: "gemini",
+    open,
+};
+
+/// Options by their names here and there.
+const OPTIONS: &[(&str, &str)] = &[
+    ("temperature", "temperature"),
+    ("top_p", "topP"),
+    ("seed", "seed"),
+    ("presence_penalty", "presencePenalty"),
+    ("frequency_penalty", "frequencyPenalty"),
+];
+
+fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, Failure> {
+    let key = text(connector, "key").map(|key| ("x-goog-api-key", key.to_owned()));
+    let base = base(
+        connector,
+        "https://generativelanguage.googleapis.com",
+        "/v1beta",
+    )?;
+    let model = text(connector, "model");
+    let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
+    let model = model.strip_prefix("models/").unwrap_or(model);
+    let capabilities = Capabilities::of(connector);
+    let method = match capabilities.streaming {
+        true => "streamGenerateContent",
+        false => "generateContent",
+    };
+    let mut url = below(&base, &format!("/models/{model}:{method}"));
+    if capabilities.streaming {
+        url.query_pairs_mut().append_pair("alt", "sse");
+    }
+    Ok(Arc::new(Gemini {
+        endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
+        url,
+        is_older: ["gemini-1", "gemini-2"]
+            .iter()
+            .any(|start| model.starts_with(start)),
+        connector: connector.clone(),
+        capabilities,
+    }))
+}
+
+struct Gemini {
+    endpoint: Arc<Endpoint>,
+    url: Url,
+    /// Before version 3: thinking is a number of tokens, and thoughts need not come back.
+    is_older: bool,
+    connector: Connector,
+    capabilities: Capabilities,
+}
+
+#[async_trait]
+impl Provider for Gemini {
+    async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
+        let body = self
+            .body(call)
+            .map_err(|failure| self.endpoint.tell(failure))?;
+        let response = self.endpoint.post(&self.url, &body).await?;
+        let decoder = Decoder::default();
+        Ok(stream::pieces(
+            call,
+            self.endpoint.clone(),
+            response,
+            decoder,
+        ))
+    }
+}
+
+impl Gemini {
+    fn body(&self, call: &Call) -> Result<Value, Failure> {
+        let conversation = contents::sent(&call.messages, !self.is_older)?;
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
+        put("contents", conversation.contents.into());
+        if !conversation.system.is_empty() {
+            let parts = json!([{"text": conversation.system}]);
+            put("systemInstruction", json!({"parts": parts}));
+        }
+        if !call.tools.is_empty() {
+            let declarations: Vec<Value> = call.tools.iter().map(declaration).collect();
+            put("tools", json!([{"functionDeclarations": declarations}]));
+            let calling = calling(call.options.get("tool_choice"));
+            put("toolConfig", json!({"functionCallingConfig": calling}));
+        }
+        let generation = self.generation(call);
+        if !generation.is_empty() {
+            put("generationConfig", generation.into());
+        }
+        let extra = self.connector.options.get("extra_body");
+        body.extend(
+            extra
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+        );
+        Ok(Value::Object(body))
+    }
+
+    fn generation(&self, call: &Call) -> Map<String, Value> {
+        let settings = &self.connector.options;
+        let option = |name: &str| call.options.get(name).filter(|value| !value.is_null());
+        let mut sent = Map::new();
+        let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
+        for (ours, theirs) in OPTIONS {
+            let configured = || settings.get(*ours).filter(|_| *ours == "temperature");
+            option(ours)
+                .or_else(configured)
+                .map(|value| put(theirs, value.clone()));
+        }
+        let asked = option("max_completion_tokens").or_else(|| option("max_tokens"));
+        let limit = asked.or_else(|| settings.get("max_tokens")).cloned();
+        let limit = limit.or_else(|| self.capabilities.max_output_tokens.map(Value::from));
+        limit.map(|limit| put("maxOutputTokens", limit));
+        match option("stop") {
+            Some(Value::String(stop)) => put("stopSequences", json!([stop])),
+            Some(stops) => put("stopSequences", stops.clone()),
+            None => None,
+        };
+        let format = option("response_format").unwrap_or(&Value::Null);
+        if format["type"] == "json_object" || format["type"] == "json_schema" {
+            put("responseMimeType", "application/json".into());
+        }
+        if let Some(schema) = format.pointer("/json_schema/schema") {
+            put("responseJsonSchema", schema.clone());
+        }
+        let thinking = self.thinking(settings.get("thinking"), option("reasoning_effort"));
+        thinking.map(|thinking| put("thinkingConfig", thinking));
+        sent
+    }
+
+    /// What the connector says about thinking, or else what the effort asks for.
+    fn thinking(&self, thinking: Option<&Value>, effort: Option<&Value>) -> Option<Value> {
+        if let Some(thinking) = thinking {
+            if thinking["type"] == "disabled" {
+                return Some(json!({"thinkingBudget": 0}));
+            }
+            let mut sent = json!({"includeThoughts": true});
+            if let Some(budget) = thinking["budget_tokens"].as_i64() {
+                sent["thinkingBudget"] = budget.into();
+            }
+            return Some(sent);
+        }
+        let effort = effort?.as_str()?;
+        if !self.is_older {
+            return Some(json!({"includeThoughts": true, "thinkingLevel": effort}));
+        }
+        let budget = match effort {
+            "none" => return Some(json!({"thinkingBudget": 0})),
+            "minimal" | "low" => 1_024,
+            "medium" => 8_192,
+            _ => 24_576,
+        };
+        Some(json!({"includeThoughts": true, "thinkingBudget": budget}))
+    }
+}
+
+fn declaration(tool: &Value) -> Value {
+    let function = &tool["function"];
+    let mut sent = Map::new();
+    for (ours, theirs) in [
+        ("name", "name"),
+        ("description", "description"),
+        ("parameters", "parametersJsonSchema"),
+    ] {
+        let value = function.get(ours).filter(|value| !value.is_null());
+        sent.extend(value.map(|value| (theirs.to_owned(), value.clone())));
+    }
+    Value::Object(sent)
+}
+
+fn calling(choice: Option<&Value>) -> Value {
+    let choice = choice.unwrap_or(&Value::Null);
+    match (choice.as_str(), choice.pointer("/function/name")) {
+        (_, Some(name)) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+        (Some("required"), _) => json!({"mode": "ANY"}),
+        (Some("none"), _) => json!({"mode": "NONE"}),
+        _ => json!({"mode": "AUTO"}),
+    }
+}

@@ -1,0 +1,92 @@
+//! Calling a model again when it failed before anything was shown.
+
+use super::{Call, Failure, Piece, Pieces, Provider};
+use futures::stream::{self, StreamExt};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Calls in all.
+const TRIES: u32 = 3;
+/// The pause before the second call; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
+/// What a provider may ask us to wait.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A call that failed and is made again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// The try that failed, from 1.
+    pub attempt: u32,
+    /// How.
+    pub failure: Failure,
+    /// The pause before the next one.
+    pub pause: Duration,
+}
+
+/// Calls a model; when its network, its rate limit or its server fails before the first piece that shows anything, calls
+/// it again: three tries in all. Returns when something is to be shown. Dropping the future or the stream ends the call.
+pub async fn call(
+    provider: &dyn Provider,
+    call: &Call,
+    deadline: Option<Instant>,
+    on_retry: &mut (dyn FnMut(&Retry) + Send),
+) -> Result<Pieces, Failure> {
+    let mut attempt = 1;
+    loop {
+        let failure = match within(deadline, begin(provider, call)).await {
+            Ok(pieces) => return Ok(pieces),
+            Err(failure) => failure,
+        };
+        let Some(pause) = pause(attempt, &failure, deadline) else {
+            return Err(failure);
+        };
+        on_retry(&Retry {
+            attempt,
+            failure,
+            pause,
+        });
+        sleep(pause).await;
+        attempt += 1;
+    }
+}
+
+/// Calls once, up to the first piece that shows anything or the end.
+async fn begin(provider: &dyn Provider, call: &Call) -> Result<Pieces, Failure> {
+    let mut pieces = provider.call(call).await?;
+    let mut first = Vec::new();
+    while let Some(item) = pieces.next().await {
+        let piece = item?;
+        let is_enough = piece.shows() || matches!(piece, Piece::End { .. });
+        first.push(Ok(piece));
+        if is_enough {
+            break;
+        }
+    }
+    Ok(stream::iter(first).chain(pieces).boxed())
+}
+
+async fn within<T>(
+    deadline: Option<Instant>,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(deadline) = deadline else {
+        return work.await;
+    };
+    let late = || Failure::temporary("the model did not answer within the turn's time");
+    timeout_at(deadline, work)
+        .await
+        .unwrap_or_else(|_| Err(late()))
+}
+
+/// How long to wait before the next try; none if there is to be none.
+fn pause(attempt: u32, failure: &Failure, deadline: Option<Instant>) -> Option<Duration> {
+    if attempt >= TRIES || !failure.is_repeatable() {
+        return None;
+    }
+    let backoff = PAUSE * 2_u32.pow(attempt - 1);
+    // Clients that failed together must not come back together.
+    let backoff = backoff.mul_f64(rand::random_range(1.0..2.0));
+    let pause = backoff.max(failure.retry_after.unwrap_or_default());
+    let is_in_time = deadline.is_none_or(|deadline| Instant::now() + pause < deadline);
+    (pause <= LONGEST && is_in_time).then_some(pause)
+}

@@ -1,0 +1,107 @@
+//! What rules look at: a call, read once.
+
+use super::super::{Call, media};
+use serde_json::{Value, json};
+
+/// A call as rules see it.
+pub struct Conversation<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// The text of the last message of the user.
+    pub last_user: String,
+    /// All instructions.
+    pub system: String,
+    /// The text of the last result of a tool.
+    pub last_tool_result: String,
+    /// Whether a tool has given a result since then.
+    pub has_tool_result: bool,
+    /// Rounds of tools since then.
+    pub round: usize,
+    /// The tools that are offered.
+    pub tools: Vec<&'a str>,
+}
+
+impl<'a> Conversation<'a> {
+    /// Reads a call.
+    pub fn of(call: &'a Call) -> Self {
+        let messages = &call.messages;
+        let last_user = messages.iter().rposition(|message| role(message) == "user");
+        let since = &messages[last_user.map_or(0, |at| at + 1)..];
+        let last_result = messages.iter().rfind(|message| role(message) == "tool");
+        let system = messages
+            .iter()
+            .filter(|message| matches!(role(message), "system" | "developer"));
+        let names = call
+            .tools
+            .iter()
+            .filter_map(|tool| tool.pointer("/function/name"));
+        Self {
+            call,
+            last_user: last_user.map(|at| text(&messages[at])).unwrap_or_default(),
+            system: system.map(text).collect::<Vec<_>>().join("\n"),
+            last_tool_result: last_result.map(text).unwrap_or_default(),
+            has_tool_result: since.iter().any(|message| role(message) == "tool"),
+            round: since.iter().filter(|message| calls(message) > 0).count(),
+            tools: names.filter_map(Value::as_str).collect(),
+        }
+    }
+
+    /// Calls of tools in the whole conversation.
+    pub fn calls(&self) -> usize {
+        self.call.messages.iter().map(calls).sum()
+    }
+
+    /// Words in the whole conversation.
+    pub fn words(&self) -> usize {
+        let texts = self.call.messages.iter().map(text);
+        texts.map(|text| text.split_whitespace().count()).sum()
+    }
+
+    /// The template with its variables put in; what is put in is not looked at again.
+    pub fn fill(&self, template: &str) -> String {
+        let mut filled = String::new();
+        let mut rest = template;
+        while let Some((before, behind)) = rest.split_once("{{") {
+            filled.push_str(before);
+            let known = behind.split_once("}}").and_then(|(name, behind)| {
+                let value = self.variable(name.trim())?;
+                Some((value, behind))
+            });
+            match known {
+                Some((value, behind)) => {
+                    filled.push_str(&value);
+                    rest = behind;
+                }
+                None => {
+                    filled.push_str("{{");
+                    rest = behind;
+                }
+            }
+        }
+        filled + rest
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        match name {
+            "last_user" => Some(self.last_user.clone()),
+            "last_tool_result" => Some(self.last_tool_result.clone()),
+            "tool_names" => Some(self.tools.join(", ")),
+            "message_count" => Some(self.call.messages.len().to_string()),
+            "request" => Some(json!(self.call).to_string()),
+            _ => None,
+        }
+    }
+}
+
+fn role(message: &Value) -> &str {
+    message.get("role").and_then(Value::as_str).unwrap_or("")
+}
+
+fn calls(message: &Value) -> usize {
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    calls.map_or(0, Vec::len)
+}
+
+fn text(message: &Value) -> String {
+    media::text(message.get("content").unwrap_or(&Value::Null))
+}

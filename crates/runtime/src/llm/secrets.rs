@@ -1,0 +1,75 @@
+//! What a connector must not tell: providers like to repeat keys in their errors.
+
+use crate::app::Connector;
+use serde_json::Value;
+use url::Url;
+
+/// Shorter texts are words rather than secrets; hiding them would spoil messages.
+const SHORTEST: usize = 6;
+
+/// Texts that never appear in an error.
+#[derive(Default)]
+pub struct Secrets(Vec<String>);
+
+impl Secrets {
+    /// The key, all headers, credentials in addresses, and long texts of what is added to bodies.
+    pub fn of(connector: &Connector) -> Self {
+        let mut secrets = Self::default();
+        let options = &connector.options;
+        secrets.leaves(options.get("key"), SHORTEST);
+        secrets.leaves(options.get("headers"), SHORTEST);
+        secrets.leaves(options.get("extra_body"), 16);
+        for name in ["host", "proxy", "http_proxy"] {
+            secrets.address(options.get(name).and_then(Value::as_str));
+        }
+        // The longest first: one may be the beginning of another.
+        secrets
+            .0
+            .sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
+    }
+
+    /// The text with secrets replaced.
+    pub fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), "***")
+        })
+    }
+
+    fn leaves(&mut self, value: Option<&Value>, shortest: usize) {
+        match value {
+            Some(Value::String(text)) => self.add(text, shortest),
+            Some(Value::Array(items)) => {
+                for item in items {
+                    self.leaves(Some(item), shortest);
+                }
+            }
+            Some(Value::Object(members)) => {
+                for member in members.values() {
+                    self.leaves(Some(member), shortest);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn address(&mut self, address: Option<&str>) {
+        let Some(url) = address.and_then(|address| Url::parse(address).ok()) else {
+            return;
+        };
+        self.add(url.username(), SHORTEST);
+        self.add(url.password().unwrap_or_default(), 1);
+        for (_, value) in url.query_pairs() {
+            self.add(&value, SHORTEST);
+        }
+    }
+
+    fn add(&mut self, text: &str, shortest: usize) {
+        // `Bearer abc`: the token alone is a secret too.
+        for secret in [text.trim(), text.rsplit(' ').next().unwrap_or_default()] {
+            if secret.len() >= shortest && !self.0.iter().any(|known| known == secret) {
+                self.0.push(secret.to_owned());
+            }
+        }
+    }
+}

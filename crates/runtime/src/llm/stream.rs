@@ -1,0 +1,256 @@
+//! From the bytes of an answer to its pieces. What every provider's stream keeps is kept here: time limits, an end marker,
+//! ids of calls that are never empty and never the same.
+
+use super::http::{Endpoint, silent, unreachable};
+use super::sse::{Event, Parser};
+use super::{Call, Failure, FailureKind, Piece, Pieces};
+use futures::stream::{self, StreamExt};
+use rand::seq::IndexedRandom;
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::Value;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a body may take to end behind the end of its answer. A body that has ended leaves its connection for others.
+const TAIL: Duration = Duration::from_millis(50);
+/// Bytes of an answer that comes in one piece.
+const WHOLE: usize = 64 << 20;
+
+/// Reads one protocol.
+pub trait Decode: Send + 'static {
+    /// Reads one event of a stream.
+    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure>;
+
+    /// Reads an answer that came in one piece.
+    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure>;
+
+    /// The bytes are over. Gives `Piece::End` if the answer is whole.
+    fn end(&mut self, out: &mut Vec<Piece>);
+}
+
+/// The pieces of an answer.
+pub fn pieces(
+    call: &Call,
+    endpoint: Arc<Endpoint>,
+    response: Response,
+    decoder: impl Decode,
+) -> Pieces {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let pump = Pump {
+        response,
+        decoder,
+        endpoint,
+        parser: Parser::default(),
+        body: is_whole.then(Vec::new),
+        ready: VecDeque::new(),
+        is_over: false,
+        has_tail: false,
+    };
+    let pieces = stream::unfold(pump, |mut pump| async {
+        let item = pump.next().await?;
+        Some((item, pump))
+    });
+    checked(call, pieces.boxed())
+}
+
+struct Pump<D> {
+    response: Response,
+    decoder: D,
+    endpoint: Arc<Endpoint>,
+    parser: Parser,
+    /// Collects an answer that comes in one piece.
+    body: Option<Vec<u8>>,
+    ready: VecDeque<Result<Piece, Failure>>,
+    is_over: bool,
+    /// The answer is whole, and its body may not have ended yet.
+    has_tail: bool,
+}
+
+impl<D: Decode> Pump<D> {
+    async fn next(&mut self) -> Option<Result<Piece, Failure>> {
+        while self.ready.is_empty() && !self.is_over {
+            let silence = self.endpoint.silence();
+            match timeout(silence, self.response.chunk()).await {
+                Ok(Ok(Some(chunk))) => self.take(&chunk),
+                Ok(Ok(None)) => self.finish(None),
+                Ok(Err(error)) => self.finish(Some(unreachable(&error))),
+                Err(_) => self.finish(Some(silent(silence))),
+            }
+        }
+        if self.ready.is_empty() && std::mem::take(&mut self.has_tail) {
+            let tail = async { while let Ok(Some(_)) = self.response.chunk().await {} };
+            let _ = timeout(TAIL, tail).await;
+        }
+        self.ready.pop_front()
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        if let Some(body) = &mut self.body {
+            body.extend_from_slice(chunk);
+            if body.len() > WHOLE {
+                let why = format!("the provider sent an answer of more than {WHOLE} bytes");
+                self.fail(Failure::broken(why));
+            }
+            return;
+        }
+        match self.parser.push(chunk) {
+            Ok(events) => events.iter().for_each(|event| self.event(event)),
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        if self.is_over {
+            return;
+        }
+        let mut out = Vec::new();
+        let read = self.decoder.event(event, &mut out);
+        if matches!(out.last(), Some(Piece::End { .. })) {
+            self.is_over = true;
+            self.has_tail = true;
+        }
+        self.ready.extend(out.into_iter().map(Ok));
+        if let Err(failure) = read {
+            self.fail(failure);
+        }
+    }
+
+    /// The bytes are over, with or without a reason.
+    fn finish(&mut self, why: Option<Failure>) {
+        let mut out = Vec::new();
+        if let Some(body) = self.body.take() {
+            let read = serde_json::from_slice(&body)
+                .map_err(|_| unreadable(&String::from_utf8_lossy(&body)))
+                .and_then(|body| self.decoder.whole(&body, &mut out));
+            // A body that was cut is no malformed one.
+            let failed = read.err().map(|failure| why.clone().unwrap_or(failure));
+            self.ready.extend(out.into_iter().map(Ok));
+            self.ready
+                .extend(failed.map(|failure| Err(self.endpoint.tell(failure))));
+            self.is_over = true;
+            return;
+        }
+        let rest = self.parser.rest();
+        let read = rest.map_or(Ok(()), |event| self.decoder.event(&event, &mut out));
+        // An event that was cut cannot be read: then the cut is what is told.
+        let told = read
+            .err()
+            .filter(|failure| failure.kind != FailureKind::Broken);
+        self.decoder.end(&mut out);
+        let is_whole = matches!(out.last(), Some(Piece::End { .. }));
+        self.ready.extend(out.into_iter().map(Ok));
+        if !is_whole {
+            self.fail(told.or(why).unwrap_or_else(cut));
+        }
+        self.is_over = true;
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.ready.push_back(Err(self.endpoint.tell(failure)));
+        self.is_over = true;
+    }
+}
+
+/// The stream ended without saying that it is whole.
+pub fn cut() -> Failure {
+    Failure::temporary("the answer broke off before its end")
+}
+
+/// A chunk that is not what the protocol says.
+pub fn unreadable(chunk: &str) -> Failure {
+    let start: String = chunk.chars().take(200).collect();
+    Failure::broken(format!("the provider sent what cannot be read: {start}"))
+}
+
+/// Nothing follows the end; what breaks off behind something shown is `Broken`; every call of a tool has an id that no
+/// other call of the conversation has.
+pub fn checked(call: &Call, pieces: Pieces) -> Pieces {
+    let checks = Checks {
+        ids: call.messages.iter().flat_map(ids_of).collect(),
+        ..Checks::default()
+    };
+    let checked = stream::unfold((pieces, checks), |(mut pieces, mut checks)| async {
+        if checks.is_over {
+            // What is behind the end is not looked at, but it must come to its own end.
+            if !checks.has_failed {
+                pieces.next().await;
+            }
+            return None;
+        }
+        let item = pieces.next().await.unwrap_or_else(|| Err(cut()));
+        let item = checks.check(item);
+        Some((item, (pieces, checks)))
+    });
+    checked.boxed()
+}
+
+#[derive(Default)]
+struct Checks {
+    ids: BTreeSet<String>,
+    has_calls: bool,
+    has_shown: bool,
+    is_over: bool,
+    has_failed: bool,
+}
+
+impl Checks {
+    fn check(&mut self, item: Result<Piece, Failure>) -> Result<Piece, Failure> {
+        let mut piece = match item {
+            Ok(piece) => piece,
+            Err(failure) => return Err(self.fail(failure)),
+        };
+        self.has_shown |= piece.shows();
+        match &mut piece {
+            Piece::ToolCall { id, .. } => {
+                self.has_calls = true;
+                *id = self.own(std::mem::take(id));
+            }
+            Piece::End { finish_reason } => {
+                self.is_over = true;
+                // Many servers end a call of tools with `stop`.
+                if self.has_calls && finish_reason == "stop" {
+                    "tool_calls".clone_into(finish_reason);
+                }
+            }
+            _ => {}
+        }
+        Ok(piece)
+    }
+
+    fn fail(&mut self, mut failure: Failure) -> Failure {
+        self.is_over = true;
+        self.has_failed = true;
+        if self.has_shown && failure.is_repeatable() {
+            failure.kind = FailureKind::Broken;
+        }
+        failure
+    }
+
+    /// The model's id of a call if it is new, else another one. Nine letters and digits, because one provider wants
+    /// exactly those and all others take them.
+    fn own(&mut self, given: String) -> String {
+        const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        let mut id = given;
+        while id.is_empty() || self.ids.contains(&id) {
+            let letters = (0..9).filter_map(|_| LETTERS.choose(&mut rand::rng()));
+            id = letters.map(|letter| char::from(*letter)).collect();
+        }
+        self.ids.insert(id.clone());
+        id
+    }
+}
+
+/// The ids of calls in a message of the conversation.
+fn ids_of(message: &Value) -> Vec<String> {
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    let calls = calls
+        .into_iter()
+        .flatten()
+        .filter_map(|call| call.get("id"));
+    let ids = calls.chain(message.get("tool_call_id"));
+    ids.filter_map(Value::as_str).map(str::to_owned).collect()
+}

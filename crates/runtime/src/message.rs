@@ -1,0 +1,300 @@
+//! Messages in two shapes: as they are stored, and as models and scripts know them (OpenAI's chat messages).
+
+use crate::error::{Error, Result};
+use ambit_storage::storage::{Message, Role, ToolCall, ToolResult};
+use serde_json::{Map, Value, json};
+
+/// Kinds of shown messages that are no history for a model.
+const NOT_FOR_MODELS: [&str; 6] = [
+    "loading",
+    "event",
+    "action",
+    "error",
+    "thinking",
+    "tool_call",
+];
+
+/// The message for a model or a script; `None` where it is only for show.
+pub fn to_chat(message: &Message) -> Option<Value> {
+    let kind = message.extras.get("type").and_then(Value::as_str);
+    if kind.is_some_and(|kind| NOT_FOR_MODELS.contains(&kind)) {
+        return None;
+    }
+    let mut chat = Map::new();
+    chat.insert("role".to_owned(), json!(message.role));
+    chat.insert("content".to_owned(), content(message)?);
+    if !message.tool_calls.is_empty() {
+        let calls: Vec<Value> = message.tool_calls.iter().map(call_to_chat).collect();
+        chat.insert("tool_calls".to_owned(), calls.into());
+    }
+    if let Some(result) = &message.tool_result {
+        chat.insert("tool_call_id".to_owned(), result.call_id.clone().into());
+    }
+    for name in ["name", "refusal", "reasoning_content", "reasoning_parts"] {
+        if let Some(value) = message.extras.get(name) {
+            chat.insert(name.to_owned(), value.clone());
+        }
+    }
+    Some(Value::Object(chat))
+}
+
+/// What a message says: text where it is all text, else its parts. `None` where there is nothing that a model could use.
+fn content(message: &Message) -> Option<Value> {
+    if let Some(result) = &message.tool_result {
+        return Some(match &result.content {
+            Value::String(text) => text.clone().into(),
+            other => other.to_string().into(),
+        });
+    }
+    let is_text = |part: &Value| part.get("type").and_then(Value::as_str) == Some("text");
+    if message.parts.iter().all(is_text) {
+        let text = message.text();
+        if !text.is_empty() {
+            return Some(text.into());
+        }
+        if let Some(text) = message
+            .extras
+            .get("props")
+            .and_then(|props| props.get("content"))
+        {
+            return text.as_str().map(Value::from);
+        }
+        let has_more = !message.tool_calls.is_empty() || message.extras.contains_key("refusal");
+        let is_shown = message.extras.contains_key("message_id");
+        return match (has_more, is_shown && message.role == Role::Assistant) {
+            (true, _) => Some(Value::Null),
+            (false, true) => None,
+            (false, false) => Some("".into()),
+        };
+    }
+    Some(message.parts.clone().into())
+}
+
+fn call_to_chat(call: &ToolCall) -> Value {
+    let arguments = match &call.arguments {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+/// The message as it is stored; `at` names it in errors, as in `messages[2]`.
+pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
+    let wrong = |field: &str, reason: String| {
+        let param = match field {
+            "" => at.to_owned(),
+            field => format!("{at}.{field}"),
+        };
+        Error::invalid(param.clone(), format!("{param} {reason}"))
+    };
+    let Value::Object(fields) = chat else {
+        return Err(wrong("", "must be an object with a role".to_owned()));
+    };
+    let role = role(fields.get("role")).map_err(|reason| wrong("role", reason))?;
+    let mut message = Message::new(role, "");
+    message.parts = match fields.get("content") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
+        Some(Value::Array(parts)) => parts.clone(),
+        Some(_) => {
+            return Err(wrong(
+                "content",
+                "must be a text or a list of parts".to_owned(),
+            ));
+        }
+    };
+    for (at, call) in list(fields.get("tool_calls")).iter().enumerate() {
+        let call = call_from_chat(call).ok_or_else(|| {
+            wrong(
+                &format!("tool_calls[{at}]"),
+                "must have an id and a function with a name".to_owned(),
+            )
+        })?;
+        message.tool_calls.push(call);
+    }
+    if role == Role::Tool {
+        let id = fields.get("tool_call_id").and_then(Value::as_str);
+        let id = id.ok_or_else(|| {
+            wrong(
+                "tool_call_id",
+                "must say which call this answers".to_owned(),
+            )
+        })?;
+        let content = match message.parts.as_slice() {
+            [] => Value::String(String::new()),
+            parts if parts.iter().all(|part| part.get("text").is_some()) => message.text().into(),
+            parts => parts.to_vec().into(),
+        };
+        message.parts.clear();
+        message.tool_result = Some(ToolResult {
+            call_id: id.to_owned(),
+            name: fields
+                .get("name")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            content,
+            is_error: false,
+            extras: Map::new(),
+        });
+    }
+    for name in ["name", "refusal", "reasoning_content", "reasoning_parts"] {
+        if let Some(value) = fields.get(name).filter(|value| !value.is_null()) {
+            message.extras.insert(name.to_owned(), value.clone());
+        }
+    }
+    Ok(message)
+}
+
+fn role(value: Option<&Value>) -> Result<Role, String> {
+    let known = "system, developer, user, assistant or tool";
+    let Some(Value::String(text)) = value else {
+        return Err(format!("must be one of {known}"));
+    };
+    match text.as_str() {
+        "system" => Ok(Role::System),
+        "developer" => Ok(Role::Developer),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        "tool" => Ok(Role::Tool),
+        other => Err(format!("is \"{other}\"; it must be one of {known}")),
+    }
+}
+
+fn call_from_chat(call: &Value) -> Option<ToolCall> {
+    let function = call.get("function")?;
+    let arguments = function.get("arguments").cloned().unwrap_or_default();
+    let name = function.get("name")?.as_str()?;
+    Some(ToolCall::new(call.get("id")?.as_str()?, name, arguments))
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// How many of the messages that a client sends are the stored history again. Both are compared as a client sees them:
+/// several texts of one answer are one message. The last message is always new.
+pub fn repeated(stored: &[Value], sent: &[Value]) -> usize {
+    let stored = gist(stored);
+    let most = sent.len().saturating_sub(1);
+    let is_repeat = |count: &usize| {
+        let sent = gist(&sent[..*count]);
+        let both = sent.len().min(stored.len());
+        // The sent history may be longer than what was loaded, or leave out its latest answers.
+        both > 0
+            && (sent[sent.len() - both..] == stored[stored.len() - both..]
+                || stored.windows(both).any(|part| part == sent))
+    };
+    (1..=most).rev().find(is_repeat).unwrap_or(0)
+}
+
+/// Who says what, for comparison: texts of one speaker in a row are one.
+fn gist(messages: &[Value]) -> Vec<(String, String)> {
+    let mut gist: Vec<(String, String)> = Vec::new();
+    for message in messages {
+        let text = |name: &str| {
+            message
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (role, mut said) = (text("role"), content_text(message.get("content")));
+        if role == "system" || role == "developer" {
+            continue;
+        }
+        for call in list(message.get("tool_calls")) {
+            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+            said.push_str("\n\u{0}call ");
+            said.push_str(id);
+        }
+        match gist.last_mut() {
+            Some((last, before)) if last == "assistant" && role == "assistant" => {
+                before.push_str("\n\n");
+                before.push_str(&said);
+            }
+            _ => gist.push((role.to_owned(), said)),
+        }
+    }
+    gist
+}
+
+fn content_text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .map(|part| match part.get("text").and_then(Value::as_str) {
+                Some(text) => text.to_owned(),
+                None => part.to_string(),
+            })
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: &str, text: &str) -> Value {
+        json!({"role": role, "content": text})
+    }
+
+    #[test]
+    fn a_whole_history_is_recognised_with_answers_in_several_texts() {
+        let stored = [
+            said("user", "a"),
+            said("assistant", "b"),
+            said("assistant", "c"),
+        ];
+        let sent = [
+            said("user", "a"),
+            said("assistant", "b\n\nc"),
+            said("user", "d"),
+        ];
+        assert_eq!(repeated(&stored, &sent), 2);
+    }
+
+    #[test]
+    fn the_end_of_a_long_history_is_enough() {
+        let stored = [said("user", "y"), said("assistant", "z")];
+        let sent = ["user", "assistant", "user", "assistant", "user"];
+        let sent: Vec<Value> = sent
+            .iter()
+            .zip(["w", "x", "y", "z", "new"])
+            .map(|(role, text)| said(role, text))
+            .collect();
+        assert_eq!(repeated(&stored, &sent), 4);
+    }
+
+    #[test]
+    fn the_same_question_again_is_new() {
+        let stored = [said("user", "a"), said("assistant", "b")];
+        assert_eq!(repeated(&stored, &[said("user", "a")]), 0);
+        assert_eq!(repeated(&[], &[said("user", "a"), said("user", "b")]), 0);
+    }
+
+    #[test]
+    fn messages_come_back_as_they_were() {
+        let chats = [
+            said("user", "hi"),
+            json!({"role": "assistant", "content": null, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}]}),
+            json!({"role": "tool", "content": "done", "tool_call_id": "c1"}),
+            json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}], "name": "ann"}),
+        ];
+        for chat in chats {
+            let message = from_chat("messages[0]", &chat).unwrap();
+            assert_eq!(to_chat(&message), Some(chat));
+        }
+    }
+
+    #[test]
+    fn an_unknown_role_is_named() {
+        let error = from_chat("messages[1]", &said("robot", "x")).unwrap_err();
+        assert_eq!(error.param.as_deref(), Some("messages[1].role"));
+        assert_eq!(
+            error.message,
+            "messages[1].role is \"robot\"; it must be one of system, developer, user, assistant or tool"
+        );
+    }
+}

@@ -1,0 +1,446 @@
+//! One request, through its redirects, within its limits. Every hop is checked as if it were the first.
+
+use super::address::is_public;
+use super::allow::{AllowList, name};
+use super::lookup::{Guarded, Lookup, NotPublic, System};
+use super::{Refusal, RefusalKind, tls};
+use crate::{Code, Error, Result};
+use reqwest::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, RANGE, USER_AGENT,
+};
+use reqwest::{Method, StatusCode};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+use url::{Host, Url};
+
+/// What requests may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests at once.
+    pub at_once: usize,
+    /// From the start of a request to the end of its answer.
+    pub time: Duration,
+    /// Bytes of an answer's body.
+    pub body: usize,
+    /// How often a request may be sent on.
+    pub redirects: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            at_once: 16,
+            time: Duration::from_secs(30),
+            body: 16 << 20,
+            redirects: 5,
+        }
+    }
+}
+
+/// Sends requests to the hosts of one list. Clones share their connections and count together.
+#[derive(Clone)]
+pub struct Client {
+    connections: Arc<Connections>,
+    allow: Arc<AllowList>,
+    limits: Limits,
+    running: Arc<Semaphore>,
+}
+
+/// Connections to private addresses are never taken for another host's.
+struct Connections {
+    public: reqwest::Client,
+    private: reqwest::Client,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Its method.
+    pub method: String,
+    /// Where.
+    pub url: String,
+    /// Its headers, in order; a name may come more than once.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Option<Vec<u8>>,
+    /// What an answer that points elsewhere means.
+    pub redirect: Redirect,
+}
+
+/// What an answer that points elsewhere means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Redirect {
+    /// The request goes there.
+    #[default]
+    Follow,
+    /// The request fails.
+    Error,
+    /// It is the answer.
+    Manual,
+}
+
+/// An answer with its whole body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Its status.
+    pub status: u16,
+    /// What HTTP calls that status.
+    pub status_text: String,
+    /// Its headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Where it came from.
+    pub url: String,
+    /// The request was sent on.
+    pub redirected: bool,
+}
+
+/// An answer whose body is still on its way.
+pub struct Opened {
+    /// The answer, without a body so far.
+    pub head: Response,
+    response: reqwest::Response,
+    rest: usize,
+    limits: Limits,
+    end: Instant,
+    _running: OwnedSemaphorePermit,
+}
+
+impl Client {
+    /// A client for the hosts of a list.
+    pub fn new(allow: &AllowList) -> Result<Self> {
+        Self::with_lookup(allow, Arc::new(System))
+    }
+
+    /// A client that finds addresses in another way.
+    pub fn with_lookup(allow: &AllowList, lookup: Arc<dyn Lookup>) -> Result<Self> {
+        let failed = |error: &dyn std::error::Error| {
+            Error::new(
+                Code::Internal,
+                format!("no HTTP client can be made: {error}"),
+            )
+        };
+        let tls = tls().map_err(|error| failed(&error))?;
+        let client = |is_private| {
+            let lookup = Arc::clone(&lookup);
+            reqwest::Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .dns_resolver(Guarded { lookup, is_private })
+                .redirect(reqwest::redirect::Policy::none())
+                // A proxy would look names up itself, and the environment is not ours to read.
+                .no_proxy()
+                .referer(false)
+                .user_agent(concat!("ambit/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .map_err(|error| failed(&error))
+        };
+        let connections = Connections {
+            public: client(false)?,
+            private: client(true)?,
+        };
+        let limits = Limits::default();
+        Ok(Self {
+            connections: Arc::new(connections),
+            allow: Arc::new(allow.clone()),
+            running: Arc::new(Semaphore::new(limits.at_once)),
+            limits,
+        })
+    }
+
+    /// The same connections for one run: with a count of its own, its limits, and only what this list allows too.
+    pub fn for_run(&self, limits: Limits, narrower: Option<&AllowList>) -> Self {
+        let allow = match narrower {
+            Some(list) => Arc::new(self.allow.narrowed(list.clone())),
+            None => Arc::clone(&self.allow),
+        };
+        Self {
+            connections: Arc::clone(&self.connections),
+            allow,
+            limits,
+            running: Arc::new(Semaphore::new(limits.at_once)),
+        }
+    }
+
+    /// Sends a request and waits for its whole answer.
+    pub async fn send(&self, request: Request) -> Result<Response, Refusal> {
+        let mut opened = self.open(request).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = opened.chunk().await? {
+            body.extend(chunk);
+        }
+        Ok(Response {
+            body,
+            ..opened.head
+        })
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub async fn open(&self, request: Request) -> Result<Opened, Refusal> {
+        let Limits { at_once, time, .. } = self.limits;
+        let running = Arc::clone(&self.running).try_acquire_owned();
+        let running =
+            running.map_err(|_| limited(format!("at most {at_once} requests at once")))?;
+        let end = Instant::now() + time;
+        let follow = request.redirect;
+        let mut hop = Hop::first(request)?;
+        for redirects in 0.. {
+            let answered = timeout_at(end, self.once(&hop)).await;
+            let response = answered.map_err(|_| too_slow(time))??;
+            let Some(next) = hop.next(&response).filter(|_| follow != Redirect::Manual) else {
+                return Ok(self.opened(response, redirects > 0, end, running));
+            };
+            if follow == Redirect::Error {
+                return Err(Refusal::new(
+                    RefusalKind::Failed,
+                    "the answer points elsewhere",
+                ));
+            }
+            if redirects == self.limits.redirects {
+                break;
+            }
+            hop = next?;
+        }
+        Err(limited(format!(
+            "more than {} redirects",
+            self.limits.redirects
+        )))
+    }
+
+    /// One hop.
+    async fn once(&self, hop: &Hop) -> Result<reqwest::Response, Refusal> {
+        let host = name(&hop.url).unwrap_or_default();
+        let denied = || Refusal::denied(&host);
+        let reach = self.allow.allows(&hop.url).ok_or_else(denied)?;
+        let address = match hop.url.host() {
+            Some(Host::Ipv4(address)) => Some(IpAddr::from(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::from(address)),
+            _ => None,
+        };
+        // Names are looked up when they are connected to; an address is not looked up.
+        if address.is_some_and(|address| !reach.is_private && !is_public(address)) {
+            return Err(denied());
+        }
+        let client = if reach.is_private {
+            &self.connections.private
+        } else {
+            &self.connections.public
+        };
+        let request = client
+            .request(hop.method.clone(), hop.url.clone())
+            .headers(hop.headers.clone());
+        let request = match &hop.body {
+            Some(body) => request.body(body.clone()),
+            None => request,
+        };
+        request.send().await.map_err(|error| failed(&error, &host))
+    }
+
+    fn opened(
+        &self,
+        response: reqwest::Response,
+        redirected: bool,
+        end: Instant,
+        running: OwnedSemaphorePermit,
+    ) -> Opened {
+        let status = response.status();
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = response.headers().iter();
+        let head = Response {
+            status: status.as_u16(),
+            status_text: status.canonical_reason().unwrap_or_default().to_owned(),
+            headers: headers
+                .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+                .collect(),
+            body: Vec::new(),
+            url: without_credentials(response.url()),
+            redirected,
+        };
+        Opened {
+            head,
+            response,
+            rest: self.limits.body,
+            limits: self.limits,
+            end,
+            _running: running,
+        }
+    }
+}
+
+impl Opened {
+    /// The next part of the body; `None` at its end.
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
+        let Limits { body, time, .. } = self.limits;
+        let too_large = || limited(format!("the body is larger than {body} bytes"));
+        if self
+            .response
+            .content_length()
+            .is_some_and(|length| length > body as u64)
+        {
+            return Err(too_large());
+        }
+        let arrived = timeout_at(self.end, self.response.chunk()).await;
+        let arrived = arrived.map_err(|_| too_slow(time))?;
+        let chunk =
+            arrived.map_err(|_| Refusal::new(RefusalKind::Failed, "the answer broke off"))?;
+        let Some(chunk) = chunk else {
+            return Ok(None);
+        };
+        self.rest = self.rest.checked_sub(chunk.len()).ok_or_else(too_large)?;
+        Ok(Some(chunk.into()))
+    }
+}
+
+/// One request on its way to one host.
+struct Hop {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+/// What a request may carry to a host that the script did not name. Anything else may be a secret.
+const HARMLESS: [HeaderName; 6] = [
+    ACCEPT,
+    ACCEPT_LANGUAGE,
+    CONTENT_LANGUAGE,
+    CONTENT_TYPE,
+    RANGE,
+    USER_AGENT,
+];
+
+/// What only the connection itself may say.
+const OWN: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Hop {
+    fn first(request: Request) -> Result<Self, Refusal> {
+        let method = request.method.to_ascii_uppercase();
+        let method = Method::from_bytes(method.as_bytes()).ok().filter(|method| {
+            // One opens a tunnel and the other shows what was sent.
+            *method != Method::CONNECT && *method != Method::TRACE
+        });
+        let method = method.ok_or_else(|| {
+            Refusal::invalid(format!("method \"{}\" is not possible", request.method))
+        })?;
+        let url = Url::parse(&request.url).ok().filter(is_http);
+        // Not shown as it is: it may hold a password.
+        let url = url.ok_or_else(|| Refusal::invalid("the URL is not one of http or https"))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &request.headers {
+            let wrong = || Refusal::invalid(format!("invalid header \"{name}\""));
+            let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+            if OWN.contains(&key.as_str()) {
+                continue;
+            }
+            headers.append(key, HeaderValue::from_str(value).map_err(|_| wrong())?);
+        }
+        Ok(Self {
+            method,
+            url,
+            headers,
+            body: request.body,
+        })
+    }
+
+    /// The hop that an answer asks for.
+    fn next(&self, response: &reqwest::Response) -> Option<Result<Self, Refusal>> {
+        let status = response.status();
+        let moves = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
+        let location = response.headers().get(LOCATION).filter(|_| moves)?;
+        Some(self.sent_on(status, location))
+    }
+
+    fn sent_on(&self, status: StatusCode, location: &HeaderValue) -> Result<Self, Refusal> {
+        let target = std::str::from_utf8(location.as_bytes()).ok();
+        let url = target
+            .and_then(|target| self.url.join(target).ok())
+            .filter(is_http);
+        let url = url.ok_or_else(|| {
+            Refusal::new(
+                RefusalKind::Failed,
+                "the answer points to no URL of http or https",
+            )
+        })?;
+        let becomes_get = match status {
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            _ => false,
+        };
+        let mut headers = self.headers.clone();
+        if becomes_get {
+            headers.remove(CONTENT_TYPE);
+            headers.remove(CONTENT_LANGUAGE);
+        }
+        if url.origin() != self.url.origin() {
+            let kept = HARMLESS.into_iter().filter_map(|name| {
+                let value = headers.get(&name)?.clone();
+                Some((name, value))
+            });
+            headers = kept.collect();
+        }
+        Ok(Self {
+            method: if becomes_get {
+                Method::GET
+            } else {
+                self.method.clone()
+            },
+            url,
+            headers,
+            body: self.body.clone().filter(|_| !becomes_get),
+        })
+    }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+fn without_credentials(url: &Url) -> String {
+    let mut url = url.clone();
+    // They fail only for URLs that cannot have any.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+fn limited(message: String) -> Refusal {
+    Refusal::new(RefusalKind::Limited, message)
+}
+
+fn too_slow(time: Duration) -> Refusal {
+    limited(format!("no answer within {}s", time.as_secs_f64()))
+}
+
+/// What a failed connection means. Its own text may name the URL, and with it a key.
+fn failed(error: &reqwest::Error, host: &str) -> Refusal {
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(inner) = source {
+        if inner.is::<NotPublic>() {
+            return Refusal::denied(host);
+        }
+        source = inner.source();
+    }
+    let what = if error.is_connect() {
+        "cannot be reached"
+    } else if error.is_builder() {
+        return Refusal::invalid(format!("the request to host \"{host}\" cannot be made"));
+    } else {
+        "gave no answer"
+    };
+    Refusal::new(RefusalKind::Failed, format!("host \"{host}\" {what}"))
+}

@@ -1,0 +1,141 @@
+//! Which conversation a request belongs to, so that anybody who may use it can follow or stop the turn.
+
+use crate::access::Authorized;
+use crate::chats::{Reach, first, is_nobodys};
+use crate::error::{Error, Result};
+use ambit_storage::address::Space;
+use ambit_storage::batch::Write;
+use ambit_storage::clock::to_millis;
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::driver::{Driver, Part};
+use ambit_storage::op::Op;
+use ambit_storage::{Ambit, Context, Json};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a request's turn is kept.
+#[derive(Clone)]
+pub struct Place {
+    /// The index row of the conversation's history; none for a temporary conversation.
+    pub row: Option<Tracked>,
+    /// The space that holds the turn's logs and values.
+    pub space: Space,
+    /// What keeps it.
+    pub driver: Arc<dyn Driver>,
+}
+
+/// What is noted of a request. It outlives the conversation, so it holds nothing of it: not even its name.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Note {
+    /// The index row of the conversation's history.
+    Row {
+        /// Its id.
+        row: String,
+    },
+    /// A temporary conversation has no row; its store is as short-lived as the note.
+    Temporary {
+        space: Space,
+        /// The person whose it is.
+        user: Option<String>,
+    },
+}
+
+/// The write that makes a request (or any other id of a turn) findable for so long, in the conversation's own store. It can
+/// be repeated. There is none before the conversation's first save.
+pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Option<Write>> {
+    let note = match context.row_id() {
+        Some(row) => Note::Row { row },
+        None if context.is_temporary() => Note::Temporary {
+            space: context.place().0,
+            user: context.identity().user_id().map(str::to_owned),
+        },
+        None => return Ok(None),
+    };
+    Ok(Some(Write::Apply {
+        key: Space::requests(context.ambit().caller().tenant()).key(request_id),
+        op: Op::Set(Json::of(&note)?.into()),
+        life: Some(to_millis(life)),
+    }))
+}
+
+/// Where the turn of a request is kept. One that is unknown, over for too long or somebody else's is the same
+/// `not_found`.
+pub async fn find(ambit: &Ambit, who: &Authorized, request_id: &str) -> Result<Place> {
+    let unknown = || Error::not_found("request", request_id);
+    let note = noted(ambit, who.tenant(), request_id).await?;
+    let note = note.ok_or_else(unknown)?;
+    let found = match note {
+        Note::Row { row } => tracked(ambit, who, row).await?,
+        Note::Temporary { space, user } => temporary(ambit, who, (space, user))?,
+    };
+    found.ok_or_else(unknown)
+}
+
+/// The note, in whichever store the conversation is.
+async fn noted(ambit: &Ambit, tenant: &str, request_id: &str) -> Result<Option<Note>> {
+    let limit = ambit.stores().options().limits.name;
+    if request_id.is_empty() || request_id.len() > limit || request_id.contains('\0') {
+        return Ok(None);
+    }
+    let key = Space::requests(tenant).key(request_id);
+    let mut answer = Ok(None);
+    for driver in ambit.stores().drivers().values() {
+        match driver.get(&key, Part::Whole).await {
+            Ok(Some(entry)) => return Ok(Some(entry.value.to()?)),
+            Ok(None) => {}
+            // Another store may know it; only if none does, nobody can tell.
+            Err(error) => answer = Err(error.into()),
+        }
+    }
+    answer
+}
+
+/// A temporary conversation is its person's alone; nobody's is open to nobody in particular.
+fn temporary(
+    ambit: &Ambit,
+    who: &Authorized,
+    (space, owner): (Space, Option<String>),
+) -> Result<Option<Place>> {
+    let user = who.user_id.clone().filter(|user| !user.is_empty());
+    if owner != user && !Reach::of(who).is_whole() {
+        return Ok(None);
+    }
+    Ok(Some(Place {
+        row: None,
+        space,
+        driver: ambit.stores().temporary()?.driver().clone(),
+    }))
+}
+
+async fn tracked(ambit: &Ambit, who: &Authorized, id: String) -> Result<Option<Place>> {
+    let reach = Reach::of(who);
+    let filter = Filter {
+        id: Some(id),
+        ..Filter::tenant(reach.tenant())
+    };
+    let Some(row) = first(ambit, &filter).await? else {
+        return Ok(None);
+    };
+    let is_nameless = who.user_id.as_ref().is_none_or(String::is_empty);
+    let is_open = is_nameless && is_nobodys(&row);
+    if !is_open && !reach.sees(ambit, &row).await? {
+        return Ok(None);
+    }
+    let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+    Ok(Some(Place {
+        space: Space::of(&row.tenant, &row.identity),
+        row: Some(row),
+        driver,
+    }))
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Place")
+            .field("space", &self.space.to_string())
+            .finish_non_exhaustive()
+    }
+}

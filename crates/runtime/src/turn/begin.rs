@@ -1,0 +1,361 @@
+//! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
+
+use super::replay::Replay;
+use super::{Settings, Turn, model, recover};
+use crate::app::Agent;
+use crate::error::{Code, Error, Result};
+use crate::event::{BeforeSend, ConversationStarted};
+use crate::journal::{self, Ids, Names, Open, Step};
+use crate::live::Live;
+use crate::loaded::Loaded;
+use crate::outbox::{self, Outbox};
+use crate::request::Request;
+use crate::runtime::{Core, Status, TurnInfo};
+use crate::stream::{self, Log};
+use crate::trace::{self, Trace};
+use crate::{chats, message};
+use ambit_storage::address::LogKey;
+use ambit_storage::batch::Write;
+use ambit_storage::json::Json;
+use ambit_storage::memory::Memory;
+use ambit_storage::op::Op;
+use ambit_storage::storage::Message;
+use ambit_storage::{LiveAgent, ids};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How many messages of history a model sees where nothing else is said.
+const HISTORY: usize = 20;
+
+/// Holds the conversation and records the request. Until this returns, nothing has been answered.
+pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
+    let loaded = core.loaded();
+    let (agent, _) = loaded.agent(&request.agent)?;
+    let ambit = loaded.acting_as(&request.authorized.caller());
+    let session = chats::open(
+        &ambit,
+        &request.authorized,
+        &agent.id,
+        request.chat.as_deref(),
+    )
+    .await?;
+    hold(core, &session, &request).await?;
+    let context = session.context().clone();
+    let begun = record(core, loaded, &agent, session, request).await;
+    if begun.is_err() {
+        context.discard();
+        context.end_turn().await?;
+    }
+    begun
+}
+
+/// Takes the conversation's lease, and says which turn has it if that is refused.
+async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Result<()> {
+    let context = session.context();
+    if let Err(error) = context.begin_turn(request.on_busy).await {
+        let mut error = Error::from(error);
+        if error.code == Code::ChatBusy {
+            let (space, driver) = context.place();
+            let running = recover::open_turns(&driver, &space.digest()).await?;
+            let running = running.first().map(|open| open.request_id.clone());
+            error.message = "another turn of this chat is running; wait for it, or send on_busy: \"queue\" or \"interrupt\"".to_owned();
+            error.details = running.map(|id| Box::new(json!({"request_id": id})));
+        }
+        return Err(error);
+    }
+    recover::settle_orphans(core, session).await
+}
+
+async fn record(
+    core: &Arc<Core>,
+    loaded: Arc<Loaded>,
+    agent: &Agent,
+    session: LiveAgent,
+    mut request: Request,
+) -> Result<Turn> {
+    let clock = core.stores.options().clock.clone();
+    let request_id = ids::ordered(&clock);
+    let ids = Ids {
+        context_id: journal::context_id(&request_id),
+        request_id,
+        chat_id: session.chat_name().unwrap_or_default().to_owned(),
+    };
+    request.chat = Some(ids.chat_id.clone());
+    let stored = stored_history(&loaded, agent, &session, &request).await?;
+    request
+        .messages
+        .drain(..message::repeated(&stored, &request.messages));
+    let started_at = clock.now();
+    let parts = Parts {
+        core: core.clone(),
+        loaded,
+        session,
+        request,
+        ids,
+        started_at,
+    };
+    let names = parts.names();
+    let log = Log::open(parts.place(names.events()), core.stream_options());
+    let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
+    let trace = parts.trace(&trace_log, &trace::Tree::default());
+    let outbox = Outbox::new(log.clone(), outbox::Limits::default(), clock);
+    let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
+    turn.history = stored;
+    turn.announce(ConversationStarted {
+        about: turn.about(),
+    })
+    .await;
+    turn.take_in().await?;
+    turn.outbox.emit("stream_start", turn.start_event(agent));
+    turn.first_commit().await?;
+    Ok(turn)
+}
+
+/// The end of the stored history, as models know it; empty where the turn leaves history alone.
+pub(super) async fn stored_history(
+    loaded: &Loaded,
+    agent: &Agent,
+    session: &LiveAgent,
+    request: &Request,
+) -> Result<Vec<Value>> {
+    if request.skip.history {
+        return Ok(Vec::new());
+    }
+    let wanted = history_size(loaded, agent);
+    // A client that sends everything again sends more than the model is shown.
+    let loaded = session
+        .history()
+        .tail(wanted.max(2 * request.messages.len()))
+        .await?;
+    Ok(chat_view(&loaded, None))
+}
+
+/// How many messages of history a model of this agent sees.
+pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> usize {
+    let sizes = [agent.history_size, loaded.app.defaults.history_size];
+    sizes.into_iter().flatten().next().unwrap_or(HISTORY)
+}
+
+/// Stored messages as a model may see them: calls and results in pairs, what is only for show left out, and without what
+/// belongs to this turn.
+pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> {
+    let before = messages
+        .iter()
+        .filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
+    let before: Vec<Message> = before.cloned().collect();
+    let paired = ambit_storage::storage::for_model(&before);
+    paired.iter().filter_map(message::to_chat).collect()
+}
+
+/// What a turn is put together from.
+pub(super) struct Parts {
+    pub core: Arc<Core>,
+    pub loaded: Arc<Loaded>,
+    pub session: LiveAgent,
+    pub request: Request,
+    pub ids: Ids,
+    pub started_at: i64,
+}
+
+impl Parts {
+    /// Where the turn keeps what it records.
+    pub fn names(&self) -> Names {
+        Names::new(self.session.context().place().0, &self.ids.request_id)
+    }
+
+    /// One of its logs. Only the holder of the conversation can write there.
+    pub fn place(&self, log: LogKey) -> stream::Place {
+        let context = self.session.context();
+        stream::Place {
+            driver: context.place().1,
+            log,
+            check: context.lease().map(|lease| lease.check()),
+        }
+    }
+
+    /// A turn that has done nothing yet.
+    pub fn turn(self, log: Log, outbox: Outbox, (trace, trace_log): (Trace, Log)) -> Result<Turn> {
+        let names = self.names();
+        let Self {
+            core,
+            loaded,
+            session,
+            request,
+            ids,
+            started_at,
+        } = self;
+        let info = TurnInfo {
+            request_id: ids.request_id.clone(),
+            context_id: ids.context_id.clone(),
+            chat_id: ids.chat_id.clone(),
+            assistant_id: request.agent.clone(),
+            status: Status::Running,
+            last_event: 0,
+            started_at,
+            ended_at: None,
+            error: None,
+            response: None,
+        };
+        let clock = core.stores.options().clock.clone();
+        let memory = Memory::request(
+            clock,
+            request.authorized.tenant(),
+            &ids.context_id,
+            core.memory,
+        )?;
+        let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
+        let settings = Settings {
+            locale: request.origin.locale.clone(),
+            theme: request.origin.theme.clone(),
+            route: request.origin.route.clone(),
+            metadata: request.metadata.clone(),
+        };
+        Ok(Turn {
+            core,
+            loaded,
+            names,
+            session,
+            log,
+            outbox,
+            trace,
+            trace_log,
+            live,
+            memory,
+            settings,
+            history: Vec::new(),
+            replay: Replay::default(),
+            said: model::Said::default(),
+            at: (0, 0),
+            last_event: 0,
+            inbox: 0,
+            keeps_conversation: false,
+            request,
+            ids,
+            started_at,
+        })
+    }
+
+    /// What the turn's trace says of itself.
+    pub fn about_trace(&self) -> trace::About {
+        trace::About {
+            trace_id: self.ids.request_id.clone(),
+            request_id: self.ids.request_id.clone(),
+            chat_id: self.ids.chat_id.clone(),
+            assistant_id: self.request.agent.clone(),
+        }
+    }
+
+    /// The trace over its log, going on from what is stored of it.
+    pub fn trace(&self, log: &Log, before: &trace::Tree) -> Trace {
+        let is_off = self.request.skip.trace || self.loaded.app.settings.is_trace_off;
+        if is_off {
+            return Trace::off(&self.ids.request_id);
+        }
+        let settings = trace::Settings {
+            about: self.about_trace(),
+            limits: trace::Limits::default(),
+            clock: self.core.stores.options().clock.clone(),
+            sink: Box::new(log.clone()),
+        };
+        Trace::go_on(settings, before)
+    }
+}
+
+impl Turn {
+    /// Stages the request's messages, each as listeners leave it.
+    async fn take_in(&mut self) -> Result<()> {
+        let mut taken = Vec::new();
+        for (at, chat) in std::mem::take(&mut self.request.messages)
+            .into_iter()
+            .enumerate()
+        {
+            let event = BeforeSend {
+                about: self.about(),
+                message: chat,
+            };
+            let chat = self.ask(event).await?.message;
+            let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
+            stored.turn_id = Some(self.ids.request_id.clone());
+            stored
+                .extras
+                .insert("message_id".to_owned(), format!("U{}", at + 1).into());
+            if stored.role == ambit_storage::storage::Role::User {
+                stored.extras.insert("type".to_owned(), "user_input".into());
+            }
+            if !self.request.skip.history {
+                self.session.history().add_message(stored).await?;
+            }
+            taken.push(chat);
+        }
+        self.request.messages = taken;
+        Ok(())
+    }
+
+    /// Input, journal, the note that the turn is open and the start of its stream: all or nothing.
+    async fn first_commit(&mut self) -> Result<()> {
+        let begin = Step::Begin {
+            request: Box::new(self.request.clone()),
+            ids: self.ids.clone(),
+            started_at: self.started_at,
+        };
+        let context = self.session.context();
+        let open = self.open_note();
+        let set = |key, value: Json| Write::Apply {
+            key,
+            op: Op::Set(value.into()),
+            life: None,
+        };
+        let mut writes = vec![
+            set(open.key(), Json::of(&open)?),
+            set(self.names.info(), Json::of(&*self.live.info())?),
+            journal::write(&self.names.journal(), 0, &begin)?,
+        ];
+        let mut told = self.log.take_waiting().await;
+        writes.append(&mut told.writes);
+        context.stage_beside(writes);
+        context.save().await?;
+        told.stored();
+        // What the conversation's first save made is known only now: the note goes with the next step.
+        let note = self.request_note()?;
+        self.session.context().stage_beside(note);
+        self.replay.add(begin);
+        self.core
+            .turns
+            .insert(&self.ids.request_id, self.live.clone());
+        Ok(())
+    }
+
+    /// The note by which every node finds this turn while it is open.
+    pub(super) fn open_note(&self) -> Open {
+        let context = self.session.context();
+        Open {
+            tenant: self.request.authorized.tenant().to_owned(),
+            agent: self.request.agent.clone(),
+            base: context.identity().clone(),
+            space: context.place().0,
+            request_id: self.ids.request_id.clone(),
+        }
+    }
+
+    fn start_event(&self, agent: &Agent) -> Value {
+        let app = &self.loaded.app;
+        let locale = &self.settings.locale;
+        let words = app.words(agent, locale);
+        let text = |text: &str| words.fill(text).into_owned();
+        json!({
+            "context_id": self.ids.context_id,
+            "request_id": self.ids.request_id,
+            "timestamp": self.started_at,
+            "chat_id": self.ids.chat_id,
+            "trace_id": self.ids.request_id,
+            "assistant": {
+                "assistant_id": agent.id,
+                "type": if agent.is_worker { "worker" } else { "assistant" },
+                "name": text(&agent.name),
+                "avatar": agent.avatar,
+                "description": text(&agent.description),
+            },
+            "metadata": self.request.metadata,
+        })
+    }
+}

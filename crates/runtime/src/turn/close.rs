@@ -1,0 +1,376 @@
+//! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
+//! one commit.
+
+use super::Turn;
+use super::model::Spoken;
+use super::next::Response;
+use crate::error::{Code, Error, Result};
+use crate::event::{BeforeSaveHistory, ConversationEnded};
+use crate::frame::{Shown, Status as Ended};
+use crate::live::Stop;
+use crate::llm::Usage;
+use crate::runtime::Status;
+use crate::trace;
+use ambit_storage::batch::Write;
+use ambit_storage::json::Json;
+use ambit_storage::op::Op;
+use ambit_storage::storage::{Message, Role, ToolCall};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How often the last commit is tried before the turn is left to be taken up later.
+const TRIES: u32 = 6;
+
+/// How a turn ended.
+struct Ending {
+    status: Status,
+    error: Option<Error>,
+    response: Option<Response>,
+}
+
+pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
+    let ending = match end {
+        // Whoever has the conversation now closes the turn.
+        Err(Stop::Lost | Stop::Left) => return turn.leave().await,
+        Err(Stop::Cancelled | Stop::Restart) => Ending {
+            status: Status::Cancelled,
+            error: None,
+            response: None,
+        },
+        Ok(Ok(response)) => Ending {
+            status: Status::Completed,
+            error: None,
+            response: Some(response),
+        },
+        Ok(Err(error)) => Ending {
+            status: Status::Error,
+            error: Some(error),
+            response: None,
+        },
+    };
+    turn.end(ending).await;
+}
+
+impl Turn {
+    async fn end(&mut self, mut ending: Ending) {
+        self.live.set_closing(true);
+        match ending.status {
+            Status::Completed => self.outbox.close_all(Ended::Completed, true),
+            _ => self.outbox.close_all(Ended::Partial, false),
+        }
+        if let Err(error) = self.stage_all().await {
+            self.session.context().discard();
+            ending = Ending {
+                status: Status::Error,
+                error: Some(error),
+                response: None,
+            };
+        }
+        self.say_end(&ending);
+        if let Err(error) = self.last_commit(&ending).await {
+            tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
+            return self.leave().await;
+        }
+        let status = match (&ending.status, &ending.error) {
+            (_, Some(error)) if error.code == Code::Vetoed => "vetoed",
+            (Status::Completed | Status::Running, _) => "completed",
+            (Status::Error, _) => "failed",
+            (Status::Cancelled, _) => "cancelled",
+        };
+        let message = ending.error.as_ref().map(|error| error.message.clone());
+        self.announce(ConversationEnded {
+            about: self.about(),
+            status,
+            message,
+        })
+        .await;
+        self.let_go().await;
+    }
+
+    /// Stages everything shown that is not in the history yet, after listeners have seen it.
+    async fn stage_all(&mut self) -> Result<()> {
+        let messages = self.stage_shown(true).await?;
+        if self.hears::<BeforeSaveHistory>() {
+            self.ask(BeforeSaveHistory {
+                about: self.about(),
+                messages,
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Makes what has been said so far part of the history, for a step that builds on it.
+    pub(super) async fn store_answers(&mut self) -> Result<()> {
+        self.stage_shown(false).await.map(drop)
+    }
+
+    /// Stages shown messages in the order in which they began; those still open only if `all`.
+    async fn stage_shown(&mut self, all: bool) -> Result<Vec<Value>> {
+        if self.request.skip.history {
+            return Ok(Vec::new());
+        }
+        let shown = self.outbox.messages();
+        let mut answers = std::mem::take(&mut self.said.answers);
+        let mut staged = Vec::new();
+        for message in shown
+            .iter()
+            .filter(|message| all || message.status.is_some())
+        {
+            if !self.said.stored.insert(message.message_id.clone()) {
+                continue;
+            }
+            let answer = answers
+                .iter()
+                .position(|spoken| spoken.shown.contains(&message.message_id));
+            let entry = match answer {
+                Some(at) => {
+                    let spoken = answers.remove(at);
+                    self.said.stored.extend(spoken.shown.iter().cloned());
+                    self.answer_entry(&spoken, &shown)
+                }
+                None => self.shown_entry(message),
+            };
+            let stored = self.session.history().add_message(entry).await?;
+            staged.push(json!(stored));
+        }
+        // Answers of which nothing was shown.
+        for spoken in answers {
+            let entry = self.answer_entry(&spoken, &shown);
+            let stored = self.session.history().add_message(entry).await?;
+            staged.push(json!(stored));
+        }
+        Ok(staged)
+    }
+
+    /// A message that a hook or tool has sent.
+    fn shown_entry(&self, shown: &Shown) -> Message {
+        let text = shown
+            .props
+            .get("content")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let is_text = shown.kind == "text" && shown.props.len() == 1;
+        let mut entry = Message::assistant(text);
+        if !is_text {
+            entry.parts.clear();
+            entry
+                .extras
+                .insert("props".to_owned(), shown.props.clone().into());
+        }
+        entry.metadata = shown.metadata.clone().map(Value::Object);
+        entry
+            .extras
+            .insert("type".to_owned(), shown.kind.clone().into());
+        entry.extras.extend(place(shown));
+        self.signed(entry, &shown.assistant_id)
+    }
+
+    /// A model's answer, and how it was shown.
+    fn answer_entry(&mut self, spoken: &Spoken, shown: &[Shown]) -> Message {
+        let answer = &spoken.answer;
+        let mut entry = Message::assistant(answer.text.clone());
+        if answer.text.is_empty() {
+            entry.parts.clear();
+        }
+        let calls = answer.tool_calls.iter();
+        entry.tool_calls = calls
+            .map(|call| ToolCall::new(&call.id, &call.name, call.arguments.clone()))
+            .collect();
+        entry.usage = Some(json!(answer.usage)).filter(|_| answer.usage != Usage::default());
+        for (name, value) in [
+            ("reasoning_content", json!(answer.reasoning)),
+            ("refusal", json!(answer.refusal)),
+        ] {
+            if value.as_str().is_some_and(|text| !text.is_empty()) {
+                entry.extras.insert(name.to_owned(), value);
+            }
+        }
+        if !answer.reasoning_parts.is_empty() {
+            entry.extras.insert(
+                "reasoning_parts".to_owned(),
+                answer.reasoning_parts.clone().into(),
+            );
+        }
+        let of_answer: Vec<&Shown> = shown
+            .iter()
+            .filter(|message| spoken.shown.contains(&message.message_id))
+            .collect();
+        let mut call = 0;
+        let mut views = Vec::new();
+        for message in of_answer {
+            let mut view = place(message);
+            view.insert("type".to_owned(), message.kind.clone().into());
+            let derived = match message.kind.as_str() {
+                "text" => Some(&answer.text),
+                "thinking" => Some(&answer.reasoning),
+                _ => None,
+            };
+            if message.kind == "tool_call" {
+                if let Some(asked) = answer.tool_calls.get(call) {
+                    view.insert("call".to_owned(), asked.id.clone().into());
+                    self.said
+                        .calls_shown
+                        .push((asked.id.clone(), message.message_id.clone()));
+                }
+                call += 1;
+            } else if derived.is_none_or(|text| {
+                message.props.get("content").and_then(Value::as_str) != Some(text)
+            }) {
+                view.insert("props".to_owned(), message.props.clone().into());
+            }
+            views.push(Value::Object(view));
+        }
+        if !views.is_empty() {
+            entry.extras.insert("shown".to_owned(), views.into());
+        }
+        self.signed(entry, &spoken.agent)
+    }
+
+    fn signed(&self, mut entry: Message, agent: &str) -> Message {
+        entry.role = Role::Assistant;
+        entry.turn_id = Some(self.ids.request_id.clone());
+        entry.extras.insert("assistant_id".to_owned(), agent.into());
+        entry
+    }
+
+    /// The last entries of the stream.
+    fn say_end(&mut self, ending: &Ending) {
+        if let Some(error) = &ending.error {
+            let props = [
+                ("message", error.message.clone()),
+                ("code", error.code.to_string()),
+            ];
+            let props = props
+                .into_iter()
+                .map(|(name, text)| (name.to_owned(), text.into()));
+            let speaker = self.outbox.speaker(Default::default());
+            if let Err(error) = speaker.show("error", props.collect()) {
+                tracing::warn!(turn.id = self.ids.request_id, %error, "a failure could not be shown");
+            }
+        }
+        let response = ending.response.as_ref();
+        let mut data = json!({
+            "request_id": self.ids.request_id,
+            "context_id": self.ids.context_id,
+            "trace_id": self.ids.request_id,
+            "chat_id": self.ids.chat_id,
+            "timestamp": self.now(),
+            "duration_ms": self.now() - self.started_at,
+            "status": ending.status,
+            "usage": self.said.usage,
+            "finish_reason": self.said.finish_reason,
+            "metadata": response.map(|response| &response.metadata),
+            "next": response.map_or(&Value::Null, |response| &response.next),
+        });
+        if let Some(error) = &ending.error {
+            data["error"] = error.message.clone().into();
+            data["code"] = error.code.as_str().into();
+        }
+        self.outbox.emit("stream_end", data);
+        for warning in self.outbox.take_warnings() {
+            self.warn(&warning);
+        }
+        let status = match ending.status {
+            Status::Completed | Status::Running => trace::Status::Completed,
+            Status::Error => trace::Status::Failed,
+            Status::Cancelled => trace::Status::Cancelled,
+        };
+        self.trace.finish(
+            status,
+            ending.error.as_ref().map(|error| error.message.as_str()),
+        );
+    }
+
+    /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
+    async fn last_commit(&mut self, ending: &Ending) -> Result<()> {
+        let info = {
+            let mut info = self.live.info();
+            info.status = ending.status;
+            info.ended_at = Some(self.now());
+            info.error = ending
+                .error
+                .as_ref()
+                .map(|error| json!({"message": error.message, "code": error.code.as_str()}));
+            info.response = ending
+                .response
+                .as_ref()
+                .map(|response| response.to_json(self));
+            info.last_event = self.last_event;
+            info.clone()
+        };
+        let set = |key, value: Json| Write::Apply {
+            key,
+            op: Op::Set(value.into()),
+            life: None,
+        };
+        let mut writes = vec![
+            set(self.names.info(), Json::of(&info)?),
+            Write::Apply {
+                key: self.open_note().key(),
+                op: Op::Del,
+                life: None,
+            },
+        ];
+        writes.push(self.chat_note()?);
+        writes.extend(self.request_note()?);
+        let mut told = self.log.take_waiting().await;
+        let mut traced = self.trace_log.take_waiting().await;
+        writes.append(&mut told.writes);
+        writes.append(&mut traced.writes);
+        self.session.context().stage_beside(writes);
+        let mut pause = Duration::from_millis(50);
+        for left in (0..TRIES).rev() {
+            let context = self.session.context();
+            let saved = match self.keeps_conversation {
+                true => context.save().await,
+                false => context.save_and_end_turn().await,
+            };
+            match saved {
+                Ok(_) => break,
+                Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
+                Err(error) if left == 0 => return Err(error.into()),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
+        told.stored();
+        traced.stored();
+        Ok(())
+    }
+
+    /// Ends here without a word: another node, or a later start, goes on from the journal.
+    async fn leave(&mut self) {
+        self.session.context().discard();
+        self.let_go().await;
+    }
+
+    async fn let_go(&mut self) {
+        self.core.turns.remove(&self.ids.request_id);
+        if let Err(error) = self.memory.end().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "a request's memory was not cleared");
+        }
+        self.live.end();
+    }
+}
+
+/// Where a message was shown.
+fn place(shown: &Shown) -> serde_json::Map<String, Value> {
+    let fields = [
+        ("message_id", Some(shown.message_id.clone())),
+        ("block_id", shown.block_id.clone()),
+        ("thread_id", shown.thread_id.clone()),
+        (
+            "status",
+            shown.status.map(|status| status.as_str().to_owned()),
+        ),
+    ];
+    let present = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let mut place: serde_json::Map<String, Value> = present.collect();
+    if shown.amended {
+        place.insert("amended".to_owned(), true.into());
+    }
+    place
+}

@@ -1,0 +1,207 @@
+//! One agent's part of a turn: the one that was asked, or one that another has handed over to.
+
+use super::{Turn, begin};
+use crate::app::Agent;
+use crate::error::{Code, Error, Result};
+use crate::hook::{Created, Delegate, Hooks};
+use crate::journal::Step;
+use crate::request::Skip;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Agents in a row, the first one included.
+const DEPTH: usize = 10;
+
+/// What the agents of a turn hand on.
+pub(super) enum Handover {
+    /// The answer to the request.
+    Done(Box<super::next::Response>),
+    /// Another agent.
+    To(Delegate),
+}
+
+/// One agent at work, and what it works on.
+#[derive(Clone)]
+pub(super) struct Leg {
+    /// Its place: 0 is the agent that was asked.
+    pub at: usize,
+    pub agent: Arc<Agent>,
+    pub hooks: Arc<Hooks>,
+    /// Everything it is to see: history and request, or what it was handed.
+    pub messages: Vec<Value>,
+    /// How it was called.
+    pub call: CallOptions,
+    /// All agents of the turn so far, this one last.
+    pub chain: Vec<String>,
+}
+
+/// The options of a call: of the request, or of whoever handed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallOptions {
+    pub connector: Option<String>,
+    pub mode: Option<String>,
+    pub search: Option<Value>,
+    pub skip: Skip,
+    pub disable_global_prompts: bool,
+    /// Keys that only the agent's own hooks know.
+    pub further: Map<String, Value>,
+}
+
+impl Leg {
+    /// The agent that was asked.
+    pub fn first(turn: &Turn) -> Result<Self> {
+        let request = &turn.request;
+        let (agent, hooks) = turn.loaded.agent(&request.agent)?;
+        let size = begin::history_size(&turn.loaded, &agent);
+        let old = turn.history.len().saturating_sub(size);
+        let messages = turn.history[old..].iter().chain(&request.messages).cloned();
+        Ok(Self {
+            at: 0,
+            chain: vec![agent.id.clone()],
+            agent,
+            hooks,
+            messages: messages.collect(),
+            call: CallOptions {
+                connector: request.connector.clone(),
+                mode: request.mode.clone(),
+                search: request.search.clone(),
+                skip: request.skip,
+                disable_global_prompts: request.disable_global_prompts,
+                further: request.further.clone(),
+            },
+        })
+    }
+
+    /// The agent that this one hands over to.
+    pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
+        let at = self.at + 1;
+        if turn.replay.delegated(at).is_none() {
+            turn.record(Step::Delegated {
+                leg: at,
+                delegate: delegate.clone(),
+            })
+            .await?;
+        }
+        turn.live.set_closing(false);
+        let Delegate {
+            agent_id,
+            messages,
+            mut options,
+        } = delegate;
+        let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
+        if chain.len() > DEPTH {
+            let message = format!(
+                "delegate depth limit {DEPTH} exceeded: {}",
+                chain.join(" → ")
+            );
+            return Err(Error::new(Code::DelegateDepth, message));
+        }
+        if self.chain.contains(&agent_id) {
+            turn.warn(&format!(
+                "agents hand over in a circle: {}",
+                chain.join(" → ")
+            ));
+        }
+        let (agent, hooks) = turn
+            .loaded
+            .agent(&agent_id)
+            .map_err(|error| match error.code {
+                Code::NotFound => {
+                    Error::new(Code::NotFound, format!("unknown agent \"{agent_id}\""))
+                }
+                _ => error,
+            })?;
+        if let Some(Value::Object(more)) = options.remove("metadata") {
+            turn.settings.metadata.extend(more);
+        }
+        let call = CallOptions::read(options, self.call.skip);
+        Ok(Self {
+            at,
+            agent,
+            hooks,
+            messages,
+            call,
+            chain,
+        })
+    }
+
+    /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
+    pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
+        let created = match turn.replay.created(self.at) {
+            Some(created) => created.clone(),
+            None => {
+                let scope = turn.scope(self)?;
+                let options = self.call.options(&turn.settings.metadata);
+                let created = self
+                    .hooks
+                    .create(&scope, self.messages.clone(), options)
+                    .await?;
+                let created = created.unwrap_or_default();
+                turn.note(Step::Created {
+                    leg: self.at,
+                    created: created.clone(),
+                })?;
+                created
+            }
+        };
+        turn.settings.apply(&created);
+        Ok(created)
+    }
+}
+
+impl CallOptions {
+    fn read(mut options: Map<String, Value>, before: Skip) -> Self {
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        let connector = text(options.remove("connector"));
+        let mode = text(options.remove("mode"));
+        let search = options.remove("search");
+        let skip = options.remove("skip");
+        let skip = skip
+            .and_then(|skip| serde_json::from_value(skip).ok())
+            .unwrap_or(before);
+        let disabled = options.remove("disable_global_prompts");
+        options.remove("metadata");
+        Self {
+            connector,
+            mode,
+            search,
+            skip,
+            disable_global_prompts: disabled.and_then(|value| value.as_bool()).unwrap_or(false),
+            further: options,
+        }
+    }
+
+    /// `options` as hooks see them.
+    pub fn options(&self, metadata: &Map<String, Value>) -> Value {
+        let mut options = self.further.clone();
+        options.extend([
+            ("connector".to_owned(), json!(self.connector)),
+            ("mode".to_owned(), json!(self.mode)),
+            ("search".to_owned(), json!(self.search)),
+            ("skip".to_owned(), json!(self.skip)),
+            (
+                "disable_global_prompts".to_owned(),
+                json!(self.disable_global_prompts),
+            ),
+            ("metadata".to_owned(), Value::Object(metadata.clone())),
+        ]);
+        Value::Object(options)
+    }
+}
+
+impl super::Settings {
+    /// Takes over what `Create` says of the rest of the turn.
+    fn apply(&mut self, created: &Created) {
+        let texts = [
+            (&mut self.locale, created.locale.clone()),
+            (&mut self.theme, created.theme.clone()),
+            (&mut self.route, created.route.clone()),
+        ];
+        for (place, text) in texts {
+            if let Some(text) = text {
+                *place = text;
+            }
+        }
+        self.metadata.extend(created.metadata.clone());
+    }
+}

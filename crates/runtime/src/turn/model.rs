@@ -1,0 +1,369 @@
+//! The model's part: it is called until it asks for no more tools, and heard as it speaks.
+
+use super::Turn;
+use super::leg::Leg;
+use super::plan::Plan;
+use super::prompt;
+use super::tools::{self, Offered};
+use super::voice::Voice;
+use crate::app::Connector;
+use crate::error::{Code, Error, Result};
+use crate::event::{AfterResponse, BeforeResponse};
+use crate::frame::Status;
+use crate::journal::Step;
+use crate::llm::retry::{self, Retry};
+use crate::llm::{self, Failure, FailureKind, Usage, capabilities};
+use ambit_storage::event::EngineError;
+use ambit_storage::storage::UsageRecord;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What the models of a turn have said and used.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Tokens of all calls.
+    pub usage: Usage,
+    /// The connector that was called last.
+    pub connector: Option<String>,
+    /// Why the last answer ended.
+    pub finish_reason: String,
+    /// The shown messages that the history has already.
+    pub stored: HashSet<String>,
+    /// Calls made.
+    pub calls: usize,
+    /// `payload.tools`.
+    pub tools: Vec<Value>,
+    /// Answers that are not in the history yet, with the messages in which they were shown.
+    pub answers: Vec<Spoken>,
+    /// The messages in which tool calls were shown, by the call's id.
+    pub calls_shown: Vec<(String, String)>,
+}
+
+/// An answer and how it was shown.
+pub(super) struct Spoken {
+    pub answer: llm::Answer,
+    pub agent: String,
+    /// The messages, in order; the first is where the answer stands.
+    pub shown: Vec<String>,
+}
+
+/// What came of the model's part.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// What was sent to the model, or would have been.
+    pub messages: Vec<Value>,
+    /// The last answer, as `payload.completion`.
+    pub completion: Option<Value>,
+    /// Why there is no good answer.
+    pub failure: Option<Failed>,
+}
+
+/// A failure that `Next` may turn around.
+pub(super) struct Failed {
+    /// `build`, `llm` or `tool`.
+    pub stage: &'static str,
+    pub error: Error,
+}
+
+impl Failed {
+    pub fn at(stage: &'static str) -> impl Fn(Error) -> Self {
+        move |error| Self { stage, error }
+    }
+}
+
+/// Calls the agent's model until it has answered. A failure is part of what was heard.
+pub(super) async fn converse(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Heard {
+    let mut heard = Heard::default();
+    if let Err(failed) = talk(turn, leg, plan, &mut heard).await {
+        heard.failure = Some(failed);
+    }
+    heard
+}
+
+async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Result<(), Failed> {
+    let instructions = prompt::instructions(turn, leg, plan);
+    let own = plan.messages.as_ref().unwrap_or(&leg.messages);
+    heard.messages = instructions.messages.iter().chain(own).cloned().collect();
+    if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
+        return Ok(());
+    }
+    let offered = tools::offered(turn, leg, plan)
+        .await
+        .map_err(Failed::at("build"))?;
+    let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
+    let most = leg.agent.mcp.max_turn;
+    for round in 0.. {
+        heard.messages.extend(turn.replay.added(leg.at, round));
+        let is_last = round >= most;
+        if is_last {
+            turn.warn(&format!(
+                "the limit of {most} tool rounds is reached: one last call without tools"
+            ));
+        }
+        let tools = if is_last {
+            Vec::new()
+        } else {
+            offered.definitions()
+        };
+        let answer = match turn.replay.answered(leg.at, round) {
+            Some(answer) => answer.clone(),
+            None => {
+                let call = Call {
+                    plan,
+                    tools,
+                    messages: &heard.messages,
+                    is_last,
+                };
+                model
+                    .speak(turn, leg, &call)
+                    .await
+                    .map_err(Failed::at("llm"))?
+            }
+        };
+        turn.said.finish_reason.clone_from(&answer.finish_reason);
+        heard.completion = Some(turn.completion(&answer));
+        let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
+        if !is_done {
+            heard.messages.push(answer.message());
+            let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
+            heard.messages.extend(results);
+        }
+        let added = turn
+            .take_added(leg.at, round + 1)
+            .await
+            .map_err(Failed::at("llm"))?;
+        if is_done && !added {
+            return Ok(());
+        }
+        if is_done {
+            heard.messages.push(answer.message());
+        }
+        if !leg.agent.mcp.tool_loop && !is_done {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Makes the answer durable and runs the tools it asks for; the answer is what the model is told.
+async fn run_tools(
+    turn: &mut Turn,
+    leg: &Leg,
+    (round, answer, offered): (usize, &llm::Answer, &Offered),
+) -> Result<Vec<Value>, Failed> {
+    if turn.replay.answered(leg.at, round).is_none() {
+        turn.store_answers().await.map_err(Failed::at("tool"))?;
+        let step = Step::Answered {
+            leg: leg.at,
+            round,
+            answer: answer.clone(),
+        };
+        turn.record(step).await.map_err(Failed::at("tool"))?;
+    }
+    let work = tools::Round {
+        leg,
+        round,
+        answer,
+        offered,
+    };
+    work.run(turn).await.map_err(Failed::at("tool"))
+}
+
+/// A model that is about to be called.
+struct Model {
+    connector: Arc<Connector>,
+    provider: Arc<dyn llm::Provider>,
+}
+
+/// One call.
+struct Call<'a> {
+    plan: &'a Plan,
+    tools: Vec<Value>,
+    messages: &'a [Value],
+    is_last: bool,
+}
+
+impl Model {
+    fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
+        let connector = turn.loaded.app.model(&plan.connector)?;
+        let provider = turn.core.models.open(&connector);
+        let provider =
+            provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
+        Ok(Self {
+            connector,
+            provider,
+        })
+    }
+
+    /// Calls the model and shows what it says as it says it.
+    async fn speak(&self, turn: &mut Turn, leg: &Leg, call: &Call<'_>) -> Result<llm::Answer> {
+        let mut request = self.request(turn, call).await?;
+        for note in capabilities::leave_out(&self.connector, &mut request) {
+            turn.warn(&note);
+        }
+        if !leg.call.skip.content_parsing {
+            capabilities::refuse(&self.connector, &request.messages)?;
+        }
+        let index = turn.said.calls;
+        turn.said.calls += 1;
+        let id = self.connector.id.as_str();
+        let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
+        let node = turn.node("llm", id, input);
+        turn.said.connector = Some(id.to_owned());
+        turn.outbox.emit(
+            "step_start",
+            json!({"step": "llm", "index": index, "connector": id}),
+        );
+        let started = turn.now();
+        let (answer, failure) = self.listen(turn, leg, &request).await;
+        match &failure {
+            None => node.complete(Some(answer.message())),
+            Some(failure) => node.fail(&failure.message),
+        }
+        self.count(turn, &answer)?;
+        turn.outbox.emit(
+            "step_end",
+            json!({
+                "step": "llm", "index": index, "connector": id, "duration_ms": turn.now() - started,
+                "finish_reason": answer.finish_reason, "usage": answer.usage,
+            }),
+        );
+        if let Some(failure) = failure {
+            let (about, provider) = (turn.about(), self.connector.kind.clone());
+            turn.announce(EngineError {
+                about,
+                provider,
+                error: failure.message.clone(),
+                retried: false,
+            })
+            .await;
+            return Err(failure);
+        }
+        turn.announce(AfterResponse {
+            about: turn.about(),
+            response: answer.message(),
+        })
+        .await;
+        Ok(answer)
+    }
+
+    /// The call as listeners leave it.
+    async fn request(&self, turn: &Turn, call: &Call<'_>) -> Result<llm::Call> {
+        let mut options = call.plan.options.clone();
+        if call.is_last || call.tools.is_empty() {
+            options.remove("tool_choice");
+        }
+        let request = llm::Call {
+            messages: call.messages.to_vec(),
+            tools: call.tools.clone(),
+            options,
+        };
+        if !turn.hears::<BeforeResponse>() {
+            return Ok(request);
+        }
+        let request =
+            serde_json::to_value(&request).map_err(|error| Error::internal(error.to_string()))?;
+        let event = turn
+            .ask(BeforeResponse {
+                about: turn.about(),
+                request,
+            })
+            .await?;
+        serde_json::from_value(event.request).map_err(|error| {
+            Error::new(
+                Code::HookError,
+                format!("a BeforeResponse listener changed the request to what is none: {error}"),
+            )
+        })
+    }
+
+    /// What the model says, each piece shown at once. A failure comes with what had been said before it.
+    async fn listen(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        request: &llm::Call,
+    ) -> (llm::Answer, Option<Error>) {
+        let mut answer = llm::Answer::default();
+        let trace = turn.trace.root();
+        let mut on_retry = |retry: &Retry| {
+            trace.warn(format!(
+                "call {} of the model failed: {}",
+                retry.attempt, retry.failure
+            ))
+        };
+        let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
+        let mut pieces = match pieces {
+            Ok(pieces) => pieces,
+            Err(failure) => return (answer, Some(self.error(failure))),
+        };
+        let mut voice = Voice::new(turn.speaker(leg));
+        let failure = loop {
+            let said = match pieces.next().await {
+                Some(Ok(piece)) => {
+                    answer.take(&piece);
+                    voice.say(&answer)
+                }
+                Some(Err(failure)) => Err(self.error(failure)),
+                None => break None,
+            };
+            if let Err(error) = said {
+                break Some(error);
+            }
+        };
+        let status = if failure.is_none() {
+            Status::Completed
+        } else {
+            Status::Partial
+        };
+        let shown = voice.finish(status);
+        if answer != llm::Answer::default() {
+            let spoken = Spoken {
+                answer: answer.clone(),
+                agent: leg.agent.id.clone(),
+                shown,
+            };
+            turn.said.answers.push(spoken);
+        }
+        (answer, failure)
+    }
+
+    fn error(&self, failure: Failure) -> Error {
+        let code = match failure.kind {
+            FailureKind::RateLimited => Code::LlmRateLimited,
+            FailureKind::ContentFilter => Code::LlmContentFilter,
+            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
+        };
+        Error::new(
+            code,
+            format!("connector {}: {}", self.connector.id, failure.message),
+        )
+    }
+
+    /// Books what the call used.
+    fn count(&self, turn: &mut Turn, answer: &llm::Answer) -> Result<()> {
+        let usage = &answer.usage;
+        if *usage == Usage::default() {
+            return Ok(());
+        }
+        turn.said.usage.add(usage);
+        let detail = |details: &serde_json::Map<String, Value>, name: &str| {
+            details.get(name).and_then(Value::as_i64)
+        };
+        let record = UsageRecord {
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            total_tokens: Some(usage.total_tokens),
+            cached_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
+            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
+            turn_id: Some(turn.ids.request_id.clone()),
+            model_name: Some(answer.model.clone()).filter(|model| !model.is_empty()),
+            provider_name: Some(self.connector.kind.clone()),
+            ..UsageRecord::default()
+        };
+        turn.session.context().usage().record(record)?;
+        Ok(())
+    }
+}

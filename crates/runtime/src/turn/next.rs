@@ -1,0 +1,92 @@
+//! The end of an agent's part: `Next` sees what came of it and decides what is handed on.
+
+use super::Turn;
+use super::leg::{Handover, Leg};
+use super::model::Heard;
+use crate::error::Result;
+use crate::hook::Outcome;
+use serde_json::{Map, Value, json};
+
+/// What a turn answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Response {
+    /// What `Next` returned as data.
+    pub next: Value,
+    /// What `Create` returned.
+    pub create: Value,
+    /// The model's answer.
+    pub completion: Value,
+    /// The tool calls.
+    pub tools: Vec<Value>,
+    /// What hooks want to be known.
+    pub metadata: Map<String, Value>,
+    /// Who answered.
+    pub assistant_id: String,
+}
+
+impl Response {
+    /// As scripts and clients see it.
+    pub fn to_json(&self, turn: &Turn) -> Value {
+        json!({
+            "request_id": turn.ids.request_id,
+            "context_id": turn.ids.context_id,
+            "trace_id": turn.ids.request_id,
+            "chat_id": turn.ids.chat_id,
+            "assistant_id": self.assistant_id,
+            "create": self.create,
+            "next": self.next,
+            "completion": self.completion,
+            "tools": self.tools,
+            "metadata": self.metadata,
+        })
+    }
+}
+
+/// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
+pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
+    turn.live.set_closing(true);
+    let mut response = Response {
+        create: json!(turn.replay.created(leg.at)),
+        completion: heard.completion.unwrap_or_default(),
+        tools: turn.said.tools.clone(),
+        assistant_id: leg.agent.id.clone(),
+        ..Response::default()
+    };
+    let failure = heard.failure;
+    let mut payload = json!({
+        "messages": heard.messages,
+        "completion": if failure.is_some() { Value::Null } else { response.completion.clone() },
+        "tools": response.tools,
+        "error": failure.as_ref().map(|failed| failed.error.message.as_str()),
+        "search": null,
+    });
+    if let Some(failed) = &failure {
+        payload["error_code"] = failed.error.code.as_str().into();
+        payload["error_stage"] = failed.stage.into();
+    }
+    let scope = turn.scope(leg)?;
+    let options = leg.call.options(&turn.settings.metadata);
+    let decided = leg.hooks.next(&scope, payload, options).await?;
+    let recovers = decided
+        .as_ref()
+        .is_some_and(|decided| decided.outcome.recovers());
+    if let Some(failed) = failure {
+        if !recovers {
+            return Err(failed.error);
+        }
+        turn.warn(&format!(
+            "the turn goes on after a failure ({}): {}",
+            failed.stage, failed.error
+        ));
+    }
+    let Some(decided) = decided else {
+        return Ok(Handover::Done(Box::new(response)));
+    };
+    response.metadata.extend(decided.metadata);
+    response.next = match decided.outcome {
+        Outcome::Delegate(delegate) => return Ok(Handover::To(delegate)),
+        Outcome::Data(data) => data,
+        Outcome::Object(object) => object,
+    };
+    Ok(Handover::Done(Box::new(response)))
+}

@@ -1,0 +1,175 @@
+//! What a turn gives to its parts: listeners, the scope of scripts, a voice.
+
+use super::Turn;
+use super::leg::Leg;
+use crate::chats::{self, Last};
+use crate::ctx::{Memories, Properties, Scope};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::llm::Answer;
+use crate::outbox::{Speaker, Voice};
+use crate::request::Origin;
+use crate::requests;
+use crate::runtime::Started;
+use crate::trace::{Node, Start};
+use ambit_storage::batch::Write;
+use ambit_storage::event::{About, After, Before, Event};
+use ambit_storage::memory::{Memory, SCOPE};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stream is kept where the app does not say.
+const STREAM_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Turn {
+    /// What whoever sent the request is told.
+    pub fn started(&self) -> Result<Started> {
+        Ok(Started {
+            request_id: self.ids.request_id.clone(),
+            context_id: self.ids.context_id.clone(),
+            chat_id: self.ids.chat_id.clone(),
+            trace_id: self.ids.request_id.clone(),
+            assistant_id: self.request.agent.clone(),
+            stream: self.log.reader(0)?,
+        })
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        self.core.stores.options().clock.now()
+    }
+
+    /// What the events of this turn say.
+    pub(super) fn about(&self) -> About {
+        let identity = self.session.context().identity().clone();
+        let mut about = About::new(self.request.authorized.tenant(), identity, self.now());
+        about.turn_id = Some(self.ids.request_id.clone());
+        about.caller_id.clone_from(&self.request.authorized.user_id);
+        about
+    }
+
+    pub(super) fn hears<E: Event>(&self) -> bool {
+        self.loaded.ambit.bus().is_heard::<E>()
+    }
+
+    pub(super) async fn ask<E: Before>(&self, event: E) -> Result<E> {
+        Ok(self.loaded.ambit.bus().ask(event).await?)
+    }
+
+    pub(super) async fn announce<E: After>(&self, event: E) {
+        self.loaded.ambit.bus().tell(event).await;
+    }
+
+    /// Says in the trace that something is not as it should be.
+    pub(super) fn warn(&self, text: &str) {
+        self.trace.root().warn(text);
+    }
+
+    /// A step of an agent, in the trace.
+    pub(super) fn node(&self, kind: &str, label: &str, input: Value) -> Node {
+        self.trace
+            .root()
+            .add(Start::new(kind, label).with_input(input))
+    }
+
+    /// The voice of this agent's hooks, models and tools.
+    pub(super) fn speaker(&self, leg: &Leg) -> Speaker {
+        self.outbox.speaker(Voice {
+            thread: None,
+            is_silent: leg.call.skip.output,
+            assistant_id: leg.agent.id.clone(),
+        })
+    }
+
+    /// What the scripts of this agent see and reach.
+    pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
+        Ok(Arc::new(Scope {
+            properties: self.properties(leg),
+            memory: self.memories()?,
+            speaker: self.speaker(leg),
+            trace: self.trace.root(),
+            app: self.loaded.app.clone(),
+            agent: leg.agent.clone(),
+            limits: Limits::of(&self.loaded.app, &leg.agent),
+            ask: self.core.clone(),
+        }))
+    }
+
+    fn properties(&self, leg: &Leg) -> Properties {
+        let request = &self.request;
+        Properties {
+            chat_id: self.ids.chat_id.clone(),
+            assistant_id: leg.agent.id.clone(),
+            request_id: self.ids.request_id.clone(),
+            context_id: self.ids.context_id.clone(),
+            origin: Origin {
+                locale: self.settings.locale.clone(),
+                theme: self.settings.theme.clone(),
+                route: self.settings.route.clone(),
+                referer: leg.referer(self),
+                ..request.origin.clone()
+            },
+            metadata: self.settings.metadata.clone(),
+            authorized: request.authorized.clone(),
+            identity: self.session.context().identity().clone(),
+        }
+    }
+
+    fn memories(&self) -> Result<Memories> {
+        let authorized = &self.request.authorized;
+        let driver = self.core.stores.for_scope(SCOPE)?.driver().clone();
+        let (tenant, settings) = (authorized.tenant(), self.core.memory);
+        Ok(Memories {
+            user: Memory::user(
+                driver.clone(),
+                tenant,
+                authorized.user_id.as_deref(),
+                settings,
+            )?,
+            team: Memory::team(driver, tenant, authorized.team_id.as_deref(), settings)?,
+            chat: self.session.context().memory()?,
+            context: self.memory.clone(),
+        })
+    }
+
+    /// `payload.completion`: the last answer, with the tokens of the whole turn and the message in which it was shown.
+    pub(super) fn completion(&self, answer: &Answer) -> Value {
+        let shown = self.said.answers.last().and_then(|spoken| {
+            let is_text = |id: &&String| {
+                self.outbox
+                    .message(id)
+                    .is_some_and(|shown| shown.kind == "text")
+            };
+            spoken.shown.iter().rev().find(is_text)
+        });
+        answer.completion(&self.said.usage, shown.map(String::as_str))
+    }
+
+    /// What the list of chats shows of this turn.
+    pub(super) fn chat_note(&self) -> Result<Write> {
+        let last = Last {
+            assistant_id: self.request.agent.clone(),
+            connector: self.said.connector.clone(),
+            mode: self.request.mode.clone(),
+            at: self.now(),
+        };
+        chats::note(&self.session.context().place().0, &last)
+    }
+
+    /// The note by which the turn is found by its id alone, as long as its stream is kept.
+    pub(super) fn request_note(&self) -> Result<Option<Write>> {
+        let kept = self.loaded.app.settings.stream_retention;
+        let life = kept.map_or(STREAM_RETENTION, Duration::from_secs);
+        requests::note(self.session.context(), &self.ids.request_id, life)
+    }
+}
+
+impl Leg {
+    /// `ctx.referer` of this agent.
+    pub(super) fn referer(&self, turn: &Turn) -> String {
+        match self.at {
+            0 => turn.request.origin.referer.clone(),
+            _ => "agent".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What one agent is going to ask its model: package, request, call options and `Create`, the later ones first.
+
+use super::Turn;
+use super::leg::Leg;
+use crate::app::{Agent, Choice};
+use crate::error::{Code, Error, Result};
+use crate::hook::Created;
+use serde_json::{Map, Value};
+
+/// Options of a package that no provider understands.
+const OURS: [&str; 1] = ["history_size"];
+
+/// A model call as it is meant to be.
+pub(super) struct Plan {
+    /// What the model is to see, if `Create` has replaced it.
+    pub messages: Option<Vec<Value>>,
+    /// Generation options.
+    pub options: Map<String, Value>,
+    /// A connector's id, or `use::<role>`.
+    pub connector: String,
+    /// Tool servers.
+    pub servers: Vec<Value>,
+    /// Tools that the client runs.
+    pub client_tools: Vec<Value>,
+    /// The prompts' preset.
+    pub preset: Option<String>,
+    /// The mode.
+    pub mode: Option<String>,
+    /// Whether the global prompts are left out.
+    pub disable_global_prompts: bool,
+}
+
+impl Plan {
+    pub fn new(turn: &Turn, leg: &Leg, created: Created) -> Result<Self> {
+        let agent = &leg.agent;
+        let mut options = agent.options.clone();
+        options.retain(|name, _| !OURS.contains(&name.as_str()));
+        if leg.at == 0 {
+            options.extend(turn.request.options.clone());
+        }
+        options.extend(created.options);
+        let connector = created.connector.clone();
+        let connector = match (connector, &leg.call.connector) {
+            (Some(connector), _) => connector,
+            (None, Some(connector)) if leg.at == 0 => {
+                may_choose(turn, agent, connector)?;
+                connector.clone()
+            }
+            (None, Some(connector)) => connector.clone(),
+            (None, None) => agent.connector.clone(),
+        };
+        let mode = leg.call.mode.clone();
+        let mode =
+            mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
+        Ok(Self {
+            messages: created.messages.filter(|messages| !messages.is_empty()),
+            options,
+            connector,
+            servers: created
+                .mcp_servers
+                .unwrap_or_else(|| agent.mcp.servers.clone()),
+            client_tools: if leg.at == 0 {
+                turn.request.tools.clone()
+            } else {
+                Vec::new()
+            },
+            preset: created.prompt_preset,
+            mode,
+            disable_global_prompts: agent.disable_global_prompts
+                || leg.call.disable_global_prompts
+                || created.disable_global_prompts.unwrap_or(false),
+        })
+    }
+}
+
+/// Whether the client may choose this connector.
+fn may_choose(turn: &Turn, agent: &Agent, connector: &str) -> Result<()> {
+    let refused = |why: &str| {
+        let message = format!("connector \"{connector}\" {why}");
+        let mut error = Error::new(Code::ConnectorNotAllowed, message);
+        error.param = Some("model".to_owned());
+        Err(error)
+    };
+    let Some(Choice {
+        connectors,
+        filters,
+    }) = &agent.choice
+    else {
+        return refused("cannot be chosen: this agent has no connector_options");
+    };
+    if !connectors.is_empty() && !connectors.iter().any(|id| id == connector) {
+        return refused(&format!(
+            "is not one of this agent's: {}",
+            connectors.join(", ")
+        ));
+    }
+    let Ok(connector) = turn.loaded.app.connector(connector) else {
+        return refused("cannot be chosen");
+    };
+    let capabilities = crate::llm::Capabilities::of(&connector);
+    for filter in filters {
+        if !capabilities.has(filter)? {
+            return refused(&format!(
+                "does not offer {filter}, which this agent asks for"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Turns that nobody runs any more: found by the note that each open turn leaves, and gone on with from their journal.
+
+use super::begin::Parts;
+use super::replay::Replay;
+use super::{Turn, begin};
+use crate::error::{Code, Error, Result};
+use crate::frame::Status;
+use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
+use crate::outbox::{self, Outbox};
+use crate::request::Request;
+use crate::runtime::Core;
+use crate::stream::Log;
+use crate::{chats, trace};
+use ambit_storage::LiveAgent;
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, Write};
+use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::lease::OnBusy;
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
+use ambit_storage::storage::Message;
+use std::sync::Arc;
+
+/// Messages that a turn itself may have added behind the history it began with.
+const OWN: usize = 200;
+/// Notes read at a time.
+const PAGE: usize = 200;
+
+/// The open turns of the conversation with this digest, or of all with an empty one.
+pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result<Vec<Open>> {
+    let pattern = match digest {
+        "" => Pattern::all(),
+        digest => Pattern::parse(&format!("{digest}/*")),
+    };
+    let (mut after, mut open) = (None, Vec::new());
+    loop {
+        let scan = Scan {
+            pattern: pattern.clone(),
+            after,
+            limit: PAGE,
+            part: Part::Whole,
+        };
+        let page = driver.scan(&Space::turns(), &scan).await?;
+        let Some((last, _)) = page.last() else {
+            return Ok(open);
+        };
+        after = Some(last.clone());
+        for (_, entry) in &page {
+            open.push(entry.value.to()?);
+        }
+    }
+}
+
+/// Takes up every open turn that nobody holds. The answer is how many there were.
+pub(crate) async fn recover_all(core: &Arc<Core>) -> Result<usize> {
+    let mut taken = 0;
+    for driver in core.stores.drivers().values() {
+        for open in open_turns(driver, "").await? {
+            if core.turns.get(&open.request_id).is_some() {
+                continue;
+            }
+            match take_up(core, driver, &open).await {
+                Ok(true) => taken += 1,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up")
+                }
+            }
+        }
+    }
+    Ok(taken)
+}
+
+/// Goes on with a turn; false where somebody holds its conversation, or it has ended meanwhile.
+async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Result<bool> {
+    // A live lease is seen without trying to take it.
+    if driver
+        .get(&open.space.lease(), Part::Nothing)
+        .await?
+        .is_some()
+    {
+        return Ok(false);
+    }
+    let Some(left) = Left::read(driver, open).await? else {
+        return Ok(false);
+    };
+    let session = left.session(core).await?;
+    match session.context().begin_turn(OnBusy::Reject).await {
+        Err(ambit_storage::Error::Busy { .. }) => return Ok(false),
+        taken => taken?,
+    }
+    if driver.get(&open.key(), Part::Nothing).await?.is_none() {
+        session.context().end_turn().await?;
+        return Ok(false);
+    }
+    let is_hopeless = journal::idle_attempts(&left.steps) >= ATTEMPTS;
+    let mut turn = left.turn(core, session.clone()).await?;
+    turn.record(Step::Attempt).await?;
+    core.turns.insert(&turn.ids.request_id, turn.live.clone());
+    tracing::info!(
+        turn.id = turn.ids.request_id,
+        "an interrupted turn is taken up again"
+    );
+    match is_hopeless {
+        true => core.spawn(async move { turn.give_up().await }),
+        false => core.spawn(turn.run()),
+    }
+    Ok(true)
+}
+
+/// Closes what an earlier turn of a conversation has left open, now that its lease is ours. The conversation stays held.
+pub(super) async fn settle_orphans(core: &Arc<Core>, session: &LiveAgent) -> Result<()> {
+    let (space, driver) = session.context().place();
+    for open in open_turns(&driver, &space.digest()).await? {
+        if let Some(left) = Left::read(&driver, &open).await? {
+            let mut turn = left.turn(core, session.clone()).await?;
+            turn.keeps_conversation = true;
+            turn.give_up().await;
+        }
+    }
+    Ok(())
+}
+
+/// A turn that nobody runs.
+struct Left {
+    request: Box<Request>,
+    ids: Ids,
+    started_at: i64,
+    steps: Vec<Step>,
+}
+
+impl Left {
+    /// Its journal; `None` where it was never begun, which is put straight.
+    async fn read(driver: &Arc<dyn Driver>, open: &Open) -> Result<Option<Self>> {
+        let names = journal::Names::new(open.space.clone(), &open.request_id);
+        let steps = journal::read(driver, &names.journal()).await?;
+        let Some(Step::Begin {
+            request,
+            ids,
+            started_at,
+        }) = steps.first().cloned()
+        else {
+            let forget = Write::Apply {
+                key: open.key(),
+                op: Op::Del,
+                life: None,
+            };
+            driver.commit(Batch::of([forget])).await?;
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            request,
+            ids,
+            started_at,
+            steps,
+        }))
+    }
+
+    /// Its conversation, opened as its caller did.
+    async fn session(&self, core: &Arc<Core>) -> Result<LiveAgent> {
+        let request = &self.request;
+        let ambit = core.loaded().acting_as(&request.authorized.caller());
+        chats::open(
+            &ambit,
+            &request.authorized,
+            &request.agent,
+            request.chat.as_deref(),
+        )
+        .await
+    }
+
+    /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
+    async fn turn(self, core: &Arc<Core>, session: LiveAgent) -> Result<Turn> {
+        let loaded = core.loaded();
+        let (agent, _) = loaded.agent(&self.request.agent)?;
+        let parts = Parts {
+            core: core.clone(),
+            loaded: loaded.clone(),
+            session,
+            request: *self.request,
+            ids: self.ids,
+            started_at: self.started_at,
+        };
+        let names = parts.names();
+        let events = Log::resume(parts.place(names.events()), core.stream_options()).await?;
+        let traced = Log::resume(parts.place(names.trace()), core.stream_options()).await?;
+        let clock = core.stores.options().clock.clone();
+        let outbox = Outbox::restore(
+            events.log.clone(),
+            outbox::Limits::default(),
+            clock,
+            &events.entries,
+        )?;
+        outbox.close_all(Status::Partial, false);
+        let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
+        let trace = parts.trace(&traced.log, &before);
+        let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
+        let size = begin::history_size(&loaded, &agent);
+        let stored = turn.session.history().tail(size + OWN).await?;
+        turn.history = begin::chat_view(&stored, Some(&turn.ids.request_id));
+        let of_turn = stored
+            .iter()
+            .filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
+        turn.said.stored = of_turn.flat_map(shown_ids).collect();
+        turn.replay = Replay::of(self.steps);
+        Ok(turn)
+    }
+}
+
+impl Turn {
+    /// Closes a turn that cannot be gone on with.
+    async fn give_up(self) {
+        let message = "the server stopped during this turn; send the request again";
+        super::close::close(self, Ok(Err(Error::new(Code::Internal, message)))).await;
+    }
+}
+
+/// The shown messages that a stored one stands for.
+fn shown_ids(message: &Message) -> Vec<String> {
+    let own = message.extras.get("message_id");
+    let group = message
+        .extras
+        .get("shown")
+        .and_then(|shown| shown.as_array());
+    let group = group
+        .into_iter()
+        .flatten()
+        .filter_map(|view| view.get("message_id"));
+    own.into_iter()
+        .chain(group)
+        .filter_map(|id| id.as_str().map(str::to_owned))
+        .collect()
+}

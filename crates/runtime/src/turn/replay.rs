@@ -1,0 +1,90 @@
+//! What a turn's journal says has been done already.
+
+use crate::hook::{Created, Delegate};
+use crate::journal::Step;
+use crate::llm::Answer;
+use serde_json::Value;
+
+/// The steps of a turn, those of an earlier attempt included.
+#[derive(Default)]
+pub(super) struct Replay {
+    steps: Vec<Step>,
+}
+
+/// A tool call's journalled end.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    /// The entry of `payload.tools`.
+    pub result: Value,
+    /// What the model is told.
+    pub text: String,
+}
+
+impl Replay {
+    pub fn of(steps: Vec<Step>) -> Self {
+        Self { steps }
+    }
+
+    /// How many steps there are: the number of the next one.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn add(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// What `Create` of this leg returned, if it has.
+    pub fn created(&self, at: usize) -> Option<&Created> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Created { leg, created } if *leg == at => Some(created),
+            _ => None,
+        })
+    }
+
+    /// Whom this leg is of, if the turn was handed over to it.
+    pub fn delegated(&self, to: usize) -> Option<&Delegate> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Delegated { leg, delegate } if *leg == to => Some(delegate),
+            _ => None,
+        })
+    }
+
+    /// The model's answer of this round, if it asked for tools.
+    pub fn answered(&self, at: usize, of: usize) -> Option<&Answer> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Answered { leg, round, answer } if (*leg, *round) == (at, of) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// The end of a call, if it has one.
+    pub fn settled(&self, at: usize, of: usize, call: usize) -> Option<Settled> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Settled {
+                leg,
+                round,
+                index,
+                result,
+                text,
+            } if (*leg, *round, *index) == (at, of, call) => {
+                let (result, text) = (result.clone(), text.clone());
+                Some(Settled { result, text })
+            }
+            _ => None,
+        })
+    }
+
+    /// Messages that came in while the turn ran and that count before this round.
+    pub fn added(&self, at: usize, of: usize) -> Vec<Value> {
+        let added = self.steps.iter().filter_map(|step| match step {
+            Step::Added {
+                leg,
+                round,
+                messages,
+            } if (*leg, *round) == (at, of) => Some(messages.clone()),
+            _ => None,
+        });
+        added.flatten().collect()
+    }
+}

@@ -1,0 +1,308 @@
+//! A round of tool calls: they run at once, each result is durable as soon as it is there, and the model is told all of them
+//! in the order in which it asked.
+
+use super::Turn;
+use super::leg::Leg;
+use super::plan::Plan;
+use super::replay::Settled;
+use crate::error::{Code, Error, Result};
+use crate::event::{AfterToolExecution, BeforeToolExecution};
+use crate::journal::Step;
+use crate::llm::Answer;
+use crate::llm::answer::ToolCall;
+use crate::tool::{Caller, Outcome, Tool, Toolbox};
+use ambit_storage::storage::Message;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Calls of one round that run at once.
+const AT_ONCE: usize = 8;
+
+/// What the model may call.
+pub(super) struct Offered {
+    tools: Vec<Tool>,
+    client: Vec<Value>,
+}
+
+/// The tools of the plan's servers, and those of the client.
+pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offered> {
+    let tools = match plan.servers.as_slice() {
+        [] => Vec::new(),
+        servers => turn.core.tools.list(servers, &caller(turn, leg)).await?,
+    };
+    let most = leg.agent.mcp.max_tools;
+    if tools.len() > most {
+        let message = format!(
+            "{} offers {} tools, but mcp.options.max_tools is {most}",
+            leg.agent.id,
+            tools.len()
+        );
+        return Err(Error::new(Code::ConfigError, message));
+    }
+    Ok(Offered {
+        tools,
+        client: plan.client_tools.clone(),
+    })
+}
+
+fn caller(turn: &Turn, leg: &Leg) -> Caller {
+    Caller {
+        authorized: turn.request.authorized.clone(),
+        agent: leg.agent.id.clone(),
+        request_id: turn.ids.request_id.clone(),
+        timeout: Duration::from_millis(leg.agent.mcp.timeout),
+    }
+}
+
+impl Offered {
+    /// As the model is told.
+    pub fn definitions(&self) -> Vec<Value> {
+        let own = self.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
+        });
+        own.chain(self.client.iter().cloned()).collect()
+    }
+
+    /// True where the client has to run one of the calls.
+    pub fn has_client_tool(&self, answer: &Answer) -> bool {
+        let name = |tool: &Value| {
+            tool.pointer("/function/name")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        let names: Vec<String> = self.client.iter().filter_map(name).collect();
+        answer
+            .tool_calls
+            .iter()
+            .any(|call| names.contains(&call.name))
+    }
+
+    fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// One round.
+pub(super) struct Round<'a> {
+    pub leg: &'a Leg,
+    pub round: usize,
+    pub answer: &'a Answer,
+    pub offered: &'a Offered,
+}
+
+/// A call that has ended.
+struct Ended {
+    index: usize,
+    /// `Err` where the server failed.
+    outcome: Result<Outcome>,
+    arguments: Value,
+}
+
+impl Round<'_> {
+    /// Runs what has no result yet; the answer is what the model is told.
+    pub async fn run(&self, turn: &mut Turn) -> Result<Vec<Value>> {
+        let calls = &self.answer.tool_calls;
+        let mut results: Vec<Option<Settled>> = (0..calls.len())
+            .map(|index| turn.replay.settled(self.leg.at, self.round, index))
+            .collect();
+        let open = (0..calls.len()).filter(|index| results[*index].is_none());
+        let mut waiting: VecDeque<usize> = open.collect();
+        let most = if self.leg.agent.mcp.parallel {
+            AT_ONCE
+        } else {
+            1
+        };
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < most
+                && let Some(index) = waiting.pop_front()
+            {
+                let call = self.start(turn, index, &calls[index]).await?;
+                running.push(call);
+            }
+            let Some(ended) = running.next().await else {
+                break;
+            };
+            let index = ended.index;
+            results[index] = Some(self.settle(turn, ended).await?);
+        }
+        let told = calls.iter().zip(results).map(|(call, settled)| {
+            let settled = settled.unwrap_or_else(|| Settled { result: Value::Null, text: String::new() });
+            turn.said.tools.push(settled.result);
+            json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text})
+        });
+        Ok(told.collect())
+    }
+
+    /// Asks the listeners, and starts the call.
+    async fn start(
+        &self,
+        turn: &mut Turn,
+        index: usize,
+        call: &ToolCall,
+    ) -> Result<impl Future<Output = Ended> + use<>> {
+        let tool = self.offered.find(&call.name).cloned();
+        let mut refused = None;
+        let mut arguments = match serde_json::from_str(if call.arguments.trim().is_empty() {
+            "{}"
+        } else {
+            &call.arguments
+        }) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                refused = Some(format!(
+                    "the arguments of {} are no JSON: {error}",
+                    call.name
+                ));
+                Value::Null
+            }
+        };
+        if refused.is_none() && turn.hears::<BeforeToolExecution>() {
+            let event = BeforeToolExecution {
+                about: turn.about(),
+                tool: call.name.clone(),
+                call_id: call.id.clone(),
+                arguments,
+            };
+            match turn.ask(event).await {
+                Ok(event) => arguments = event.arguments,
+                Err(error) if error.code == Code::Vetoed => {
+                    (refused, arguments) = (Some(error.message), Value::Null)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let (toolbox, caller) = (turn.core.tools.clone(), caller(turn, self.leg));
+        let name = call.name.clone();
+        Ok(async move {
+            let outcome = match (refused, tool) {
+                (Some(reason), _) => Ok(failed(reason)),
+                (None, None) => Ok(failed(format!("there is no tool {name}"))),
+                (None, Some(tool)) => {
+                    call_in_time(toolbox.as_ref(), &tool, arguments.clone(), &caller).await
+                }
+            };
+            Ended {
+                index,
+                outcome,
+                arguments,
+            }
+        })
+    }
+
+    /// Makes a result durable, and shows it.
+    async fn settle(&self, turn: &mut Turn, ended: Ended) -> Result<Settled> {
+        let Ended {
+            index,
+            outcome,
+            arguments,
+        } = ended;
+        let call = &self.answer.tool_calls[index];
+        let outcome = match outcome {
+            Err(error) if self.leg.agent.mcp.is_error_fatal => return Err(error),
+            Err(error) => failed(error.message),
+            Ok(outcome) => outcome,
+        };
+        let tool = self.offered.find(&call.name);
+        let error = outcome.is_error.then(|| outcome.text.clone());
+        let result = json!({
+            "toolcall_id": call.id,
+            "server": tool.map(|tool| tool.server.as_str()),
+            "tool": tool.map_or(call.name.as_str(), |tool| tool.tool.as_str()),
+            "arguments": arguments,
+            "result": if outcome.is_error { Value::Null } else { outcome.data.clone() },
+            "error": error,
+            "round": self.round,
+        });
+        turn.store_result(call, &outcome).await?;
+        let text = outcome.text.clone();
+        turn.record(Step::Settled {
+            leg: self.leg.at,
+            round: self.round,
+            index,
+            result: result.clone(),
+            text: text.clone(),
+        })
+        .await?;
+        turn.show_result(self.leg, call, &outcome);
+        turn.announce(AfterToolExecution {
+            about: turn.about(),
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            arguments,
+            result: (!outcome.is_error).then_some(outcome.data),
+            error,
+        })
+        .await;
+        Ok(Settled { result, text })
+    }
+}
+
+impl Turn {
+    /// Stages a result for the history.
+    async fn store_result(&self, call: &ToolCall, outcome: &Outcome) -> Result<()> {
+        if self.request.skip.history {
+            return Ok(());
+        }
+        let mut message = Message::result(call.id.clone(), outcome.text.clone());
+        message.turn_id = Some(self.ids.request_id.clone());
+        if let Some(result) = &mut message.tool_result {
+            result.name = Some(call.name.clone());
+            result.is_error = outcome.is_error;
+        }
+        self.session.history().add_message(message).await?;
+        Ok(())
+    }
+
+    /// Amends the call's message with what came of it.
+    fn show_result(&self, leg: &Leg, call: &ToolCall, outcome: &Outcome) {
+        let speaker = self.speaker(leg);
+        let mut shown = self.said.calls_shown.iter().rev();
+        let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
+            return;
+        };
+        let (status, name, value) = match outcome.is_error {
+            true => ("error", "error", outcome.text.clone().into()),
+            false => ("completed", "result", outcome.data.clone()),
+        };
+        let props = [
+            ("status".to_owned(), status.into()),
+            (name.to_owned(), value),
+        ];
+        if let Err(error) = speaker.update(message, props.into_iter().collect()) {
+            self.warn(&format!(
+                "the result of {} is not shown: {error}",
+                call.name
+            ));
+        }
+    }
+}
+
+async fn call_in_time(
+    toolbox: &dyn Toolbox,
+    tool: &Tool,
+    arguments: Value,
+    caller: &Caller,
+) -> Result<Outcome> {
+    let called = tokio::time::timeout(caller.timeout, toolbox.call(tool, arguments, caller)).await;
+    called.unwrap_or_else(|_| {
+        let message = format!(
+            "{} has not answered within {} s",
+            tool.name,
+            caller.timeout.as_secs()
+        );
+        Err(Error::new(Code::Timeout, message))
+    })
+}
+
+fn failed(text: String) -> Outcome {
+    Outcome {
+        data: Value::Null,
+        text,
+        is_error: true,
+    }
+}

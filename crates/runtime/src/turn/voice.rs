@@ -1,0 +1,144 @@
+//! A model's answer on its way to the client: thinking, text and tool calls, each as a message of its own.
+
+use crate::error::Result;
+use crate::frame::Status;
+use crate::frame::path::Path;
+use crate::llm::Answer;
+use crate::llm::answer::ToolCall;
+use crate::outbox::Speaker;
+use serde_json::{Map, Value, json};
+
+/// Shows an answer as it grows.
+pub(super) struct Voice {
+    speaker: Speaker,
+    /// The messages begun so far.
+    shown: Vec<String>,
+    thinking: Open,
+    text: Open,
+    calls: Vec<Open>,
+    arguments: Path,
+}
+
+/// A message, and how many bytes of its content have been shown.
+#[derive(Default)]
+struct Open {
+    id: Option<String>,
+    told: usize,
+    is_ended: bool,
+}
+
+impl Voice {
+    pub fn new(speaker: Speaker) -> Self {
+        Self {
+            speaker,
+            shown: Vec::new(),
+            thinking: Open::default(),
+            text: Open::default(),
+            calls: Vec::new(),
+            arguments: Path::key("arguments"),
+        }
+    }
+
+    /// Shows what is new.
+    pub fn say(&mut self, answer: &Answer) -> Result<()> {
+        grow(
+            &self.speaker,
+            &mut self.shown,
+            &mut self.thinking,
+            ("thinking", &answer.reasoning),
+        )?;
+        if answer.text.len() > self.text.told {
+            end(&self.speaker, &mut self.thinking, Status::Completed);
+        }
+        grow(
+            &self.speaker,
+            &mut self.shown,
+            &mut self.text,
+            ("text", &answer.text),
+        )?;
+        // Earlier calls are whole: only the last one can grow.
+        for index in self.calls.len().saturating_sub(1)..answer.tool_calls.len() {
+            self.call(index, &answer.tool_calls[index])?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, index: usize, call: &ToolCall) -> Result<()> {
+        if index == self.calls.len() {
+            let others = [&mut self.thinking, &mut self.text]
+                .into_iter()
+                .chain(self.calls.last_mut());
+            for open in others {
+                end(&self.speaker, open, Status::Completed);
+            }
+            let start = json!({"tool_call": {"id": call.id, "name": call.name, "index": index}});
+            let id = self.speaker.begin("tool_call", object(start))?;
+            let props =
+                json!({"id": call.id, "name": call.name, "arguments": "", "status": "pending"});
+            self.speaker.update(&id, object(props))?;
+            self.shown.push(id.clone());
+            self.calls.push(Open {
+                id: Some(id),
+                ..Open::default()
+            });
+        }
+        let open = &mut self.calls[index];
+        if let (Some(id), true) = (&open.id, call.arguments.len() > open.told) {
+            self.speaker
+                .say_at(id, &self.arguments, &call.arguments[open.told..])?;
+            open.told = call.arguments.len();
+        }
+        Ok(())
+    }
+
+    /// Ends what is open; the answer is the messages, in order.
+    pub fn finish(mut self, status: Status) -> Vec<String> {
+        let open = [&mut self.thinking, &mut self.text]
+            .into_iter()
+            .chain(&mut self.calls);
+        for open in open {
+            end(&self.speaker, open, status);
+        }
+        self.shown
+    }
+}
+
+fn grow(
+    speaker: &Speaker,
+    shown: &mut Vec<String>,
+    open: &mut Open,
+    (kind, text): (&str, &str),
+) -> Result<()> {
+    if text.len() <= open.told {
+        return Ok(());
+    }
+    if open.is_ended {
+        // It goes on behind something else: as a message of its own.
+        (open.id, open.is_ended) = (None, false);
+    }
+    let id = match &open.id {
+        Some(id) => id.clone(),
+        None => {
+            let id = speaker.begin(kind, Map::new())?;
+            shown.push(id.clone());
+            open.id.insert(id).clone()
+        }
+    };
+    speaker.say(&id, &text[open.told..])?;
+    open.told = text.len();
+    Ok(())
+}
+
+fn end(speaker: &Speaker, open: &mut Open, status: Status) {
+    if let (Some(id), false) = (&open.id, open.is_ended) {
+        speaker.finish(id, status, Map::new());
+        open.is_ended = true;
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,290 @@
+//! The app of `fixture/`, which has every kind of file.
+
+use crate::support::{environment, fixture, texts};
+use ambit_runtime::app::{App, Choice, Mcp, Settings, Share};
+use ambit_script::Source;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn app() -> App {
+    let given = [("MODEL_KEY", "given"), ("COMPANY", "given")];
+    App::load(fixture(), &environment(&given)).unwrap()
+}
+
+fn source(file: &str, folder: &str) -> Source {
+    Source {
+        file: file.to_owned(),
+        folder: folder.to_owned(),
+    }
+}
+
+#[test]
+fn everything_without_effect_is_told_once_and_nothing_else() {
+    let expected = [
+        "Notice agent/agent.yml:10:1: \"cache\" has no effect in Ambit",
+        "Notice assistants/hello/package.yao:23:3: \"hooks\" has no effect: hooks are found in src/index.ts only",
+        "Warning connectors/gpt.conn.yao:7:13: $ENV.MODEL_HOST is not set and counts as \"\"",
+        "Notice connectors/old.conn.yao: nothing can use this connector: its type is none of openai, anthropic, gemini, \
+         ollama, scripted, redis, sqlite3, postgres",
+        "Notice flows: the folder is not read by Ambit",
+    ];
+    assert_eq!(texts(&app().problems), expected);
+}
+
+#[test]
+fn settings_are_those_of_app_yao() {
+    let app = app();
+    assert_eq!(
+        (
+            app.name.as_str(),
+            app.version.as_str(),
+            app.description.as_str()
+        ),
+        ("Fixture", "1.2.3", "An app with every kind of file")
+    );
+    let limits = json!({"cpu": "2s", "heap": "32MiB", "messages": 100});
+    let expected = Settings {
+        limits: limits.as_object().unwrap().clone(),
+        http: vec![
+            json!("api.example.com"),
+            json!({"host": "localhost", "private": true}),
+        ],
+        processes: Some(vec!["models.*".to_owned()]),
+        prompt_env: vec!["COMPANY".to_owned()],
+        stream_retention: Some(3_600),
+        memory_ttl: BTreeMap::from([("chat".to_owned(), 604_800), ("context".to_owned(), 90)]),
+        is_trace_off: true,
+        trace_retention: Some(172_800),
+        visibility: Some(Share::Public),
+    };
+    assert_eq!(app.settings, expected);
+}
+
+#[test]
+fn defaults_are_those_of_the_agent_folder() {
+    let app = app();
+    assert_eq!(
+        Value::Object(app.defaults.uses.clone()),
+        json!({"default": "hello", "vision": "agent:seer"})
+    );
+    assert_eq!(
+        app.defaults.roles,
+        environment(&[("default", "models.scripted"), ("light", "gpt")])
+    );
+    assert_eq!(app.defaults.history_size, Some(30));
+    assert_eq!(app.defaults.expiration, Some(2_592_000));
+    assert_eq!(
+        app.defaults.search,
+        Some(json!({"web": {"provider": "scripted", "results": []}, "options": {"timeout": "3s"}}))
+    );
+    assert_eq!(
+        app.prompts[0].content,
+        "You work for $ENV.COMPANY. {{ greeting }}"
+    );
+    assert_eq!(
+        app.locales.0["en-us"],
+        environment(&[
+            ("greeting", "Hello"),
+            ("nested.list.0", "first"),
+            ("nested.list.1", "second")
+        ])
+    );
+}
+
+#[test]
+fn an_agent_is_its_folder() {
+    let agent = app().agent("hello").unwrap();
+    assert_eq!(agent.folder, "assistants/hello");
+    assert_eq!(
+        (agent.name.as_str(), agent.description.as_str()),
+        ("{{ title }}", "Says hello")
+    );
+    assert_eq!(agent.connector, "use::light");
+    assert_eq!(
+        agent.choice,
+        Some(Choice {
+            connectors: vec!["gpt".to_owned()],
+            filters: vec!["vision".to_owned()],
+        })
+    );
+    assert_eq!(
+        Value::Object(agent.options.clone()),
+        json!({"temperature": 0.3, "stop": ["END"]})
+    );
+    assert_eq!(agent.history_size, Some(12), "the variable is a number");
+    assert_eq!(agent.modes, ["chat", "task"]);
+    assert_eq!(agent.default_mode, "chat");
+    assert_eq!(
+        (
+            agent.share,
+            agent.owner.as_deref(),
+            agent.team.as_deref(),
+            agent.tenant.as_deref()
+        ),
+        (Some(Share::Team), Some("alice"), Some("red"), None)
+    );
+    assert_eq!(
+        agent.mcp,
+        Mcp {
+            servers: vec![
+                json!("echo"),
+                json!({"server_id": "files", "tools": ["read*"]}),
+                json!({"web": ["get"]}),
+            ],
+            max_turn: 3,
+            is_error_fatal: true,
+            timeout: 5_000,
+            ..Mcp::default()
+        }
+    );
+    assert_eq!(
+        Value::Object(agent.uses.clone()),
+        json!({"search": "builtin"})
+    );
+    assert_eq!(agent.http, Some(vec![]));
+    assert_eq!(agent.context.group.as_deref(), Some("$CTX.TEAM_ID"));
+    assert_eq!(
+        Value::Object(agent.context.history.clone()),
+        json!({"store_meta": true})
+    );
+    assert_eq!(agent.client_roles, ["assistant"]);
+    assert_eq!(
+        Value::Object(agent.shown.clone()),
+        json!({"tags": ["demo"], "sort": 10})
+    );
+}
+
+#[test]
+fn prompts_presets_and_translations_belong_to_the_agent() {
+    let agent = app().agent("hello").unwrap();
+    assert_eq!(agent.prompts.len(), 1);
+    assert_eq!(
+        agent.prompts[0].content,
+        "You are $CTX.ASSISTANT_NAME. See @assets/rules.md\n"
+    );
+    assert_eq!(
+        &*agent.prompts[0].assets["rules.md"],
+        "Never show $CTX.USER_ID.\n"
+    );
+    let presets: Vec<&str> = agent.presets.keys().map(String::as_str).collect();
+    assert_eq!(presets, ["chat.friendly", "chat.prompts"]);
+    assert_eq!(
+        agent.presets["chat.friendly"][0].name.as_deref(),
+        Some("tone")
+    );
+    let titles: Vec<_> = agent
+        .locales
+        .0
+        .iter()
+        .map(|(tag, texts)| (tag.as_str(), texts["title"].as_str()))
+        .collect();
+    assert_eq!(titles, [("en-us", "Greeter (inline)"), ("zh-cn", "问候者")]);
+}
+
+#[test]
+fn an_agent_in_yaml_with_inline_prompts_is_one_too() {
+    let agent = app().agent("tests.create").unwrap();
+    assert!(agent.is_worker);
+    assert_eq!(agent.prompts[0].content, "Literally $ENV.COMPANY");
+    assert_eq!(agent.client_roles, ["assistant", "tool"]);
+    assert_eq!(
+        agent.hooks.as_deref(),
+        Some("assistants/tests/create/src/index.js")
+    );
+    assert_eq!(agent.mcp, Mcp::default());
+}
+
+#[test]
+fn scripts_are_found_by_what_they_are_for() {
+    let app = app();
+    let hello = "assistants/hello";
+    let processes: Vec<(&str, &Source)> = app
+        .processes
+        .iter()
+        .map(|(name, source)| (name.as_str(), source))
+        .collect();
+    assert_eq!(
+        processes,
+        [
+            (
+                "agents.hello.lib.words",
+                &source("assistants/hello/src/lib/words.ts", hello)
+            ),
+            (
+                "agents.hello.orders",
+                &source("assistants/hello/src/orders.ts", hello)
+            ),
+            ("scripts.lib.sums", &source("scripts/lib/sums.ts", "")),
+        ]
+    );
+    assert_eq!(
+        app.entries(),
+        [
+            source("assistants/hello/src/index.ts", hello),
+            source("assistants/hello/src/context.ts", hello),
+            source("assistants/hello/src/events.ts", hello),
+            source(
+                "assistants/tests/create/src/index.js",
+                "assistants/tests/create"
+            ),
+            source("assistants/hello/src/lib/words.ts", hello),
+            source("assistants/hello/src/orders.ts", hello),
+            source("scripts/lib/sums.ts", ""),
+        ]
+    );
+}
+
+#[test]
+fn a_connector_has_its_variables_replaced() {
+    let connector = app().connector("gpt").unwrap();
+    assert_eq!(
+        (connector.kind.as_str(), connector.label.as_str()),
+        ("openai", "GPT")
+    );
+    assert_eq!(
+        Value::Object(connector.options.clone()),
+        json!({
+            "model": "gpt",
+            "key": "canary-of-the-env-file",
+            "host": "",
+            "capabilities": {"vision": "openai", "tool_calls": true},
+            "timeout": "90s",
+            "price": {"input": 1.5, "output": 6},
+        })
+    );
+}
+
+#[test]
+fn stores_servers_and_access_rules_are_read() {
+    let app = app();
+    let store = app.store("cache").unwrap();
+    assert_eq!(
+        (store.is_lru, store.size, store.ttl),
+        (true, Some(100), Some(60))
+    );
+    let shared = app.store("shared").unwrap();
+    assert_eq!(
+        (shared.is_lru, shared.connector.as_deref()),
+        (false, Some("cache"))
+    );
+    let servers: Vec<&str> = app.servers.keys().map(String::as_str).collect();
+    assert_eq!(servers, ["agents.hello.notes", "echo"]);
+    let notes = app.server("hello", "notes").unwrap();
+    assert_eq!(
+        notes.fields["authorization_token"],
+        json!("canary-of-the-env-file")
+    );
+    let access: Vec<&str> = app.access.0.keys().map(String::as_str).collect();
+    assert_eq!(
+        access,
+        [
+            "openapi/openapi.yao",
+            "openapi/roles.yml",
+            "openapi/scopes/chat.yml"
+        ]
+    );
+    assert_eq!(
+        app.access.0["openapi/openapi.yao"]["auth"]["mode"],
+        json!("token")
+    );
+}

@@ -1,0 +1,20 @@
+//! Loading an app: what its files mean, what is wrong with them, and how its parts are found.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "the functions beside the tests fail as the tests do"
+)]
+
+mod check;
+mod find;
+mod fixture_app;
+mod fuzz;
+mod limits;
+mod locales;
+mod prompts;
+mod reload;
+mod secrets;
+mod support;
+mod visible;
+mod watch;
+mod wrong;

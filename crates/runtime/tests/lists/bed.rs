@@ -1,0 +1,234 @@
+//! What a case stands on: a fresh store, and an installation with the agents `support` and `sales` over it.
+
+use ambit_runtime::access::{Authorized, Constraints};
+use ambit_runtime::chats::{Last, entitle, note};
+use ambit_runtime::requests;
+use ambit_runtime::runtime::{Status, TurnInfo};
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::clock::Clock;
+use ambit_storage::driver::{self, Driver, Durability, Options};
+use ambit_storage::op::Op;
+use ambit_storage::storage::{Message, UsageRecord};
+use ambit_storage::{Agent, Ambit, Json, LiveAgent, Stores};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A kind of store.
+pub struct Store {
+    pub name: &'static str,
+    /// A fresh place for it; none where its server is not configured.
+    pub place: fn() -> Option<(String, Option<TempDir>)>,
+}
+
+pub const STORES: &[Store] = &[
+    Store {
+        name: "memory",
+        place: || Some(("memory:".to_owned(), None)),
+    },
+    Store {
+        name: "sqlite",
+        place: || {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let url = format!("sqlite:{}/ambit.db", folder.path().display());
+            Some((url, Some(folder)))
+        },
+    },
+    Store {
+        name: "postgres",
+        place: || server("TEST_POSTGRES_URL", "ambit_schema"),
+    },
+    Store {
+        name: "redis",
+        place: || server("TEST_REDIS_URL", "ambit_prefix"),
+    },
+];
+
+fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
+    let server = std::env::var_os(variable)?;
+    let server = server.to_str().expect("the server's address is text");
+    let join = if server.contains('?') { '&' } else { '?' };
+    let fresh = rand::random::<u64>();
+    Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
+}
+
+struct Plain(&'static str);
+
+impl Agent for Plain {
+    fn name(&self) -> &str {
+        self.0
+    }
+}
+
+pub struct Bed {
+    pub ambit: Ambit,
+    pub driver: Arc<dyn Driver>,
+    pub clock: Clock,
+    _folder: Option<TempDir>,
+}
+
+impl Bed {
+    pub async fn new(store: &'static Store) -> Self {
+        let (url, folder) = (store.place)().expect("a store that is there");
+        let options = Options {
+            durability: Durability::Normal,
+            ..Options::default()
+        };
+        let driver = driver::open(&url, options.clone()).await.unwrap();
+        Self {
+            ambit: over(driver.clone(), options.clone()),
+            driver,
+            clock: options.clock,
+            _folder: folder,
+        }
+    }
+
+    /// A conversation as a turn leaves it: two messages, usage, memory, a trace.
+    pub async fn talk(&self, who: &Authorized, agent: &str, chat: &str, text: &str) -> LiveAgent {
+        let open = ambit_runtime::chats::open(&self.ambit, who, agent, Some(chat));
+        let live = open.await.unwrap();
+        self.turn(&live, &format!("r-{text}"), text).await;
+        live
+    }
+
+    /// One turn, whose request has this id.
+    pub async fn turn(&self, live: &LiveAgent, request_id: &str, text: &str) {
+        let context = live.context();
+        let is_first = live.history().count().await.unwrap() == 0;
+        for message in [
+            Message::user(text),
+            Message::assistant(format!("to {text}")),
+        ] {
+            let turn_id = Some(request_id.to_owned());
+            let message = Message { turn_id, ..message };
+            live.history().add_message(message).await.unwrap();
+        }
+        let record = UsageRecord {
+            prompt_tokens: 7,
+            completion_tokens: 1,
+            model_name: Some(format!("model-{text}")),
+            ..UsageRecord::default()
+        };
+        context.usage().record(record).unwrap();
+        context.stage_beside(self.written(live, request_id, text));
+        if is_first {
+            let (space, _) = context.place();
+            context.stage_beside([entitle(&space, text).unwrap()]);
+        }
+        context.save().await.unwrap();
+        let note = requests::note(context, request_id, Duration::from_secs(3_600));
+        context.stage_beside(note.unwrap());
+        context.save().await.unwrap();
+        let memory = context.memory().unwrap();
+        memory
+            .set(&format!("key-{text}"), text, None)
+            .await
+            .unwrap();
+    }
+
+    /// What a turn writes beside its messages.
+    fn written(&self, live: &LiveAgent, request_id: &str, text: &str) -> Vec<Write> {
+        let context = live.context();
+        let (space, _) = context.place();
+        let now = self.clock.now();
+        let last = Last {
+            assistant_id: context.identity().agent_name().to_owned(),
+            connector: Some("gpt".to_owned()),
+            mode: None,
+            at: now,
+        };
+        let info = TurnInfo {
+            request_id: request_id.to_owned(),
+            context_id: format!("c-{request_id}"),
+            chat_id: live.chat_name().unwrap_or_default().to_owned(),
+            assistant_id: last.assistant_id.clone(),
+            status: Status::Completed,
+            last_event: 4,
+            started_at: now,
+            ended_at: Some(now + 60),
+            error: None,
+            response: Some(json!(text)),
+        };
+        let event = NewEntry {
+            id: "1".to_owned(),
+            body: Json::of(&json!({"type": "init", "about": text})).unwrap(),
+        };
+        vec![
+            note(&space, &last).unwrap(),
+            Write::Apply {
+                key: space.key(format!("turn/{request_id}")),
+                op: Op::Set(Json::of(&info).unwrap().into()),
+                life: None,
+            },
+            Write::Append {
+                log: space.log(format!("turn/{request_id}/trace")),
+                entries: vec![event],
+            },
+        ]
+    }
+
+    pub async fn commit(&self, writes: impl IntoIterator<Item = Write>) {
+        self.driver.commit(Batch::of(writes)).await.unwrap();
+    }
+}
+
+/// An installation over this driver.
+pub fn over(driver: Arc<dyn Driver>, options: Options) -> Ambit {
+    let stores = Stores::builder(options).driver("main", driver);
+    Ambit::builder(stores.build().unwrap())
+        .agent(Plain("support"))
+        .agent(Plain("sales"))
+        .build()
+}
+
+/// A person as default constraints leave them.
+pub fn person(tenant: &str, user: &str, team: Option<&str>) -> Authorized {
+    Authorized {
+        user_id: Some(user.to_owned()),
+        team_id: team.map(str::to_owned),
+        tenant_id: Some(tenant.to_owned()),
+        constraints: Constraints {
+            team_only: team.is_some(),
+            owner_only: team.is_none(),
+            ..Constraints::default()
+        },
+        ..Authorized::default()
+    }
+}
+
+/// Ann of team red in tenant `t1`.
+pub fn ann() -> Authorized {
+    person("t1", "ann", Some("red"))
+}
+
+/// Bob of Ann's team.
+pub fn bob() -> Authorized {
+    person("t1", "bob", Some("red"))
+}
+
+/// Cid of Ann's tenant and another team.
+pub fn cid() -> Authorized {
+    person("t1", "cid", Some("blue"))
+}
+
+/// Somebody of another tenant with Ann's name and team.
+pub fn twin() -> Authorized {
+    person("t2", "ann", Some("red"))
+}
+
+/// Somebody without constraints.
+pub fn chief(tenant: &str) -> Authorized {
+    Authorized {
+        constraints: Constraints::default(),
+        ..person(tenant, "chief", None)
+    }
+}
+
+/// Nobody in particular.
+pub fn nobody(tenant: &str) -> Authorized {
+    Authorized {
+        tenant_id: Some(tenant.to_owned()),
+        ..Authorized::default()
+    }
+}

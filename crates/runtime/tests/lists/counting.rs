@@ -1,0 +1,86 @@
+//! A driver that counts what is asked of the one behind it.
+
+use ambit_storage::Result;
+use ambit_storage::address::{Key, LogKey, Space};
+use ambit_storage::batch::{Batch, Entry, Outcome};
+use ambit_storage::directory::{Filter, PageRequest, Tracked};
+use ambit_storage::driver::{Driver, Page, Part, Range, Scan, Watch};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub struct Counting {
+    behind: Arc<dyn Driver>,
+    reads: AtomicU64,
+    pages: AtomicU64,
+    scans: AtomicU64,
+}
+
+impl Counting {
+    pub fn new(behind: Arc<dyn Driver>) -> Self {
+        Self {
+            behind,
+            reads: AtomicU64::new(0),
+            pages: AtomicU64::new(0),
+            scans: AtomicU64::new(0),
+        }
+    }
+
+    /// Reads of logs, pages of rows, scans of values of conversations.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let load = |count: &AtomicU64| count.load(Ordering::SeqCst);
+        (load(&self.reads), load(&self.pages), load(&self.scans))
+    }
+}
+
+#[async_trait]
+impl Driver for Counting {
+    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+        self.behind.commit(batch).await
+    }
+
+    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        self.behind.read(log, range).await
+    }
+
+    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+        self.behind.get(key, part).await
+    }
+
+    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+        let is_conversation = space.path.starts_with("a:");
+        self.scans
+            .fetch_add(u64::from(is_conversation), Ordering::SeqCst);
+        self.behind.scan(space, scan).await
+    }
+
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        self.behind.logs(space).await
+    }
+
+    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+        self.pages.fetch_add(1, Ordering::SeqCst);
+        self.behind.identities(filter, page).await
+    }
+
+    async fn count(&self, filter: &Filter) -> Result<u64> {
+        self.behind.count(filter).await
+    }
+
+    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+        self.behind.watch(log).await
+    }
+
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        self.behind.sweep(limit).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        self.behind.check().await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.behind.close().await
+    }
+}

@@ -1,0 +1,80 @@
+//! What all tests here need.
+
+use ambit_runtime::app::Connector;
+use ambit_runtime::llm::{Answer, Call, Failure, Models, Piece, Provider};
+use futures::StreamExt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub const KEY: &str = "sk-canary-1234567890";
+
+/// A connector of this type with these options.
+pub fn connector(kind: &str, options: Value) -> Arc<Connector> {
+    Arc::new(Connector {
+        id: "test.model".to_owned(),
+        kind: kind.to_owned(),
+        label: "Test".to_owned(),
+        options: options.as_object().unwrap().clone(),
+    })
+}
+
+pub fn open(kind: &str, options: Value) -> Arc<dyn Provider> {
+    Models::new().open(&connector(kind, options)).unwrap()
+}
+
+/// Why a connector cannot be opened.
+pub fn refused(kind: &str, options: Value) -> Failure {
+    Models::new()
+        .open(&connector(kind, options))
+        .err()
+        .expect("a connector that cannot be opened")
+}
+
+/// A call with one message of the user.
+pub fn asking(text: &str) -> Call {
+    Call {
+        messages: vec![json!({"role": "user", "content": text})],
+        ..Call::default()
+    }
+}
+
+/// All pieces of an answer, and how it failed if it did.
+pub async fn pieces(provider: &dyn Provider, call: &Call) -> (Vec<Piece>, Option<Failure>) {
+    let mut stream = match provider.call(call).await {
+        Ok(stream) => stream,
+        Err(failure) => return (Vec::new(), Some(failure)),
+    };
+    let mut pieces = Vec::new();
+    while let Some(item) = stream.next().await {
+        match item {
+            Ok(piece) => pieces.push(piece),
+            Err(failure) => {
+                assert!(stream.next().await.is_none(), "nothing follows a failure");
+                return (pieces, Some(failure));
+            }
+        }
+    }
+    assert!(
+        matches!(pieces.last(), Some(Piece::End { .. })),
+        "{pieces:?}"
+    );
+    (pieces, None)
+}
+
+/// The whole answer.
+pub async fn answer(provider: &dyn Provider, call: &Call) -> Answer {
+    let (pieces, failure) = pieces(provider, call).await;
+    assert_eq!(failure, None);
+    fold(&pieces)
+}
+
+pub fn fold(pieces: &[Piece]) -> Answer {
+    let mut answer = Answer::default();
+    pieces.iter().for_each(|piece| answer.take(piece));
+    answer
+}
+
+/// How a call fails.
+pub async fn failure(provider: &dyn Provider, call: &Call) -> Failure {
+    pieces(provider, call).await.1.expect("a failure")
+}

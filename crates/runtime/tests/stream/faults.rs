@@ -1,0 +1,88 @@
+//! Stores that fail while a stream is written.
+
+use crate::bed::{drain, key, memory, place};
+use ambit_runtime::Code;
+use ambit_runtime::stream::{Entry, Log, Options, Place, read_all};
+use ambit_storage::batch::Check;
+use ambit_storage::conformance::{Fault, Flaky};
+use ambit_storage::driver::Driver;
+use std::sync::Arc;
+
+fn texts(entries: &[Entry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.text.as_ref()).collect()
+}
+
+#[tokio::test]
+async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
+    for fault in [Fault::Write, Fault::Answer] {
+        let flaky = Arc::new(Flaky::new(memory().await));
+        let driver: Arc<dyn Driver> = flaky.clone();
+        let log = Log::open(
+            place(&driver),
+            Options {
+                bytes: 1,
+                ..Options::default()
+            },
+        );
+        let mut reader = log.reader(0).unwrap();
+        flaky.fail(fault, 2);
+        // The writer goes on at once; each of these is tried in a step of its own.
+        log.append("1");
+        let failed = log.flush().await.unwrap_err();
+        assert_eq!((failed.code, log.last()), (Code::Unavailable, 0));
+        log.append("2");
+        assert_eq!(reader.next().await.unwrap().unwrap()[0].number, 1);
+        log.append_last("3");
+        log.finish().await.unwrap();
+        drain(&mut reader).await;
+        let stored = read_all(driver.as_ref(), &key()).await.unwrap().unwrap();
+        assert_eq!(texts(&stored.entries), ["1", "2", "3"], "{fault:?}");
+        assert_eq!(
+            texts(&drain(&mut log.reader(0).unwrap()).await),
+            ["1", "2", "3"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_owner() {
+    let driver = memory().await;
+    let old = Place {
+        check: Some(Check::Lease {
+            key: key().space.lease(),
+            epoch: 7,
+        }),
+        ..place(&driver)
+    };
+    let old = Log::open(old, Options::default());
+    let mut reader = old.reader(0).unwrap();
+    old.append("\"never seen\"");
+    assert_eq!(old.failed().await.code, Code::Fenced);
+    assert_eq!(old.flush().await.unwrap_err().code, Code::Fenced);
+    let new = Log::resume(place(&driver), Options::default())
+        .await
+        .unwrap();
+    new.log.append("\"seen\"");
+    new.log.append_last("\"end\"");
+    new.log.finish().await.unwrap();
+    assert_eq!(texts(&drain(&mut reader).await), ["\"seen\"", "\"end\""]);
+}
+
+#[tokio::test]
+async fn a_read_that_fails_can_be_repeated() {
+    let flaky = Arc::new(Flaky::new(memory().await));
+    let driver: Arc<dyn Driver> = flaky.clone();
+    let log = Log::open(
+        place(&driver),
+        Options {
+            kept: 0,
+            ..Options::default()
+        },
+    );
+    let mut reader = log.reader(0).unwrap();
+    log.append_last("1");
+    log.finish().await.unwrap();
+    flaky.fail(Fault::Read, 1);
+    assert_eq!(reader.next().await.unwrap_err().code, Code::Unavailable);
+    assert_eq!(texts(&drain(&mut reader).await), ["1"]);
+}

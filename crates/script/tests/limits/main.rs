@@ -1,0 +1,5 @@
+//! How runs end that pass a limit. Alone in its process, so that what its threads wait for is known.
+
+mod ends;
+mod hostile;
+mod watch;
