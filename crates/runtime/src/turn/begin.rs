@@ -315,6 +315,9 @@ impl Turn {
         context.stage_beside(writes);
         context.save().await?;
         told.stored();
+        // What the conversation's first save made is known only now: the note goes with the next step.
+        let note = self.request_note()?;
+        self.session.context().stage_beside(note);
         self.replay.add(begin);
         self.core
             .turns

@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use crate::llm::Answer;
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
+use crate::requests;
 use crate::runtime::Started;
 use crate::trace::{Node, Start};
 use ambit_storage::batch::Write;
@@ -16,6 +17,10 @@ use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stream is kept where the app does not say.
+const STREAM_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -149,6 +154,13 @@ impl Turn {
             at: self.now(),
         };
         chats::note(&self.session.context().place().0, &last)
+    }
+
+    /// The note by which the turn is found by its id alone, as long as its stream is kept.
+    pub(super) fn request_note(&self) -> Result<Option<Write>> {
+        let kept = self.loaded.app.settings.stream_retention;
+        let life = kept.map_or(STREAM_RETENTION, Duration::from_secs);
+        requests::note(self.session.context(), &self.ids.request_id, life)
     }
 }
 

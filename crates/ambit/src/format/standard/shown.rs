@@ -96,7 +96,7 @@ fn target(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, shown};
+    use super::{Place, text_of};
     use ambit_runtime::frame::Shown;
     use serde_json::json;
 
