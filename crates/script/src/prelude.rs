@@ -127,8 +127,7 @@ impl Prelude {
         install.call((native.clone(),))
     }
 
-    /// What can be called on a class, or globally for the class `""`, as the prelude reads it: name, number, whether it
-    /// returns a promise, and so on.
+    /// What can be called on a class, as the prelude reads it: name, number, whether it returns a promise, and so on.
     pub fn methods<'js>(&self, ctx: &Ctx<'js>, class: &str) -> rquickjs::Result<Array<'js>> {
         let list = Array::new(ctx.clone())?;
         let all = self.targets.iter().enumerate();
@@ -137,6 +136,25 @@ impl Prelude {
             list.set(index * 3, target.method.as_str())?;
             list.set(index * 3 + 1, number)?;
             list.set(index * 3 + 2, target.returns == Returns::Promise)?;
+        }
+        Ok(list)
+    }
+
+    /// What can be called globally: name, the name within that if it is an object's, number, whether it returns a promise, and
+    /// so on.
+    pub fn globals<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Array<'js>> {
+        let list = Array::new(ctx.clone())?;
+        // The targets begin with them.
+        let globals = self.targets.iter().take(self.surface.globals.len());
+        for (number, target) in globals.enumerate() {
+            let (root, last) = target
+                .method
+                .split_once('.')
+                .unwrap_or((&target.method, ""));
+            list.set(number * 4, root)?;
+            list.set(number * 4 + 1, last)?;
+            list.set(number * 4 + 2, number)?;
+            list.set(number * 4 + 3, target.returns == Returns::Promise)?;
         }
         Ok(list)
     }

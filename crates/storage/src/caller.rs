@@ -88,6 +88,12 @@ impl Caller {
             .ok_or_else(|| missing(name))
     }
 
+    /// All claims by name.
+    pub fn claims(&self) -> impl Iterator<Item = (&str, &str)> {
+        let claims = self.claims.iter();
+        claims.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     pub(crate) fn ids(&self) -> (Option<String>, Option<String>) {
         (self.user.clone(), self.team.clone())
     }

@@ -1,11 +1,19 @@
 //! The server as its clients see it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail the test"
+)]
 
 mod auth;
+mod busy;
 mod document;
 mod input;
 mod limits;
 mod models;
 mod operation;
+mod repeat;
 mod site;
+mod slow;
+mod turns;

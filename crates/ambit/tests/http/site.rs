@@ -7,7 +7,7 @@ use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use ambit_storage::Stores;
 use ambit_storage::driver::{Driver, Options};
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,19 @@ pub const HELLO: &[(&str, &str)] = &[
     ),
     (
         "connectors/script.conn.yao",
-        r#"{"label": "Script", "type": "scripted", "options": {"model": "script"}}"#,
+        r#"{
+            "label": "Script",
+            "type": "scripted",
+            "options": {
+                "model": "script",
+                "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+                "rules": [
+                    {"match": {"last_user": "^go on"}, "reply": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20", "delay": "30ms"},
+                    {"match": {"last_user": "^never ends"}, "reply": "0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9", "delay": "1s"},
+                    {"match": {"last_user": "^refuse"}, "error": {"status": 400, "message": "no such model"}}
+                ]
+            }
+        }"#,
     ),
 ];
 
@@ -40,7 +52,8 @@ pub struct Site {
     pub url: String,
     pub store: Arc<dyn Driver>,
     pub client: Client,
-    _folder: TempDir,
+    stores: Arc<Stores>,
+    folder: Arc<TempDir>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -69,14 +82,27 @@ impl Site {
         for (name, text) in HELLO.iter().chain(files) {
             write(&folder.path().join(name), text);
         }
+        let stores = Stores::builder(Options::default()).build().unwrap();
+        Self::over(Arc::new(stores), Arc::new(folder), set).await
+    }
+
+    /// Another node of the same installation.
+    pub async fn beside(&self) -> Self {
+        Self::over(self.stores.clone(), self.folder.clone(), |_| {}).await
+    }
+
+    async fn over(
+        stores: Arc<Stores>,
+        folder: Arc<TempDir>,
+        set: impl FnOnce(&mut Settings),
+    ) -> Self {
         let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
         let config = Config::of(&app).unwrap_or_else(|problem| panic!("{problem}"));
-        let stores = Arc::new(Stores::builder(Options::default()).build().unwrap());
         let store = stores.index().unwrap().driver().clone();
         let is_development = config.development.is_some();
         let runtime = Runtime::open(runtime::Settings {
             app: folder.path().to_owned(),
-            stores,
+            stores: stores.clone(),
             storage: ambit_storage::Settings::default(),
             environment: BTreeMap::new(),
             is_development,
@@ -106,7 +132,8 @@ impl Site {
             url,
             store,
             client: client(),
-            _folder: folder,
+            stores,
+            folder,
             _stop: stop,
         }
     }
@@ -121,6 +148,19 @@ impl Site {
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         Answer::of(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// The stream that answers this body of a chat request.
+    pub async fn stream(&self, body: &Value) -> Stream {
+        let request = self.request(Method::POST, "/v1/chat/completions");
+        Stream::of(request.json(body)).await
+    }
+
+    /// The stream of a turn behind an entry.
+    pub async fn resume(&self, request_id: &str, after: u64) -> Stream {
+        let path = format!("/v1/chat/requests/{request_id}/stream?accept=cui-web");
+        let request = self.request(Method::GET, &path);
+        Stream::of(request.header("last-event-id", after)).await
     }
 
     /// What the server says to this body of a chat request.
@@ -165,4 +205,95 @@ fn client() -> Client {
 pub fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
+}
+
+/// Server-sent events, as they come.
+pub struct Stream {
+    pub response: Response,
+    text: String,
+    /// Comments that came so far.
+    pub comments: Vec<String>,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub id: Option<u64>,
+    pub data: Value,
+}
+
+impl Stream {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        assert_eq!(status, 200, "{}", response.text().await.unwrap());
+        Self {
+            response,
+            text: String::new(),
+            comments: Vec::new(),
+        }
+    }
+
+    pub fn request_id(&self) -> String {
+        let id = self.response.headers().get("x-ambit-request").unwrap();
+        id.to_str().unwrap().to_owned()
+    }
+
+    /// The next event; none at the end. An error is a stream that broke off.
+    pub async fn next(&mut self) -> reqwest::Result<Option<Event>> {
+        loop {
+            if let Some((frame, rest)) = self.text.split_once("\n\n") {
+                let frame = frame.to_owned();
+                self.text = rest.to_owned();
+                if let Some(event) = self.read(&frame) {
+                    return Ok(Some(event));
+                }
+                continue;
+            }
+            match self.response.chunk().await? {
+                Some(bytes) => self.text += std::str::from_utf8(&bytes).unwrap(),
+                None => {
+                    assert_eq!(self.text, "");
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, frame: &str) -> Option<Event> {
+        let (mut id, mut data) = (None, None);
+        for line in frame.lines() {
+            match line.split_once(": ").unwrap() {
+                ("id", number) => id = Some(number.parse().unwrap()),
+                ("data", text) => {
+                    data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+                }
+                ("", comment) => self.comments.push(comment.to_owned()),
+                other => panic!("{other:?}"),
+            }
+        }
+        data.map(|data| Event { id, data })
+    }
+
+    /// All events from here to the end.
+    pub async fn rest(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await.unwrap() {
+            events.push(event);
+        }
+        events
+    }
+
+    /// Events up to the first for which this holds.
+    pub async fn until(&mut self, holds: impl Fn(&Value) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let event = self.next().await.unwrap().expect("the stream ended before");
+            let is_it = holds(&event.data);
+            events.push(event);
+            if is_it {
+                return events;
+            }
+        }
+    }
 }

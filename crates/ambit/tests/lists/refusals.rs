@@ -2,7 +2,7 @@
 
 use crate::bed::{ANN, Bed, TWIN};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
@@ -50,70 +50,73 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
     }
 }
 
+/// Path, the field that is to blame, and what helps.
+const UNKNOWN: [(&str, &str, &str); 14] = [
+    (
+        "/chat/sessions?assistent_id=x",
+        "assistent_id",
+        "did you mean \"assistant_id\"?",
+    ),
+    (
+        "/chat/sessions?order_by=creatd_at",
+        "order_by",
+        "did you mean \"created_at\"?",
+    ),
+    (
+        "/chat/sessions?status=activ",
+        "status",
+        "did you mean \"active\"?",
+    ),
+    (
+        "/chat/sessions/a?foo=1",
+        "foo",
+        "foo is not a condition of this route",
+    ),
+    (
+        "/chat/sessions/a/messages?limt=1",
+        "limt",
+        "did you mean \"limit\"?",
+    ),
+    (
+        "/chat/sessions/a/messages?role=usr",
+        "role",
+        "did you mean \"user\"?",
+    ),
+    ("/contexts?agnt=x", "agnt", "did you mean \"agent\"?"),
+    (
+        "/contexts?scope=chathistory",
+        "scope",
+        "did you mean \"chatHistory\"?",
+    ),
+    ("/memory/usr", "space", "did you mean \"user\"?"),
+    (
+        "/memory/user?patern=x",
+        "patern",
+        "did you mean \"pattern\"?",
+    ),
+    (
+        "/usage?group_by=agents",
+        "group_by",
+        "did you mean \"agent\"?",
+    ),
+    ("/usage?modl=x", "modl", "did you mean \"model\"?"),
+    (
+        "/trace/traces?status=complete",
+        "status",
+        "did you mean \"completed\"?",
+    ),
+    (
+        "/trace/traces?chatid=x",
+        "chatid",
+        "did you mean \"chat_id\"?",
+    ),
+];
+
 #[tokio::test]
 async fn g146_what_a_route_does_not_know_is_refused_with_the_nearest_name() {
     let bed = Bed::new().await;
     bed.talk(ANN, "a", "one").await;
-    for (path, param, hint) in [
-        (
-            "/chat/sessions?assistent_id=x",
-            "assistent_id",
-            "did you mean \"assistant_id\"?",
-        ),
-        (
-            "/chat/sessions?order_by=creatd_at",
-            "order_by",
-            "did you mean \"created_at\"?",
-        ),
-        (
-            "/chat/sessions?status=activ",
-            "status",
-            "did you mean \"active\"?",
-        ),
-        (
-            "/chat/sessions/a?foo=1",
-            "foo",
-            "foo is not a condition of this route",
-        ),
-        (
-            "/chat/sessions/a/messages?limt=1",
-            "limt",
-            "did you mean \"limit\"?",
-        ),
-        (
-            "/chat/sessions/a/messages?role=usr",
-            "role",
-            "did you mean \"user\"?",
-        ),
-        ("/contexts?agnt=x", "agnt", "did you mean \"agent\"?"),
-        (
-            "/contexts?scope=chathistory",
-            "scope",
-            "did you mean \"chatHistory\"?",
-        ),
-        ("/memory/usr", "space", "did you mean \"user\"?"),
-        (
-            "/memory/user?patern=x",
-            "patern",
-            "did you mean \"pattern\"?",
-        ),
-        (
-            "/usage?group_by=agents",
-            "group_by",
-            "did you mean \"agent\"?",
-        ),
-        ("/usage?modl=x", "modl", "did you mean \"model\"?"),
-        (
-            "/trace/traces?status=complete",
-            "status",
-            "did you mean \"completed\"?",
-        ),
-        (
-            "/trace/traces?chatid=x",
-            "chatid",
-            "did you mean \"chat_id\"?",
-        ),
-    ] {
+    for (path, param, hint) in UNKNOWN {
         let answer = bed.get(ANN, path).await;
         let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
         assert_eq!(answer.failure(), expected, "{path}");
@@ -125,12 +128,8 @@ async fn g146_what_a_route_does_not_know_is_refused_with_the_nearest_name() {
     }
 }
 
-#[tokio::test]
-async fn g148_malformed_bodies_are_refused_with_their_field_and_store_nothing() {
-    let bed = Bed::new().await;
-    bed.talk(ANN, "a", "one").await;
-    let before = bed.get(ANN, "/chat/sessions/a").await.text;
-    for (method, path, body, param) in [
+fn malformed() -> Vec<(Method, &'static str, Value, &'static str)> {
+    vec![
         (
             Method::PUT,
             "/chat/sessions/a",
@@ -181,7 +180,15 @@ async fn g148_malformed_bodies_are_refused_with_their_field_and_store_nothing() 
             json!({"valu": 1}),
             "valu",
         ),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn g148_malformed_bodies_are_refused_with_their_field_and_store_nothing() {
+    let bed = Bed::new().await;
+    bed.talk(ANN, "a", "one").await;
+    let before = bed.get(ANN, "/chat/sessions/a").await.text;
+    for (method, path, body, param) in malformed() {
         let answer = bed.send(ANN, method, path, &body).await;
         let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
         assert_eq!(answer.failure(), expected, "{path} {body}");

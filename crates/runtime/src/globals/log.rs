@@ -151,3 +151,15 @@ impl Log {
         }
     }
 }
+
+/// One line of `console` of a script that runs beside the turns.
+pub fn write_line(agent: &str, function: &str, level: &str, arguments: &[Json]) {
+    let parts: Vec<String> = arguments.iter().map(plain).collect();
+    let text = parts.join(" ");
+    match level {
+        "debug" => tracing::debug!(agent.id = agent, hook = function, "{text}"),
+        "warn" => tracing::warn!(agent.id = agent, hook = function, "{text}"),
+        "error" => tracing::error!(agent.id = agent, hook = function, "{text}"),
+        _ => tracing::info!(agent.id = agent, hook = function, "{text}"),
+    }
+}

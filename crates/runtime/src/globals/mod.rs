@@ -3,7 +3,7 @@
 mod log;
 mod printf;
 
-pub use log::{LOG, Log};
+pub use log::{LOG, Log, write_line};
 
 use crate::app::Locales;
 use crate::ctx::{Call, Method, Scope};

@@ -1,13 +1,21 @@
-//! The hooks of one agent: `Create` before the model, `Next` after it.
+//! The hooks of one agent: `Create` before the model, `Next` after it; and beside the turns what decides where sessions are
+//! kept and what listens to events.
 
+mod aside;
 mod created;
+mod events;
 mod failure;
+mod listeners;
 mod nexted;
 mod returned;
+mod sessions;
+mod templates;
 
 pub use created::Created;
+pub use listeners::{Listeners, Payload, Seen};
 pub use nexted::{Nexted, Outcome};
 pub use returned::Delegate;
+pub use sessions::Sessions;
 
 use crate::app::{Agent, App};
 use crate::ctx::{self, Run, Scope};

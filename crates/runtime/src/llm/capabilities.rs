@@ -106,12 +106,11 @@ impl Capabilities {
     }
 }
 
-/// Leaves out of a call what its model cannot do, and says so in notes for the trace. Pictures and sound cannot be left
-/// out unnoticed: they are refused by name.
-pub fn fit(connector: &Connector, call: &mut Call) -> Result<Vec<String>> {
+/// Leaves out of a call what its model cannot do, and says so in notes for the trace. Media are not left out: see
+/// [`lacking`] and [`refuse`].
+pub fn leave_out(connector: &Connector, call: &mut Call) -> Vec<String> {
     let can = Capabilities::of(connector);
     let id = &connector.id;
-    refuse(connector, can, &call.messages)?;
     let mut notes = Vec::new();
     if !can.tool_calls && !call.tools.is_empty() {
         let count = call.tools.len();
@@ -133,7 +132,7 @@ pub fn fit(connector: &Connector, call: &mut Call) -> Result<Vec<String>> {
             ));
         }
     }
-    Ok(notes)
+    notes
 }
 
 /// The places of parts that this model cannot take, as `(message, part, ability)`.
@@ -154,7 +153,9 @@ pub fn lacking(can: Capabilities, messages: &[Value]) -> Vec<(usize, usize, &'st
     lacking
 }
 
-fn refuse(connector: &Connector, can: Capabilities, messages: &[Value]) -> Result<()> {
+/// Refuses media that a model cannot take, by name.
+pub fn refuse(connector: &Connector, messages: &[Value]) -> Result<()> {
+    let can = Capabilities::of(connector);
     let Some((message, part, ability)) = lacking(can, messages).into_iter().next() else {
         return Ok(());
     };

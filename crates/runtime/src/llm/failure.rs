@@ -59,6 +59,12 @@ impl Failure {
         Self::new(FailureKind::Broken, message)
     }
 
+    /// The failure of a connector, named.
+    pub fn of(mut self, connector: &str) -> Self {
+        self.message = format!("connector \"{connector}\": {}", self.message);
+        self
+    }
+
     /// Whether the same call may be made again, as long as nothing was shown.
     pub fn is_repeatable(&self) -> bool {
         matches!(self.kind, FailureKind::Temporary | FailureKind::RateLimited)

@@ -101,10 +101,8 @@ impl Endpoint {
     ) -> Result<Self, Failure> {
         let proxy = text(connector, "http_proxy").unwrap_or_default();
         let secrets = Secrets::of(connector);
-        let client = clients.through(proxy).map_err(|mut failure| {
-            failure.message = format!("connector \"{}\": {}", connector.id, failure.message);
-            failure
-        })?;
+        let client = clients.through(proxy);
+        let client = client.map_err(|failure| failure.of(&connector.id))?;
         let mut headers = HeaderMap::new();
         if let Some((name, value)) = key {
             put(&mut headers, name, &value)
@@ -139,8 +137,8 @@ impl Endpoint {
     }
 
     /// Sends a call and waits for the answer to begin.
-    pub async fn post(&self, url: &str, body: &Value) -> Result<Response, Failure> {
-        let request = self.client.post(url).headers(self.headers.clone());
+    pub async fn post(&self, url: &Url, body: &Value) -> Result<Response, Failure> {
+        let request = self.client.post(url.clone()).headers(self.headers.clone());
         let sent = timeout(self.silence, request.json(body).send()).await;
         let response = match sent {
             Err(_) => return Err(self.tell(silent(self.silence))),
@@ -160,9 +158,8 @@ impl Endpoint {
 
     /// The failure as it may be told: by whom, and without secrets.
     pub fn tell(&self, mut failure: Failure) -> Failure {
-        let message = self.secrets.hide(&failure.message);
-        failure.message = format!("connector \"{}\": {message}", self.connector);
-        failure
+        failure.message = self.secrets.hide(&failure.message);
+        failure.of(&self.connector)
     }
 }
 
@@ -174,7 +171,7 @@ pub fn text<'a>(connector: &'a Connector, name: &str) -> Option<&'a str> {
 
 /// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
 /// with a path of its own is used as it is.
-pub fn base(connector: &Connector, host: &str, path: &str) -> Result<String, Failure> {
+pub fn base(connector: &Connector, host: &str, path: &str) -> Result<Url, Failure> {
     let option = match text(connector, "host") {
         Some(_) => "host",
         None => "proxy",
@@ -186,13 +183,19 @@ pub fn base(connector: &Connector, host: &str, path: &str) -> Result<String, Fai
     if url.path() == "/" {
         url.set_path(path);
     }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
+    Ok(url)
+}
+
+/// A place below an address, whose query is kept.
+pub fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
+    url
 }
 
 /// An option that cannot be used.
 pub fn wrong(connector: &Connector, option: &str, why: &str) -> Failure {
-    let id = &connector.id;
-    Failure::permanent(format!("connector \"{id}\": option \"{option}\" {why}"))
+    Failure::permanent(format!("option \"{option}\" {why}")).of(&connector.id)
 }
 
 /// The provider said nothing for too long.

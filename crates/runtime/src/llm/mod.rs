@@ -4,6 +4,8 @@ pub mod answer;
 mod anthropic;
 pub mod capabilities;
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod gemini;
 pub mod http;
 mod media;

@@ -59,8 +59,6 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
     };
     let names: Vec<&str> = known.collect();
     let names = names.join(", ");
-    let id = &connector.id;
-    Err(Failure::permanent(format!(
-        "connector \"{id}\": {why}; models are of type {names}"
-    )))
+    let why = format!("{why}; models are of type {names}");
+    Err(Failure::permanent(why).of(&connector.id))
 }

@@ -11,8 +11,11 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::timeout;
 
+/// How long a body may take to end behind the end of its answer. A body that has ended leaves its connection for others.
+const TAIL: Duration = Duration::from_millis(50);
 /// Bytes of an answer that comes in one piece.
 const WHOLE: usize = 64 << 20;
 
@@ -45,6 +48,7 @@ pub fn pieces(
         body: is_whole.then(Vec::new),
         ready: VecDeque::new(),
         is_over: false,
+        has_tail: false,
     };
     let pieces = stream::unfold(pump, |mut pump| async {
         let item = pump.next().await?;
@@ -62,6 +66,8 @@ struct Pump<D> {
     body: Option<Vec<u8>>,
     ready: VecDeque<Result<Piece, Failure>>,
     is_over: bool,
+    /// The answer is whole, and its body may not have ended yet.
+    has_tail: bool,
 }
 
 impl<D: Decode> Pump<D> {
@@ -74,6 +80,10 @@ impl<D: Decode> Pump<D> {
                 Ok(Err(error)) => self.finish(Some(unreachable(&error))),
                 Err(_) => self.finish(Some(silent(silence))),
             }
+        }
+        if self.ready.is_empty() && std::mem::take(&mut self.has_tail) {
+            let tail = async { while let Ok(Some(_)) = self.response.chunk().await {} };
+            let _ = timeout(TAIL, tail).await;
         }
         self.ready.pop_front()
     }
@@ -99,6 +109,10 @@ impl<D: Decode> Pump<D> {
         }
         let mut out = Vec::new();
         let read = self.decoder.event(event, &mut out);
+        if matches!(out.last(), Some(Piece::End { .. })) {
+            self.is_over = true;
+            self.has_tail = true;
+        }
         self.ready.extend(out.into_iter().map(Ok));
         if let Err(failure) = read {
             self.fail(failure);
@@ -120,15 +134,17 @@ impl<D: Decode> Pump<D> {
             self.is_over = true;
             return;
         }
-        if let Some(event) = self.parser.rest() {
-            // An event that was cut cannot be read: then the cut is what is told.
-            let _ = self.decoder.event(&event, &mut out);
-        }
+        let rest = self.parser.rest();
+        let read = rest.map_or(Ok(()), |event| self.decoder.event(&event, &mut out));
+        // An event that was cut cannot be read: then the cut is what is told.
+        let told = read
+            .err()
+            .filter(|failure| failure.kind != FailureKind::Broken);
         self.decoder.end(&mut out);
         let is_whole = matches!(out.last(), Some(Piece::End { .. }));
         self.ready.extend(out.into_iter().map(Ok));
         if !is_whole {
-            self.fail(why.unwrap_or_else(cut));
+            self.fail(told.or(why).unwrap_or_else(cut));
         }
         self.is_over = true;
     }
@@ -159,6 +175,10 @@ pub fn checked(call: &Call, pieces: Pieces) -> Pieces {
     };
     let checked = stream::unfold((pieces, checks), |(mut pieces, mut checks)| async {
         if checks.is_over {
+            // What is behind the end is not looked at, but it must come to its own end.
+            if !checks.has_failed {
+                pieces.next().await;
+            }
             return None;
         }
         let item = pieces.next().await.unwrap_or_else(|| Err(cut()));
@@ -174,6 +194,7 @@ struct Checks {
     has_calls: bool,
     has_shown: bool,
     is_over: bool,
+    has_failed: bool,
 }
 
 impl Checks {
@@ -202,6 +223,7 @@ impl Checks {
 
     fn fail(&mut self, mut failure: Failure) -> Failure {
         self.is_over = true;
+        self.has_failed = true;
         if self.has_shown && failure.is_repeatable() {
             failure.kind = FailureKind::Broken;
         }

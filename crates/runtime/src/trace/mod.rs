@@ -210,3 +210,139 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Keeps texts, and is full when told so.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<(Mutex<Vec<String>>, AtomicBool)>);
+
+    impl Sink for Kept {
+        fn append(&self, text: String) {
+            self.0.0.lock().unwrap().push(text);
+        }
+
+        fn is_full(&self) -> bool {
+            self.0.1.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Kept {
+        fn settings(&self) -> Settings {
+            Settings {
+                about: About {
+                    trace_id: "t1".to_owned(),
+                    ..About::default()
+                },
+                limits: Limits::default(),
+                clock: Clock::default(),
+                sink: Box::new(self.clone()),
+            }
+        }
+
+        fn tree(&self) -> Tree {
+            fold_texts(self.0.0.lock().unwrap().iter().map(String::as_str))
+        }
+    }
+
+    fn shown(tree: &Tree) -> Vec<Value> {
+        let nodes = tree.nodes.iter();
+        nodes
+            .map(|node| {
+                json!([
+                    node.id,
+                    node.parent_ids,
+                    node.label,
+                    node.status,
+                    node.error
+                ])
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_finished_trace_has_no_running_node_and_takes_nothing_more() {
+        for (status, error) in [
+            (Status::Completed, Value::Null),
+            (Status::Cancelled, Value::Null),
+            (Status::Failed, json!("no model")),
+        ] {
+            let kept = Kept::default();
+            let trace = Trace::start(kept.settings());
+            let done = trace.root().add(Start::new("llm", "done"));
+            done.complete(Some(json!(1)));
+            let open = trace.root().add(Start::new("tool", "open"));
+            trace.finish(status, error.as_str());
+            open.log(Level::Info, "late", Value::Null);
+            trace.root().add(Start::new("tool", "late"));
+            trace.finish(Status::Completed, None);
+            let tree = kept.tree();
+            let expected = [
+                json!(["n1", [], "", status, error]),
+                json!(["n2", ["n1"], "done", "completed", null]),
+                json!(["n3", ["n1"], "open", status, error]),
+            ];
+            assert_eq!(shown(&tree), expected);
+            assert_eq!((tree.info.status, tree.logs.len()), (status, 0));
+        }
+    }
+
+    #[test]
+    fn a_trace_goes_on_where_another_process_left_it() {
+        let kept = Kept::default();
+        let before = Trace::start(kept.settings());
+        before.root().add(Start::new("llm", "lost"));
+        let board = before.root().add_board(Start::new("plan", "board"));
+        board.set("k", json!(1));
+        let trace = Trace::go_on(kept.settings(), &kept.tree());
+        trace.root().add(Start::new("llm", "again")).complete(None);
+        assert_eq!(
+            trace.board("s1").and_then(|board| board.get("k")),
+            Some(json!(1))
+        );
+        trace.finish(Status::Completed, None);
+        let expected = [
+            json!(["n1", [], "", "completed", null]),
+            json!([
+                "n2",
+                ["n1"],
+                "lost",
+                "failed",
+                "the process that ran this has ended"
+            ]),
+            json!(["n3", ["n1"], "again", "completed", null]),
+        ];
+        assert_eq!(shown(&kept.tree()), expected);
+        let ended = Trace::go_on(kept.settings(), &kept.tree());
+        ended.root().add(Start::new("llm", "too late"));
+        assert_eq!(kept.tree().nodes.len(), 3);
+    }
+
+    #[test]
+    fn a_full_trace_keeps_how_things_ended() {
+        let kept = Kept::default();
+        let trace = Trace::start(kept.settings());
+        let open = trace.root().add(Start::new("llm", "open"));
+        kept.0.1.store(true, Ordering::Relaxed);
+        trace
+            .root()
+            .add(Start::new("llm", "dropped"))
+            .complete(None);
+        open.log(Level::Info, "dropped", Value::Null);
+        open.complete(Some(json!("dropped")));
+        trace.finish(Status::Completed, None);
+        let tree = kept.tree();
+        let expected = [
+            json!(["n1", [], "", "completed", null]),
+            json!(["n2", ["n1"], "open", "completed", null]),
+        ];
+        assert_eq!(shown(&tree), expected);
+        assert_eq!(tree.nodes[1].output, Value::Null);
+        let logs: Vec<&str> = tree.logs.iter().map(|line| line.message.as_str()).collect();
+        assert_eq!(logs, ["the trace is full; only how things ended is added"]);
+    }
+}

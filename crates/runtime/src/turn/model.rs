@@ -200,8 +200,11 @@ impl Model {
     /// Calls the model and shows what it says as it says it.
     async fn speak(&self, turn: &mut Turn, leg: &Leg, call: &Call<'_>) -> Result<llm::Answer> {
         let mut request = self.request(turn, call).await?;
-        for note in capabilities::fit(&self.connector, &mut request)? {
+        for note in capabilities::leave_out(&self.connector, &mut request) {
             turn.warn(&note);
+        }
+        if !leg.call.skip.content_parsing {
+            capabilities::refuse(&self.connector, &request.messages)?;
         }
         let index = turn.said.calls;
         turn.said.calls += 1;

@@ -181,22 +181,24 @@ impl Ask for Opener {
         self.wanted.lock().unwrap().push(wanted);
         let mut scope = (*self.stage.scope()).clone();
         scope.properties.authorized = caller.properties.authorized.clone();
-        scope.properties.referer_is_script();
+        scope.properties.origin.referer = "script".to_owned();
         let scope = Arc::new(scope);
         self.opened.lock().unwrap().push(Arc::downgrade(&scope));
         Ok(scope)
     }
 }
 
-trait Referer {
-    fn referer_is_script(&mut self);
-}
-
-impl Referer for ambit_runtime::ctx::Properties {
-    fn referer_is_script(&mut self) {
-        self.origin.referer = "script".to_owned();
-    }
-}
+const DETACHED: &str = "(() => { ctx.memory.context.Set('k', 'own');
+               const made = new Context({assistant_id: 'pet', chat_id: 'c1', locale: 'de-de', metadata: {a: 1}});
+               const before = made.memory.context.Get('k');
+               made.memory.context.Set('k', 'made'); made.trace.Add(1, 'step');
+               const found = [made.context_id, made.referer, before, made.memory.context.Get('k'), ctx.memory.context.Get('k'), made.authorized.user_id];
+               made.Release(); made.Release();
+               found.push(made.memory.context.Get('k'), ctx.memory.context.Get('k'));
+               made.trace.Info('silent');
+               new Context();
+               ctx.Release();
+               return found; })()";
 
 #[tokio::test]
 async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
@@ -210,21 +212,7 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
     });
     let mut stage = Stage::new();
     stage.ask = Arc::clone(&opener) as Arc<dyn Ask>;
-    let found = stage
-        .value(
-            "(() => { ctx.memory.context.Set('k', 'own');
-               const made = new Context({assistant_id: 'pet', chat_id: 'c1', locale: 'de-de', metadata: {a: 1}});
-               const before = made.memory.context.Get('k');
-               made.memory.context.Set('k', 'made'); made.trace.Add(1, 'step');
-               const found = [made.context_id, made.referer, before, made.memory.context.Get('k'), ctx.memory.context.Get('k'), made.authorized.user_id];
-               made.Release(); made.Release();
-               found.push(made.memory.context.Get('k'), ctx.memory.context.Get('k'));
-               made.trace.Info('silent');
-               new Context();
-               ctx.Release();
-               return found; })()",
-        )
-        .await;
+    let found = stage.value(DETACHED).await;
     assert_eq!(
         found,
         json!(["ctx-2", "script", null, "made", "own", "ann", null, "own"])

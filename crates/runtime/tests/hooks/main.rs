@@ -6,10 +6,12 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod beside;
 mod context;
 mod failing;
 mod generated;
 mod globals;
+mod logging;
 mod memory;
 mod messages;
 mod returned;

@@ -6,7 +6,10 @@ use ambit_runtime::hook::{Created, Delegate, Nexted, Outcome};
 use serde_json::{Map, Value, json};
 
 fn map(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
 }
 
 async fn created(expression: &str) -> Option<Created> {
@@ -125,91 +128,98 @@ async fn returning_ctx_itself_works() {
     );
 }
 
+/// What `Create` returns, and how that is refused.
+const REFUSED: &[(&str, &str)] = &[
+    ("5", "Create must return an object or null"),
+    ("'text'", "Create must return an object or null"),
+    ("[]", "Create must return an object or null"),
+    ("false", "Create must return an object or null"),
+    (
+        "{messages: 'x'}",
+        "Create returned messages, which must be a list",
+    ),
+    (
+        "{messages: [{role: 'user'}, 'x']}",
+        "Create returned messages[1], which must be an object with a role",
+    ),
+    (
+        "{messages: [{role: 'user'}, {role: 'robot'}]}",
+        "Create returned messages[1] with the unknown role \"robot\"; known are system, developer, user, assistant, tool",
+    ),
+    (
+        "{temperature: 'hot'}",
+        "Create returned temperature, which must be a number",
+    ),
+    (
+        "{max_tokens: true}",
+        "Create returned max_tokens, which must be a number",
+    ),
+    (
+        "{audio: 1}",
+        "Create returned audio, which must be an object",
+    ),
+    (
+        "{mcp_servers: 'x'}",
+        "Create returned mcp_servers, which must be a list",
+    ),
+    (
+        "{mcp_servers: [{}]}",
+        "Create returned mcp_servers[0], which must be an id or {server_id, tools?, resources?}",
+    ),
+    (
+        "{mcp_servers: ['a', {server_id: 'b', tools: 'x'}]}",
+        "Create returned mcp_servers[1], which must be an id or {server_id, tools?, resources?}",
+    ),
+    (
+        "{connector: 5}",
+        "Create returned connector, which must be a string",
+    ),
+    (
+        "{metadata: []}",
+        "Create returned metadata, which must be an object",
+    ),
+    (
+        "{uses: {serach: 'x'}}",
+        "Create returned uses.serach, which must be one of vision, audio, search, fetch, web, keyword, querydsl, rerank",
+    ),
+    (
+        "{uses: {search: 1}}",
+        "Create returned uses.search, which must be a string",
+    ),
+    (
+        "{force_uses: 'yes'}",
+        "Create returned force_uses, which must be true or false",
+    ),
+    (
+        "{search: 'web'}",
+        "Create returned search, which must be true, false or an object",
+    ),
+    (
+        "{delegate: 'x'}",
+        "Create returned delegate, which must be an object",
+    ),
+    (
+        "{delegate: {messages: []}}",
+        "Create returned delegate.agent_id, which must be the id of an agent",
+    ),
+    (
+        "{delegate: {agent_id: 'x'}}",
+        "Create returned delegate.messages, which must be a list",
+    ),
+    (
+        "{delegate: {agent_id: 'x', messages: [{role: 'robot'}]}}",
+        "Create returned delegate.messages[0] with the unknown role \"robot\"; known are system, developer, user, assistant, tool",
+    ),
+];
+
 #[tokio::test]
 async fn what_create_may_not_return_is_refused_by_name() {
-    for (expression, message) in [
-        ("5", "Create must return an object or null"),
-        ("'text'", "Create must return an object or null"),
-        ("[]", "Create must return an object or null"),
-        ("false", "Create must return an object or null"),
-        (
-            "{messages: 'x'}",
-            "Create returned messages, which must be a list",
-        ),
-        (
-            "{messages: [{role: 'user'}, 'x']}",
-            "Create returned messages[1], which must be an object with a role",
-        ),
-        (
-            "{messages: [{role: 'user'}, {role: 'robot'}]}",
-            "Create returned messages[1] with the unknown role \"robot\"; known are system, developer, user, assistant, tool",
-        ),
-        (
-            "{temperature: 'hot'}",
-            "Create returned temperature, which must be a number",
-        ),
-        (
-            "{max_tokens: true}",
-            "Create returned max_tokens, which must be a number",
-        ),
-        (
-            "{audio: 1}",
-            "Create returned audio, which must be an object",
-        ),
-        (
-            "{mcp_servers: 'x'}",
-            "Create returned mcp_servers, which must be a list",
-        ),
-        (
-            "{mcp_servers: [{}]}",
-            "Create returned mcp_servers[0], which must be an id or {server_id, tools?, resources?}",
-        ),
-        (
-            "{mcp_servers: ['a', {server_id: 'b', tools: 'x'}]}",
-            "Create returned mcp_servers[1], which must be an id or {server_id, tools?, resources?}",
-        ),
-        (
-            "{connector: 5}",
-            "Create returned connector, which must be a string",
-        ),
-        (
-            "{metadata: []}",
-            "Create returned metadata, which must be an object",
-        ),
-        (
-            "{uses: {serach: 'x'}}",
-            "Create returned uses.serach, which must be one of vision, audio, search, fetch, web, keyword, querydsl, rerank",
-        ),
-        (
-            "{uses: {search: 1}}",
-            "Create returned uses.search, which must be a string",
-        ),
-        (
-            "{force_uses: 'yes'}",
-            "Create returned force_uses, which must be true or false",
-        ),
-        (
-            "{search: 'web'}",
-            "Create returned search, which must be true, false or an object",
-        ),
-        (
-            "{delegate: 'x'}",
-            "Create returned delegate, which must be an object",
-        ),
-        (
-            "{delegate: {messages: []}}",
-            "Create returned delegate.agent_id, which must be the id of an agent",
-        ),
-        (
-            "{delegate: {agent_id: 'x'}}",
-            "Create returned delegate.messages, which must be a list",
-        ),
-        (
-            "{delegate: {agent_id: 'x', messages: [{role: 'robot'}]}}",
-            "Create returned delegate.messages[0] with the unknown role \"robot\"; known are system, developer, user, assistant, tool",
-        ),
-    ] {
-        assert_eq!(refused("Create", expression).await, message, "{expression}");
+    for (expression, message) in REFUSED {
+        assert_eq!(
+            refused("Create", expression).await,
+            *message,
+            "{expression}"
+        );
     }
 }
 

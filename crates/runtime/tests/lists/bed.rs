@@ -46,7 +46,8 @@ pub const STORES: &[Store] = &[
 ];
 
 fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
-    let server = std::env::var(variable).ok()?;
+    let server = std::env::var_os(variable)?;
+    let server = server.to_str().expect("the server's address is text");
     let join = if server.contains('?') { '&' } else { '?' };
     let fresh = rand::random::<u64>();
     Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
@@ -110,6 +111,25 @@ impl Bed {
             ..UsageRecord::default()
         };
         context.usage().record(record).unwrap();
+        context.stage_beside(self.written(live, request_id, text));
+        if is_first {
+            let (space, _) = context.place();
+            context.stage_beside([entitle(&space, text).unwrap()]);
+        }
+        context.save().await.unwrap();
+        let note = requests::note(context, request_id, Duration::from_secs(3_600));
+        context.stage_beside(note.unwrap());
+        context.save().await.unwrap();
+        let memory = context.memory().unwrap();
+        memory
+            .set(&format!("key-{text}"), text, None)
+            .await
+            .unwrap();
+    }
+
+    /// What a turn writes beside its messages.
+    fn written(&self, live: &LiveAgent, request_id: &str, text: &str) -> Vec<Write> {
+        let context = live.context();
         let (space, _) = context.place();
         let now = self.clock.now();
         let last = Last {
@@ -134,7 +154,7 @@ impl Bed {
             id: "1".to_owned(),
             body: Json::of(&json!({"type": "init", "about": text})).unwrap(),
         };
-        let mut writes = vec![
+        vec![
             note(&space, &last).unwrap(),
             Write::Apply {
                 key: space.key(format!("turn/{request_id}")),
@@ -145,20 +165,7 @@ impl Bed {
                 log: space.log(format!("turn/{request_id}/trace")),
                 entries: vec![event],
             },
-        ];
-        if is_first {
-            writes.push(entitle(&space, text).unwrap());
-        }
-        context.stage_beside(writes);
-        context.save().await.unwrap();
-        context
-            .stage_beside(requests::note(context, request_id, Duration::from_secs(3_600)).unwrap());
-        context.save().await.unwrap();
-        let memory = context.memory().unwrap();
-        memory
-            .set(&format!("key-{text}"), text, None)
-            .await
-            .unwrap();
+        ]
     }
 
     pub async fn commit(&self, writes: impl IntoIterator<Item = Write>) {

@@ -7,12 +7,16 @@
 )]
 
 mod bed;
+mod changes;
 mod chats;
+mod contexts;
 mod counting;
+mod memory;
 mod messages;
 mod names;
-mod others;
+mod pages;
 mod sight;
+mod spent;
 
 use bed::{Bed, STORES};
 use libtest_mimic::{Arguments, Trial};
@@ -22,11 +26,15 @@ type Run = fn(Bed) -> futures::future::BoxFuture<'static, ()>;
 fn main() {
     let arguments = Arguments::from_args();
     let cases = [
+        changes::CASES,
         chats::CASES,
+        contexts::CASES,
+        memory::CASES,
         messages::CASES,
         names::CASES,
-        others::CASES,
+        pages::CASES,
         sight::CASES,
+        spent::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

@@ -180,7 +180,10 @@ async fn its_stream_can_break_off() {
         let (said, failed) = pieces(&*open("scripted", rules), &asking("x")).await;
         let failed = failed.unwrap();
         assert_eq!((fold(&said).text.as_str(), failed.kind), (expected, kind));
-        assert_eq!(failed.message, "the answer broke off before its end");
+        assert_eq!(
+            failed.message,
+            "connector \"test.model\": the answer broke off before its end"
+        );
     }
 }
 

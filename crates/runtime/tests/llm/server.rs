@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// What it says to one request.
@@ -27,6 +28,8 @@ pub enum End {
     Silence,
     /// Not even the head of the reply comes.
     NoHead,
+    /// The connection is closed instead of a reply.
+    Gone,
 }
 
 /// A request as it came.
@@ -39,7 +42,8 @@ pub struct Asked {
 
 pub struct Server {
     pub address: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: watch::Receiver<Vec<Asked>>,
+    left: watch::Receiver<bool>,
     connections: Arc<Mutex<usize>>,
     task: JoinHandle<()>,
 }
@@ -86,11 +90,13 @@ impl Server {
     pub async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (asking, asked) = watch::channel(Vec::new());
         let connections = Arc::new(Mutex::new(0));
+        let (leaving, left) = watch::channel(false);
         let shared = Shared {
+            left: Arc::new(leaving),
             replies: Arc::new(Mutex::new(replies.into())),
-            asked: asked.clone(),
+            asked: Arc::new(asking),
         };
         let counted = connections.clone();
         let task = tokio::spawn(async move {
@@ -103,13 +109,26 @@ impl Server {
         Self {
             address,
             asked,
+            left,
             connections,
             task,
         }
     }
 
     pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.asked.borrow().clone()
+    }
+
+    /// Waits for a request.
+    pub async fn was_asked(&self) {
+        let mut asked = self.asked.clone();
+        asked.wait_for(|asked| !asked.is_empty()).await.unwrap();
+    }
+
+    /// Waits for a client to go away while it waits for more.
+    pub async fn was_left(&self) {
+        let mut left = self.left.clone();
+        left.wait_for(|left| *left).await.unwrap();
     }
 
     /// The only request.
@@ -132,8 +151,9 @@ impl Drop for Server {
 
 #[derive(Clone)]
 struct Shared {
+    left: Arc<watch::Sender<bool>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<watch::Sender<Vec<Asked>>>,
 }
 
 impl Shared {
@@ -149,7 +169,7 @@ impl Shared {
 async fn serve(stream: TcpStream, shared: Shared) {
     let mut stream = BufReader::new(stream);
     while let Some(asked) = read(&mut stream).await {
-        shared.asked.lock().unwrap().push(asked);
+        shared.asked.send_modify(|all| all.push(asked));
         let reply = shared.next();
         let is_written = write(&mut stream, &reply).await;
         match (reply.end, is_written) {
@@ -157,6 +177,7 @@ async fn serve(stream: TcpStream, shared: Shared) {
             (End::Silence | End::NoHead, true) => {
                 // Until the client goes away.
                 let _ = stream.read_u8().await;
+                shared.left.send_replace(true);
                 return;
             }
             _ => return,
@@ -198,7 +219,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
 }
 
 async fn write(stream: &mut BufReader<TcpStream>, reply: &Reply) -> bool {
-    if reply.end == End::NoHead {
+    if matches!(reply.end, End::NoHead | End::Gone) {
         return true;
     }
     let mut bytes = format!(

@@ -3,7 +3,10 @@
 
 export function install(native) {
   const { call, timer, clear, part, log } = native;
-  const { defineProperty, freeze } = Object;
+  const { defineProperty, freeze, getPrototypeOf, setPrototypeOf } = Object;
+  const { get: reflectGet, has: reflectHas } = Reflect;
+  // The guards need not know of the host's own proxies: they never lie.
+  const { RealProxy } = native;
   const PromiseOf = Promise, resolved = Promise.resolve.bind(Promise);
   const hidden = { value: undefined, writable: true, configurable: true, enumerable: false };
   const put = (target, name, value) => { hidden.value = value; defineProperty(target, name, hidden); };
@@ -26,11 +29,8 @@ export function install(native) {
     if (!promise) return answer;
     return new PromiseOf((resolve, reject) => waiting.set(answer, { resolve, reject }));
   };
-  const prototype = name => {
-    let object = prototypes.get(name);
-    if (object) return object;
-    object = {};
-    const all = native.methods(name);
+  const methods = name => {
+    const object = {}, all = native.methods(name);
     for (let i = 0; i < all.length; i += 3) {
       const method = all[i], number = all[i + 1], promise = all[i + 2];
       put(object, method, {
@@ -41,27 +41,56 @@ export function install(native) {
         },
       }[method]);
     }
+    return object;
+  };
+  // Most objects of the host are never touched: the methods of a class are made when one of its objects is first asked for
+  // something that is not its own, and from then on it has them directly.
+  const prototype = name => {
+    let object = prototypes.get(name);
+    if (object) return object;
+    let made;
+    const real = () => {
+      if (made) return made;
+      made = methods(name);
+      prototypes.set(name, made);
+      return made;
+    };
+    object = new RealProxy({}, {
+      get(_, key, self) {
+        if (Handle.of(self, name) && getPrototypeOf(self) === object) setPrototypeOf(self, real());
+        return reflectGet(real(), key, self);
+      },
+      has(_, key) { return reflectHas(real(), key); },
+    });
     prototypes.set(name, object);
     return object;
   };
   function make(name, handle, members) {
-    Object.setPrototypeOf(members, prototype(name));
+    setPrototypeOf(members, prototype(name));
     new Handle(members, handle, name);
     return members;
   }
 
+  // Objects with functions, like `http`, are made when first touched.
   let fetching;
-  const globals = native.methods("");
-  for (let i = 0; i < globals.length; i += 3) {
-    const path = globals[i], number = globals[i + 1], promise = globals[i + 2];
-    if (path === "fetch") { fetching = number; continue; }
-    const names = path.split("."), last = names.pop();
-    let target = globalThis;
-    for (const step of names) {
-      if (!Object.hasOwn(target, step)) put(target, step, {});
-      target = target[step];
-    }
-    put(target, last, { [last]: function (...args) { return ask(number, promise, null, args); } }[last]);
+  const groups = new Map(), globals = native.globals;
+  for (let i = 0; i < globals.length; i += 4) {
+    const root = globals[i], last = globals[i + 1], number = globals[i + 2], promise = globals[i + 3];
+    if (root === "fetch") { fetching = number; continue; }
+    const name = last || root;
+    const add = target => put(target, name, { [name]: function (...args) { return ask(number, promise, null, args); } }[name]);
+    if (last === "") { add(globalThis); continue; }
+    const group = groups.get(root);
+    if (group) group.push(add); else groups.set(root, [add]);
+  }
+  const late = (name, made) => defineProperty(globalThis, name, {
+    configurable: true,
+    enumerable: false,
+    get() { const value = made(); put(globalThis, name, value); return value; },
+    set(value) { put(globalThis, name, value); },
+  });
+  for (const [root, adds] of groups) {
+    late(root, () => { const object = {}; for (const add of adds) add(object); return object; });
   }
 
   // Timers. The host knows when; the functions stay here.
@@ -157,14 +186,7 @@ export function install(native) {
     const get = (_, key) => (typeof key === "symbol" ? undefined : fail());
     return new Proxy(function () {}, { get, apply: fail, construct: fail });
   };
-  for (const name of native.unavailable) {
-    defineProperty(globalThis, name, {
-      configurable: true,
-      enumerable: false,
-      get() { const made = missing(name); put(globalThis, name, made); return made; },
-      set(value) { put(globalThis, name, value); },
-    });
-  }
+  for (const name of native.unavailable) late(name, () => missing(name));
   for (const name of ["SharedArrayBuffer", "Atomics", "WebAssembly", "InternalError", "navigator", "performance", "gc", "print"]) {
     delete globalThis[name];
   }

@@ -2,7 +2,7 @@
 // get inputs of bounded size, or are done step by step in JavaScript, which asks. What slips through is what one call can do
 // with the memory a run may have; the watchman answers for that.
 
-export function install() {
+export function install(native) {
   const { apply, getOwnPropertyDescriptor: describe } = Reflect;
   const { getPrototypeOf } = Object;
   const { isArray } = Array;
@@ -19,6 +19,7 @@ export function install() {
   // Proxies may lie about their length, so it must be known which objects are proxies.
   const RealProxy = Proxy, proxies = new WeakSet(), isProxy = proxies.has.bind(proxies), remember = proxies.add.bind(proxies);
   let any = false;
+  native.RealProxy = RealProxy;
   const TrackedProxy = function Proxy(target, handler) {
     if (!new.target) throw new TypeError("Constructor Proxy requires 'new'");
     const made = new RealProxy(target, handler);

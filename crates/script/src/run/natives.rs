@@ -23,6 +23,7 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     let own = Rc::clone(world);
     let methods = move |ctx: Ctx<'js>, class: String| own.prelude.methods(&ctx, &class);
     native.set("methods", Function::new(ctx.clone(), methods)?)?;
+    native.set("globals", world.prelude.globals(ctx)?)?;
     native.set("unavailable", world.prelude.unavailable())?;
     let own = Rc::clone(world);
     let call = move |ctx: Ctx<'js>,

@@ -55,6 +55,9 @@ impl Decode for Decoder {
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if body["type"] == "error" {
+            return Err(Failure::of_event(body));
+        }
         let blocks = body["content"].as_array();
         let blocks = blocks.ok_or_else(|| unreadable(&body.to_string()))?;
         self.start(body, out);

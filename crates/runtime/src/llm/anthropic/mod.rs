@@ -1,9 +1,9 @@
 //! Anthropic's messages.
 
-mod decode;
+pub(super) mod decode;
 mod messages;
 
-use super::http::{Clients, Endpoint, base, text};
+use super::http::{Clients, Endpoint, base, below, text};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
@@ -11,6 +11,7 @@ use decode::Decoder;
 use messages::Conversation;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -27,7 +28,7 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
     let endpoint = Endpoint::of(connector, clients, key)?.with("anthropic-version", "2023-06-01");
     Ok(Arc::new(Anthropic {
         endpoint: Arc::new(endpoint),
-        url: format!("{base}/messages"),
+        url: below(&base, "/messages"),
         connector: connector.clone(),
         capabilities: Capabilities::of(connector),
     }))
@@ -35,7 +36,7 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
 
 struct Anthropic {
     endpoint: Arc<Endpoint>,
-    url: String,
+    url: Url,
     connector: Connector,
     capabilities: Capabilities,
 }
@@ -68,7 +69,9 @@ impl Anthropic {
             messages,
             lacks_thinking,
         } = messages::sent(&call.messages, option("response_format"))?;
-        put("model", settings.get("model").cloned().unwrap_or_default());
+        settings
+            .get("model")
+            .map(|model| put("model", model.clone()));
         put("messages", messages.into());
         if !system.is_empty() {
             put("system", system.into());

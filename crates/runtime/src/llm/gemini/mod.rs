@@ -1,15 +1,16 @@
 //! Google's generateContent.
 
 mod contents;
-mod decode;
+pub(super) mod decode;
 
-use super::http::{Clients, Endpoint, base, text};
+use super::http::{Clients, Endpoint, base, below, text, wrong};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
 use decode::Decoder;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -33,16 +34,21 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
         "https://generativelanguage.googleapis.com",
         "/v1beta",
     )?;
-    let model = text(connector, "model").unwrap_or_default();
+    let model = text(connector, "model");
+    let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
     let model = model.strip_prefix("models/").unwrap_or(model);
     let capabilities = Capabilities::of(connector);
     let method = match capabilities.streaming {
-        true => "streamGenerateContent?alt=sse",
+        true => "streamGenerateContent",
         false => "generateContent",
     };
+    let mut url = below(&base, &format!("/models/{model}:{method}"));
+    if capabilities.streaming {
+        url.query_pairs_mut().append_pair("alt", "sse");
+    }
     Ok(Arc::new(Gemini {
         endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
-        url: format!("{base}/models/{model}:{method}"),
+        url,
         is_older: ["gemini-1", "gemini-2"]
             .iter()
             .any(|start| model.starts_with(start)),
@@ -53,7 +59,7 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
 
 struct Gemini {
     endpoint: Arc<Endpoint>,
-    url: String,
+    url: Url,
     /// Before version 3: thinking is a number of tokens, and thoughts need not come back.
     is_older: bool,
     connector: Connector,

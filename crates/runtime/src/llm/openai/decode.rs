@@ -12,6 +12,7 @@ pub struct Decoder {
     finish_reason: Option<String>,
     is_done: bool,
     calls: Vec<Call>,
+    told: usize,
     /// The field in which the server thinks, to give its thoughts back under the same name.
     thinks_in: Option<&'static str>,
 }
@@ -24,7 +25,8 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
-    is_told: bool,
+    /// Its place among those that were told of.
+    told: Option<usize>,
 }
 
 impl Decode for Decoder {
@@ -58,8 +60,8 @@ impl Decode for Decoder {
         if self.finish_reason.is_none() && !self.is_done {
             return;
         }
-        for index in 0..self.calls.len() {
-            self.tell(index, out);
+        for at in 0..self.calls.len() {
+            self.tell(at, out);
         }
         let finish_reason = match self.finish_reason.as_deref() {
             Some("length" | "max_tokens" | "model_length") => "length",
@@ -75,7 +77,8 @@ impl Decode for Decoder {
 
 impl Decoder {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
-        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+        let has_error = chunk.get("error").is_some_and(|error| !error.is_null());
+        if has_error || chunk.get("object").is_some_and(|kind| kind == "error") {
             return Err(Failure::of_event(chunk));
         }
         if !chunk.is_object() {
@@ -154,8 +157,8 @@ impl Decoder {
         let text = |place: &str| delta.pointer(place).and_then(Value::as_str).unwrap_or("");
         let (id, name) = (text("/id"), text("/function/name"));
         let number = delta.get("index").and_then(Value::as_u64);
-        let index = self.which(number, id, name);
-        let call = &mut self.calls[index];
+        let at = self.which(number, id, name);
+        let call = &mut self.calls[at];
         if call.id.is_empty() {
             id.clone_into(&mut call.id);
         }
@@ -168,10 +171,10 @@ impl Decoder {
             Some(value) => value.to_string(),
         };
         call.arguments.push_str(&arguments);
-        if call.is_told {
+        if let Some(index) = call.told {
             push(out, &arguments, |text| Piece::Arguments { index, text });
         } else if !call.name.is_empty() {
-            self.tell(index, out);
+            self.tell(at, out);
         }
     }
 
@@ -203,11 +206,14 @@ impl Decoder {
     }
 
     /// Tells of a call and what is known of its arguments, once.
-    fn tell(&mut self, index: usize, out: &mut Vec<Piece>) {
-        let call = &mut self.calls[index];
-        if std::mem::replace(&mut call.is_told, true) {
+    fn tell(&mut self, at: usize, out: &mut Vec<Piece>) {
+        let call = &mut self.calls[at];
+        if call.told.is_some() {
             return;
         }
+        let index = self.told;
+        self.told += 1;
+        call.told = Some(index);
         out.push(Piece::ToolCall {
             index,
             id: call.id.clone(),

@@ -15,8 +15,17 @@ const KEYS: &[&str] = &[
     "audio",
 ];
 
+/// How a server differs from others.
+#[derive(Clone, Copy)]
+pub struct Dialect {
+    /// It is OpenAI itself, which refuses what others need and knows what others do not.
+    pub is_original: bool,
+    /// How it wants pictures.
+    pub vision: Vision,
+}
+
 /// The messages for the server.
-pub fn sent(messages: &[Value], vision: Vision) -> Vec<Value> {
+pub fn sent(messages: &[Value], dialect: Dialect) -> Vec<Value> {
     let messages = paired(messages);
     let last_user = messages
         .iter()
@@ -24,12 +33,12 @@ pub fn sent(messages: &[Value], vision: Vision) -> Vec<Value> {
     let numbered = messages.iter().enumerate();
     let sent = numbered.map(|(at, message)| {
         let is_this_turn = last_user.is_none_or(|last| at > last);
-        one(message, is_this_turn, vision)
+        one(message, is_this_turn, dialect)
     });
     sent.collect()
 }
 
-fn one(message: &Value, is_this_turn: bool, vision: Vision) -> Value {
+fn one(message: &Value, is_this_turn: bool, dialect: Dialect) -> Value {
     let mut sent = Map::new();
     for key in KEYS {
         let value = message.get(*key).filter(|value| !value.is_null());
@@ -39,12 +48,16 @@ fn one(message: &Value, is_this_turn: bool, vision: Vision) -> Value {
     if !sent.contains_key("content") {
         sent.insert("content".to_owned(), Value::Null);
     }
-    if let (Vision::Claude, Some(Value::Array(parts))) = (vision, sent.get_mut("content")) {
+    if let (Vision::Claude, Some(Value::Array(parts))) = (dialect.vision, sent.get_mut("content")) {
         for part in parts {
             if let Some(image) = media::claude_image(part) {
                 *part = image;
             }
         }
+    }
+    // OpenAI's newer word for instructions.
+    if !dialect.is_original && message["role"] == "developer" {
+        sent.insert("role".to_owned(), "system".into());
     }
     if is_this_turn {
         reasoning(message, &mut sent);
@@ -72,9 +85,14 @@ fn reasoning(message: &Value, sent: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use super::sent;
+    use super::{Dialect, sent};
     use crate::llm::capabilities::Vision;
     use serde_json::json;
+
+    const FOLLOWER: Dialect = Dialect {
+        is_original: false,
+        vision: Vision::OpenAi,
+    };
 
     #[test]
     fn what_is_ours_is_not_sent() {
@@ -82,7 +100,7 @@ mod tests {
             "reasoning_parts": [{"type": "thinking", "thinking": "hm", "signature": "s"}], "extras": 1});
         let messages = [json!({"role": "user", "content": "a"}), message];
         assert_eq!(
-            sent(&messages, Vision::OpenAi),
+            sent(&messages, FOLLOWER),
             [
                 json!({"role": "user", "content": "a"}),
                 json!({"role": "assistant", "content": "hi"})
@@ -100,8 +118,20 @@ mod tests {
             "reasoning_details": [{"id": 1}]});
         let messages = [user.clone(), thought.clone(), user.clone(), thought];
         assert_eq!(
-            sent(&messages, Vision::OpenAi),
+            sent(&messages, FOLLOWER),
             [user.clone(), plain, user, whole]
         );
+    }
+
+    #[test]
+    fn only_openai_itself_knows_developers() {
+        let messages = [json!({"role": "developer", "content": "be brief"})];
+        let original = Dialect {
+            is_original: true,
+            ..FOLLOWER
+        };
+        assert_eq!(sent(&messages, original), messages);
+        let system = json!({"role": "system", "content": "be brief"});
+        assert_eq!(sent(&messages, FOLLOWER), [system]);
     }
 }

@@ -1,15 +1,17 @@
 //! OpenAI's chat completions, and all that speak them.
 
-mod decode;
+pub(super) mod decode;
 mod messages;
 
-use super::http::{Clients, Endpoint, base, text};
+use super::http::{Clients, Endpoint, base, below, text};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
 use decode::Decoder;
+use messages::Dialect;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -49,23 +51,26 @@ pub fn at(
 ) -> Result<Arc<dyn Provider>, Failure> {
     let key = text(connector, "key").map(|key| ("authorization", format!("Bearer {key}")));
     let base = base(connector, host, "/v1")?;
+    let capabilities = Capabilities::of(connector);
     let provider = OpenAi {
         endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
-        url: format!("{base}/chat/completions"),
-        is_original: base.starts_with("https://api.openai.com/"),
+        url: below(&base, "/chat/completions"),
+        dialect: Dialect {
+            is_original: base.host_str() == Some("api.openai.com"),
+            vision: capabilities.vision,
+        },
         connector: connector.clone(),
-        capabilities: Capabilities::of(connector),
+        streaming: capabilities.streaming,
     };
     Ok(Arc::new(provider))
 }
 
 struct OpenAi {
     endpoint: Arc<Endpoint>,
-    url: String,
-    /// It is OpenAI itself, which refuses what others need.
-    is_original: bool,
+    url: Url,
+    dialect: Dialect,
     connector: Connector,
-    capabilities: Capabilities,
+    streaming: bool,
 }
 
 #[async_trait]
@@ -87,19 +92,15 @@ impl OpenAi {
     fn body(&self, call: &Call) -> Map<String, Value> {
         let settings = &self.connector.options;
         let mut body = Map::new();
-        body.insert(
-            "model".to_owned(),
-            settings.get("model").cloned().unwrap_or_default(),
-        );
-        let messages = messages::sent(&call.messages, self.capabilities.vision);
+        body.extend(settings.get_key_value("model").map(owned));
+        let messages = messages::sent(&call.messages, self.dialect);
         body.insert("messages".to_owned(), messages.into());
-        for name in ["temperature", "thinking"] {
-            body.extend(settings.get_key_value(name).map(owned));
-        }
-        let known = OPTIONS
-            .iter()
-            .filter_map(|name| call.options.get_key_value(*name));
-        body.extend(known.filter(|(_, value)| !value.is_null()).map(owned));
+        let configured = ["temperature", "thinking"].into_iter();
+        let configured = configured.filter_map(|name| settings.get_key_value(name));
+        let asked = OPTIONS.iter();
+        let asked = asked.filter_map(|name| call.options.get_key_value(*name));
+        let options = configured.chain(asked);
+        body.extend(options.filter(|(_, value)| !value.is_null()).map(owned));
         self.limit(&mut body);
         match call.tools.is_empty() {
             // Both are refused where there are no tools.
@@ -111,7 +112,7 @@ impl OpenAi {
                 body.insert("tools".to_owned(), call.tools.clone().into());
             }
         }
-        if self.capabilities.streaming {
+        if self.streaming {
             body.insert("stream".to_owned(), true.into());
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
@@ -124,7 +125,7 @@ impl OpenAi {
     fn limit(&self, body: &mut Map<String, Value>) {
         let newer = body.remove("max_completion_tokens");
         let older = body.remove("max_tokens");
-        let is_newer = newer.is_some() || self.is_original;
+        let is_newer = newer.is_some() || self.dialect.is_original;
         let configured = self.connector.options.get("max_tokens").cloned();
         if let Some(limit) = newer.or(older).or(configured) {
             let name = match is_newer {

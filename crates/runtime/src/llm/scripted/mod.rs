@@ -68,16 +68,17 @@ impl Provider for Scripted {
         let delay = rule.and_then(|rule| rule.delay).unwrap_or(self.delay);
         if let Some(error) = rule.and_then(|rule| rule.error.as_ref()) {
             sleep(delay).await;
-            let mut failure = Failure::of_status(error.status, &error.message);
-            failure.message = format!("connector \"{}\": {}", self.id, failure.message);
-            return Err(failure);
+            let failure = Failure::of_status(error.status, &error.message);
+            return Err(failure.of(&self.id));
         }
         let steps = say::steps(rule, &conversation, self.usage.as_ref());
         let start = Piece::Start {
             id: Some(format!("scripted-{}", call.messages.len())),
             model: Some(self.model.clone()),
         };
+        let id = self.id.clone();
         let spoken = iter(steps).then(move |step| spoken(step, delay));
+        let spoken = spoken.map(move |piece| piece.map_err(|failure| failure.of(&id)));
         let pieces = iter([Ok(start)]).chain(spoken);
         Ok(stream::checked(call, pieces.boxed()))
     }

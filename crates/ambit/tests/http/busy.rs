@@ -1,0 +1,63 @@
+//! A second request to a conversation whose turn is running.
+
+use crate::site::Site;
+use crate::turns::{said, shown, status, streamed};
+use serde_json::{Value, json};
+
+fn with(mut body: Value, on_busy: &str) -> Value {
+    body["on_busy"] = json!(on_busy);
+    body
+}
+
+fn is_text(data: &Value) -> bool {
+    data["type"] == "text"
+}
+
+#[tokio::test]
+async fn g004_a_second_request_is_refused_and_told_which_turn_runs() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    running.until(is_text).await;
+    for node in [&site, &other] {
+        for body in [said("hi"), with(said("hi"), "reject")] {
+            let answer = node.post("/v1/chat/completions", &body).await;
+            assert_eq!(answer.failure(), (409, "chat_busy".to_owned(), None));
+            let error = answer.json()["error"].take();
+            assert_eq!(error["type"], json!("conflict_error"));
+            assert_eq!(error["details"]["request_id"], json!(running.request_id()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn g004_a_queued_request_waits_for_the_turn_that_runs() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    for node in [&site, &other] {
+        let mut running = site.stream(&streamed("go on")).await;
+        let mut events = running.until(is_text).await;
+        let body = with(said("hi"), "queue");
+        let (queued, rest) = tokio::join!(node.post("/v1/chat/completions", &body), running.rest());
+        events.extend(rest);
+        assert_eq!(status(&events), json!("completed"));
+        let message = queued.json()["choices"][0]["message"]["content"].clone();
+        assert_eq!(message, json!("echo: hi"), "{}", queued.text);
+    }
+}
+
+#[tokio::test]
+async fn g004_an_interrupting_request_ends_the_turn_that_runs() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    for node in [&site, &other] {
+        let mut running = site.stream(&streamed("never ends")).await;
+        let mut events = running.until(is_text).await;
+        let body = with(said("hi"), "interrupt");
+        let (second, rest) = tokio::join!(node.post("/v1/chat/completions", &body), running.rest());
+        events.extend(rest);
+        assert_eq!(status(&events), json!("cancelled"));
+        assert!(shown(&events).starts_with('0'));
+        assert_eq!(second.status, 200, "{}", second.text);
+    }
+}

@@ -1,0 +1,122 @@
+//! Requests with an idempotency key.
+
+use crate::auth::token;
+use crate::site::{Answer, Site, TOKENS};
+use crate::turns::{said, status, streamed};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+async fn ask(site: &Site, key: &str, body: &Value) -> Answer {
+    let request = site.request(Method::POST, "/v1/chat/completions");
+    Answer::of(request.header("idempotency-key", key).json(body)).await
+}
+
+#[tokio::test]
+async fn g042_a_repeated_request_joins_the_first_one() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    let first = ask(&site, "k1", &said("hi")).await;
+    for node in [&site, &other] {
+        let again = ask(node, "k1", &said("hi")).await;
+        assert_eq!(
+            (again.status, again.json()["choices"].take()),
+            (200, first.json()["choices"].take())
+        );
+        assert_eq!(
+            again.header("x-ambit-request"),
+            first.header("x-ambit-request")
+        );
+        assert_eq!(
+            again.header("x-ambit-context"),
+            first.header("x-ambit-context")
+        );
+    }
+    let new = ask(&site, "k2", &said("hi")).await;
+    assert_ne!(
+        new.header("x-ambit-request"),
+        first.header("x-ambit-request")
+    );
+}
+
+#[tokio::test]
+async fn g042_of_requests_that_come_at_once_to_two_nodes_one_is_run() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    let body = said("go on");
+    let asked = (0..8).map(|at| ask(if at % 2 == 0 { &site } else { &other }, "k1", &body));
+    let answers = futures::future::join_all(asked).await;
+    let ids: Vec<&str> = answers
+        .iter()
+        .map(|answer| answer.header("x-ambit-request").unwrap())
+        .collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert!(answers.iter().all(|answer| answer.status == 200));
+}
+
+#[tokio::test]
+async fn g042_another_request_under_the_same_key_is_refused() {
+    let site = Site::development().await;
+    ask(&site, "k1", &said("hi")).await;
+    let answer = ask(&site, "k1", &said("something else")).await;
+    assert_eq!(answer.failure(), (409, "conflict".to_owned(), None));
+}
+
+#[tokio::test]
+async fn a_repeated_stream_begins_at_the_beginning() {
+    let site = Site::development().await;
+    let request = || {
+        let request = site.request(Method::POST, "/v1/chat/completions");
+        request
+            .header("idempotency-key", "k1")
+            .json(&streamed("go on"))
+    };
+    let mut first = crate::site::Stream::of(request()).await;
+    let mut again = crate::site::Stream::of(request()).await;
+    let (events, repeated) = tokio::join!(first.rest(), again.rest());
+    assert_eq!(status(&events), json!("completed"));
+    assert_eq!(events, repeated);
+}
+
+#[tokio::test]
+async fn a_request_that_did_not_start_may_be_sent_again_under_its_key() {
+    let site = Site::development().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    running.until(|data| data["type"] == "text").await;
+    assert_eq!(ask(&site, "k1", &said("hi")).await.status, 409);
+    let path = format!("/v1/chat/requests/{}/cancel", running.request_id());
+    site.post(&path, &json!({})).await;
+    running.rest().await;
+    assert_eq!(ask(&site, "k1", &said("hi")).await.status, 200);
+}
+
+#[tokio::test]
+async fn two_callers_keys_are_two_keys() {
+    let site = Site::of(&[TOKENS]).await;
+    let mut ids = Vec::new();
+    for claims in [
+        json!({"sub": "ann"}),
+        json!({"sub": "bob"}),
+        json!({"sub": "ann", "tenant_id": "acme"}),
+    ] {
+        let request = site.request(Method::POST, "/v1/chat/completions");
+        let request = request
+            .bearer_auth(token(claims))
+            .header("idempotency-key", "k1");
+        let answer = Answer::of(request.json(&said("hi"))).await;
+        ids.push(answer.header("x-ambit-request").unwrap().to_owned());
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_refused() {
+    let site = Site::development().await;
+    let answer = ask(&site, &"k".repeat(256), &said("hi")).await;
+    let param = Some("idempotency-key".to_owned());
+    assert_eq!(
+        answer.failure(),
+        (400, "invalid_argument".to_owned(), param)
+    );
+}

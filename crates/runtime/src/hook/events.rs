@@ -1,0 +1,147 @@
+//! The events of storage as scripts see them: one row each.
+
+use super::listeners::{Listeners, Payload, Seen};
+use ambit_storage::event::{self, Bus};
+use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Makes a script's function listen to one event.
+pub type Register = fn(&Arc<Listeners>, &Bus);
+
+/// Makes rows. Each field is shown by a function; those in brackets may be changed.
+macro_rules! events {
+    ($($phase:ident $name:ident {
+        $($field:ident: $show:ident,)*
+    } [$($changed:ident)*])+) => {
+        /// The events that scripts can listen to.
+        pub const EVENTS: &[(&str, Register)] = &[
+            $((stringify!($name), |listeners, bus| events!(
+                @$phase listeners, bus, $name, [$(($field, $show))*], [$($changed)*]
+            )),)+
+        ];
+    };
+    (@after $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], []) => {
+        $listeners.after::<event::$name>($bus, |_event| {
+            Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
+        })
+    };
+    (@before $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], [$($changed:ident)*]) => {
+        $listeners.before::<event::$name>($bus, Seen {
+            payload: |_event| {
+                Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
+            },
+            change: |_event, name, _value| match name {
+                $(stringify!($changed) => {
+                    _event.$changed = read(name, _value)?;
+                    Ok(true)
+                })*
+                _ => Ok(false),
+            },
+        })
+    };
+}
+
+events! {
+    after ContextCreated { context: context, } []
+    after StorageRegistered { context: context, prefix: plain, } []
+    before ContextReading { context: context, } []
+    after ContextRead { context: context, } []
+    before ContextSaving { context: context, staged: plain, } [staged]
+    after ContextSaved { context: context, report: saved, } []
+    before ContextClearing { context: context, } []
+    after ContextCleared { context: context, } []
+    before ContextRemoving { context: context, } []
+    after ContextRemoved { context: context, report: removed, } []
+    before IdentityAdding { storage: plain, identity: plain, labels: plain, } [identity labels]
+    after IdentityAdded { identity: plain, id: plain, } []
+    before IdentityRemoving { identity: plain, } []
+    after IdentityRemoved { identity: plain, } []
+    before IdentityStorageSaving { storage: plain, adding: plain, removing: plain, } []
+    after IdentityStorageSaved { storage: plain, } []
+    after IdentityStorageLoaded { storage: plain, identities: plain, } []
+    before MessageAdding { storage: plain, message: plain, } [message]
+    after MessageAdded { message: plain, sequence: plain, } []
+    after ChatHistoryLoaded { storage: plain, count: plain, messages: plain, } []
+    before ChatHistorySaving { storage: plain, messages: plain, } [messages]
+    after ChatHistorySaved { storage: plain, sequences: plain, } []
+    before ChatHistoryTruncating { strategy: plain, tokens_before: plain, tokens_planned: plain, } []
+    after ChatHistoryTruncated {
+        strategy: plain, tokens_before: plain, tokens_planned: plain, replaced: range, remaining: plain, overlay_id: plain,
+    } []
+    after UsageRecorded { record: plain, } []
+    after AgentInitialized { } []
+    after AgentCleared { } []
+    after EngineError { provider: plain, error: plain, retried: plain, } []
+}
+
+fn plain<T: serde::Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn context(context: &Context) -> Value {
+    json!({"identity": context.identity(), "storages": context.names(), "is_temporary": context.is_temporary()})
+}
+
+fn saved(report: &SaveReport) -> Value {
+    let degraded = report.degraded.iter();
+    let degraded = degraded.map(|(store, reason)| json!({"store": store, "reason": reason}));
+    json!({
+        "written": report.written, "rows_added": report.rows_added, "degraded": degraded.collect::<Vec<Value>>(),
+    })
+}
+
+fn removed(report: &BulkReport) -> Value {
+    let with_reason = |all: &[(ambit_storage::SessionIdentity, String)]| -> Vec<Value> {
+        let all = all.iter();
+        all.map(|(identity, reason)| json!({"identity": identity, "reason": reason}))
+            .collect()
+    };
+    json!({
+        "done": report.done, "unchanged": report.unchanged, "skipped": with_reason(&report.skipped),
+        "failed": with_reason(&report.failed), "shared_with": report.shared_with,
+    })
+}
+
+fn range(range: &std::ops::RangeInclusive<u64>) -> Value {
+    json!([range.start(), range.end()])
+}
+
+/// A changed field in its own type.
+fn read<T: FromScript>(name: &str, value: Value) -> Result<T> {
+    T::of(value)
+        .map_err(|reason| Error::invalid(name.to_owned(), format!("cannot be that: {reason}")))
+}
+
+/// What a script's value becomes.
+trait FromScript: Sized {
+    fn of(value: Value) -> std::result::Result<Self, String>;
+}
+
+impl FromScript for Json {
+    fn of(value: Value) -> std::result::Result<Self, String> {
+        Self::of(&value).map_err(|error| error.to_string())
+    }
+}
+
+macro_rules! from_json {
+    ($($kind:ty),+) => {$(
+        impl FromScript for $kind {
+            fn of(value: Value) -> std::result::Result<Self, String> {
+                parsed(value)
+            }
+        }
+    )+};
+}
+
+from_json!(
+    ambit_storage::SessionIdentity,
+    std::collections::BTreeMap<String, String>,
+    std::collections::BTreeMap<String, Vec<Json>>,
+    Vec<Json>
+);
+
+fn parsed<T: DeserializeOwned>(value: Value) -> std::result::Result<T, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}

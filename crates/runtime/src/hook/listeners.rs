@@ -1,0 +1,147 @@
+//! Listeners of an agent: the functions of `src/events.ts`, each named like its event.
+
+use super::aside::Aside;
+use super::events::EVENTS;
+use crate::app::{Agent, App};
+use crate::error::Result as Load;
+use ambit_script::{Engine, Files};
+use ambit_storage::event::{About, After, Before, Bus, ListenerOptions, Verdict};
+use ambit_storage::{Error, Result};
+use futures::FutureExt;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The listeners of one agent. They hear of that agent's sessions alone.
+pub struct Listeners {
+    script: Aside,
+}
+
+/// The fields of an event beside those that every event has.
+pub type Payload = Map<String, Value>;
+
+/// How scripts see an event, and what they may change of it.
+pub struct Seen<E> {
+    /// Its fields.
+    pub payload: fn(&E) -> Payload,
+    /// Puts a changed field; false for one that cannot be changed.
+    pub change: fn(&mut E, &str, Value) -> Result<bool>,
+}
+
+impl Listeners {
+    /// Compiles an agent's listeners; `None` if it has none.
+    pub fn load(
+        engine: &Engine,
+        files: &dyn Files,
+        (app, agent): (&App, &Agent),
+    ) -> Load<Option<Arc<Self>>> {
+        let script = agent.listeners.as_ref();
+        let script = script.map(|file| Aside::load(engine, files, (app, agent), file));
+        let listeners = script.transpose()?.map(|script| Arc::new(Self { script }));
+        Ok(listeners)
+    }
+
+    /// Listens to each event that the script has a function for.
+    pub fn register(self: &Arc<Self>, bus: &Bus) {
+        for (name, register) in EVENTS {
+            if self.script.has(name) {
+                register(self, bus);
+            }
+        }
+    }
+
+    /// Asks the script before an event of this type.
+    pub fn before<E: Before>(self: &Arc<Self>, bus: &Bus, seen: Seen<E>) {
+        let own = Arc::clone(self);
+        let seen = Arc::new(seen);
+        bus.before_with(self.options(), move |event: &mut E| {
+            let (own, seen) = (Arc::clone(&own), Arc::clone(&seen));
+            async move { own.ask(event, &seen).await }.boxed()
+        });
+    }
+
+    /// Tells the script after an event of this type.
+    pub fn after<E: After>(self: &Arc<Self>, bus: &Bus, payload: fn(&E) -> Payload) {
+        let own = Arc::clone(self);
+        bus.after_with(self.options(), move |event: Arc<E>| {
+            let own = Arc::clone(&own);
+            async move {
+                if event.about().agent_name == own.script.agent() {
+                    let told = described(event.about(), payload(&event));
+                    own.call(E::NAME, told).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        });
+    }
+
+    fn options(&self) -> ListenerOptions {
+        ListenerOptions {
+            name: self.script.file().to_owned(),
+            ..ListenerOptions::default()
+        }
+    }
+
+    async fn ask<E: Before>(&self, event: &mut E, seen: &Seen<E>) -> Result<Verdict> {
+        if event.about().agent_name != self.script.agent() {
+            return Ok(Verdict::Continue);
+        }
+        let asked = described(event.about(), (seen.payload)(event));
+        let answer = self.call(E::NAME, Value::Object(asked.clone())).await?;
+        let wrong = |reason: String| {
+            let field = format!("{} {}", self.script.file(), E::NAME);
+            Error::invalid(field, reason)
+        };
+        let fields = match answer {
+            Value::Null => return Ok(Verdict::Continue),
+            Value::Object(fields) => fields,
+            _ => {
+                let what = "must return nothing, changed fields or {veto: reason}";
+                return Err(wrong(what.to_owned()));
+            }
+        };
+        if let Some(reason) = fields.get("veto").filter(|reason| !reason.is_null()) {
+            let reason = reason.as_str().filter(|reason| !reason.is_empty());
+            let reason = reason.ok_or_else(|| wrong("must return a text as veto".to_owned()))?;
+            return Ok(Verdict::veto(reason));
+        }
+        for (name, value) in fields {
+            match asked.get(&name) {
+                None if name == "veto" => {}
+                None => {
+                    let known: Vec<&str> = asked.keys().map(String::as_str).collect();
+                    let known = known.join(", ");
+                    let what = format!("returned the unknown field \"{name}\"; known are {known}");
+                    return Err(wrong(what));
+                }
+                Some(before) if *before == value => {}
+                Some(_) => {
+                    (seen.change)(event, &name, value)?;
+                }
+            }
+        }
+        Ok(Verdict::Continue)
+    }
+
+    async fn call(&self, name: &str, event: impl Into<Value>) -> Result<Value> {
+        let answer = self.script.call(name, vec![event.into()]).await;
+        let answer = answer.map_err(|error| Error::Internal {
+            what: format!("{} {name}: {}", self.script.file(), error.message),
+        })?;
+        Ok(answer.unwrap_or_default())
+    }
+}
+
+/// What every event says, and what this one says besides.
+fn described(about: &About, payload: Payload) -> Payload {
+    let common = json!({
+        "event_id": about.event_id, "at": about.at, "tenant": about.tenant, "agent_name": about.agent_name,
+        "identity": about.identity, "turn_id": about.turn_id, "caller_id": about.caller_id,
+    });
+    let mut all = match common {
+        Value::Object(all) => all,
+        _ => Payload::new(),
+    };
+    all.extend(payload);
+    all
+}

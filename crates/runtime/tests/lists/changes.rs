@@ -1,0 +1,264 @@
+//! One chat: shown, changed and removed.
+
+use crate::bed::{Bed, ann, bob, chief, cid, twin};
+use crate::chats::{ALL, list, named};
+use crate::names::share;
+use ambit_runtime::chats::{self, Chat, ChatFilter, MessageFilter, Share, Status};
+use ambit_runtime::{Authorized, Code, requests};
+use ambit_storage::address::Space;
+use ambit_storage::directory::{Filter, Order, PageRequest};
+use ambit_storage::lease::OnBusy;
+use futures::FutureExt;
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+
+pub const CASES: &[(&str, crate::Run)] = &[
+    ("a_chat_shows_what_its_turns_left", |bed| shows(bed).boxed()),
+    ("a_chat_keeps_what_a_person_changed", |bed| {
+        changes(bed).boxed()
+    }),
+    (
+        "a_change_that_is_none_is_refused_and_stores_nothing",
+        |bed| refuses(bed).boxed(),
+    ),
+    ("a_chat_of_no_team_is_not_shared", |bed| {
+        teamless(bed).boxed()
+    }),
+    (
+        "g065_removing_a_chat_takes_all_of_it_and_nothing_else",
+        |bed| removes(bed).boxed(),
+    ),
+    ("a_chat_with_a_running_turn_is_not_removed", |bed| {
+        busy(bed).boxed()
+    }),
+    ("g057_chats_of_others_answer_like_unknown_ones", |bed| {
+        foreign(bed).boxed()
+    }),
+];
+
+pub async fn change(bed: &Bed, who: &Authorized, chat: &str, change: serde_json::Value) -> Chat {
+    let change = change.as_object().unwrap();
+    let changed = chats::update(&bed.ambit, who, named(chat), change).await;
+    changed.unwrap()
+}
+
+async fn shows(bed: Bed) {
+    let text = "How do I\n  get my money back, please, and when will that be?";
+    bed.talk(&ann(), "support", "billing", text).await;
+    let chat = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+    let expected = Chat {
+        chat_id: "billing".to_owned(),
+        title: "How do I get my money back, please, and when will ".to_owned(),
+        assistant_id: "support".to_owned(),
+        last_connector: Some("gpt".to_owned()),
+        last_mode: None,
+        status: Status::Active,
+        share: Share::Private,
+        sort: 0,
+        metadata: Map::new(),
+        last_message_at: chat.last_message_at,
+        created_at: chat.created_at,
+        updated_at: chat.updated_at,
+    };
+    assert_eq!(chat, expected);
+    assert!(chat.created_at > 0 && chat.updated_at >= chat.created_at / 1_000 * 1_000);
+    assert_eq!(
+        list(&bed, &ann(), &ChatFilter::default(), ALL).await.items,
+        [expected]
+    );
+}
+
+async fn changes(bed: Bed) {
+    let live = bed.talk(&ann(), "support", "billing", "one").await;
+    let metadata = json!({"colour": "red"});
+    let wanted = json!({
+        "title": "Money", "status": "archived", "share": "team", "sort": -3, "metadata": metadata,
+    });
+    let changed = change(&bed, &ann(), "billing", wanted).await;
+    bed.turn(&live, "r2", "two").await;
+    let chat = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+    let expected = Chat {
+        title: "Money".to_owned(),
+        status: Status::Archived,
+        share: Share::Team,
+        sort: -3,
+        metadata: metadata.as_object().unwrap().clone(),
+        last_message_at: chat.last_message_at,
+        updated_at: chat.updated_at,
+        ..changed
+    };
+    assert_eq!(chat, expected);
+    let back = json!({"title": null, "metadata": null, "status": "active"});
+    let chat = change(&bed, &ann(), "billing", back).await;
+    assert_eq!((chat.title.as_str(), chat.metadata), ("one", Map::new()));
+    assert_eq!((chat.status, chat.sort), (Status::Active, -3));
+}
+
+async fn refuses(bed: Bed) {
+    bed.talk(&ann(), "support", "billing", "one").await;
+    let before = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+    for (wrong, param, part) in [
+        (json!({"titel": "x"}), "titel", "did you mean \"title\"?"),
+        (json!({"chat_id": "x"}), "chat_id", "cannot be changed"),
+        (
+            json!({"title": 1}),
+            "title",
+            "must be a text or null, not 1",
+        ),
+        (json!({"title": ""}), "title", "1 to 1000 bytes"),
+        (
+            json!({"status": "archive"}),
+            "status",
+            "did you mean \"archived\"?",
+        ),
+        (
+            json!({"share": "public"}),
+            "share",
+            "known are private, team",
+        ),
+        (
+            json!({"sort": 1.5}),
+            "sort",
+            "must be a whole number, not 1.5",
+        ),
+        (
+            json!({"metadata": [1]}),
+            "metadata",
+            "must be an object or null",
+        ),
+        (
+            json!({"title": "kept?", "sort": "1"}),
+            "sort",
+            "must be a whole number",
+        ),
+        (
+            json!({"metadata": {"a": "x".repeat(17_000)}}),
+            "metadata",
+            "exceeds 16384 bytes",
+        ),
+    ] {
+        let change = wrong.as_object().unwrap();
+        let error = chats::update(&bed.ambit, &ann(), named("billing"), change).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.code, Code::InvalidArgument, "{wrong}");
+        assert_eq!(error.param.as_deref(), Some(param), "{wrong}");
+        assert!(error.message.contains(part), "{wrong}: {}", error.message);
+    }
+    let after = chats::get(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+    assert_eq!(after, before);
+}
+
+async fn teamless(bed: Bed) {
+    let alone = crate::bed::person("t1", "dan", None);
+    bed.talk(&alone, "support", "billing", "one").await;
+    let change = json!({"share": "team"});
+    let change = change.as_object().unwrap();
+    let error = chats::update(&bed.ambit, &alone, named("billing"), change).await;
+    assert_eq!(error.unwrap_err().param.as_deref(), Some("share"));
+}
+
+/// Everything that a store has of a tenant's conversations.
+async fn contents(bed: &Bed) -> BTreeMap<String, String> {
+    let page = PageRequest {
+        order: Order::Oldest,
+        after: None,
+        limit: 500,
+    };
+    let rows = bed
+        .driver
+        .identities(&Filter::tenant("t1"), &page)
+        .await
+        .unwrap();
+    let mut found = BTreeMap::new();
+    for row in rows {
+        let space = Space::of("t1", &row.identity);
+        for log in bed.driver.logs(&space).await.unwrap() {
+            let range = ambit_storage::driver::Range::from(1, 1_000);
+            let page = bed.driver.read(&space.log(&log), range).await.unwrap();
+            found.insert(format!("{space} {log}"), format!("{page:?}"));
+        }
+        let scan = ambit_storage::driver::Scan {
+            pattern: ambit_storage::pattern::Pattern::all(),
+            after: None,
+            limit: 1_000,
+            part: ambit_storage::driver::Part::Whole,
+        };
+        for (name, entry) in bed.driver.scan(&space, &scan).await.unwrap() {
+            found.insert(format!("{space} {name}"), format!("{entry:?}"));
+        }
+        found.insert(
+            format!("row {}", row.identity.storage_key()),
+            format!("{row:?}"),
+        );
+    }
+    found
+}
+
+async fn removes(bed: Bed) {
+    bed.talk(&ann(), "support", "a%", "sibling").await;
+    bed.talk(&bob(), "support", "a_b", "namesake").await;
+    let before = contents(&bed).await;
+    bed.talk(&ann(), "support", "a_b", "gone").await;
+    share(&bed, "a_b", "team").await;
+    assert_ne!(contents(&bed).await, before);
+    chats::remove(&bed.ambit, &ann(), named("a_b"))
+        .await
+        .unwrap();
+    assert_eq!(contents(&bed).await, before);
+    let error = chats::remove(&bed.ambit, &ann(), named("a_b"))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code, Code::NotFound);
+    assert!(requests::find(&bed.ambit, &ann(), "r-gone").await.is_err());
+}
+
+async fn busy(bed: Bed) {
+    let live = bed.talk(&ann(), "support", "billing", "one").await;
+    live.context().begin_turn(OnBusy::Reject).await.unwrap();
+    let error = chats::remove(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code, Code::ChatBusy);
+    live.context().end_turn().await.unwrap();
+    chats::remove(&bed.ambit, &ann(), named("billing"))
+        .await
+        .unwrap();
+}
+
+async fn foreign(bed: Bed) {
+    bed.talk(&ann(), "support", "billing", "one").await;
+    let none = Map::new();
+    for who in [bob(), cid(), twin(), chief("t2"), crate::bed::nobody("t1")] {
+        for (chat, verb) in [("billing", "known"), ("never", "unknown")] {
+            let told = |error: ambit_runtime::Error| {
+                (error.code, error.message.replace(chat, "…"), error.param)
+            };
+            let expected = (Code::NotFound, "chat \"…\" not found".to_owned(), None);
+            let ambit = &bed.ambit;
+            let filter = MessageFilter::default();
+            let got = chats::get(ambit, &who, named(chat)).await.unwrap_err();
+            assert_eq!(told(got), expected, "get {verb} {who:?}");
+            let got = chats::update(ambit, &who, named(chat), &none)
+                .await
+                .unwrap_err();
+            assert_eq!(told(got), expected, "update {verb} {who:?}");
+            let got = chats::remove(ambit, &who, named(chat)).await.unwrap_err();
+            assert_eq!(told(got), expected, "remove {verb} {who:?}");
+            let got = chats::messages(ambit, &who, named(chat), &filter)
+                .await
+                .unwrap_err();
+            assert_eq!(told(got), expected, "messages {verb} {who:?}");
+        }
+    }
+    chats::get(&bed.ambit, &chief("t1"), named("billing"))
+        .await
+        .unwrap();
+}

@@ -1,0 +1,250 @@
+//! Contexts: rows, items, cursors, clearing and removing.
+
+use crate::bed::{Bed, ann, bob, chief, cid, twin};
+use ambit_runtime::Code;
+use ambit_runtime::inspect::contexts::{self, Action, ItemFilter, RowFilter};
+use futures::FutureExt;
+use serde_json::json;
+use std::time::Duration;
+
+pub const CASES: &[(&str, crate::Run)] = &[
+    ("a_context_shows_its_row_and_its_items", |bed| {
+        shows(bed).boxed()
+    }),
+    (
+        "g057_a_context_of_others_answers_like_an_unknown_one",
+        |bed| foreign(bed).boxed(),
+    ),
+    (
+        "g150_sizes_out_of_range_and_foreign_cursors_are_refused",
+        |bed| cursors(bed).boxed(),
+    ),
+    ("g146_an_unknown_scope_is_refused_with_the_nearest", |bed| {
+        scope(bed).boxed()
+    }),
+    ("g065_one_context_is_cleared_and_removed_alone", |bed| {
+        acts(bed).boxed()
+    }),
+    ("g054_bulk_removal_takes_exactly_what_matches", |bed| {
+        bulk(bed).boxed()
+    }),
+    (
+        "g058_bulk_removal_spares_what_the_caller_may_not_see",
+        |bed| bulk_of_others(bed).boxed(),
+    ),
+];
+
+fn history(chat: &str) -> RowFilter {
+    RowFilter {
+        chat: Some(chat.to_owned()),
+        scope: Some("chatHistory".to_owned()),
+        ..RowFilter::default()
+    }
+}
+
+pub async fn id(bed: &Bed, chat: &str) -> String {
+    let page = contexts::list(&bed.ambit, &ann(), &history(chat), (None, 2)).await;
+    let [row] = &page.unwrap().items[..] else {
+        panic!("one row was expected");
+    };
+    row.id.clone()
+}
+
+async fn shows(bed: Bed) {
+    let live = bed.talk(&ann(), "support", "c", "one").await;
+    let id = id(&bed, "c").await;
+    let row = contexts::get(&bed.ambit, &ann(), &id).await.unwrap();
+    let expected = json!({
+        "id": live.context().row_id().unwrap(), "agent_name": "support", "chat_name": "c", "user_id": "ann",
+        "group": null, "scope": "chatHistory", "key": "chatHistory_support_ann", "state": "live", "items": 2,
+        "created_at": row.created_at, "last_activity_at": row.last_activity_at, "agents": ["support"], "labels": {},
+    });
+    assert_eq!(json!(row), expected);
+    let page = |before, limit| {
+        let filter = ItemFilter {
+            before,
+            limit,
+            archive: false,
+        };
+        contexts::items(&bed.ambit, &ANN, &id, filter)
+    };
+    let last = page(None, 1).await.unwrap();
+    assert_eq!((last.items[0].position, last.next), (2, Some(2)));
+    assert!(last.items[0].item.as_str().contains("to one"));
+    let before = page(last.next, 1).await.unwrap();
+    assert_eq!((before.items[0].position, before.next), (1, None));
+    let scopes = contexts::list(&bed.ambit, &ann(), &RowFilter::default(), (None, 10)).await;
+    let mut scopes: Vec<_> = scopes
+        .unwrap()
+        .items
+        .into_iter()
+        .map(|row| row.scope.unwrap())
+        .collect();
+    scopes.sort();
+    assert_eq!(scopes, ["chatHistory", "memory", "usage"]);
+}
+
+static ANN: std::sync::LazyLock<ambit_runtime::Authorized> = std::sync::LazyLock::new(ann);
+
+async fn foreign(bed: Bed) {
+    bed.talk(&ann(), "support", "c", "one").await;
+    let known = id(&bed, "c").await;
+    for who in [bob(), cid(), twin(), chief("t2"), crate::bed::nobody("t1")] {
+        for id in [known.as_str(), "never", "a\0b", ""] {
+            let told = |error: ambit_runtime::Error| (error.code, error.message);
+            let expected = (Code::NotFound, format!("context \"{id}\" not found"));
+            let ambit = &bed.ambit;
+            let got = contexts::get(ambit, &who, id).await.unwrap_err();
+            assert_eq!(told(got), expected);
+            let got = contexts::items(ambit, &who, id, ItemFilter::default())
+                .await
+                .unwrap_err();
+            assert_eq!(told(got), expected);
+            for action in [Action::Clear, Action::Remove] {
+                let got = contexts::act(ambit, &who, id, action).await.unwrap_err();
+                assert_eq!(told(got), expected);
+            }
+        }
+    }
+    assert!(contexts::get(&bed.ambit, &ann(), &known).await.is_ok());
+}
+
+async fn cursors(bed: Bed) {
+    for chat in ["a", "b", "c"] {
+        bed.talk(&ann(), "support", chat, chat).await;
+        bed.talk(&bob(), "support", chat, &format!("bob {chat}"))
+            .await;
+    }
+    let all = RowFilter::default();
+    let ambit = &bed.ambit;
+    let first = contexts::list(ambit, &ann(), &all, (None, 2))
+        .await
+        .unwrap();
+    let cursor = first.next.unwrap();
+    let next = contexts::list(ambit, &ann(), &all, (Some(&cursor), 100))
+        .await
+        .unwrap();
+    assert_eq!((first.items.len() + next.items.len(), next.next), (9, None));
+    let forged = format!("{}x", &cursor[..cursor.len() - 1]);
+    for (who, cursor, limit) in [
+        (ann(), Some(forged.as_str()), 2),
+        (ann(), Some("x"), 2),
+        (bob(), Some(cursor.as_str()), 2),
+        (twin(), Some(cursor.as_str()), 2),
+        (chief("t1"), Some(cursor.as_str()), 2),
+        (ann(), None, 0),
+        (ann(), None, 1_000_000_000),
+    ] {
+        let error = contexts::list(ambit, &who, &all, (cursor, limit))
+            .await
+            .unwrap_err();
+        let param = if limit == 2 { "cursor" } else { "limit" };
+        assert_eq!(
+            (error.code, error.param.as_deref()),
+            (Code::InvalidArgument, Some(param))
+        );
+    }
+    bed.clock.advance(Duration::from_secs(25 * 3_600));
+    let error = contexts::list(ambit, &ann(), &all, (Some(&cursor), 2))
+        .await
+        .unwrap_err();
+    assert_eq!(error.param.as_deref(), Some("cursor"));
+}
+
+async fn scope(bed: Bed) {
+    let filter = RowFilter {
+        scope: Some("chathistory".to_owned()),
+        ..RowFilter::default()
+    };
+    let error = contexts::list(&bed.ambit, &ann(), &filter, (None, 1))
+        .await
+        .unwrap_err();
+    assert_eq!(error.param.as_deref(), Some("scope"));
+    assert!(
+        error.message.ends_with("did you mean \"chatHistory\"?"),
+        "{}",
+        error.message
+    );
+}
+
+pub async fn count(bed: &Bed, filter: &RowFilter) -> usize {
+    let page = contexts::list(&bed.ambit, &chief("t1"), filter, (None, 1_000)).await;
+    page.unwrap().items.len()
+}
+
+async fn acts(bed: Bed) {
+    bed.talk(&ann(), "support", "c", "one").await;
+    bed.talk(&ann(), "support", "d", "two").await;
+    let (one, other) = (id(&bed, "c").await, id(&bed, "d").await);
+    contexts::act(&bed.ambit, &ann(), &one, Action::Clear)
+        .await
+        .unwrap();
+    let row = contexts::get(&bed.ambit, &ann(), &one).await.unwrap();
+    assert_eq!(json!(row.state), "cleared");
+    contexts::act(&bed.ambit, &ann(), &one, Action::Remove)
+        .await
+        .unwrap();
+    let left = RowFilter {
+        chat: Some("c".to_owned()),
+        ..RowFilter::default()
+    };
+    // A history takes its memory along; usage is a context of its own.
+    assert_eq!(count(&bed, &left).await, 1);
+    assert_eq!(count(&bed, &RowFilter::default()).await, 4);
+    let row = contexts::get(&bed.ambit, &ann(), &other).await.unwrap();
+    assert_eq!((json!(row.state), row.items), (json!("live"), 2));
+}
+
+async fn bulk(bed: Bed) {
+    for chat in ["a_b", "axb", "a%", "a*"] {
+        bed.talk(&ann(), "support", chat, chat).await;
+    }
+    for chat in ["a%", "a*", "a_b"] {
+        let before = count(&bed, &RowFilter::default()).await;
+        let filter = history(chat);
+        let dry = contexts::act_on_all(&bed.ambit, &ann(), (&filter, true), Action::Remove).await;
+        let expected = json!({
+            "done": ["chatHistory_support_ann"], "unchanged": [], "skipped": [], "failed": [],
+        });
+        assert_eq!(json!(dry.unwrap()), expected);
+        assert_eq!(count(&bed, &RowFilter::default()).await, before);
+        let done = contexts::act_on_all(&bed.ambit, &ann(), (&filter, false), Action::Remove).await;
+        assert_eq!(json!(done.unwrap()), expected);
+        assert_eq!(count(&bed, &RowFilter::default()).await, before - 2);
+    }
+    assert_eq!(count(&bed, &history("axb")).await, 1);
+}
+
+async fn bulk_of_others(bed: Bed) {
+    for who in [ann(), bob(), twin()] {
+        bed.talk(&who, "support", "c", "one").await;
+    }
+    let all = RowFilter::default();
+    for action in [Action::Clear, Action::Remove] {
+        let of_bob = RowFilter {
+            user: Some("bob".to_owned()),
+            ..RowFilter::default()
+        };
+        let report = contexts::act_on_all(&bed.ambit, &ann(), (&of_bob, false), action).await;
+        assert_eq!(
+            json!(report.unwrap()),
+            json!({"done": [], "unchanged": [], "skipped": [], "failed": []})
+        );
+        contexts::act_on_all(&bed.ambit, &ann(), (&all, false), action)
+            .await
+            .unwrap();
+    }
+    let left = contexts::list(&bed.ambit, &chief("t1"), &all, (None, 100))
+        .await
+        .unwrap();
+    assert!(
+        left.items
+            .iter()
+            .all(|row| row.user_id.as_deref() == Some("bob"))
+    );
+    assert_eq!(left.items.len(), 3);
+    let theirs = contexts::list(&bed.ambit, &twin(), &all, (None, 100))
+        .await
+        .unwrap();
+    assert_eq!(theirs.items.len(), 3);
+}

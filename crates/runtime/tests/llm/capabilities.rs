@@ -1,0 +1,172 @@
+//! What models can do, and what becomes of calls that ask for more; and the shapes of an answer.
+
+use crate::fake::tool_call;
+use crate::support::{asking, connector};
+use ambit_runtime::error::Code;
+use ambit_runtime::llm::capabilities::{Capabilities, NAMES, Vision, lacking, leave_out, refuse};
+use ambit_runtime::llm::{Answer, Call, Usage};
+use serde_json::{Value, json};
+
+fn of(capabilities: Value) -> Capabilities {
+    Capabilities::of(&connector("openai", json!({"capabilities": capabilities})))
+}
+
+#[test]
+fn a_connector_that_names_no_ability_has_all_and_one_that_names_some_has_those() {
+    let names = |can: Capabilities| -> Vec<&str> {
+        let has = NAMES.iter().filter(|name| can.has(name).unwrap());
+        has.copied().collect()
+    };
+    for silent in [json!(null), json!({}), json!({"max_input_tokens": 9})] {
+        assert_eq!(names(of(silent)), NAMES);
+    }
+    let cases = [
+        (
+            json!({"tool_calls": true}),
+            vec!["tool_calls", "json", "streaming"],
+        ),
+        (
+            json!({"vision": "openai", "streaming": false}),
+            vec!["vision", "json"],
+        ),
+        (
+            json!({"multimodal": true, "audio": false}),
+            vec!["vision", "json", "streaming"],
+        ),
+        (
+            json!({"reasoning": true, "json": false}),
+            vec!["reasoning", "streaming"],
+        ),
+        (json!({"vision": false}), vec!["json", "streaming"]),
+    ];
+    for (capabilities, expected) in cases {
+        assert_eq!(names(of(capabilities)), expected);
+    }
+}
+
+#[test]
+fn windows_and_the_form_of_pictures_are_read() {
+    let can =
+        of(json!({"vision": "claude", "max_input_tokens": 128_000, "max_output_tokens": 4096}));
+    let read = (can.vision, can.max_input_tokens, can.max_output_tokens);
+    assert_eq!(read, (Vision::Claude, Some(128_000), Some(4096)));
+    let can = of(json!({"vision": true, "max_input_tokens": "many"}));
+    assert_eq!((can.vision, can.max_input_tokens), (Vision::OpenAi, None));
+}
+
+#[test]
+fn an_unknown_ability_is_refused_with_the_nearest_one() {
+    let error = of(json!(null)).has("vison").unwrap_err();
+    assert_eq!(
+        error.message,
+        "unknown capability \"vison\"; did you mean \"vision\"?; there are vision, audio, tool_calls, reasoning, json, streaming"
+    );
+}
+
+#[test]
+fn what_a_model_cannot_do_is_left_out_and_noted() {
+    let call = Call {
+        tools: vec![json!({"type": "function"}), json!({"type": "function"})],
+        options: json!({"tool_choice": "auto", "reasoning_effort": "low", "response_format": {}, "temperature": 1})
+            .as_object()
+            .unwrap()
+            .clone(),
+        ..asking("hi")
+    };
+    let mut whole = call.clone();
+    assert_eq!(
+        leave_out(&connector("openai", json!({})), &mut whole),
+        Vec::<String>::new()
+    );
+    assert_eq!(whole, call);
+
+    let mut less = call;
+    let bare = connector(
+        "openai",
+        json!({"capabilities": {"vision": true, "json": false}}),
+    );
+    let notes = [
+        "connector \"test.model\" has no capability tool_calls: 2 tools are not offered",
+        "connector \"test.model\" has no capability tool_calls: tool_choice is not sent",
+        "connector \"test.model\" has no capability reasoning: reasoning_effort is not sent",
+        "connector \"test.model\" has no capability json: response_format is not sent",
+    ];
+    assert_eq!(leave_out(&bare, &mut less), notes);
+    let mut expected = asking("hi");
+    expected.options.insert("temperature".to_owned(), json!(1));
+    assert_eq!(less, expected);
+}
+
+#[test]
+fn media_that_a_model_cannot_take_are_refused_by_name() {
+    let picture = json!({"type": "image_url", "image_url": {"url": "https://x.test"}});
+    let sound = json!({"type": "input_audio", "input_audio": {}});
+    let text = json!({"type": "text", "text": "a"});
+    let messages = [
+        json!({"role": "user", "content": "a"}),
+        json!({"role": "user", "content": [text, picture, sound]}),
+    ];
+    let bare = connector("openai", json!({"capabilities": {"tool_calls": true}}));
+    let error = refuse(&bare, &messages).unwrap_err();
+    let message = "connector \"test.model\" has no capability vision, and messages[1].content[1] is an image; \
+        set uses.vision, or choose a connector that has it";
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (Code::InvalidArgument, message)
+    );
+    assert_eq!(error.param.as_deref(), Some("messages[1].content[1]"));
+    let places = lacking(Capabilities::of(&bare), &messages);
+    assert_eq!(places, [(1, 1, "vision"), (1, 2, "audio")]);
+    let seeing = connector("openai", json!({"capabilities": {"multimodal": true}}));
+    refuse(&seeing, &messages).unwrap();
+}
+
+#[test]
+fn an_answer_goes_on_as_a_message_and_as_a_completion() {
+    let answer = Answer {
+        id: "x".to_owned(),
+        model: "m".to_owned(),
+        reasoning: "hm".to_owned(),
+        reasoning_parts: vec![json!({"type": "thinking", "signature": "s"})],
+        tool_calls: vec![tool_call("c1", "f", "{\"a\": 1}")],
+        usage: Usage::of(1, 2),
+        finish_reason: "tool_calls".to_owned(),
+        ..Answer::default()
+    };
+    let calls = json!([{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]);
+    assert_eq!(
+        answer.message(),
+        json!({"role": "assistant", "content": null, "tool_calls": calls, "reasoning_content": "hm",
+            "reasoning_parts": [{"type": "thinking", "signature": "s"}]})
+    );
+    let mut usage = Usage::of(10, 20);
+    usage.add(&answer.usage);
+    assert_eq!(
+        answer.completion(&usage, Some("M3")),
+        json!({"id": "x", "model": "m", "role": "assistant", "content": null, "tool_calls": calls,
+            "refusal": null, "reasoning_content": "hm", "finish_reason": "tool_calls",
+            "usage": {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}, "message_id": "M3"})
+    );
+    assert_eq!(
+        Answer::default().message(),
+        json!({"role": "assistant", "content": ""})
+    );
+}
+
+#[test]
+fn usage_adds_up_with_its_details() {
+    let usage = |cached: i64| Usage {
+        prompt_tokens_details: json!({"cached_tokens": cached, "note": "x"})
+            .as_object()
+            .unwrap()
+            .clone(),
+        ..Usage::of(1, i64::MAX)
+    };
+    let mut sum = usage(2);
+    sum.add(&usage(3));
+    assert_eq!(sum.prompt_tokens_details["cached_tokens"], 5);
+    assert_eq!(
+        (sum.prompt_tokens, sum.completion_tokens, sum.total_tokens),
+        (2, i64::MAX, i64::MAX)
+    );
+}

@@ -1,0 +1,144 @@
+//! What every provider makes of a refused call, and what it tells of it.
+
+use crate::fake::FAKES;
+use crate::server::{Reply, Server};
+use crate::support::{KEY, asking, failure};
+use ambit_runtime::error::{Code, Error};
+use ambit_runtime::llm::FailureKind;
+use serde_json::json;
+use std::time::Duration;
+
+fn refusal(status: u16) -> Reply {
+    Reply::json(status, "{\"error\":{\"message\":\"No.\"}}")
+}
+
+#[tokio::test]
+async fn a_status_says_whether_to_try_again() {
+    let cases = [
+        (400, FailureKind::Permanent, Code::LlmError),
+        (401, FailureKind::Permanent, Code::LlmError),
+        (403, FailureKind::Permanent, Code::LlmError),
+        (404, FailureKind::Permanent, Code::LlmError),
+        (408, FailureKind::Temporary, Code::LlmError),
+        (429, FailureKind::RateLimited, Code::LlmRateLimited),
+        (500, FailureKind::Temporary, Code::LlmError),
+        (503, FailureKind::Temporary, Code::LlmError),
+        (529, FailureKind::Temporary, Code::LlmError),
+    ];
+    for fake in FAKES {
+        let replies = cases.iter().map(|(status, ..)| refusal(*status)).collect();
+        let (_server, model) = fake.serve(replies).await;
+        for (status, kind, code) in &cases {
+            let failed = failure(&*model, &asking("hi")).await;
+            let message = format!("connector \"test.model\": the provider answered {status}: No.");
+            assert_eq!((&failed.kind, &failed.message), (kind, &message));
+            assert_eq!(Error::from(failed).code, *code);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_body_says_is_told_whatever_its_shape() {
+    let long = "x".repeat(900);
+    let cut = format!(": {}…", "x".repeat(500));
+    let cases = [
+        ("", ""),
+        ("{\"message\":\"one\"}", ": one"),
+        ("{\"error\":\"two\"}", ": two"),
+        ("[{\"error\":{\"message\":\"three\"}}]", ": three"),
+        ("{\"detail\":\"four\"}", ": four"),
+        ("<html>\n five\n</html>", ": <html> five </html>"),
+        ("{\"other\":6}", ": {\"other\":6}"),
+        (&long, &cut),
+    ];
+    for (body, said) in cases {
+        let (_server, model) = FAKES[0].serve(vec![Reply::json(400, body)]).await;
+        let failed = failure(&*model, &asking("hi")).await;
+        let message = format!("connector \"test.model\": the provider answered 400{said}");
+        assert_eq!(failed.message, message);
+    }
+}
+
+#[tokio::test]
+async fn when_to_come_again_is_read_in_every_form() {
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    for fake in FAKES {
+        let replies = vec![
+            refusal(429).with("retry-after", "7"),
+            refusal(429)
+                .with("retry-after-ms", "1500")
+                .with("retry-after", "2"),
+            refusal(503).with("retry-after", "Fri, 31 Dec 2100 23:59:59 GMT"),
+            refusal(429).with("retry-after", "soon"),
+            refusal(429).with("retry-after", "-3"),
+            refusal(429).with("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"),
+            refusal(429),
+        ];
+        let (_server, model) = fake.serve(replies).await;
+        let mut after = Vec::new();
+        for _ in 0..7 {
+            after.push(failure(&*model, &asking("hi")).await.retry_after);
+        }
+        let far = after.remove(2).expect("a date in the future");
+        assert!(far > Duration::from_secs(1_000_000_000), "{far:?}");
+        let half = Some(Duration::from_millis(1500));
+        assert_eq!(after, [seconds(7), half, None, None, None, None]);
+    }
+}
+
+#[tokio::test]
+async fn googles_form_of_it_is_in_the_body() {
+    let body = r#"{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[
+        {"@type":"type.googleapis.com/google.rpc.QuotaFailure"},
+        {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12.5s"}]}}"#;
+    let (_server, model) = FAKES[3].serve(vec![Reply::json(429, body)]).await;
+    let failed = failure(&*model, &asking("hi")).await;
+    assert_eq!(failed.retry_after, Some(Duration::from_millis(12_500)));
+}
+
+#[tokio::test]
+async fn a_refused_content_is_told_apart() {
+    let body = r#"{"error":{"message":"Filtered","type":null,"code":"content_filter"}}"#;
+    let (_server, model) = FAKES[0].serve(vec![Reply::json(400, body)]).await;
+    let failed = failure(&*model, &asking("hi")).await;
+    assert_eq!(failed.kind, FailureKind::ContentFilter);
+    assert_eq!(Error::from(failed).code, Code::LlmContentFilter);
+}
+
+#[tokio::test]
+async fn g072_no_failure_repeats_a_secret() {
+    let secrets = [
+        KEY,
+        "canary-header",
+        "canary-extra-body-value",
+        "canary-pass",
+    ];
+    for fake in FAKES {
+        let said = format!("bad: {}", secrets.join(" and "));
+        let body = json!({"error": {"message": said, "type": "server_error"}}).to_string();
+        let stream =
+            format!("data: {{\"type\":\"error\",\"error\":{{\"message\":\"{said}\"}}}}\n\n");
+        let unreadable = format!("data: {KEY}\n\n");
+        let replies = [
+            Reply::json(401, &body),
+            Reply::json(200, &said),
+            Reply::stream(&stream),
+            Reply::stream(&unreadable),
+        ];
+        let server = Server::start(replies.to_vec()).await;
+        let host = server
+            .address
+            .replace("http://", "http://user:canary-pass@");
+        let more = json!({"host": host, "headers": {"x-more": "Token canary-header"},
+            "extra_body": {"own": ["canary-extra-body-value"]}});
+        let model = fake.open(&server, more);
+        for _ in replies {
+            let failed = failure(&*model, &asking("hi")).await;
+            let told = format!("{failed} {failed:?}");
+            assert!(told.contains("***"), "{told}");
+            for secret in secrets {
+                assert!(!told.contains(secret), "{told}");
+            }
+        }
+    }
+}
