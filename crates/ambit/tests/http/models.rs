@@ -99,3 +99,81 @@ async fn the_base_path_is_the_app_s_to_choose() {
     assert_eq!(site.get("/v1/models").await.status, 404);
     assert_eq!(site.get("/healthz").await.status, 200);
 }
+
+#[tokio::test]
+async fn agents_are_listed_with_what_people_need_and_no_more() {
+    let site = Site::of(&[
+        (
+            "assistants/hello/package.yao",
+            r#"{
+                "name": "{{ name }}", "description": "Says {{ name }}", "public": true, "connector": "script",
+                "tags": ["greeting"], "sort": 2, "placeholder": {"title": "{{ name }}", "prompts": ["Hi"]}
+            }"#,
+        ),
+        ("assistants/hello/prompts.yml", "- role: system\n  content: A secret of the maker.\n"),
+        ("assistants/hello/locales/de.yml", "name: Hallo\n"),
+        ("assistants/hello/locales/en-us.yml", "name: Hello\n"),
+        ("assistants/first/package.yao", r#"{"name": "First", "public": true, "sort": 1, "tags": ["other"]}"#),
+    ])
+    .await;
+    let hello = json!({
+        "assistant_id": "hello", "name": "Hallo", "description": "Says Hallo", "avatar": "", "type": "assistant",
+        "connector": "script", "connector_options": {"optional": false}, "modes": [], "default_mode": "",
+        "public": true, "share": "private",
+        "tags": ["greeting"], "sort": 2, "placeholder": {"title": "Hallo", "prompts": ["Hi"]},
+    });
+    assert_eq!(
+        site.get("/v1/agent/assistants/hello?locale=de-at")
+            .await
+            .json(),
+        hello
+    );
+    let info = json!({
+        "assistant_id": "hello", "name": "Hello", "description": "Says Hello", "avatar": "",
+        "placeholder": {"title": "Hello", "prompts": ["Hi"]},
+    });
+    assert_eq!(
+        site.get("/v1/agent/assistants/hello/info").await.json(),
+        info
+    );
+    assert_eq!(
+        site.get("/v1/agent/assistants/tags").await.json(),
+        json!(["greeting", "other"])
+    );
+    for (query, expected) in [
+        ("", json!(["first", "hello"])),
+        ("?tags=greeting", json!(["hello"])),
+        ("?keywords=HALLO&locale=de", json!(["hello"])),
+        ("?keywords=secret", json!([])),
+        ("?type=assistant&page=2&pagesize=1", json!(["hello"])),
+    ] {
+        let list = site
+            .get(&format!("/v1/agent/assistants{query}"))
+            .await
+            .json();
+        let ids: Vec<&Value> = list["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|agent| &agent["assistant_id"])
+            .collect();
+        assert_eq!(json!(ids), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn g150_pages_that_are_none_are_refused() {
+    let site = Site::development().await;
+    for (query, param) in [
+        ("page=0", "page"),
+        ("page=-1", "page"),
+        ("pagesize=0", "pagesize"),
+        ("pagesize=1000000000", "pagesize"),
+        ("type=robot", "type"),
+        ("tag=x", "tag"),
+    ] {
+        let answer = site.get(&format!("/v1/agent/assistants?{query}")).await;
+        let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
+        assert_eq!(answer.failure(), expected, "{query}");
+    }
+}

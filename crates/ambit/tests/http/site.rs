@@ -24,6 +24,10 @@ pub const HELLO: &[(&str, &str)] = &[
         r#"{"name": "Hello", "public": true, "connector": "script"}"#,
     ),
     (
+        "assistants/hello/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    (
         "connectors/script.conn.yao",
         r#"{
             "label": "Script",
