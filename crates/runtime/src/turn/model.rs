@@ -297,7 +297,7 @@ impl Model {
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(self.error(failure))),
+            Err(failure) => return (answer, Some(Self::error(failure))),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
@@ -306,7 +306,7 @@ impl Model {
                     answer.take(&piece);
                     voice.say(&answer)
                 }
-                Some(Err(failure)) => Err(self.error(failure)),
+                Some(Err(failure)) => Err(Self::error(failure)),
                 None => break None,
             };
             if let Err(error) = said {
@@ -330,16 +330,13 @@ impl Model {
         (answer, failure)
     }
 
-    fn error(&self, failure: Failure) -> Error {
+    fn error(failure: Failure) -> Error {
         let code = match failure.kind {
             FailureKind::RateLimited => Code::LlmRateLimited,
             FailureKind::ContentFilter => Code::LlmContentFilter,
             FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
         };
-        Error::new(
-            code,
-            format!("connector {}: {}", self.connector.id, failure.message),
-        )
+        Error::new(code, failure.message)
     }
 
     /// Books what the call used.
