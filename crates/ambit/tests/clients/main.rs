@@ -6,8 +6,9 @@ mod printed;
 mod server;
 
 use server::Server;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Names the Python that has the `openai` package.
 const PYTHON: &str = "TEST_CLIENTS_PYTHON";
@@ -41,6 +42,41 @@ fn every_case_of_the_openai_package_for_node_holds() {
     cases.arg(beside("node/cases.cjs"));
     cases.args([&server.url, &server.key]).arg(installed(NODE));
     check(&mut cases);
+}
+
+#[test]
+fn ambit_chat_talks_to_a_server() {
+    let server = Server::with_key(&beside("app"));
+    let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    chat.args(["chat", "plain", "--url", &server.url]);
+    let mut chat = chat
+        .env("AMBIT_TOKEN", &server.key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    chat.stdin
+        .take()
+        .unwrap()
+        .write_all(b"hello\ncount\n")
+        .unwrap();
+    let out = chat.wait_with_output().unwrap();
+    assert!(out.status.success());
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "echo: hello\n4\n");
+}
+
+#[test]
+fn ambit_chat_says_why_a_server_refuses() {
+    let server = Server::with_key(&beside("app"));
+    let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    chat.args(["chat", "plain", "--url", &server.url]);
+    let chat = chat.env_remove("AMBIT_TOKEN").stdin(Stdio::piped());
+    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
+    chat.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let out = chat.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert!(err.starts_with("ambit: ") && !err.contains("401"), "{err}");
 }
 
 /// Runs a program that prints `ok NAME` for each case that holds.
