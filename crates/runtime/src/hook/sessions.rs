@@ -105,6 +105,10 @@ const HISTORY: &str = "HistoryIdentity";
 const USAGE: &str = "UsageIdentity";
 
 impl ambit_storage::Agent for Sessions {
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "storage knows an agent by its id; its name is for people"
+    )]
     fn name(&self) -> &str {
         &self.agent.id
     }

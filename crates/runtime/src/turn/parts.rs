@@ -90,7 +90,7 @@ impl Turn {
             trace: self.trace.root(),
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
-            limits: Limits::of(&self.loaded.app, &leg.agent)?,
+            limits: Limits::of(&self.loaded.app, &leg.agent),
             ask: self.core.clone(),
         }))
     }

@@ -216,24 +216,26 @@ async fn listeners_change_and_hear_what_their_agent_does() {
     assert_eq!(ambit.bus().failures(), 0);
 }
 
+/// What saving a message gives with these listeners: its error, how many messages are kept, and how many listeners failed.
+async fn saved(events: &str) -> (Option<String>, usize, u64) {
+    let ambit = ambit(None, Some(events), ContextOptions::default());
+    let agent = open(&ambit, &ann()).await.unwrap();
+    let added = agent.history().add_message(Message::user("Hello")).await;
+    let saved = match added {
+        Ok(_) => agent.context().save().await.map(drop),
+        Err(error) => Err(error),
+    };
+    let again = open(&ambit, &ann()).await.unwrap();
+    let kept = again.history().messages().await.unwrap().len();
+    (
+        saved.err().map(|error| error.to_string()),
+        kept,
+        ambit.bus().failures(),
+    )
+}
+
 #[tokio::test]
 async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
-    let saved = async |events: &str| {
-        let ambit = ambit(None, Some(events), ContextOptions::default());
-        let agent = open(&ambit, &ann()).await.unwrap();
-        let added = agent.history().add_message(Message::user("Hello")).await;
-        let saved = match added {
-            Ok(_) => agent.context().save().await.map(drop),
-            Err(error) => Err(error),
-        };
-        let again = open(&ambit, &ann()).await.unwrap();
-        let kept = again.history().messages().await.unwrap().len();
-        (
-            saved.err().map(|error| error.to_string()),
-            kept,
-            ambit.bus().failures(),
-        )
-    };
     let refused = |text: &str| (Some(text.to_owned()), 0, 0);
     let found = saved("export const MessageAdding = () => ({ veto: 'no pets' });").await;
     assert_eq!(
@@ -284,51 +286,39 @@ async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
     );
 }
 
+const BEFORE: &[&str] = &[
+    "ContextReading",
+    "ContextSaving",
+    "ContextClearing",
+    "ContextRemoving",
+    "IdentityAdding",
+    "IdentityRemoving",
+    "IdentityStorageSaving",
+    "MessageAdding",
+    "ChatHistorySaving",
+];
+
+/// Failures of these are counted, which shows that they were heard.
+const AFTER: &[&str] = &[
+    "ContextCreated",
+    "StorageRegistered",
+    "ContextRead",
+    "ContextSaved",
+    "ContextCleared",
+    "ContextRemoved",
+    "IdentityAdded",
+    "IdentityRemoved",
+    "IdentityStorageSaved",
+    "MessageAdded",
+    "ChatHistoryLoaded",
+    "ChatHistorySaved",
+    "AgentInitialized",
+    "AgentCleared",
+];
+
 #[tokio::test]
 async fn every_event_reaches_its_function() {
-    let names = [
-        "ContextCreated",
-        "StorageRegistered",
-        "ContextReading",
-        "ContextRead",
-        "ContextSaving",
-        "ContextSaved",
-        "ContextClearing",
-        "ContextCleared",
-        "ContextRemoving",
-        "ContextRemoved",
-        "IdentityAdding",
-        "IdentityAdded",
-        "IdentityRemoving",
-        "IdentityRemoved",
-        "IdentityStorageSaving",
-        "IdentityStorageSaved",
-        "MessageAdding",
-        "MessageAdded",
-        "ChatHistoryLoaded",
-        "ChatHistorySaving",
-        "ChatHistorySaved",
-        "AgentInitialized",
-        "AgentCleared",
-    ];
-    // Each function fails, so that the failures count the after events that were heard.
-    let after = [
-        "ContextCreated",
-        "StorageRegistered",
-        "ContextRead",
-        "ContextSaved",
-        "ContextCleared",
-        "ContextRemoved",
-        "IdentityAdded",
-        "IdentityRemoved",
-        "IdentityStorageSaved",
-        "MessageAdded",
-        "ChatHistoryLoaded",
-        "ChatHistorySaved",
-        "AgentInitialized",
-        "AgentCleared",
-    ];
-    for name in names {
+    for name in BEFORE.iter().chain(AFTER) {
         let text = format!(
             "export function {name}(event) {{ throw new Error(event.identity.agent_name); }}"
         );
@@ -345,7 +335,7 @@ async fn every_event_reaches_its_function() {
             Ok::<(), ambit_storage::Error>(())
         };
         let result = life.await.map_err(|error| error.to_string());
-        if after.contains(&name) {
+        if AFTER.contains(name) {
             assert_eq!(result, Ok(()), "{name}");
             assert!(ambit.bus().failures() > 0, "{name} was not heard");
         } else {
