@@ -312,7 +312,7 @@ impl Turn {
             },
         ];
         writes.push(self.chat_note()?);
-        writes.extend(self.request_note()?);
+        writes.push(self.request_note()?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);
