@@ -72,7 +72,7 @@ impl Ask for Core {
             memory,
             speaker: caller.speaker.outbox().speaker(voice),
             trace: Trace::off(&context_id).root(),
-            limits: Limits::of(&loaded.app, &agent)?,
+            limits: Limits::of(&loaded.app, &agent),
             app: loaded.app.clone(),
             agent,
             ask: caller.ask.clone(),

@@ -1,9 +1,9 @@
-//! What scripts may use: the defaults, what an app sets, and what an agent narrows.
+//! What scripts may use: the defaults, what an app sets, and what an agent narrows. Names, units and defaults are the rows
+//! of `app::limits`.
 
+use crate::app::limits::{LIMITS, in_force};
 use crate::app::{Agent, App};
-use crate::error::{Code, Error, Result};
 use crate::{outbox, trace};
-use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// The limits of one agent's scripts.
@@ -39,120 +39,71 @@ impl Default for Limits {
     }
 }
 
-/// How a limit is written.
-enum Place<'a> {
-    Count(&'a mut usize),
-    Time(&'a mut Duration),
-}
+/// Puts a limit in its place.
+type Place = fn(&mut Limits, u64);
 
-/// One limit: its name in `app.yao` and `package.yao`, and where it is kept.
-type Row = (&'static str, for<'a> fn(&'a mut Limits) -> Place<'a>);
-
-const LIMITS: &[Row] = &[
-    ("cpu", |limits| Place::Time(&mut limits.run.cpu)),
-    ("wall", |limits| Place::Time(&mut limits.run.wall)),
-    ("heap", |limits| Place::Count(&mut limits.run.heap)),
-    ("stack", |limits| Place::Count(&mut limits.run.stack)),
-    ("returned", |limits| Place::Count(&mut limits.run.returned)),
-    ("timers", |limits| Place::Count(&mut limits.run.timers)),
-    ("process_depth", |limits| {
-        Place::Count(&mut limits.process_depth)
+/// Where each limit of scripts and turns is kept.
+const PLACES: &[(&str, Place)] = &[
+    ("cpu", |limits, most| {
+        limits.run.cpu = Duration::from_millis(most)
     }),
-    ("delegate_depth", |limits| {
-        Place::Count(&mut limits.delegate_depth)
+    ("wall", |limits, most| {
+        limits.run.wall = Duration::from_millis(most)
     }),
-    ("message", |limits| Place::Count(&mut limits.outbox.message)),
-    ("output", |limits| Place::Count(&mut limits.outbox.output)),
-    ("messages", |limits| {
-        Place::Count(&mut limits.outbox.messages)
+    ("heap", |limits, most| limits.run.heap = count(most)),
+    ("stack", |limits, most| limits.run.stack = count(most)),
+    ("returned", |limits, most| limits.run.returned = count(most)),
+    ("timers", |limits, most| limits.run.timers = count(most)),
+    ("process_depth", |limits, most| {
+        limits.process_depth = count(most)
     }),
-    ("memory_value", |limits| {
-        Place::Count(&mut limits.memory_value)
+    ("delegate_depth", |limits, most| {
+        limits.delegate_depth = count(most)
     }),
-    ("trace_nodes", |limits| {
-        Place::Count(&mut limits.trace.nodes)
+    ("message", |limits, most| {
+        limits.outbox.message = count(most)
     }),
-    ("trace_logs", |limits| Place::Count(&mut limits.trace.logs)),
-    ("trace_field", |limits| {
-        Place::Count(&mut limits.trace.field)
+    ("output", |limits, most| limits.outbox.output = count(most)),
+    ("messages", |limits, most| {
+        limits.outbox.messages = count(most)
     }),
-    ("log", |limits| Place::Count(&mut limits.log)),
+    ("memory_value", |limits, most| {
+        limits.memory_value = count(most)
+    }),
+    ("trace_nodes", |limits, most| {
+        limits.trace.nodes = count(most)
+    }),
+    ("trace_logs", |limits, most| limits.trace.logs = count(most)),
+    ("trace_field", |limits, most| {
+        limits.trace.field = count(most)
+    }),
+    ("log", |limits, most| limits.log = count(most)),
 ];
-
-/// The names of all limits that can be set.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    LIMITS.iter().map(|(name, _)| *name)
-}
 
 impl Limits {
     /// The limits of an agent's scripts: an app sets them, an agent may only lower them.
-    pub fn of(app: &App, agent: &Agent) -> Result<Self> {
+    pub fn of(app: &App, agent: &Agent) -> Self {
         let mut limits = Self::default();
-        limits.set(&app.settings.limits, "ambit.limits", false)?;
-        limits.set(&agent.limits, "runtime.limits", true)?;
-        Ok(limits)
-    }
-
-    /// Takes over what is set. Counts are numbers, or texts such as `64MiB`; times are seconds, or texts such as `500ms`.
-    fn set(&mut self, limits: &Map<String, Value>, at: &str, only_lower: bool) -> Result<()> {
-        for (name, value) in limits {
-            let Some((_, place)) = LIMITS.iter().find(|(known, _)| known == name) else {
-                let known: Vec<&str> = names().collect();
-                let what = format!("{at}.{name}: unknown limit; known are {}", known.join(", "));
-                return Err(Error::new(Code::ConfigError, what));
-            };
-            let wrong = || {
-                let what = format!("{at}.{name}: {value} is no limit; a number above 0 is");
-                Error::new(Code::ConfigError, what)
-            };
-            match place(self) {
-                Place::Count(count) => {
-                    let new = size(value).ok_or_else(wrong)?;
-                    *count = if only_lower { new.min(*count) } else { new };
-                }
-                Place::Time(time) => {
-                    let new = duration(value).ok_or_else(wrong)?;
-                    *time = if only_lower { new.min(*time) } else { new };
-                }
+        for (name, place) in PLACES {
+            if let Some(limit) = LIMITS.iter().find(|limit| limit.name == *name) {
+                let most = in_force(limit, &app.settings.limits, &agent.limits);
+                place(&mut limits, most);
             }
         }
-        Ok(())
+        limits
     }
 }
 
-/// A number above 0, or one with `KiB` or `MiB` behind it.
-fn size(value: &Value) -> Option<usize> {
-    let number = match value {
-        Value::Number(number) => usize::try_from(number.as_u64()?).ok()?,
-        Value::String(text) => {
-            let units = [("KiB", 1 << 10), ("MiB", 1 << 20)];
-            let (number, unit) = units
-                .iter()
-                .find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)))
-                .unwrap_or((text, 1));
-            number.trim().parse::<usize>().ok()?.checked_mul(unit)?
-        }
-        _ => return None,
-    };
-    (number > 0).then_some(number)
-}
-
-/// Seconds above 0, or a text with a unit.
-fn duration(value: &Value) -> Option<Duration> {
-    match ambit_storage::memory::Ttl::of(value).ok()?? {
-        ambit_storage::memory::Ttl::Never => None,
-        ambit_storage::memory::Ttl::After(millis) => {
-            Some(Duration::from_millis(u64::try_from(millis).ok()?))
-        }
-    }
+fn count(most: u64) -> usize {
+    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn limits(app: Value, agent: Value) -> Result<Limits> {
+    fn limits(app: Value, agent: Value) -> Limits {
         let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let mut whole = App::default();
         whole.settings.limits = map(app);
@@ -166,7 +117,7 @@ mod tests {
     #[test]
     fn an_app_sets_limits_and_an_agent_only_lowers_them() {
         let app = json!({"cpu": 10, "heap": "128MiB", "wall": "500ms", "log": 7});
-        let found = limits(app, json!({"cpu": 60, "heap": 4096, "log": 9})).unwrap();
+        let found = limits(app, json!({"cpu": 60, "heap": 4096, "log": 9}));
         let mut expected = Limits::default();
         expected.run.cpu = Duration::from_secs(10);
         expected.run.heap = 4096;
@@ -176,18 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_refused_by_name() {
-        let text = |app: Value| limits(app, json!({})).unwrap_err().to_string();
-        assert!(
-            text(json!({"cpus": 1}))
-                .starts_with("ambit.limits.cpus: unknown limit; known are cpu,")
-        );
-        for value in [json!(0), json!(-1), json!("much"), json!(null), json!("0s")] {
-            let found = text(json!({"cpu": value.clone()}));
-            assert_eq!(
-                found,
-                format!("ambit.limits.cpu: {value} is no limit; a number above 0 is")
-            );
+    fn every_place_is_of_a_limit_and_the_defaults_are_the_tables() {
+        for (name, _) in PLACES {
+            assert!(LIMITS.iter().any(|limit| limit.name == *name), "{name}");
         }
+        assert_eq!(limits(json!({}), json!({})), Limits::default());
     }
 }

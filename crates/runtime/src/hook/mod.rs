@@ -51,7 +51,7 @@ impl Hooks {
         Ok(Self {
             engine: engine.clone(),
             program: program.transpose().map_err(|error| failure::load(&error))?,
-            limits: Limits::of(app, agent)?,
+            limits: Limits::of(app, agent),
         })
     }
 
