@@ -41,6 +41,9 @@ pub(crate) enum Step {
         ids: Ids,
         /// When.
         started_at: i64,
+        /// The instructions as a listener left them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<Vec<Value>>,
     },
     /// A node has taken the turn up again.
     Attempt,
@@ -48,8 +51,8 @@ pub(crate) enum Step {
     Created {
         /// 0 for the agent that was asked, 1 for the first delegate …
         leg: usize,
-        /// What it returned.
-        created: Box<Created>,
+        /// What it returned, if that was anything.
+        created: Option<Box<Created>>,
     },
     /// The agent at this place has handed over.
     Delegated {
@@ -75,6 +78,9 @@ pub(crate) enum Step {
         round: usize,
         /// As models know them.
         messages: Vec<Value>,
+        /// The stored ones that others have appended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<String>,
     },
     /// A tool call has a result; it is in the history.
     Settled {

@@ -29,6 +29,7 @@ pub mod request;
 pub mod requests;
 pub mod runtime;
 pub mod stream;
+mod summarise;
 pub mod tool;
 pub mod trace;
 mod turn;

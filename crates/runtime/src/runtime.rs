@@ -5,12 +5,13 @@ mod info;
 pub use info::{Applied, Interrupt, Started, Status, TurnInfo};
 
 use crate::access::Authorized;
-use crate::app::{App, Problem, Severity};
+use crate::app::watch::Watch;
+use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
 use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
 use crate::llm::Models;
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, Making};
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
@@ -61,14 +62,12 @@ pub(crate) struct Core {
     pub memory: memory::Settings,
     pub tools: Arc<dyn Toolbox>,
     pub turns: Turns,
-    pub models: Models,
+    pub models: Arc<Models>,
     pub is_development: bool,
-    engine: Engine,
-    storage: ambit_storage::Settings,
-    root: PathBuf,
-    environment: BTreeMap<String, String>,
-    listeners: Option<Listeners>,
+    making: Making,
     loaded: RwLock<Arc<Loaded>>,
+    /// Reloads come one after the other: the last one is of the newest files.
+    reloading: tokio::sync::Mutex<()>,
     tasks: Mutex<JoinSet<()>>,
     is_closing: Mutex<bool>,
 }
@@ -79,32 +78,36 @@ impl Runtime {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
         let memory = settings.storage.memory;
-        let load = Loaded::load(
-            (&settings.app, &settings.environment),
-            &engine,
-            (&settings.stores, &settings.storage),
-        );
-        let loaded = load.map_err(|problems| broken(&problems))?;
+        let models = Arc::new(Models::new());
+        let making = Making {
+            root: settings.app,
+            environment: settings.environment,
+            engine,
+            stores: settings.stores.clone(),
+            storage: settings.storage,
+            models: models.clone(),
+            listeners: settings.listeners,
+        };
+        let watch = settings.is_development.then(|| Watch::new(&making.root));
+        let loaded = making.load().await?;
         let core = Arc::new(Core {
             stores: settings.stores,
             memory,
             tools: settings.tools,
             turns: Turns::default(),
-            models: Models::new(),
+            models,
             is_development: settings.is_development,
-            engine,
-            storage: settings.storage,
-            root: settings.app,
-            environment: settings.environment,
-            listeners: settings.listeners,
+            making,
             loaded: RwLock::new(Arc::new(loaded)),
+            reloading: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
             is_closing: Mutex::new(false),
         });
-        core.listen();
-        let runtime = Self(core);
-        runtime.0.spawn(upkeep(Arc::downgrade(&runtime.0)));
-        Ok(runtime)
+        core.spawn(upkeep(Arc::downgrade(&core)));
+        if let Some(watch) = watch {
+            core.spawn(follow(Arc::downgrade(&core), watch));
+        }
+        Ok(Self(core))
     }
 
     /// The app as it is loaded now.
@@ -118,26 +121,14 @@ impl Runtime {
     }
 
     /// Loads the app's files again: all of them or, if one is broken, none. The answer is what is wrong or not used.
-    pub fn reload(&self) -> Result<Vec<Problem>> {
-        let core = &self.0;
-        let load = Loaded::load(
-            (&core.root, &core.environment),
-            &core.engine,
-            (&core.stores, &core.storage),
-        );
-        let loaded = load.map_err(|problems| broken(&problems))?;
-        let errors: Vec<Problem> = loaded
-            .problems()
-            .into_iter()
-            .filter(|problem| problem.severity == Severity::Error)
-            .collect();
-        if !errors.is_empty() && !core.is_development {
-            return Err(broken(&errors));
-        }
-        let problems = loaded.problems();
-        *core.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
-        core.listen();
-        Ok(problems)
+    /// Turns that run keep what they began with.
+    pub async fn reload(&self) -> Result<Vec<Problem>> {
+        self.0.reload().await
+    }
+
+    /// What is wrong with the app as it is loaded now, or not used.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.0.loaded().problems().to_vec()
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
@@ -326,9 +317,51 @@ impl Core {
         stream::Options::default()
     }
 
-    fn listen(&self) {
-        if let Some(listeners) = &self.listeners {
-            listeners(&self.loaded().ambit);
+    async fn reload(&self) -> Result<Vec<Problem>> {
+        let _one_at_a_time = self.reloading.lock().await;
+        let loaded = self.making.load().await?;
+        let problems = loaded.problems().to_vec();
+        let errors: Vec<Problem> = problems
+            .iter()
+            .filter(|it| it.is_error())
+            .cloned()
+            .collect();
+        if !errors.is_empty() && !self.is_development {
+            return Err(broken(&errors));
+        }
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        Ok(problems)
+    }
+}
+
+impl Making {
+    /// Loads the app where waiting for the disk and compiling hold nobody up.
+    async fn load(&self) -> Result<Loaded> {
+        let making = self.clone();
+        let loaded = tokio::task::spawn_blocking(move || Loaded::load(&making)).await;
+        let loaded =
+            loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
+        loaded.map_err(|problems| broken(&problems))
+    }
+}
+
+/// Loads the app anew whenever its files change, for as long as the runtime is there.
+async fn follow(core: std::sync::Weak<Core>, mut watch: Watch) {
+    loop {
+        watch.changed().await;
+        let Some(core) = core.upgrade() else {
+            return;
+        };
+        match core.reload().await {
+            Ok(problems) => {
+                tracing::info!("the app's files have changed and are in use");
+                for problem in problems.iter().filter(|problem| problem.is_error()) {
+                    tracing::error!("{problem}");
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "the app's files have changed and cannot be used")
+            }
         }
     }
 }

@@ -5,10 +5,13 @@
 
 mod begin;
 mod close;
+mod fit;
 mod interrupt;
+mod keep;
 mod leg;
 mod model;
 mod next;
+mod outside;
 mod parts;
 mod plan;
 mod prompt;
@@ -21,7 +24,7 @@ pub(crate) use begin::begin;
 pub(crate) use recover::recover_all;
 
 use crate::error::Result;
-use crate::journal::{self, Ids, Names, Step};
+use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
 use crate::loaded::Loaded;
 use crate::outbox::Outbox;
@@ -31,6 +34,7 @@ use crate::stream::Log;
 use crate::trace::Trace;
 use ambit_storage::LiveAgent;
 use ambit_storage::memory::Memory;
+use ambit_storage::storage::Message;
 use leg::{Handover, Leg};
 use next::Response;
 use replay::Replay;
@@ -56,8 +60,10 @@ pub(crate) struct Turn {
     memory: Memory,
     /// What hooks have changed for those that come after them.
     settings: Settings,
-    /// Stored messages from before the turn, and the request's new ones, as models know them.
-    history: Vec<Value>,
+    /// The end of what was stored before the turn.
+    history: Vec<Message>,
+    /// The last stored message that was looked at.
+    seen: Option<String>,
     /// What has been journalled.
     replay: Replay,
     /// What the model calls of the turn have used and said.
@@ -80,6 +86,8 @@ struct Settings {
     theme: String,
     route: String,
     metadata: Map<String, Value>,
+    /// The instructions as a listener left them.
+    instructions: Option<Vec<Value>>,
 }
 
 impl Turn {
@@ -112,7 +120,10 @@ impl Turn {
         let mut leg = Leg::first(self)?;
         loop {
             match self.leg(&leg).await? {
-                Handover::Done(response) => return Ok(*response),
+                Handover::Done(mut response) => {
+                    self.structured(&mut response).await?;
+                    return Ok(*response);
+                }
                 Handover::To(delegate) => leg = leg.delegate(self, delegate).await?,
             }
         }
@@ -120,29 +131,23 @@ impl Turn {
 
     /// One agent's part of the turn.
     async fn leg(&mut self, leg: &Leg) -> Result<Handover> {
+        if leg.call.skip.history {
+            // What was said before this agent is stored all the same.
+            self.store_answers().await?;
+        }
+        let handover = self.steps(leg).await;
+        if leg.call.skip.history {
+            self.leave_unstored();
+        }
+        handover
+    }
+
+    async fn steps(&mut self, leg: &Leg) -> Result<Handover> {
         let created = leg.create(self).await?;
         if let Some(delegate) = created.delegate.clone() {
             return Ok(Handover::To(delegate));
         }
-        let plan = plan::Plan::new(self, leg, created)?;
-        let answer = model::converse(self, leg, &plan).await;
+        let answer = model::converse(self, leg, created).await;
         next::next(self, leg, answer).await
-    }
-
-    /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
-    async fn record(&mut self, step: Step) -> Result<()> {
-        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        self.session.context().stage_beside([write]);
-        self.session.context().save().await?;
-        self.replay.add(step);
-        Ok(())
-    }
-
-    /// Notes a step that becomes durable with the next one: without it, it would be done once more.
-    fn note(&mut self, step: Step) -> Result<()> {
-        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        self.session.context().stage_beside([write]);
-        self.replay.add(step);
-        Ok(())
     }
 }

@@ -1,14 +1,20 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
+use super::leg::Leg;
+use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, model, recover};
+use super::{Settings, Turn, model, prompt, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
-use crate::event::{BeforeSend, ConversationStarted};
+use crate::event::{
+    BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
+};
+use crate::hook::Created;
 use crate::journal::{self, Ids, Names, Open, Step};
+use crate::limits::Limits;
 use crate::live::Live;
 use crate::loaded::Loaded;
-use crate::outbox::{self, Outbox};
+use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::{Core, Status, TurnInfo};
 use crate::stream::{self, Log};
@@ -16,21 +22,24 @@ use crate::trace::{self, Trace};
 use crate::{chats, message};
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::Write;
+use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
 use ambit_storage::memory::Memory;
 use ambit_storage::op::Op;
-use ambit_storage::storage::Message;
+use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind};
 use ambit_storage::{LiveAgent, ids};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// How many messages of history a model sees where nothing else is said.
 const HISTORY: usize = 20;
+/// As much of a history as is ever loaded.
+const WHOLE: usize = 100_000;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
     let loaded = core.loaded();
-    let (agent, _) = loaded.agent(&request.agent)?;
+    let (agent, hooks) = loaded.agent(&request.agent)?;
     let ambit = loaded.acting_as(&request.authorized.caller());
     let session = chats::open(
         &ambit,
@@ -41,7 +50,8 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
     .await?;
     hold(core, &session, &request).await?;
     let context = session.context().clone();
-    let begun = record(core, loaded, &agent, session, request).await;
+    let limits = *hooks.limits();
+    let begun = record(core, (loaded, limits), &agent, session, request).await;
     if begun.is_err() {
         context.discard();
         context.end_turn().await?;
@@ -68,7 +78,7 @@ async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Resul
 
 async fn record(
     core: &Arc<Core>,
-    loaded: Arc<Loaded>,
+    (loaded, limits): (Arc<Loaded>, Limits),
     agent: &Agent,
     session: LiveAgent,
     mut request: Request,
@@ -84,11 +94,12 @@ async fn record(
     let stored = stored_history(&loaded, agent, &session, &request).await?;
     request
         .messages
-        .drain(..message::repeated(&stored, &request.messages));
+        .drain(..message::repeated(&chat_view(&stored), &request.messages));
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
         loaded,
+        limits,
         session,
         request,
         ids,
@@ -98,16 +109,27 @@ async fn record(
     let log = Log::open(parts.place(names.events()), core.stream_options());
     let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
-    let outbox = Outbox::new(log.clone(), outbox::Limits::default(), clock);
+    let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
     turn.history = stored;
+    turn.seen = turn.last_stored().await?;
     turn.announce(ConversationStarted {
         about: turn.about(),
     })
     .await;
-    turn.take_in().await?;
-    turn.outbox.emit("stream_start", turn.start_event(agent));
-    turn.first_commit().await?;
+    if let Err(error) = turn.take_on(agent).await {
+        turn.announce(ConversationEnded {
+            about: turn.about(),
+            status: if error.code == Code::Vetoed {
+                "vetoed"
+            } else {
+                "failed"
+            },
+            message: Some(error.message.clone()),
+        })
+        .await;
+        return Err(error);
+    }
     Ok(turn)
 }
 
@@ -117,33 +139,33 @@ pub(super) async fn stored_history(
     agent: &Agent,
     session: &LiveAgent,
     request: &Request,
-) -> Result<Vec<Value>> {
+) -> Result<Vec<Message>> {
     if request.skip.history {
         return Ok(Vec::new());
     }
-    let wanted = history_size(loaded, agent);
+    let wanted = history_size(loaded, agent)?;
     // A client that sends everything again sends more than the model is shown.
     let loaded = session
         .history()
         .tail(wanted.max(2 * request.messages.len()))
         .await?;
-    Ok(chat_view(&loaded, None))
+    Ok(loaded)
 }
 
-/// How many messages of history a model of this agent sees.
-pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> usize {
+/// How many messages of history a model of this agent sees. Where long conversations are made shorter, that is what bounds
+/// them.
+pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
+    let usual = match loaded.truncates(&agent.id)? {
+        true => WHOLE,
+        false => HISTORY,
+    };
     let sizes = [agent.history_size, loaded.app.defaults.history_size];
-    sizes.into_iter().flatten().next().unwrap_or(HISTORY)
+    Ok(sizes.into_iter().flatten().next().unwrap_or(usual))
 }
 
-/// Stored messages as a model may see them: calls and results in pairs, what is only for show left out, and without what
-/// belongs to this turn.
-pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> {
-    let before = messages
-        .iter()
-        .filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
-    let before: Vec<Message> = before.cloned().collect();
-    let paired = ambit_storage::storage::for_model(&before);
+/// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
+pub(super) fn chat_view(messages: &[Message]) -> Vec<Value> {
+    let paired = ambit_storage::storage::for_model(messages);
     paired.iter().filter_map(message::to_chat).collect()
 }
 
@@ -151,6 +173,8 @@ pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> 
 pub(super) struct Parts {
     pub core: Arc<Core>,
     pub loaded: Arc<Loaded>,
+    /// What the agent that was asked may use.
+    pub limits: Limits,
     pub session: LiveAgent,
     pub request: Request,
     pub ids: Ids,
@@ -183,6 +207,7 @@ impl Parts {
             request,
             ids,
             started_at,
+            ..
         } = self;
         let info = TurnInfo {
             request_id: ids.request_id.clone(),
@@ -209,6 +234,7 @@ impl Parts {
             theme: request.origin.theme.clone(),
             route: request.origin.route.clone(),
             metadata: request.metadata.clone(),
+            instructions: None,
         };
         Ok(Turn {
             core,
@@ -223,6 +249,7 @@ impl Parts {
             memory,
             settings,
             history: Vec::new(),
+            seen: None,
             replay: Replay::default(),
             said: model::Said::default(),
             at: (0, 0),
@@ -253,7 +280,7 @@ impl Parts {
         }
         let settings = trace::Settings {
             about: self.about_trace(),
-            limits: trace::Limits::default(),
+            limits: self.limits.trace,
             clock: self.core.stores.options().clock.clone(),
             sink: Box::new(log.clone()),
         };
@@ -262,6 +289,56 @@ impl Parts {
 }
 
 impl Turn {
+    /// Shows listeners what the turn begins with, and makes the request durable.
+    async fn take_on(&mut self, agent: &Agent) -> Result<()> {
+        if self.hears::<ChatHistoryLoaded>() && !self.request.skip.history {
+            let count = self.session.history().count().await?;
+            let messages = self.history.iter().map(Json::of);
+            let messages = messages.collect::<ambit_storage::Result<Vec<_>>>()?;
+            self.announce(ChatHistoryLoaded {
+                about: self.about(),
+                storage: ChatHistoryStorage::PREFIX.to_owned(),
+                count,
+                messages,
+            })
+            .await;
+        }
+        self.reinject().await?;
+        self.take_in().await?;
+        self.outbox.emit("stream_start", self.start_event(agent));
+        self.first_commit().await
+    }
+
+    /// Lets listeners change the instructions of a conversation that has begun already, or that the request brings along.
+    async fn reinject(&mut self) -> Result<()> {
+        let is_under_way = !self.history.is_empty() || self.request.messages.len() > 1;
+        if !is_under_way || !self.hears::<BeforeReinjectingInstructions>() {
+            return Ok(());
+        }
+        let leg = Leg::first(self)?;
+        let plan = Plan::new(self, &leg, Created::default())?;
+        let own = prompt::instructions(self, &leg, &plan).messages;
+        let event = self
+            .ask(BeforeReinjectingInstructions {
+                about: self.about(),
+                instructions: own.clone(),
+            })
+            .await?;
+        if event.instructions != own {
+            self.settings.instructions = Some(event.instructions);
+        }
+        Ok(())
+    }
+
+    /// The id of the last message of the history.
+    pub(super) async fn last_stored(&self) -> Result<Option<String>> {
+        if self.request.skip.history {
+            return Ok(None);
+        }
+        let last = self.session.history().last_message().await?;
+        Ok(last.map(|message| message.id))
+    }
+
     /// Stages the request's messages, each as listeners leave it.
     async fn take_in(&mut self) -> Result<()> {
         let mut taken = Vec::new();
@@ -297,6 +374,7 @@ impl Turn {
             request: Box::new(self.request.clone()),
             ids: self.ids.clone(),
             started_at: self.started_at,
+            instructions: self.settings.instructions.clone(),
         };
         let context = self.session.context();
         let open = self.open_note();
@@ -311,6 +389,17 @@ impl Turn {
             journal::write(&self.names.journal(), 0, &begin)?,
             self.request_note()?,
         ];
+        if self.history.is_empty() && !self.request.skip.history {
+            let asked = self
+                .request
+                .messages
+                .iter()
+                .find(|chat| chat["role"] == "user");
+            let text = asked.map(message::text).unwrap_or_default();
+            if !text.trim().is_empty() {
+                writes.push(chats::entitle(&context.place().0, &text)?);
+            }
+        }
         let mut told = self.log.take_waiting().await;
         writes.append(&mut told.writes);
         context.stage_beside(writes);

@@ -2,24 +2,21 @@
 //! one commit.
 
 use super::Turn;
+use super::keep::{PAUSE, TRIES};
 use super::model::Spoken;
 use super::next::Response;
 use crate::error::{Code, Error, Result};
-use crate::event::{BeforeSaveHistory, ConversationEnded};
+use crate::event::{AfterSend, BeforeSaveHistory, BeforeStructuredOutput, ConversationEnded};
 use crate::frame::{Shown, Status as Ended};
 use crate::live::Stop;
 use crate::llm::Usage;
 use crate::runtime::Status;
 use crate::trace;
-use ambit_storage::batch::Write;
+use ambit_storage::batch::{Batch, Write};
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// How often the last commit is tried before the turn is left to be taken up later.
-const TRIES: u32 = 6;
 
 /// How a turn ended.
 struct Ending {
@@ -66,6 +63,13 @@ impl Turn {
                 response: None,
             };
         }
+        let veto = ending
+            .error
+            .as_ref()
+            .filter(|error| error.code == Code::Vetoed);
+        if let Some(veto) = veto {
+            self.mark(&veto.message).await;
+        }
         self.say_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
             tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
@@ -90,14 +94,52 @@ impl Turn {
     /// Stages everything shown that is not in the history yet, after listeners have seen it.
     async fn stage_all(&mut self) -> Result<()> {
         let messages = self.stage_shown(true).await?;
-        if self.hears::<BeforeSaveHistory>() {
-            self.ask(BeforeSaveHistory {
+        if !self.is_watched() {
+            return Ok(());
+        }
+        self.persist().await?;
+        let ids: Vec<String> = messages
+            .iter()
+            .filter_map(|it| it["id"].as_str())
+            .map(str::to_owned)
+            .collect();
+        let asked = self
+            .ask(BeforeSaveHistory {
                 about: self.about(),
                 messages,
             })
-            .await?;
+            .await;
+        if asked.is_err() {
+            for id in ids {
+                self.session.history().remove_message(&id).await?;
+            }
+            self.persist().await?;
         }
-        Ok(())
+        asked.map(drop)
+    }
+
+    /// Stages a note for models behind what a vetoed turn leaves: its finished calls stay.
+    async fn mark(&self, reason: &str) {
+        if self.request.skip.history {
+            return;
+        }
+        let mut note = Message::assistant(format!("[no answer: {reason}]"));
+        note.extras.insert("synthetic".to_owned(), true.into());
+        let note = self.signed(note, &self.request.agent);
+        if let Err(error) = self.session.history().add_message(note).await {
+            self.warn(&format!(
+                "the turn's end is not marked in the history: {error}"
+            ));
+        }
+    }
+
+    /// What is not stored yet of what was said stays out of the history.
+    pub(super) fn leave_unstored(&mut self) {
+        let shown = self.outbox.messages();
+        self.said
+            .stored
+            .extend(shown.into_iter().map(|message| message.message_id));
+        self.said.answers.clear();
     }
 
     /// Makes what has been said so far part of the history, for a step that builds on it.
@@ -131,14 +173,18 @@ impl Turn {
                 }
                 None => self.shown_entry(message),
             };
-            let stored = self.session.history().add_message(entry).await?;
-            staged.push(json!(stored));
+            let stored = json!(self.session.history().add_message(entry).await?);
+            if answer.is_some() {
+                self.said.sent.push(stored.clone());
+            }
+            staged.push(stored);
         }
         // Answers of which nothing was shown.
         for spoken in answers {
             let entry = self.answer_entry(&spoken, &shown);
-            let stored = self.session.history().add_message(entry).await?;
-            staged.push(json!(stored));
+            let stored = json!(self.session.history().add_message(entry).await?);
+            self.said.sent.push(stored.clone());
+            staged.push(stored);
         }
         Ok(staged)
     }
@@ -234,6 +280,30 @@ impl Turn {
         entry
     }
 
+    /// Lets listeners see an answer that has a form of its own.
+    pub(super) async fn structured(&self, response: &mut Response) -> Result<()> {
+        if !self.said.is_structured || !self.hears::<BeforeStructuredOutput>() {
+            return Ok(());
+        }
+        let Some(text) = response.completion.get("content").and_then(Value::as_str) else {
+            return Ok(());
+        };
+        let before = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        let event = BeforeStructuredOutput {
+            about: self.about(),
+            response: before.clone(),
+        };
+        let after = self.ask(event).await?.response;
+        if after != before {
+            let text = match after {
+                Value::String(text) => text,
+                value => value.to_string(),
+            };
+            response.completion["content"] = text.into();
+        }
+        Ok(())
+    }
+
     /// The last entries of the stream.
     fn say_end(&mut self, ending: &Ending) {
         if let Some(error) = &ending.error {
@@ -317,8 +387,8 @@ impl Turn {
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
-        self.session.context().stage_beside(writes);
-        let mut pause = Duration::from_millis(50);
+        self.session.context().stage_beside(writes.clone());
+        let mut pause = PAUSE;
         for left in (0..TRIES).rev() {
             let context = self.session.context();
             let saved = match self.keeps_conversation {
@@ -328,6 +398,10 @@ impl Turn {
             match saved {
                 Ok(_) => break,
                 Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
+                Err(ambit_storage::Error::Vetoed { .. }) => {
+                    self.commit_past_listeners(writes).await?;
+                    break;
+                }
                 Err(error) if left == 0 => return Err(error.into()),
                 Err(_) => tokio::time::sleep(pause).await,
             }
@@ -335,6 +409,24 @@ impl Turn {
         }
         told.stored();
         traced.stored();
+        for message in std::mem::take(&mut self.said.sent) {
+            let about = self.about();
+            self.announce(AfterSend { about, message }).await;
+        }
+        Ok(())
+    }
+
+    /// A listener that stops the history from being saved does not stop the turn from ending.
+    async fn commit_past_listeners(&self, writes: Vec<Write>) -> Result<()> {
+        let context = self.session.context();
+        context.discard();
+        let mut batch = Batch::of(writes);
+        let lease = context.lease();
+        batch.checks.extend(lease.map(|lease| lease.check()));
+        context.place().1.commit(batch).await?;
+        if !self.keeps_conversation {
+            context.end_turn().await?;
+        }
         Ok(())
     }
 

@@ -109,6 +109,7 @@ impl Turn {
             leg,
             round,
             messages,
+            ids: Vec::new(),
         })
         .await
     }

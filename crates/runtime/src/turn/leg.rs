@@ -5,12 +5,10 @@ use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::hook::{Created, Delegate, Hooks};
 use crate::journal::Step;
+use crate::message;
 use crate::request::Skip;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// Agents in a row, the first one included.
-const DEPTH: usize = 10;
 
 /// What the agents of a turn hand on.
 pub(super) enum Handover {
@@ -52,15 +50,20 @@ impl Leg {
     pub fn first(turn: &Turn) -> Result<Self> {
         let request = &turn.request;
         let (agent, hooks) = turn.loaded.agent(&request.agent)?;
-        let size = begin::history_size(&turn.loaded, &agent);
+        let size = begin::history_size(&turn.loaded, &agent)?;
         let old = turn.history.len().saturating_sub(size);
-        let messages = turn.history[old..].iter().chain(&request.messages).cloned();
+        let mut all = turn.history[old..].to_vec();
+        for (at, chat) in request.messages.iter().enumerate() {
+            all.push(message::from_chat(&format!("messages[{at}]"), chat)?);
+        }
+        // Together: the request may answer calls that the history has left open.
+        let messages = begin::chat_view(&all);
         Ok(Self {
             at: 0,
             chain: vec![agent.id.clone()],
             agent,
             hooks,
-            messages: messages.collect(),
+            messages,
             call: CallOptions {
                 connector: request.connector.clone(),
                 mode: request.mode.clone(),
@@ -89,9 +92,10 @@ impl Leg {
             mut options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
-        if chain.len() > DEPTH {
+        let most = self.hooks.limits().delegate_depth;
+        if at > most {
             let message = format!(
-                "delegate depth limit {DEPTH} exceeded: {}",
+                "delegate depth limit {most} exceeded: {}",
                 chain.join(" → ")
             );
             return Err(Error::new(Code::DelegateDepth, message));
@@ -128,7 +132,7 @@ impl Leg {
     /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
     pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
         let created = match turn.replay.created(self.at) {
-            Some(created) => created.clone(),
+            Some(created) => created.cloned().unwrap_or_default(),
             None => {
                 let scope = turn.scope(self)?;
                 let options = self.call.options(&turn.settings.metadata);
@@ -136,12 +140,11 @@ impl Leg {
                     .hooks
                     .create(&scope, self.messages.clone(), options)
                     .await?;
-                let created = created.unwrap_or_default();
                 turn.note(Step::Created {
                     leg: self.at,
-                    created: Box::new(created.clone()),
+                    created: created.clone().map(Box::new),
                 })?;
-                created
+                created.unwrap_or_default()
             }
         };
         turn.settings.apply(&created);
@@ -156,9 +159,7 @@ impl CallOptions {
         let mode = text(options.remove("mode"));
         let search = options.remove("search");
         let skip = options.remove("skip");
-        let skip = skip
-            .and_then(|skip| serde_json::from_value(skip).ok())
-            .unwrap_or(before);
+        let skip = skip.map_or(before, |skip| before.with(&skip));
         let disabled = options.remove("disable_global_prompts");
         options.remove("metadata");
         Self {

@@ -1,6 +1,7 @@
 //! The model's part: it is called until it asks for no more tools, and heard as it speaks.
 
 use super::Turn;
+use super::fit::{self, Wanted};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
@@ -10,11 +11,11 @@ use crate::app::Connector;
 use crate::error::{Code, Error, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::Status;
+use crate::hook::Created;
 use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
 use crate::llm::{self, Usage, capabilities};
 use ambit_storage::event::EngineError;
-use ambit_storage::storage::UsageRecord;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -37,6 +38,10 @@ pub(super) struct Said {
     pub tools: Vec<Value>,
     /// Answers that are not in the history yet, with the messages in which they were shown.
     pub answers: Vec<Spoken>,
+    /// Stored answers of which listeners have not heard yet.
+    pub sent: Vec<Value>,
+    /// The answer has a form of its own.
+    pub is_structured: bool,
     /// The messages in which tool calls were shown, by the call's id.
     pub calls_shown: Vec<(String, String)>,
 }
@@ -74,9 +79,14 @@ impl Failed {
 }
 
 /// Calls the agent's model until it has answered. A failure is part of what was heard.
-pub(super) async fn converse(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Heard {
+pub(super) async fn converse(turn: &mut Turn, leg: &Leg, created: Created) -> Heard {
     let mut heard = Heard::default();
-    if let Err(failed) = talk(turn, leg, plan, &mut heard).await {
+    turn.said.is_structured = false;
+    let talked = match Plan::new(turn, leg, created) {
+        Ok(plan) => talk(turn, leg, &plan, &mut heard).await,
+        Err(error) => Err(Failed::at("build")(error)),
+    };
+    if let Err(failed) = talked {
         heard.failure = Some(failed);
     }
     heard
@@ -93,6 +103,11 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     let offered = tools::offered(turn, leg, plan).await;
     let offered = offered.map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
+    let form = plan
+        .options
+        .get("response_format")
+        .and_then(|form| form.get("type"));
+    turn.said.is_structured = form.is_some_and(|form| form != "text");
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
         turn.at = (leg.at, round);
@@ -105,13 +120,24 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
+                let tools = match is_last {
+                    true => Vec::new(),
+                    false => offered.definitions(),
+                };
+                let appended = turn.take_appended(leg.at, round).await;
+                heard.messages.extend(appended.map_err(Failed::at("llm"))?);
+                let wanted = Wanted {
+                    plan,
+                    connector: &model.connector,
+                    tools: &tools,
+                    messages: std::mem::take(&mut heard.messages),
+                    instructions: instructions.messages.len(),
+                };
+                let fitting = fit::fit(turn, leg, wanted).await;
+                heard.messages = fitting.map_err(Failed::at("llm"))?;
                 let call = Call {
                     plan,
-                    tools: if is_last {
-                        Vec::new()
-                    } else {
-                        offered.definitions()
-                    },
+                    tools,
                     messages: &heard.messages,
                     is_last,
                 };
@@ -202,14 +228,18 @@ impl Model {
         turn.said.calls += 1;
         let id = self.connector.id.as_str();
         let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
-        let node = turn.node("llm", id, input);
+        let node = turn.node(leg, "llm", id, input);
         turn.said.connector = Some(id.to_owned());
         turn.outbox.emit(
             "step_start",
             json!({"step": "llm", "index": index, "connector": id}),
         );
         let started = turn.now();
-        let (answer, failure) = self.listen(turn, leg, &request).await;
+        let (answer, failure, retries) = self.listen(turn, leg, &request).await;
+        for retry in retries {
+            self.tell_failure(turn, retry.failure.to_string(), true)
+                .await;
+        }
         match &failure {
             None => node.complete(Some(answer.message())),
             Some(failure) => node.fail(&failure.message),
@@ -223,14 +253,8 @@ impl Model {
             }),
         );
         if let Some(failure) = failure {
-            let (about, provider) = (turn.about(), self.connector.kind.clone());
-            turn.announce(EngineError {
-                about,
-                provider,
-                error: failure.message.clone(),
-                retried: false,
-            })
-            .await;
+            self.tell_failure(turn, failure.message.clone(), false)
+                .await;
             return Err(failure);
         }
         turn.announce(AfterResponse {
@@ -238,7 +262,18 @@ impl Model {
             response: answer.message(),
         })
         .await;
+        turn.persist_usage().await?;
         Ok(answer)
+    }
+
+    async fn tell_failure(&self, turn: &Turn, error: String, retried: bool) {
+        turn.announce(EngineError {
+            about: turn.about(),
+            provider: self.connector.kind.clone(),
+            error,
+            retried,
+        })
+        .await;
     }
 
     /// The call as listeners leave it.
@@ -277,17 +312,18 @@ impl Model {
         turn: &mut Turn,
         leg: &Leg,
         request: &llm::Call,
-    ) -> (llm::Answer, Option<Error>) {
+    ) -> (llm::Answer, Option<Error>, Vec<Retry>) {
         let mut answer = llm::Answer::default();
-        let trace = turn.trace.root();
+        let (trace, mut retries) = (turn.trace.root(), Vec::new());
         let mut on_retry = |retry: &Retry| {
             let (attempt, failure) = (retry.attempt, &retry.failure);
             trace.warn(format!("call {attempt} of the model failed: {failure}"));
+            retries.push(retry.clone());
         };
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(Error::from(failure))),
+            Err(failure) => return (answer, Some(Error::from(failure)), retries),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
@@ -317,30 +353,16 @@ impl Model {
             };
             turn.said.answers.push(spoken);
         }
-        (answer, failure)
+        (answer, failure, retries)
     }
 
     /// Books what the call used.
     fn count(&self, turn: &mut Turn, answer: &llm::Answer) -> Result<()> {
-        let usage = &answer.usage;
-        if *usage == Usage::default() {
+        let Some(mut record) = answer.record(&self.connector.kind) else {
             return Ok(());
-        }
-        turn.said.usage.add(usage);
-        let detail = |details: &serde_json::Map<String, Value>, name: &str| {
-            details.get(name).and_then(Value::as_i64)
         };
-        let record = UsageRecord {
-            prompt_tokens: usage.prompt_tokens,
-            completion_tokens: usage.completion_tokens,
-            total_tokens: Some(usage.total_tokens),
-            cached_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
-            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
-            turn_id: Some(turn.ids.request_id.clone()),
-            model_name: Some(answer.model.clone()).filter(|model| !model.is_empty()),
-            provider_name: Some(self.connector.kind.clone()),
-            ..UsageRecord::default()
-        };
+        turn.said.usage.add(&answer.usage);
+        record.turn_id = Some(turn.ids.request_id.clone());
         turn.session.context().usage().record(record)?;
         Ok(())
     }

@@ -5,13 +5,12 @@ use super::leg::Leg;
 use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
-use crate::limits::Limits;
 use crate::llm::Answer;
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
 use crate::requests;
 use crate::runtime::Started;
-use crate::trace::{Node, Start};
+use crate::trace::{Node, Start, Trace};
 use ambit_storage::batch::Write;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
@@ -65,9 +64,17 @@ impl Turn {
         self.trace.root().warn(text);
     }
 
+    /// Where an agent's part is traced.
+    fn leg_trace(&self, leg: &Leg) -> Trace {
+        match leg.call.skip.trace {
+            true => Trace::off(&self.ids.request_id),
+            false => self.trace.clone(),
+        }
+    }
+
     /// A step of an agent, in the trace.
-    pub(super) fn node(&self, kind: &str, label: &str, input: Value) -> Node {
-        self.trace
+    pub(super) fn node(&self, leg: &Leg, kind: &str, label: &str, input: Value) -> Node {
+        self.leg_trace(leg)
             .root()
             .add(Start::new(kind, label).with_input(input))
     }
@@ -87,10 +94,10 @@ impl Turn {
             properties: self.properties(leg),
             memory: self.memories()?,
             speaker: self.speaker(leg),
-            trace: self.trace.root(),
+            trace: self.leg_trace(leg).root(),
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
-            limits: Limits::of(&self.loaded.app, &leg.agent),
+            limits: *leg.hooks.limits(),
             ask: self.core.clone(),
         }))
     }

@@ -6,7 +6,7 @@ use super::{Turn, begin};
 use crate::error::{Code, Error, Result};
 use crate::frame::Status;
 use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
-use crate::outbox::{self, Outbox};
+use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::Core;
 use crate::stream::Log;
@@ -19,6 +19,7 @@ use ambit_storage::lease::OnBusy;
 use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::Message;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Messages that a turn itself may have added behind the history it began with.
@@ -126,6 +127,7 @@ struct Left {
     request: Box<Request>,
     ids: Ids,
     started_at: i64,
+    instructions: Option<Vec<Value>>,
     steps: Vec<Step>,
 }
 
@@ -138,6 +140,7 @@ impl Left {
             request,
             ids,
             started_at,
+            instructions,
         }) = steps.first().cloned()
         else {
             let forget = Write::Apply {
@@ -152,6 +155,7 @@ impl Left {
             request,
             ids,
             started_at,
+            instructions,
             steps,
         }))
     }
@@ -172,10 +176,12 @@ impl Left {
     /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
     async fn turn(self, core: &Arc<Core>, session: LiveAgent) -> Result<Turn> {
         let loaded = core.loaded();
-        let (agent, _) = loaded.agent(&self.request.agent)?;
+        let (agent, hooks) = loaded.agent(&self.request.agent)?;
+        let limits = *hooks.limits();
         let parts = Parts {
             core: core.clone(),
             loaded: loaded.clone(),
+            limits,
             session,
             request: *self.request,
             ids: self.ids,
@@ -185,23 +191,21 @@ impl Left {
         let events = Log::resume(parts.place(names.events()), core.stream_options()).await?;
         let traced = Log::resume(parts.place(names.trace()), core.stream_options()).await?;
         let clock = core.stores.options().clock.clone();
-        let outbox = Outbox::restore(
-            events.log.clone(),
-            outbox::Limits::default(),
-            clock,
-            &events.entries,
-        )?;
+        let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
-        let size = begin::history_size(&loaded, &agent);
-        let stored = turn.session.history().tail(size + OWN).await?;
-        turn.history = begin::chat_view(&stored, Some(&turn.ids.request_id));
-        let of_turn = stored
-            .iter()
-            .filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
-        turn.said.stored = of_turn.flat_map(shown_ids).collect();
+        let size = begin::history_size(&loaded, &agent)?;
+        let mut stored = turn.session.history().tail(size + OWN).await?;
+        let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
+        turn.said.stored = stored.iter().filter(is_own).flat_map(shown_ids).collect();
+        // What others have appended since the turn began is taken in as such.
+        let first = stored.iter().position(|message| is_own(&message));
+        stored.truncate(first.unwrap_or(stored.len()));
+        turn.seen = stored.last().map(|message| message.id.clone());
+        turn.history = stored;
+        turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
         Ok(turn)
     }

@@ -34,10 +34,10 @@ impl Replay {
         self.steps.push(step);
     }
 
-    /// What `Create` of this leg returned, if it has.
-    pub fn created(&self, at: usize) -> Option<&Created> {
+    /// What `Create` of this leg returned, if it has returned.
+    pub fn created(&self, at: usize) -> Option<Option<&Created>> {
         self.steps.iter().find_map(|step| match step {
-            Step::Created { leg, created } if *leg == at => Some(created.as_ref()),
+            Step::Created { leg, created } if *leg == at => Some(created.as_deref()),
             _ => None,
         })
     }
@@ -77,6 +77,15 @@ impl Replay {
         })
     }
 
+    /// The stored messages of others that were taken in.
+    pub fn taken(&self) -> impl Iterator<Item = &str> {
+        let taken = self.steps.iter().filter_map(|step| match step {
+            Step::Added { ids, .. } => Some(ids),
+            _ => None,
+        });
+        taken.flatten().map(String::as_str)
+    }
+
     /// Messages that came in while the turn ran and that count before this round.
     pub fn added(&self, at: usize, of: usize) -> Vec<Value> {
         let added = self.steps.iter().filter_map(|step| match step {
@@ -84,6 +93,7 @@ impl Replay {
                 leg,
                 round,
                 messages,
+                ..
             } if (*leg, *round) == (at, of) => Some(messages.clone()),
             _ => None,
         });

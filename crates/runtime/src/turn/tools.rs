@@ -218,7 +218,7 @@ impl Round<'_> {
             "error": error,
             "round": self.round,
         });
-        turn.store_result(call, &outcome).await?;
+        turn.store_result(self.leg, call, &outcome).await?;
         let text = outcome.text.clone();
         turn.record(Step::Settled {
             leg: self.leg.at,
@@ -244,8 +244,8 @@ impl Round<'_> {
 
 impl Turn {
     /// Stages a result for the history.
-    async fn store_result(&self, call: &ToolCall, outcome: &Outcome) -> Result<()> {
-        if self.request.skip.history {
+    async fn store_result(&self, leg: &Leg, call: &ToolCall, outcome: &Outcome) -> Result<()> {
+        if self.request.skip.history || leg.call.skip.history {
             return Ok(());
         }
         let mut message = Message::result(call.id.clone(), outcome.text.clone());

@@ -1,0 +1,69 @@
+//! Making steps durable: what a turn builds on is stored before it goes on, and is never forgotten.
+
+use super::Turn;
+use crate::error::Result;
+use crate::event::{AfterSend, BeforeSaveHistory};
+use crate::journal::{self, Step};
+use ambit_storage::event::{
+    ChatHistorySaving, ContextSaving, MessageAdded, MessageAdding, UsageRecorded,
+};
+use std::time::Duration;
+
+/// How often a store that cannot be reached is asked again.
+pub(super) const TRIES: u32 = 6;
+/// The pause before the second try; each further one is twice as long.
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
+impl Turn {
+    /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
+    pub(super) async fn record(&mut self, step: Step) -> Result<()> {
+        self.note(step)?;
+        self.persist().await
+    }
+
+    /// Notes a step that becomes durable with the next one: without it, it would be done once more.
+    pub(super) fn note(&mut self, step: Step) -> Result<()> {
+        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
+        self.session.context().stage_beside([write]);
+        self.replay.add(step);
+        Ok(())
+    }
+
+    /// Writes what is staged. What could not be written stays staged and goes along with the next write.
+    pub(super) async fn persist(&mut self) -> Result<()> {
+        let mut pause = PAUSE;
+        for left in (0..TRIES).rev() {
+            match self.session.context().save().await {
+                Ok(_) => break,
+                Err(ambit_storage::Error::Unavailable { .. }) if left > 0 => {
+                    tokio::time::sleep(pause).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            pause *= 2;
+        }
+        for message in std::mem::take(&mut self.said.sent) {
+            let about = self.about();
+            self.announce(AfterSend { about, message }).await;
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a call before the answer, if anybody can tell the order.
+    pub(super) async fn persist_usage(&mut self) -> Result<()> {
+        if self.hears::<UsageRecorded>() {
+            self.persist().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether anybody can tell that the last answer is stored before the turn is closed.
+    pub(super) fn is_watched(&self) -> bool {
+        self.hears::<AfterSend>()
+            || self.hears::<BeforeSaveHistory>()
+            || self.hears::<ContextSaving>()
+            || self.hears::<ChatHistorySaving>()
+            || self.hears::<MessageAdding>()
+            || self.hears::<MessageAdded>()
+    }
+}
