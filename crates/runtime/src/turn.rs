@@ -36,6 +36,11 @@ use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a write is tried before the turn fails, and the first wait between two tries.
+const TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A request in flight: everything that belongs to it and to nobody else.
 pub(crate) struct Turn {
@@ -68,7 +73,7 @@ pub(crate) struct Turn {
     last_event: u64,
     /// The turn is closed for the sake of the next one, which holds the conversation.
     keeps_conversation: bool,
-    /// How much of what other nodes have sent is taken in.
+    /// How much of what was sent to the turn is taken in.
     inbox: u64,
     started_at: i64,
 }
@@ -90,27 +95,41 @@ impl Turn {
             if !matches!(end, Err(Stop::Restart)) {
                 break end;
             }
-            if let Err(error) = self.begin_anew().await {
-                break Ok(Err(error));
+            match self.begin_anew().await {
+                Ok(None) => {}
+                Ok(Some(stop)) => break Err(stop),
+                Err(error) => break Ok(Err(error)),
             }
         };
-        close::close(self, end).await;
+        // Why it was left, if it was, is logged there.
+        let _ = close::close(self, end).await;
     }
 
     /// Drops the work at once where the turn has to stop; what has been said so far is kept by the outbox.
     async fn work(&mut self) -> Result<Result<Response>, Stop> {
-        let (live, lease) = (self.live.clone(), self.session.context().lease());
-        let stop = tokio::select! {
+        let (live, lease, inbox) = (
+            self.live.clone(),
+            self.session.context().lease(),
+            self.inbox,
+        );
+        tokio::select! {
             biased;
-            stop = live.stopped(lease.as_ref()) => stop,
-            outcome = self.answer() => return Ok(outcome),
-        };
-        Err(self.meaning_of(stop).await)
+            stop = live.stopped(lease.as_ref()) => Err(stop),
+            stop = live.inbox.forced(inbox) => Err(stop),
+            outcome = self.answer() => Ok(outcome),
+        }
     }
 
     async fn answer(&mut self) -> Result<Response> {
+        // What was done before is passed over once more, and said once more.
+        self.said.tools.clear();
         let mut leg = Leg::first(self)?;
         loop {
+            self.at = (leg.at, 0);
+            if let Some(delegate) = leg.handed_over(self) {
+                leg = leg.delegate(self, delegate).await?;
+                continue;
+            }
             match self.leg(&leg).await? {
                 Handover::Done(response) => return Ok(*response),
                 Handover::To(delegate) => leg = leg.delegate(self, delegate).await?,
@@ -129,13 +148,36 @@ impl Turn {
         next::next(self, leg, answer).await
     }
 
-    /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
+    /// Makes a step durable before the turn goes on. It counts as done from the moment it is staged: the write goes on even if
+    /// the turn is broken off meanwhile.
     async fn record(&mut self, step: Step) -> Result<()> {
-        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        self.session.context().stage_beside([write]);
-        self.session.context().save().await?;
-        self.replay.add(step);
+        self.note(step)?;
+        self.save(false).await
+    }
+
+    /// Makes all that is staged durable, and gives the conversation back with it if the turn ends. A store that fails for a
+    /// moment is waited for.
+    async fn save(&self, is_end: bool) -> Result<()> {
+        let context = self.session.context();
+        let mut pause = PAUSE;
+        for left in (0..TRIES).rev() {
+            let saved = match is_end {
+                true => context.save_and_end_turn().await,
+                false => context.save().await,
+            };
+            match saved {
+                Ok(_) => return Ok(()),
+                Err(error) if left == 0 || !may_pass(&error) => return Err(error.into()),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
         Ok(())
+    }
+
+    /// A place where a test may end the process.
+    fn reach(&self, point: &'static str) {
+        self.core.stores.options().fault_points.reach(point);
     }
 
     /// Notes a step that becomes durable with the next one: without it, it would be done once more.
@@ -145,4 +187,13 @@ impl Turn {
         self.replay.add(step);
         Ok(())
     }
+}
+
+/// True where the same write may succeed later.
+fn may_pass(error: &ambit_storage::Error) -> bool {
+    use ambit_storage::Error as Stored;
+    matches!(
+        error,
+        Stored::Unavailable { .. } | Stored::Partial { .. } | Stored::Conflict { .. } | Stored::Busy { .. }
+    )
 }

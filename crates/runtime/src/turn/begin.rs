@@ -5,6 +5,7 @@ use super::{Settings, Turn, model, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{BeforeSend, ConversationStarted};
+use crate::inbox::Inbox;
 use crate::journal::{self, Ids, Names, Open, Step};
 use crate::live::Live;
 use crate::loaded::Loaded;
@@ -39,18 +40,24 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
         request.chat.as_deref(),
     )
     .await?;
-    hold(core, &session, &request).await?;
+    hold(&session, &request).await?;
     let context = session.context().clone();
-    let begun = record(core, loaded, &agent, session, request).await;
+    core.stores.options().fault_points.reach("turn.held");
+    let begun = match recover::settle_orphans(core, &session).await {
+        Ok(()) => record(core, loaded, &agent, session, request).await,
+        Err(error) => Err(error),
+    };
     if begun.is_err() {
         context.discard();
-        context.end_turn().await?;
+        if let Err(error) = context.end_turn().await {
+            tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+        }
     }
     begun
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.
-async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Result<()> {
+async fn hold(session: &LiveAgent, request: &Request) -> Result<()> {
     let context = session.context();
     if let Err(error) = context.begin_turn(request.on_busy).await {
         let mut error = Error::from(error);
@@ -63,7 +70,7 @@ async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Resul
         }
         return Err(error);
     }
-    recover::settle_orphans(core, session).await
+    Ok(())
 }
 
 async fn record(
@@ -108,6 +115,7 @@ async fn record(
     turn.take_in().await?;
     turn.outbox.emit("stream_start", turn.start_event(agent));
     turn.first_commit().await?;
+    turn.reach("turn.begun");
     Ok(turn)
 }
 
@@ -203,7 +211,9 @@ impl Parts {
             &ids.context_id,
             core.memory,
         )?;
-        let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
+        let inbox = Inbox::new(session.context().place().1, names.inbox());
+        let heard = (log.clone(), inbox);
+        let live = Arc::new(Live::new(info, heard, request.authorized.clone()));
         let settings = Settings {
             locale: request.origin.locale.clone(),
             theme: request.origin.theme.clone(),
@@ -310,15 +320,20 @@ impl Turn {
             set(self.names.info(), Json::of(&*self.live.info())?),
             journal::write(&self.names.journal(), 0, &begin)?,
         ];
+        let note = self.request_note()?;
+        let is_noted = note.is_some();
+        writes.extend(note);
         let mut told = self.log.take_waiting().await;
         writes.append(&mut told.writes);
         context.stage_beside(writes);
         context.save().await?;
         told.stored();
-        // What the conversation's first save made is known only now: the note goes with the next step.
-        let note = self.request_note()?;
-        self.session.context().stage_beside(note);
         self.replay.add(begin);
+        if !is_noted {
+            // What the conversation's first save made is known only now. The turn must be found from its first moment on.
+            self.session.context().stage_beside(self.request_note()?);
+            self.save(false).await?;
+        }
         self.core
             .turns
             .insert(&self.ids.request_id, self.live.clone());

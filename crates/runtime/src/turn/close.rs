@@ -16,10 +16,6 @@ use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// How often the last commit is tried before the turn is left to be taken up later.
-const TRIES: u32 = 6;
 
 /// How a turn ended.
 struct Ending {
@@ -28,10 +24,14 @@ struct Ending {
     response: Option<Response>,
 }
 
-pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
+/// Fails where the turn is left to be taken up later.
+pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -> Result<()> {
     let ending = match end {
         // Whoever has the conversation now closes the turn.
-        Err(Stop::Lost | Stop::Left) => return turn.leave().await,
+        Err(Stop::Lost | Stop::Left) => {
+            turn.leave().await;
+            return Ok(());
+        }
         Err(Stop::Cancelled | Stop::Restart) => Ending {
             status: Status::Cancelled,
             error: None,
@@ -48,17 +48,26 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
             response: None,
         },
     };
-    turn.end(ending).await;
+    turn.end(ending).await
 }
 
 impl Turn {
-    async fn end(&mut self, mut ending: Ending) {
-        self.live.set_closing(true);
+    async fn end(&mut self, mut ending: Ending) -> Result<()> {
+        self.live.set_closing(true).await;
+        let why = match ending.status {
+            Status::Cancelled => "cancelled",
+            _ => "no result: the turn ended before the call did",
+        };
+        let closed = self.close_calls(why).await;
         match ending.status {
             Status::Completed => self.outbox.close_all(Ended::Completed, true),
             _ => self.outbox.close_all(Ended::Partial, false),
         }
-        if let Err(error) = self.stage_all().await {
+        let staged = match closed {
+            Ok(()) => self.stage_all().await,
+            failed => failed,
+        };
+        if let Err(error) = staged {
             self.session.context().discard();
             ending = Ending {
                 status: Status::Error,
@@ -69,7 +78,12 @@ impl Turn {
         self.say_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
             tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
-            return self.leave().await;
+            self.leave().await;
+            return Err(error);
+        }
+        self.reach("turn.closed");
+        if let Err(error) = self.keep_late().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "what came in at the turn's end is not in its history");
         }
         let status = match (&ending.status, &ending.error) {
             (_, Some(error)) if error.code == Code::Vetoed => "vetoed",
@@ -85,6 +99,7 @@ impl Turn {
         })
         .await;
         self.let_go().await;
+        Ok(())
     }
 
     /// Stages everything shown that is not in the history yet, after listeners have seen it.
@@ -319,29 +334,22 @@ impl Turn {
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
         self.session.context().stage_beside(writes);
-        let mut pause = Duration::from_millis(50);
-        for left in (0..TRIES).rev() {
-            let context = self.session.context();
-            let saved = match self.keeps_conversation {
-                true => context.save().await,
-                false => context.save_and_end_turn().await,
-            };
-            match saved {
-                Ok(_) => break,
-                Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
-                Err(error) if left == 0 => return Err(error.into()),
-                Err(_) => tokio::time::sleep(pause).await,
-            }
-            pause *= 2;
-        }
+        self.reach("turn.before_close");
+        self.save(!self.keeps_conversation).await?;
         told.stored();
         traced.stored();
         Ok(())
     }
 
-    /// Ends here without a word: another node, or a later start, goes on from the journal.
+    /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.
     async fn leave(&mut self) {
-        self.session.context().discard();
+        let context = self.session.context();
+        context.discard();
+        if !self.keeps_conversation
+            && let Err(error) = context.end_turn().await
+        {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "a conversation was not given back; its lease will expire");
+        }
         self.let_go().await;
     }
 

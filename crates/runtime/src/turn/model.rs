@@ -95,6 +95,7 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
+        turn.at = (leg.at, round);
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
@@ -130,13 +131,18 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn
-            .take_added(leg.at, round + 1)
-            .await
-            .map_err(Failed::at("llm"))?;
+        if offered.has_client_tool(&answer) {
+            // The client's results come with its next request; nothing can stand between them and their calls.
+            return Ok(());
+        }
+        // From here on nothing comes in unless it is taken in below.
+        turn.live.set_closing(is_done).await;
+        let done = is_done.then_some(&answer);
+        let added = turn.take_added(done).await.map_err(Failed::at("llm"))?;
         if is_done && !added {
             return Ok(());
         }
+        turn.live.set_closing(false).await;
         if is_done {
             heard.messages.push(answer.message());
         }
@@ -161,6 +167,7 @@ async fn run_tools(
             answer: answer.clone(),
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
+        turn.reach("turn.answered");
     }
     let work = tools::Round {
         leg,
@@ -319,9 +326,16 @@ impl Model {
             Status::Partial
         };
         let shown = voice.finish(status);
-        if answer != llm::Answer::default() {
+        let mut kept = answer.clone();
+        if failure.is_some() {
+            // Nobody will run what was asked for in a broken answer.
+            kept.tool_calls.clear();
+        }
+        if !(kept.text.is_empty() && kept.reasoning.is_empty() && kept.tool_calls.is_empty())
+            || (failure.is_none() && kept != llm::Answer::default())
+        {
             let spoken = Spoken {
-                answer: answer.clone(),
+                answer: kept,
                 agent: leg.agent.id.clone(),
                 shown,
             };
