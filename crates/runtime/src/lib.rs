@@ -15,6 +15,7 @@ pub mod event;
 pub mod frame;
 mod globals;
 pub mod hook;
+mod inbox;
 pub mod inspect;
 mod journal;
 mod kept;

@@ -1,12 +1,13 @@
 //! The turns that run on this node, and how they are told to stop.
 
 use crate::access::Authorized;
-use crate::runtime::{Interrupt, TurnInfo};
+use crate::inbox::Inbox;
+use crate::runtime::TurnInfo;
 use crate::stream::Log;
 use ambit_storage::lease::{End, Lease};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{MutexGuard as Turnstile, watch};
 
 /// What the outside can do with a running turn.
 pub(crate) struct Live {
@@ -19,8 +20,9 @@ pub(crate) struct Live {
     /// The turn has ended and its last commit is done.
     done: watch::Sender<bool>,
     stop: watch::Sender<Option<Stop>>,
-    added: Mutex<Vec<Interrupt>>,
-    is_closing: Mutex<bool>,
+    /// What is sent to it.
+    pub inbox: Inbox,
+    is_closing: tokio::sync::Mutex<bool>,
 }
 
 /// Why a turn's work is broken off.
@@ -37,15 +39,15 @@ pub(crate) enum Stop {
 }
 
 impl Live {
-    pub fn new(info: TurnInfo, log: Log, asked_by: Authorized) -> Self {
+    pub fn new(info: TurnInfo, (log, inbox): (Log, Inbox), asked_by: Authorized) -> Self {
         Self {
             info: Mutex::new(info),
             log,
             asked_by,
             done: watch::channel(false).0,
             stop: watch::channel(None).0,
-            added: Mutex::default(),
-            is_closing: Mutex::new(false),
+            inbox,
+            is_closing: tokio::sync::Mutex::new(false),
         }
     }
 }
@@ -118,23 +120,14 @@ impl Live {
         self.stop.send_replace(None);
     }
 
-    /// Adds messages; false where it is too late for them.
-    pub fn add(&self, interrupt: Interrupt) -> bool {
-        if *lock(&self.is_closing) {
-            return false;
-        }
-        lock(&self.added).push(interrupt);
-        true
-    }
-
-    /// Takes what was added.
-    pub fn take_added(&self) -> Vec<Interrupt> {
-        std::mem::take(&mut lock(&self.added))
+    /// Whether it is too late for messages. While this is held, that does not change.
+    pub async fn is_closing(&self) -> Turnstile<'_, bool> {
+        self.is_closing.lock().await
     }
 
     /// It is too late for messages, until another agent takes over.
-    pub fn set_closing(&self, is_closing: bool) {
-        *lock(&self.is_closing) = is_closing;
+    pub async fn set_closing(&self, is_closing: bool) {
+        *self.is_closing.lock().await = is_closing;
     }
 }
 

@@ -8,6 +8,7 @@ use crate::access::Authorized;
 use crate::app::watch::Watch;
 use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
+use crate::inbox::Inbox;
 use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
 use crate::llm::Models;
@@ -17,15 +18,15 @@ use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
 use crate::{requests, turn};
 use ambit_script::Engine;
-use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::batch::Check;
 use ambit_storage::driver::Part;
-use ambit_storage::json::Json;
-use ambit_storage::{Ambit, Stores, ids, lease, memory};
+use ambit_storage::{Ambit, Stores, memory};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 /// How often a node looks for turns that nobody runs any more.
@@ -134,15 +135,26 @@ impl Runtime {
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
     pub async fn start(&self, request: Request) -> Result<Started> {
         if *lock(&self.0.is_closing) {
-            return Err(Error::new(
-                Code::Unavailable,
-                "the server is being stopped; send the request again in a moment",
-            ));
+            return Err(stopping());
         }
-        let turn = turn::begin(&self.0, request).await?;
-        let started = turn.started()?;
-        self.0.spawn(turn.run());
-        Ok(started)
+        let (tell, told) = oneshot::channel();
+        let core = self.0.clone();
+        // A task of its own: whoever asked may leave at any moment, and a turn half begun would hold the conversation.
+        self.0.spawn(async move {
+            let begun = match turn::begin(&core, request).await {
+                Ok(turn) => turn.started().map(|started| (turn, started)),
+                Err(error) => Err(error),
+            };
+            match begun {
+                Ok((turn, started)) => {
+                    // The turn goes on without whoever asked for it.
+                    let _ = tell.send(Ok(started));
+                    turn.run().await;
+                }
+                Err(error) => drop(tell.send(Err(error))),
+            }
+        });
+        told.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// What is known of a turn.
@@ -181,11 +193,12 @@ impl Runtime {
             live.stop(Stop::Cancelled);
             return Ok(());
         }
-        let (place, info) = self.found(who, request_id).await?;
-        if info.status == Status::Running {
-            lease::ask_to_end(place.driver.as_ref(), &place.space.lease(), 0).await?;
-        }
-        Ok(())
+        let (place, _) = self.found(who, request_id).await?;
+        let stop = Interrupt {
+            is_forced: true,
+            ..Interrupt::default()
+        };
+        place.send(&stop).await.map(drop)
     }
 
     /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
@@ -202,42 +215,23 @@ impl Runtime {
             (true, true) => Applied::Cancel,
         };
         if let Some(live) = self.live(who, id) {
-            let too_late = || {
-                Error::new(
-                    Code::TooLate,
-                    "the turn is about to end; send the messages as a new request",
-                )
-            };
-            if applied != Applied::Cancel && !live.add(interrupt) {
-                return Err(too_late());
+            if applied == Applied::Cancel {
+                live.stop(Stop::Cancelled);
+                return Ok(applied);
             }
-            match applied {
-                Applied::NextStep => {}
-                Applied::Restart => live.stop(Stop::Restart),
-                Applied::Cancel => live.stop(Stop::Cancelled),
+            let is_closing = live.is_closing().await;
+            if *is_closing {
+                return Err(too_late("is about to end"));
             }
+            // The turn hears of it as it would of another node's.
+            live.inbox.send(&interrupt, None).await?;
             return Ok(applied);
         }
-        let (place, info) = self.found(who, id).await?;
-        if info.status != Status::Running {
-            return Err(Error::new(
-                Code::TooLate,
-                "the turn has ended; send the messages as a new request",
-            ));
+        let (place, _) = self.found(who, id).await?;
+        match place.send(&interrupt).await? {
+            true => Ok(applied),
+            false => Err(too_late("has ended")),
         }
-        let entry = NewEntry {
-            id: ids::unguessable(),
-            body: Json::of(&interrupt)?,
-        };
-        let write = Write::Append {
-            log: place.names.inbox(),
-            entries: vec![entry],
-        };
-        place.driver.commit(Batch::of([write])).await?;
-        if applied != Applied::NextStep {
-            lease::ask_to_end(place.driver.as_ref(), &place.space.lease(), 0).await?;
-        }
-        Ok(applied)
     }
 
     /// The stored contexts as this caller may see them.
@@ -294,6 +288,31 @@ struct Found {
     names: Names,
     space: ambit_storage::address::Space,
     driver: Arc<dyn ambit_storage::driver::Driver>,
+}
+
+impl Found {
+    /// Sends something to the turn; false where it has ended. Nothing is sent to a turn of which nobody reads it any more.
+    async fn send(&self, interrupt: &Interrupt) -> Result<bool> {
+        let key = journal::open_key(&self.space, &self.names.request_id);
+        let Some(open) = self.driver.get(&key, Part::Nothing).await? else {
+            return Ok(false);
+        };
+        let version = Some(open.version);
+        let inbox = Inbox::new(self.driver.clone(), self.names.inbox());
+        match inbox
+            .send(interrupt, Some(Check::Version { key, version }))
+            .await
+        {
+            Ok(()) => Ok(true),
+            Err(error) if error.code == Code::Conflict => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn too_late(why: &str) -> Error {
+    let message = format!("the turn {why}; send the messages as a new request");
+    Error::new(Code::TooLate, message)
 }
 
 impl Core {
@@ -378,6 +397,11 @@ async fn upkeep(core: std::sync::Weak<Core>) {
         drop(core);
         tokio::time::sleep(LOOK).await;
     }
+}
+
+fn stopping() -> Error {
+    let message = "the server is being stopped; send the request again in a moment";
+    Error::new(Code::Unavailable, message)
 }
 
 fn broken(problems: &[Problem]) -> Error {

@@ -74,7 +74,7 @@ pub(crate) struct Turn {
     last_event: u64,
     /// The turn is closed for the sake of the next one, which holds the conversation.
     keeps_conversation: bool,
-    /// How much of what other nodes have sent is taken in.
+    /// How much of what was sent to the turn is taken in.
     inbox: u64,
     started_at: i64,
 }
@@ -98,27 +98,41 @@ impl Turn {
             if !matches!(end, Err(Stop::Restart)) {
                 break end;
             }
-            if let Err(error) = self.begin_anew().await {
-                break Ok(Err(error));
+            match self.begin_anew().await {
+                Ok(None) => {}
+                Ok(Some(stop)) => break Err(stop),
+                Err(error) => break Ok(Err(error)),
             }
         };
-        close::close(self, end).await;
+        // Why it was left, if it was, is logged there.
+        let _ = close::close(self, end).await;
     }
 
     /// Drops the work at once where the turn has to stop; what has been said so far is kept by the outbox.
     async fn work(&mut self) -> Result<Result<Response>, Stop> {
-        let (live, lease) = (self.live.clone(), self.session.context().lease());
-        let stop = tokio::select! {
+        let (live, lease, inbox) = (
+            self.live.clone(),
+            self.session.context().lease(),
+            self.inbox,
+        );
+        tokio::select! {
             biased;
-            stop = live.stopped(lease.as_ref()) => stop,
-            outcome = self.answer() => return Ok(outcome),
-        };
-        Err(self.meaning_of(stop).await)
+            stop = live.stopped(lease.as_ref()) => Err(stop),
+            stop = live.inbox.forced(inbox) => Err(stop),
+            outcome = self.answer() => Ok(outcome),
+        }
     }
 
     async fn answer(&mut self) -> Result<Response> {
+        // What was done before is passed over once more, and said once more.
+        self.said.tools.clear();
         let mut leg = Leg::first(self)?;
         loop {
+            self.at = (leg.at, 0);
+            if let Some(delegate) = leg.handed_over(self) {
+                leg = leg.delegate(self, delegate).await?;
+                continue;
+            }
             match self.leg(&leg).await? {
                 Handover::Done(mut response) => {
                     self.structured(&mut response).await?;
@@ -149,5 +163,10 @@ impl Turn {
         }
         let answer = model::converse(self, leg, created).await;
         next::next(self, leg, answer).await
+    }
+
+    /// A place where a test may end the process.
+    fn reach(&self, point: &'static str) {
+        self.core.stores.options().fault_points.reach(point);
     }
 }

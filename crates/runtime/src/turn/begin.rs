@@ -10,6 +10,7 @@ use crate::event::{
     BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
 };
 use crate::hook::Created;
+use crate::inbox::Inbox;
 use crate::journal::{self, Ids, Names, Open, Step};
 use crate::limits::Limits;
 use crate::live::Live;
@@ -48,19 +49,25 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
         request.chat.as_deref(),
     )
     .await?;
-    hold(core, &session, &request).await?;
+    hold(&session, &request).await?;
     let context = session.context().clone();
     let limits = *hooks.limits();
-    let begun = record(core, (loaded, limits), &agent, session, request).await;
+    core.stores.options().fault_points.reach("turn.held");
+    let begun = match recover::settle_orphans(core, &session).await {
+        Ok(()) => record(core, (loaded, limits), &agent, session, request).await,
+        Err(error) => Err(error),
+    };
     if begun.is_err() {
         context.discard();
-        context.end_turn().await?;
+        if let Err(error) = context.end_turn().await {
+            tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+        }
     }
     begun
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.
-async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Result<()> {
+async fn hold(session: &LiveAgent, request: &Request) -> Result<()> {
     let context = session.context();
     if let Err(error) = context.begin_turn(request.on_busy).await {
         let mut error = Error::from(error);
@@ -73,7 +80,7 @@ async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Resul
         }
         return Err(error);
     }
-    recover::settle_orphans(core, session).await
+    Ok(())
 }
 
 async fn record(
@@ -130,6 +137,7 @@ async fn record(
         .await;
         return Err(error);
     }
+    turn.reach("turn.begun");
     Ok(turn)
 }
 
@@ -228,7 +236,9 @@ impl Parts {
             &ids.context_id,
             core.memory,
         )?;
-        let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
+        let inbox = Inbox::new(session.context().place().1, names.inbox());
+        let heard = (log.clone(), inbox);
+        let live = Arc::new(Live::new(info, heard, request.authorized.clone()));
         let settings = Settings {
             locale: request.origin.locale.clone(),
             theme: request.origin.theme.clone(),

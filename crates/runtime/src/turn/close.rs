@@ -2,7 +2,6 @@
 //! one commit.
 
 use super::Turn;
-use super::keep::{PAUSE, TRIES};
 use super::model::Spoken;
 use super::next::Response;
 use crate::error::{Code, Error, Result};
@@ -25,10 +24,14 @@ struct Ending {
     response: Option<Response>,
 }
 
-pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
+/// Fails where the turn is left to be taken up later.
+pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -> Result<()> {
     let ending = match end {
         // Whoever has the conversation now closes the turn.
-        Err(Stop::Lost | Stop::Left) => return turn.leave().await,
+        Err(Stop::Lost | Stop::Left) => {
+            turn.leave().await;
+            return Ok(());
+        }
         Err(Stop::Cancelled | Stop::Restart) => Ending {
             status: Status::Cancelled,
             error: None,
@@ -45,17 +48,26 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) {
             response: None,
         },
     };
-    turn.end(ending).await;
+    turn.end(ending).await
 }
 
 impl Turn {
-    async fn end(&mut self, mut ending: Ending) {
-        self.live.set_closing(true);
+    async fn end(&mut self, mut ending: Ending) -> Result<()> {
+        self.live.set_closing(true).await;
+        let why = match ending.status {
+            Status::Cancelled => "cancelled",
+            _ => "no result: the turn ended before the call did",
+        };
+        let closed = self.close_calls(why).await;
         match ending.status {
             Status::Completed => self.outbox.close_all(Ended::Completed, true),
             _ => self.outbox.close_all(Ended::Partial, false),
         }
-        if let Err(error) = self.stage_all().await {
+        let staged = match closed {
+            Ok(()) => self.stage_all().await,
+            failed => failed,
+        };
+        if let Err(error) = staged {
             self.session.context().discard();
             ending = Ending {
                 status: Status::Error,
@@ -73,7 +85,12 @@ impl Turn {
         self.say_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
             tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
-            return self.leave().await;
+            self.leave().await;
+            return Err(error);
+        }
+        self.reach("turn.closed");
+        if let Err(error) = self.keep_late().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "what came in at the turn's end is not in its history");
         }
         let status = match (&ending.status, &ending.error) {
             (_, Some(error)) if error.code == Code::Vetoed => "vetoed",
@@ -89,6 +106,7 @@ impl Turn {
         })
         .await;
         self.let_go().await;
+        Ok(())
     }
 
     /// Stages everything shown that is not in the history yet, after listeners have seen it.
@@ -388,24 +406,10 @@ impl Turn {
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
         self.session.context().stage_beside(writes.clone());
-        let mut pause = PAUSE;
-        for left in (0..TRIES).rev() {
-            let context = self.session.context();
-            let saved = match self.keeps_conversation {
-                true => context.save().await,
-                false => context.save_and_end_turn().await,
-            };
-            match saved {
-                Ok(_) => break,
-                Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
-                Err(ambit_storage::Error::Vetoed { .. }) => {
-                    self.commit_past_listeners(writes).await?;
-                    break;
-                }
-                Err(error) if left == 0 => return Err(error.into()),
-                Err(_) => tokio::time::sleep(pause).await,
-            }
-            pause *= 2;
+        self.reach("turn.before_close");
+        match self.save(!self.keeps_conversation).await {
+            Err(error) if error.code == Code::Vetoed => self.commit_past_listeners(writes).await?,
+            saved => saved?,
         }
         told.stored();
         traced.stored();
@@ -430,9 +434,15 @@ impl Turn {
         Ok(())
     }
 
-    /// Ends here without a word: another node, or a later start, goes on from the journal.
+    /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.
     async fn leave(&mut self) {
-        self.session.context().discard();
+        let context = self.session.context();
+        context.discard();
+        if !self.keeps_conversation
+            && let Err(error) = context.end_turn().await
+        {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "a conversation was not given back; its lease will expire");
+        }
         self.let_go().await;
     }
 

@@ -10,9 +10,9 @@ use ambit_storage::event::{
 use std::time::Duration;
 
 /// How often a store that cannot be reached is asked again.
-pub(super) const TRIES: u32 = 6;
+const TRIES: u32 = 6;
 /// The pause before the second try; each further one is twice as long.
-pub(super) const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Turn {
     /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
@@ -29,22 +29,32 @@ impl Turn {
         Ok(())
     }
 
-    /// Writes what is staged. What could not be written stays staged and goes along with the next write.
+    /// Writes what is staged, and tells of what was said.
     pub(super) async fn persist(&mut self) -> Result<()> {
-        let mut pause = PAUSE;
-        for left in (0..TRIES).rev() {
-            match self.session.context().save().await {
-                Ok(_) => break,
-                Err(ambit_storage::Error::Unavailable { .. }) if left > 0 => {
-                    tokio::time::sleep(pause).await;
-                }
-                Err(error) => return Err(error.into()),
-            }
-            pause *= 2;
-        }
+        self.save(false).await?;
         for message in std::mem::take(&mut self.said.sent) {
             let about = self.about();
             self.announce(AfterSend { about, message }).await;
+        }
+        Ok(())
+    }
+
+    /// Makes all that is staged durable, and gives the conversation back with it if the turn ends. A store that fails for a
+    /// moment is waited for; what could not be written stays staged and goes along with the next write.
+    pub(super) async fn save(&self, is_end: bool) -> Result<()> {
+        let context = self.session.context();
+        let mut pause = PAUSE;
+        for left in (0..TRIES).rev() {
+            let saved = match is_end {
+                true => context.save_and_end_turn().await,
+                false => context.save().await,
+            };
+            match saved {
+                Ok(_) => return Ok(()),
+                Err(error) if left == 0 || !may_pass(&error) => return Err(error.into()),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
         }
         Ok(())
     }
@@ -66,4 +76,16 @@ impl Turn {
             || self.hears::<MessageAdding>()
             || self.hears::<MessageAdded>()
     }
+}
+
+/// True where the same write may succeed later.
+fn may_pass(error: &ambit_storage::Error) -> bool {
+    use ambit_storage::Error as Stored;
+    matches!(
+        error,
+        Stored::Unavailable { .. }
+            | Stored::Partial { .. }
+            | Stored::Conflict { .. }
+            | Stored::Busy { .. }
+    )
 }

@@ -79,13 +79,14 @@ impl Leg {
     pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
         let at = self.at + 1;
         if turn.replay.delegated(at).is_none() {
+            turn.store_answers().await?;
             turn.record(Step::Delegated {
                 leg: at,
                 delegate: delegate.clone(),
             })
             .await?;
         }
-        turn.live.set_closing(false);
+        turn.live.set_closing(false).await;
         let Delegate {
             agent_id,
             messages,
@@ -129,6 +130,16 @@ impl Leg {
         })
     }
 
+    /// To whom this agent has handed over in an earlier attempt. What it did for the turn counts as it did then.
+    pub fn handed_over(&self, turn: &mut Turn) -> Option<Delegate> {
+        let delegate = turn.replay.delegated(self.at + 1)?.clone();
+        if let Some(created) = turn.replay.created(self.at).flatten().cloned() {
+            turn.settings.apply(&created);
+        }
+        turn.said.tools.extend(turn.replay.results(self.at));
+        Some(delegate)
+    }
+
     /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
     pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
         let created = match turn.replay.created(self.at) {
@@ -144,6 +155,7 @@ impl Leg {
                     leg: self.at,
                     created: created.clone().map(Box::new),
                 })?;
+                turn.reach("turn.created");
                 created.unwrap_or_default()
             }
         };

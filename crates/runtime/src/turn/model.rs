@@ -153,13 +153,23 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn.take_added(leg.at, round + 1).await;
-        let added = added.map_err(Failed::at("llm"))?;
-        match is_done {
-            true if !added => return Ok(()),
-            true => heard.messages.push(answer.message()),
-            false if !leg.agent.mcp.tool_loop => return Ok(()),
-            false => {}
+        if offered.has_client_tool(&answer) {
+            // The client's results come with its next request; nothing can stand between them and their calls.
+            return Ok(());
+        }
+        // From here on nothing comes in unless it is taken in below.
+        turn.live.set_closing(is_done).await;
+        let done = is_done.then_some(&answer);
+        let added = turn.take_added(done).await.map_err(Failed::at("llm"))?;
+        if is_done && !added {
+            return Ok(());
+        }
+        turn.live.set_closing(false).await;
+        if is_done {
+            heard.messages.push(answer.message());
+        }
+        if !leg.agent.mcp.tool_loop && !is_done {
+            return Ok(());
         }
     }
     Ok(())
@@ -179,6 +189,7 @@ async fn run_tools(
             answer: Box::new(answer.clone()),
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
+        turn.reach("turn.answered");
     }
     let work = tools::Round {
         leg,
@@ -345,9 +356,16 @@ impl Model {
             Status::Partial
         };
         let shown = voice.finish(status);
-        if answer != llm::Answer::default() {
+        let mut kept = answer.clone();
+        if failure.is_some() {
+            // Nobody will run what was asked for in a broken answer.
+            kept.tool_calls.clear();
+        }
+        if !(kept.text.is_empty() && kept.reasoning.is_empty() && kept.tool_calls.is_empty())
+            || (failure.is_none() && kept != llm::Answer::default())
+        {
             let spoken = Spoken {
-                answer: answer.clone(),
+                answer: kept,
                 agent: leg.agent.id.clone(),
                 shown,
             };

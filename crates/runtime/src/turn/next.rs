@@ -44,7 +44,7 @@ impl Response {
 
 /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
 pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
-    turn.live.set_closing(true);
+    turn.live.set_closing(true).await;
     let mut response = Response {
         create: turn
             .replay

@@ -29,6 +29,7 @@ impl Turn {
             round,
             messages: messages.clone(),
             ids,
+            inbox: self.inbox,
         })
         .await?;
         Ok(messages)

@@ -10,6 +10,8 @@ use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
+use crate::outbox::Speaker;
+use crate::request::Skip;
 use crate::tool::{Caller, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
@@ -131,7 +133,7 @@ impl Round<'_> {
             results[index] = Some(self.settle(turn, ended).await?);
         }
         let told = calls.iter().zip(results).map(|(call, settled)| {
-            let settled = settled.unwrap_or_else(|| Settled { result: Value::Null, text: String::new() });
+            let settled = settled.unwrap_or_default();
             turn.said.tools.push(settled.result);
             json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text})
         });
@@ -218,7 +220,9 @@ impl Round<'_> {
             "error": error,
             "round": self.round,
         });
-        turn.store_result(self.leg, call, &outcome).await?;
+        turn.reach("turn.tool_done");
+        turn.store_result(self.leg.call.skip, call, &outcome)
+            .await?;
         let text = outcome.text.clone();
         turn.record(Step::Settled {
             leg: self.leg.at,
@@ -228,7 +232,8 @@ impl Round<'_> {
             text: text.clone(),
         })
         .await?;
-        turn.show_result(self.leg, call, &outcome);
+        turn.reach("turn.settled");
+        turn.show_result(turn.speaker(self.leg), call, &outcome);
         turn.announce(AfterToolExecution {
             about: turn.about(),
             tool: call.name.clone(),
@@ -244,8 +249,8 @@ impl Round<'_> {
 
 impl Turn {
     /// Stages a result for the history.
-    async fn store_result(&self, leg: &Leg, call: &ToolCall, outcome: &Outcome) -> Result<()> {
-        if self.request.skip.history || leg.call.skip.history {
+    async fn store_result(&self, skip: Skip, call: &ToolCall, outcome: &Outcome) -> Result<()> {
+        if self.request.skip.history || skip.history {
             return Ok(());
         }
         let mut message = Message::result(call.id.clone(), outcome.text.clone());
@@ -258,9 +263,50 @@ impl Turn {
         Ok(())
     }
 
+    /// Gives each call that nobody will answer any more a result that says why, so that the history goes on being one that
+    /// every provider accepts.
+    pub(super) async fn close_calls(&mut self, why: &str) -> Result<()> {
+        let answers: Vec<_> = self
+            .replay
+            .answers()
+            .map(|(leg, round, answer)| (leg, round, answer.tool_calls.clone()))
+            .collect();
+        for (leg, round, calls) in answers {
+            for (index, call) in calls.iter().enumerate() {
+                if self.replay.settled(leg, round, index).is_none() {
+                    self.close_call((leg, round, index), call, why).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn close_call(
+        &mut self,
+        (leg, round, index): (usize, usize, usize),
+        call: &ToolCall,
+        why: &str,
+    ) -> Result<()> {
+        let outcome = failed(why.to_owned());
+        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
+        let skip = options.and_then(|options| options.get("skip"));
+        let skip = skip.map_or(self.request.skip, |skip| self.request.skip.with(skip));
+        self.store_result(skip, call, &outcome).await?;
+        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        self.note(Step::Settled {
+            leg,
+            round,
+            index,
+            result: json!({"toolcall_id": call.id, "server": null, "tool": call.name, "arguments": arguments,
+                "result": null, "error": why, "round": round}),
+            text: why.to_owned(),
+        })?;
+        self.show_result(self.outbox.speaker(Default::default()), call, &outcome);
+        Ok(())
+    }
+
     /// Amends the call's message with what came of it.
-    fn show_result(&self, leg: &Leg, call: &ToolCall, outcome: &Outcome) {
-        let speaker = self.speaker(leg);
+    fn show_result(&self, speaker: Speaker, call: &ToolCall, outcome: &Outcome) {
         let mut shown = self.said.calls_shown.iter().rev();
         let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
             return;

@@ -1,0 +1,2 @@
+//! Later.
+crate::cases![];

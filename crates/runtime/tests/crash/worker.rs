@@ -1,0 +1,121 @@
+//! A node in a process of its own, that can be killed.
+
+use crate::app::{node, request};
+use crate::store;
+use crate::tools::Tools;
+use ambit_runtime::Request;
+use ambit_runtime::stream::Entry;
+use ambit_storage::driver::FaultPoints;
+use ambit_storage::lease::OnBusy;
+use serde::{Deserialize, Serialize};
+use std::io::BufRead as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a worker does, and where.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Order {
+    pub url: String,
+    pub folder: PathBuf,
+    /// How far its clock is ahead, in seconds.
+    pub ahead: u64,
+    /// It kills itself when a turn comes to this point for the so-manyth time.
+    pub dies_at: Option<(String, u64)>,
+    pub job: Job,
+}
+
+/// A worker says each thing it has got on a line of its own.
+#[derive(Clone, Serialize, Deserialize)]
+pub enum Job {
+    /// Asks this agent, says its request id and every entry of the stream (`number text`), and waits for its input's end.
+    Ask { agent: String, text: String },
+    /// Asks so many times in one chat; says `done` or `busy`, the text and the number of marks its model calls could leave.
+    Turns {
+        name: String,
+        count: usize,
+        queue: bool,
+    },
+    /// Takes up what others have left, until its input ends.
+    Serve,
+}
+
+/// Does what the environment orders; false where it orders nothing, as in the test itself.
+pub fn obey() -> bool {
+    let Some(order) = crate::child::order::<Order>() else {
+        return false;
+    };
+    crate::wait_for(work(order));
+    true
+}
+
+async fn work(order: Order) {
+    let fault_points = order
+        .dies_at
+        .clone()
+        .map_or_else(FaultPoints::default, dies_at);
+    let ahead = Duration::from_secs(order.ahead);
+    let stores = store::open(&order.url, ahead, fault_points).await;
+    let (tools, gate, mut came) = Tools::new(&order.folder.join("marks"));
+    let node = node(&order.folder, stores, tools).await;
+    tokio::spawn(async move {
+        while came.recv().await.is_some() {
+            println!("waiting");
+        }
+    });
+    // Each line lets one call of `wait` through; the end of the input ends the worker.
+    let (tell, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        for _ in std::io::stdin().lock().lines() {
+            gate.open();
+        }
+        tell.send(()).unwrap();
+    });
+    match order.job {
+        Job::Ask { agent, text } => {
+            let asked = Request {
+                agent,
+                ..request("chat", &text)
+            };
+            let mut started = node.start(asked).await.unwrap();
+            println!("{}", started.request_id);
+            while let Some(entries) = started.stream.next().await.unwrap() {
+                entries.iter().for_each(say);
+            }
+            println!("end");
+        }
+        Job::Turns { name, count, queue } => {
+            for number in 0..count {
+                let text = format!("turn {number} of {name}");
+                let on_busy = if queue { OnBusy::Queue } else { OnBusy::Reject };
+                let asked = Request {
+                    on_busy,
+                    ..request("chat", &text)
+                };
+                match node.start(asked).await {
+                    Ok(mut started) => {
+                        while started.stream.next().await.unwrap().is_some() {}
+                        println!("done {text}");
+                    }
+                    Err(error) => println!("{} {text}", error.code),
+                }
+            }
+            return;
+        }
+        Job::Serve => println!("serving"),
+    }
+    told.await.unwrap();
+}
+
+fn say(entry: &Entry) {
+    println!("{} {}", entry.number, entry.text);
+}
+
+fn dies_at((point, times): (String, u64)) -> FaultPoints {
+    let left = AtomicU64::new(times);
+    FaultPoints::new(move |reached| {
+        if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            crate::child::die();
+        }
+    })
+}
