@@ -27,6 +27,7 @@ pub mod net;
 pub mod outbox;
 pub mod request;
 pub mod requests;
+mod retention;
 pub mod runtime;
 pub mod stream;
 pub mod tool;

@@ -10,11 +10,12 @@ use crate::loaded::Loaded;
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
-use crate::{requests, turn};
+use crate::{requests, retention, turn};
 use ambit_script::Engine;
 use ambit_storage::batch::{Batch, NewEntry, Write};
 use ambit_storage::driver::Part;
 use ambit_storage::json::Json;
+use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Ambit, Stores, ids, lease, memory};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,6 +69,8 @@ pub(crate) struct Core {
     listeners: Option<Listeners>,
     loaded: RwLock<Arc<Loaded>>,
     tasks: Mutex<JoinSet<()>>,
+    /// They erase expired values of the stores.
+    sweepers: Mutex<Vec<Sweeper>>,
     is_closing: Mutex<bool>,
 }
 
@@ -176,11 +179,18 @@ impl Runtime {
             listeners: settings.listeners,
             loaded: RwLock::new(Arc::new(loaded)),
             tasks: Mutex::default(),
+            sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
         core.listen();
         let runtime = Self(core);
         runtime.0.spawn(upkeep(Arc::downgrade(&runtime.0)));
+        runtime
+            .0
+            .spawn(retention::watch(Arc::downgrade(&runtime.0)));
+        let drivers = runtime.stores().drivers().values().cloned();
+        let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
+        *lock(&runtime.0.sweepers) = drivers.map(sweep).collect();
         Ok(runtime)
     }
 
@@ -333,6 +343,12 @@ impl Runtime {
         &self.0.stores
     }
 
+    /// Drops streams and traces whose time is over. The runtime does so by itself every ten seconds. The answer is how many
+    /// notes of turns were followed.
+    pub async fn drop_expired(&self) -> usize {
+        retention::drop_due(&self.0).await
+    }
+
     /// Takes no more requests, gives running turns this long, and leaves the rest to be taken up later.
     pub async fn close(&self, grace: Duration) -> Result<()> {
         *lock(&self.0.is_closing) = true;
@@ -345,6 +361,10 @@ impl Runtime {
         }
         let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
         tasks.shutdown().await;
+        let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
+        for sweeper in sweepers {
+            sweeper.stop().await;
+        }
         Ok(())
     }
 

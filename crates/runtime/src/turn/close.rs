@@ -12,6 +12,7 @@ use crate::llm::Usage;
 use crate::runtime::Status;
 use crate::trace;
 use ambit_storage::batch::Write;
+use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
@@ -284,10 +285,11 @@ impl Turn {
 
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &Ending) -> Result<()> {
+        let ended_at = self.now();
         let info = {
             let mut info = self.live.info();
             info.status = ending.status;
-            info.ended_at = Some(self.now());
+            info.ended_at = Some(ended_at);
             info.error = ending
                 .error
                 .as_ref()
@@ -299,13 +301,12 @@ impl Turn {
             info.last_event = self.last_event;
             info.clone()
         };
-        let set = |key, value: Json| Write::Apply {
-            key,
-            op: Op::Set(value.into()),
-            life: None,
-        };
         let mut writes = vec![
-            set(self.names.info(), Json::of(&info)?),
+            Write::Apply {
+                key: self.names.info(),
+                op: Op::Set(Json::of(&info)?.into()),
+                life: Some(to_millis(self.terms().known())),
+            },
             Write::Apply {
                 key: self.open_note().key(),
                 op: Op::Del,
@@ -314,6 +315,7 @@ impl Turn {
         ];
         writes.push(self.chat_note()?);
         writes.extend(self.request_note()?);
+        writes.extend(self.leavings(ended_at).await?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);

@@ -1,0 +1,343 @@
+//! How long what turns leave is kept, and what keeps it from staying for ever.
+
+use crate::place::{ECHO, Place, ann, ask, end, files, frames, place, request, settings};
+use ambit_runtime::runtime::{Runtime, Status};
+use ambit_runtime::{Code, Frame};
+use ambit_storage::address::{ITEMS, Space};
+use ambit_storage::backup::backup;
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::doctor::{Finding, examine};
+use ambit_storage::driver::memory::Memory;
+use ambit_storage::driver::{Driver, Options, Part, Range, Scan, open};
+use ambit_storage::pattern::Pattern;
+use ambit_storage::relocation::relocate;
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
+use ambit_storage::{Context, Stores};
+use std::sync::Arc;
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+const SECOND: Duration = Duration::from_secs(1);
+
+const HELLO: (&str, &str) = (
+    "assistants/hello/package.yao",
+    r#"{"name": "Hello", "connector": "echo"}"#,
+);
+
+/// A turn's id and its frames.
+async fn turn(place: &Place, text: &str) -> (String, Vec<Frame>) {
+    let frames = ask(place, request("hello", text)).await;
+    (id(&frames), frames)
+}
+
+fn id(frames: &[Frame]) -> String {
+    end(frames)["request_id"].as_str().unwrap().to_owned()
+}
+
+fn pass(place: &Place, time: Duration) {
+    pass_in(&place.runtime, time);
+}
+
+fn pass_in(runtime: &Runtime, time: Duration) {
+    runtime.stores().options().clock.advance(time);
+}
+
+/// The numbers that the turn's stream has, or why there are none.
+async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
+    let stream = runtime.stream(&ann(), request_id, 0).await;
+    let mut stream = stream.map_err(|error| error.code)?;
+    let mut last = 0;
+    while let Some(entries) = stream.next().await.unwrap() {
+        last = entries.last().unwrap().number;
+    }
+    Ok(last)
+}
+
+/// The row of the history of `chat-1`.
+async fn row(runtime: &Runtime) -> Tracked {
+    let ambit = runtime.contexts(&ann());
+    let query = Context::named(&ambit, "hello").for_scope(ChatHistoryStorage::PREFIX);
+    let rows = query.rows().next().await.unwrap().unwrap();
+    rows.into_iter().next().unwrap()
+}
+
+fn space(row: &Tracked) -> Space {
+    Space::of(&row.tenant, &row.identity)
+}
+
+/// Where the only conversation is kept.
+async fn kept(runtime: &Runtime) -> (Arc<dyn Driver>, Space) {
+    let row = row(runtime).await;
+    let chain = runtime.stores().chain(&row.placement).unwrap();
+    (chain.driver().clone(), space(&row))
+}
+
+/// The logs of turns in the only conversation.
+async fn logs(runtime: &Runtime) -> Vec<String> {
+    let (driver, space) = kept(runtime).await;
+    let mut names = driver.logs(&space).await.unwrap();
+    names.retain(|name| name != ITEMS);
+    names
+}
+
+/// Names and texts of all values in a space.
+async fn values(driver: &dyn Driver, space: &Space) -> Vec<(String, String)> {
+    let scan = Scan {
+        pattern: Pattern::all(),
+        after: None,
+        limit: 1_000,
+        part: Part::Whole,
+    };
+    let found = driver.scan(space, &scan).await.unwrap();
+    let text =
+        |(name, entry): (String, ambit_storage::batch::Entry)| (name, entry.value.to_string());
+    found.into_iter().map(text).collect()
+}
+
+/// What is noted of turns outside of their conversations.
+async fn notes(driver: &dyn Driver) -> Vec<(String, String)> {
+    let tenant = ann().tenant().to_owned();
+    let mut found = values(driver, &Space::left_by_turns()).await;
+    found.extend(values(driver, &Space::turns()).await);
+    found.extend(values(driver, &Space::requests(&tenant)).await);
+    found
+}
+
+#[tokio::test]
+async fn a_turn_that_has_ended_leaves_its_stream_and_its_trace_alone() {
+    let place = place(&[HELLO]).await;
+    let (id, _) = turn(&place, "hi").await;
+    let expected = ["events", "trace"].map(|log| format!("turn/{id}/{log}"));
+    assert_eq!(logs(&place.runtime).await, expected);
+}
+
+#[tokio::test]
+async fn g113_a_stream_goes_a_day_after_its_end_and_takes_no_other_along() {
+    let place = place(&[HELLO]).await;
+    let (first, frames) = turn(&place, "one").await;
+    pass(&place, DAY / 2);
+    let (second, later) = turn(&place, "two").await;
+    pass(&place, DAY / 2 - SECOND);
+    assert_eq!(place.runtime.drop_expired().await, 0);
+    let last = frames.len() as u64;
+    assert_eq!(numbers(&place.runtime, &first).await, Ok(last));
+    pass(&place, SECOND);
+    assert_eq!(place.runtime.drop_expired().await, 1);
+    let gone = Err(Code::StreamExpired);
+    assert_eq!(numbers(&place.runtime, &first).await, gone);
+    let last = later.len() as u64;
+    assert_eq!(numbers(&place.runtime, &second).await, Ok(last));
+    let info = place.runtime.turn(&ann(), &first).await.unwrap();
+    assert_eq!((info.status, info.response), (Status::Completed, None));
+    let info = place.runtime.turn(&ann(), &second).await.unwrap();
+    assert!(info.response.is_some());
+    let expected = [
+        format!("turn/{first}/trace"),
+        format!("turn/{second}/events"),
+        format!("turn/{second}/trace"),
+    ];
+    assert_eq!(logs(&place.runtime).await, expected);
+}
+
+#[tokio::test]
+async fn g086_streams_and_traces_are_kept_as_long_as_the_app_says() {
+    let app = r#"{"name": "Test", "version": "1.0.0",
+        "ambit": {"stream": {"retention": "2h"}, "trace": {"retention": "1h"}}}"#;
+    let place = place(&[HELLO, ("app.yao", app)]).await;
+    let (id, _) = turn(&place, "hi").await;
+    let log = |name: &str| format!("turn/{id}/{name}");
+    for (time, left) in [
+        (HOUR - SECOND, vec![log("events"), log("trace")]),
+        (SECOND, vec![log("events")]),
+        (HOUR - SECOND, vec![log("events")]),
+        (SECOND, Vec::new()),
+    ] {
+        pass(&place, time);
+        place.runtime.drop_expired().await;
+        assert_eq!(logs(&place.runtime).await, left);
+    }
+    assert!(place.runtime.turn(&ann(), &id).await.is_ok());
+}
+
+#[tokio::test]
+async fn g086_nothing_but_the_messages_is_left_of_a_turn_after_a_month() {
+    let place = place(&[HELLO]).await;
+    let (id, _) = turn(&place, "hi").await;
+    let (driver, space) = kept(&place.runtime).await;
+    let before = driver.read(&space.log(ITEMS), Range::from(1, 10)).await;
+    pass(&place, 30 * DAY - SECOND);
+    place.runtime.drop_expired().await;
+    assert!(place.runtime.turn(&ann(), &id).await.is_ok());
+    pass(&place, SECOND);
+    place.runtime.drop_expired().await;
+    let error = place.runtime.turn(&ann(), &id).await.unwrap_err();
+    assert_eq!(error.code, Code::NotFound);
+    assert_eq!(logs(&place.runtime).await, Vec::<String>::new());
+    assert_eq!(notes(&*driver).await, []);
+    let mut left = values(&*driver, &space).await;
+    left.retain(|(name, _)| name.starts_with("turn/"));
+    assert_eq!(left, []);
+    let after = driver.read(&space.log(ITEMS), Range::from(1, 10)).await;
+    assert_eq!(after.unwrap(), before.unwrap());
+}
+
+#[tokio::test]
+async fn nodes_that_drop_the_same_streams_do_not_hinder_each_other() {
+    let place = place(&[HELLO]).await;
+    let mut turns = Vec::new();
+    for text in ["one", "two", "three"] {
+        turns.push(turn(&place, text).await.0);
+    }
+    let other = Runtime::open(over(&place, place.runtime.stores().clone()))
+        .await
+        .unwrap();
+    pass(&place, DAY);
+    let (_, _) = tokio::join!(place.runtime.drop_expired(), other.drop_expired());
+    // What both wrote to at once is left for the next time.
+    place.runtime.drop_expired().await;
+    let expected: Vec<String> = turns.iter().map(|id| format!("turn/{id}/trace")).collect();
+    assert_eq!(logs(&place.runtime).await, expected);
+    assert_eq!(
+        place.runtime.drop_expired().await + other.drop_expired().await,
+        0
+    );
+}
+
+/// Settings of another runtime of the same app over these stores.
+fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::runtime::Settings {
+    let none = Stores::builder(Options::default()).build().unwrap();
+    ambit_runtime::runtime::Settings {
+        stores,
+        ..settings(place.app.path(), none)
+    }
+}
+
+#[tokio::test]
+async fn a_node_drops_what_is_over_without_being_asked() {
+    let place = place(&[HELLO]).await;
+    let (id, _) = turn(&place, "hi").await;
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let (driver, space) = kept(&place.runtime).await;
+    let log = space.log(format!("turn/{id}/events"));
+    let mut watch = driver.watch(&log).await.unwrap();
+    pass(&place, DAY);
+    let stores = place.runtime.stores().clone();
+    let _later = Runtime::open(over(&place, stores)).await.unwrap();
+    while driver
+        .read(&log, Range::head())
+        .await
+        .unwrap()
+        .head
+        .is_some()
+    {
+        assert!(watch.changed().await);
+    }
+}
+
+#[tokio::test]
+async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it() {
+    let place = place(&[HELLO]).await;
+    turn(&place, "secret words").await;
+    let (driver, _) = kept(&place.runtime).await;
+    let ambit = place.runtime.contexts(&ann());
+    let name = ambit_runtime::chats::Name {
+        chat_id: "chat-1",
+        assistant_id: None,
+    };
+    ambit_runtime::chats::remove(&ambit, &ann(), name)
+        .await
+        .unwrap();
+    let noted = notes(&*driver).await;
+    assert_eq!(noted.len(), 3, "stream, trace and request: {noted:?}");
+    for (name, text) in &noted {
+        for word in ["chat-1", "ann", "hello", "secret", "words"] {
+            assert!(
+                !name.contains(word) && !text.contains(word),
+                "{name} {text}"
+            );
+        }
+    }
+    pass(&place, 30 * DAY);
+    assert_eq!(place.runtime.drop_expired().await, 2);
+    assert_eq!(notes(&*driver).await, []);
+    let rows = driver.count(&Filter::default()).await.unwrap();
+    assert_eq!(rows, 0);
+}
+
+/// A runtime over two drivers, with everything in `a`.
+async fn two_drivers() -> Place {
+    let options = Options::default();
+    let mut builder = Stores::builder(options.clone());
+    for name in ["a", "b"] {
+        builder = builder.driver(name, Arc::new(Memory::new(options.clone())));
+    }
+    let stores = builder.default_drivers(&["a"]).build().unwrap();
+    let app = files(&[HELLO, ECHO]);
+    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    Place { runtime, app }
+}
+
+#[tokio::test]
+async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
+    let place = two_drivers().await;
+    let (id, frames) = turn(&place, "hi").await;
+    let before = logs(&place.runtime).await;
+    let ambit = place.runtime.contexts(&ann());
+    let history = row(&place.runtime).await;
+    relocate(&ambit, &history.id, &["b"]).await.unwrap();
+    assert_eq!(row(&place.runtime).await.placement, ["b"]);
+    assert_eq!(logs(&place.runtime).await, before);
+    let drivers = place.runtime.stores().drivers().clone();
+    let left = drivers["a"].logs(&space(&history)).await.unwrap();
+    assert_eq!(left, Vec::<String>::new());
+    let last = frames.len() as u64;
+    assert_eq!(numbers(&place.runtime, &id).await, Ok(last));
+    pass(&place, DAY);
+    place.runtime.drop_expired().await;
+    let gone = Err(Code::StreamExpired);
+    assert_eq!(numbers(&place.runtime, &id).await, gone);
+    assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
+}
+
+#[tokio::test]
+async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let options = Options::default();
+    let driver = open(&url("ambit.db"), options.clone()).await.unwrap();
+    let builder = Stores::builder(options.clone()).driver("sqlite", driver);
+    let stores = builder.default_drivers(&["sqlite"]).build().unwrap();
+    let app = files(&[HELLO]);
+    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    let first = frames(runtime.start(request("hello", "one")).await.unwrap()).await;
+    let second = frames(runtime.start(request("hello", "two")).await.unwrap()).await;
+    pass_in(&runtime, DAY);
+    runtime.drop_expired().await;
+    let third = frames(runtime.start(request("hello", "three")).await.unwrap()).await;
+    let mut found = Vec::new();
+    let mut tell = |finding: &Finding| found.push(finding.clone());
+    let ambit = runtime.contexts(&ann());
+    examine(&ambit, true, &mut tell).await.unwrap();
+    assert_eq!(found, []);
+    let names = logs(&runtime).await;
+    assert_eq!(
+        names.len(),
+        4,
+        "{:?}",
+        [id(&first), id(&second), id(&third)]
+    );
+    let copy = folder.path().join("copy.db");
+    backup(&url("ambit.db"), options.clone(), &copy)
+        .await
+        .unwrap();
+    let copied = open(&url("copy.db"), options).await.unwrap();
+    let (driver, space) = kept(&runtime).await;
+    for name in names {
+        let read = async |from: &dyn Driver| {
+            let log = space.log(name.as_str());
+            from.read(&log, Range::from(1, 1_000)).await.unwrap()
+        };
+        assert_eq!(read(&*copied).await, read(&*driver).await, "{name}");
+    }
+}
