@@ -1,6 +1,8 @@
 //! How long what turns leave is kept, and what keeps it from staying for ever.
 
 use crate::place::{ECHO, Place, ann, ask, end, files, frames, place, request, settings};
+use ambit_runtime::chats::Window;
+use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::runtime::{Runtime, Status};
 use ambit_runtime::{Code, Frame};
 use ambit_storage::address::{ITEMS, Space};
@@ -158,6 +160,12 @@ async fn g086_streams_and_traces_are_kept_as_long_as_the_app_says() {
         assert_eq!(logs(&place.runtime).await, left);
     }
     assert!(place.runtime.turn(&ann(), &id).await.is_ok());
+    let ambit = place.runtime.contexts(&ann());
+    let trace = traces::open(&ambit, &ann(), &id).await;
+    assert_eq!(trace.err().map(|error| error.code), Some(Code::NotFound));
+    let window = Window { skip: 0, limit: 10 };
+    let listed = traces::list(&ambit, &ann(), &TraceFilter::default(), window).await;
+    assert_eq!(listed.unwrap().items, []);
 }
 
 #[tokio::test]
@@ -211,6 +219,36 @@ fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::runtime::Settings 
         stores,
         ..settings(place.app.path(), none)
     }
+}
+
+#[tokio::test]
+async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time() {
+    let slow = r#"{"type": "scripted", "label": "Echo", "options": {"rules": [
+        {"match": {"last_user": "^slow"}, "reply": "a b c", "delay": "60s"}]}}"#;
+    let place = place(&[HELLO, (ECHO.0, slow)]).await;
+    let started = place.runtime.start(request("hello", "slow")).await.unwrap();
+    let left = started.request_id.clone();
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    // Its lease ends, and the next turn of the conversation begins before anybody takes the old one up.
+    pass(&place, Duration::from_secs(60));
+    let stores = place.runtime.stores().clone();
+    let next = Place {
+        runtime: Runtime::open(over(&place, stores)).await.unwrap(),
+        app: place.app,
+    };
+    let mut quick = request("hello", "quick");
+    quick.on_busy = ambit_storage::lease::OnBusy::Interrupt;
+    let quick = id(&ask(&next, quick).await);
+    for id in [&left, &quick] {
+        assert_ne!(
+            next.runtime.turn(&ann(), id).await.unwrap().status,
+            Status::Running
+        );
+    }
+    pass(&next, DAY);
+    assert_eq!(next.runtime.drop_expired().await, 2);
+    let expected = [left, quick].map(|id| format!("turn/{id}/trace"));
+    assert_eq!(logs(&next.runtime).await, expected);
 }
 
 #[tokio::test]
