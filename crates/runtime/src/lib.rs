@@ -33,6 +33,7 @@ pub mod stream;
 pub mod tool;
 pub mod trace;
 mod turn;
+mod upkeep;
 
 pub use access::Authorized;
 pub use check::check;

@@ -18,11 +18,9 @@ use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a node looks for what is over.
-const LOOK: Duration = Duration::from_secs(10);
 /// Notes read at a time.
 const PAGE: usize = 100;
 /// At most so many turns' logs are dropped in one go, for each store.
@@ -110,15 +108,6 @@ pub(crate) fn notes(ended: &Ended<'_>, terms: Terms) -> Result<Vec<Write>> {
 /// Names are ordered as the times in them.
 fn name(due: Millis, request_id: &str) -> String {
     format!("{due:020}/{request_id}")
-}
-
-/// Looks for what is over, for as long as the runtime is there.
-pub(crate) async fn watch(core: Weak<Core>) {
-    while let Some(core) = core.upgrade() {
-        drop_due(&core).await;
-        drop(core);
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 /// Drops the logs whose time is over, and their notes. Any number of nodes may do so at once. The answer is how many notes

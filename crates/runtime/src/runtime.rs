@@ -10,6 +10,7 @@ use crate::loaded::Loaded;
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
+use crate::upkeep::{self, Temporary};
 use crate::{requests, retention, turn};
 use ambit_script::Engine;
 use ambit_storage::batch::{Batch, NewEntry, Write};
@@ -25,9 +26,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::task::JoinSet;
-
-/// How often a node looks for turns that nobody runs any more.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// What a runtime is made of.
 pub struct Settings {
@@ -69,6 +67,7 @@ pub(crate) struct Core {
     listeners: Option<Listeners>,
     loaded: RwLock<Arc<Loaded>>,
     tasks: Mutex<JoinSet<()>>,
+    pub temporary: Temporary,
     /// They erase expired values of the stores.
     sweepers: Mutex<Vec<Sweeper>>,
     is_closing: Mutex<bool>,
@@ -179,15 +178,15 @@ impl Runtime {
             listeners: settings.listeners,
             loaded: RwLock::new(Arc::new(loaded)),
             tasks: Mutex::default(),
+            temporary: Temporary::default(),
             sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
         core.listen();
         let runtime = Self(core);
-        runtime.0.spawn(upkeep(Arc::downgrade(&runtime.0)));
-        runtime
-            .0
-            .spawn(retention::watch(Arc::downgrade(&runtime.0)));
+        let weak = Arc::downgrade(&runtime.0);
+        runtime.0.spawn(upkeep::recover(weak.clone()));
+        runtime.0.spawn(upkeep::tidy(weak));
         let drivers = runtime.stores().drivers().values().cloned();
         let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
         *lock(&runtime.0.sweepers) = drivers.map(sweep).collect();
@@ -343,9 +342,10 @@ impl Runtime {
         &self.0.stores
     }
 
-    /// Drops streams and traces whose time is over. The runtime does so by itself every ten seconds. The answer is how many
-    /// notes of turns were followed.
+    /// Drops streams and traces whose time is over, and temporary conversations. The runtime does so by itself, every ten
+    /// seconds and every minute. The answer is how many notes of turns were followed.
     pub async fn drop_expired(&self) -> usize {
+        upkeep::end_temporary(&self.0).await;
         retention::drop_due(&self.0).await
     }
 
@@ -424,20 +424,6 @@ impl Core {
         if let Some(listeners) = &self.listeners {
             listeners(&self.loaded().ambit);
         }
-    }
-}
-
-/// Takes up turns that nobody runs any more, for as long as the runtime is there.
-async fn upkeep(core: std::sync::Weak<Core>) {
-    loop {
-        let Some(core) = core.upgrade() else {
-            return;
-        };
-        if let Err(error) = turn::recover_all(&core).await {
-            tracing::warn!(%error, "open turns could not be looked for");
-        }
-        drop(core);
-        tokio::time::sleep(LOOK).await;
     }
 }
 

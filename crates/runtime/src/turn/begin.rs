@@ -299,6 +299,9 @@ impl Turn {
             started_at: self.started_at,
         };
         let context = self.session.context();
+        if context.is_temporary() {
+            self.core.temporary.note(self.request.authorized.tenant());
+        }
         let open = self.open_note();
         let set = |key, value: Json| Write::Apply {
             key,

@@ -1,52 +1,48 @@
 //! How long what turns leave is kept, and what keeps it from staying for ever.
 
-use crate::place::{ECHO, Place, ann, ask, end, files, frames, place, request, settings};
+use crate::place::{ECHO, Place, ann, ask, end, place, request, settings};
 use ambit_runtime::chats::Window;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::runtime::{Runtime, Status};
 use ambit_runtime::{Code, Frame};
 use ambit_storage::address::{ITEMS, Space};
-use ambit_storage::backup::backup;
 use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::doctor::{Finding, examine};
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, Options, Part, Range, Scan, open};
+use ambit_storage::driver::{Driver, Options, Part, Range, Scan};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::relocation::relocate;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{Context, Stores};
 use std::sync::Arc;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(24 * 3_600);
+pub const DAY: Duration = Duration::from_secs(24 * 3_600);
 const SECOND: Duration = Duration::from_secs(1);
 
-const HELLO: (&str, &str) = (
+pub const HELLO: (&str, &str) = (
     "assistants/hello/package.yao",
     r#"{"name": "Hello", "connector": "echo"}"#,
 );
 
 /// A turn's id and its frames.
-async fn turn(place: &Place, text: &str) -> (String, Vec<Frame>) {
+pub async fn turn(place: &Place, text: &str) -> (String, Vec<Frame>) {
     let frames = ask(place, request("hello", text)).await;
     (id(&frames), frames)
 }
 
-fn id(frames: &[Frame]) -> String {
+pub fn id(frames: &[Frame]) -> String {
     end(frames)["request_id"].as_str().unwrap().to_owned()
 }
 
-fn pass(place: &Place, time: Duration) {
+pub fn pass(place: &Place, time: Duration) {
     pass_in(&place.runtime, time);
 }
 
-fn pass_in(runtime: &Runtime, time: Duration) {
+pub fn pass_in(runtime: &Runtime, time: Duration) {
     runtime.stores().options().clock.advance(time);
 }
 
 /// The numbers that the turn's stream has, or why there are none.
-async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
+pub async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
     let stream = runtime.stream(&ann(), request_id, 0).await;
     let mut stream = stream.map_err(|error| error.code)?;
     let mut last = 0;
@@ -57,26 +53,26 @@ async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
 }
 
 /// The row of the history of `chat-1`.
-async fn row(runtime: &Runtime) -> Tracked {
+pub async fn row(runtime: &Runtime) -> Tracked {
     let ambit = runtime.contexts(&ann());
     let query = Context::named(&ambit, "hello").for_scope(ChatHistoryStorage::PREFIX);
     let rows = query.rows().next().await.unwrap().unwrap();
     rows.into_iter().next().unwrap()
 }
 
-fn space(row: &Tracked) -> Space {
+pub fn space(row: &Tracked) -> Space {
     Space::of(&row.tenant, &row.identity)
 }
 
 /// Where the only conversation is kept.
-async fn kept(runtime: &Runtime) -> (Arc<dyn Driver>, Space) {
+pub async fn kept(runtime: &Runtime) -> (Arc<dyn Driver>, Space) {
     let row = row(runtime).await;
     let chain = runtime.stores().chain(&row.placement).unwrap();
     (chain.driver().clone(), space(&row))
 }
 
 /// The logs of turns in the only conversation.
-async fn logs(runtime: &Runtime) -> Vec<String> {
+pub async fn logs(runtime: &Runtime) -> Vec<String> {
     let (driver, space) = kept(runtime).await;
     let mut names = driver.logs(&space).await.unwrap();
     names.retain(|name| name != ITEMS);
@@ -274,6 +270,37 @@ async fn a_node_drops_what_is_over_without_being_asked() {
 }
 
 #[tokio::test]
+async fn a_temporary_conversation_ends_with_all_its_turns_when_it_was_idle_for_an_hour() {
+    let place = place(&[HELLO]).await;
+    let mut asked = request("hello", "hi");
+    asked.chat = Some("_temp_x".to_owned());
+    ask(&place, asked).await;
+    let stores = place.runtime.stores();
+    let driver = stores.temporary().unwrap().driver().clone();
+    let tenant = format!("{}/temporary", ann().tenant());
+    let space = |path: &str| Space {
+        tenant: tenant.clone(),
+        path: path.to_owned(),
+    };
+    let known = values(&*driver, &space("i:temporary")).await;
+    let (path, _) = known
+        .iter()
+        .find(|(path, _)| path.contains("s:chatHistory"))
+        .unwrap();
+    pass(&place, HOUR - SECOND);
+    place.runtime.drop_expired().await;
+    assert_eq!(driver.logs(&space(path)).await.unwrap().len(), 3);
+    pass(&place, SECOND);
+    place.runtime.drop_expired().await;
+    assert_eq!(
+        driver.logs(&space(path)).await.unwrap(),
+        Vec::<String>::new()
+    );
+    assert_eq!(values(&*driver, &space(path)).await, []);
+    assert_eq!(values(&*driver, &space("i:temporary")).await, []);
+}
+
+#[tokio::test]
 async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it() {
     let place = place(&[HELLO]).await;
     turn(&place, "secret words").await;
@@ -301,81 +328,4 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
     assert_eq!(notes(&*driver).await, []);
     let rows = driver.count(&Filter::default()).await.unwrap();
     assert_eq!(rows, 0);
-}
-
-/// A runtime over two drivers, with everything in `a`.
-async fn two_drivers() -> Place {
-    let options = Options::default();
-    let mut builder = Stores::builder(options.clone());
-    for name in ["a", "b"] {
-        builder = builder.driver(name, Arc::new(Memory::new(options.clone())));
-    }
-    let stores = builder.default_drivers(&["a"]).build().unwrap();
-    let app = files(&[HELLO, ECHO]);
-    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
-    Place { runtime, app }
-}
-
-#[tokio::test]
-async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
-    let place = two_drivers().await;
-    let (id, frames) = turn(&place, "hi").await;
-    let before = logs(&place.runtime).await;
-    let ambit = place.runtime.contexts(&ann());
-    let history = row(&place.runtime).await;
-    relocate(&ambit, &history.id, &["b"]).await.unwrap();
-    assert_eq!(row(&place.runtime).await.placement, ["b"]);
-    assert_eq!(logs(&place.runtime).await, before);
-    let drivers = place.runtime.stores().drivers().clone();
-    let left = drivers["a"].logs(&space(&history)).await.unwrap();
-    assert_eq!(left, Vec::<String>::new());
-    let last = frames.len() as u64;
-    assert_eq!(numbers(&place.runtime, &id).await, Ok(last));
-    pass(&place, DAY);
-    place.runtime.drop_expired().await;
-    let gone = Err(Code::StreamExpired);
-    assert_eq!(numbers(&place.runtime, &id).await, gone);
-    assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
-}
-
-#[tokio::test]
-async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
-    let options = Options::default();
-    let driver = open(&url("ambit.db"), options.clone()).await.unwrap();
-    let builder = Stores::builder(options.clone()).driver("sqlite", driver);
-    let stores = builder.default_drivers(&["sqlite"]).build().unwrap();
-    let app = files(&[HELLO]);
-    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
-    let first = frames(runtime.start(request("hello", "one")).await.unwrap()).await;
-    let second = frames(runtime.start(request("hello", "two")).await.unwrap()).await;
-    pass_in(&runtime, DAY);
-    runtime.drop_expired().await;
-    let third = frames(runtime.start(request("hello", "three")).await.unwrap()).await;
-    let mut found = Vec::new();
-    let mut tell = |finding: &Finding| found.push(finding.clone());
-    let ambit = runtime.contexts(&ann());
-    examine(&ambit, true, &mut tell).await.unwrap();
-    assert_eq!(found, []);
-    let names = logs(&runtime).await;
-    assert_eq!(
-        names.len(),
-        4,
-        "{:?}",
-        [id(&first), id(&second), id(&third)]
-    );
-    let copy = folder.path().join("copy.db");
-    backup(&url("ambit.db"), options.clone(), &copy)
-        .await
-        .unwrap();
-    let copied = open(&url("copy.db"), options).await.unwrap();
-    let (driver, space) = kept(&runtime).await;
-    for name in names {
-        let read = async |from: &dyn Driver| {
-            let log = space.log(name.as_str());
-            from.read(&log, Range::from(1, 1_000)).await.unwrap()
-        };
-        assert_eq!(read(&*copied).await, read(&*driver).await, "{name}");
-    }
 }
