@@ -28,12 +28,14 @@ pub mod net;
 pub mod outbox;
 pub mod request;
 pub mod requests;
+mod retention;
 pub mod runtime;
 pub mod stream;
 mod summarise;
 pub mod tool;
 pub mod trace;
 mod turn;
+mod upkeep;
 
 pub use access::Authorized;
 pub use check::check;

@@ -16,10 +16,12 @@ use crate::loaded::{Loaded, Making};
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
-use crate::{requests, turn};
+use crate::upkeep::{self, Temporary};
+use crate::{requests, retention, turn};
 use ambit_script::Engine;
 use ambit_storage::batch::Check;
 use ambit_storage::driver::Part;
+use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Ambit, Stores, memory};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -28,9 +30,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-
-/// How often a node looks for turns that nobody runs any more.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// What a runtime is made of.
 pub struct Settings {
@@ -70,6 +69,9 @@ pub(crate) struct Core {
     /// Reloads come one after the other: the last one is of the newest files.
     reloading: tokio::sync::Mutex<()>,
     tasks: Mutex<JoinSet<()>>,
+    pub temporary: Temporary,
+    /// They erase expired values of the stores.
+    sweepers: Mutex<Vec<Sweeper>>,
     is_closing: Mutex<bool>,
 }
 
@@ -102,9 +104,15 @@ impl Runtime {
             loaded: RwLock::new(Arc::new(loaded)),
             reloading: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
+            temporary: Temporary::default(),
+            sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
-        core.spawn(upkeep(Arc::downgrade(&core)));
+        core.spawn(upkeep::recover(Arc::downgrade(&core)));
+        core.spawn(upkeep::tidy(Arc::downgrade(&core)));
+        let drivers = core.stores.drivers().values().cloned();
+        let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
+        *lock(&core.sweepers) = drivers.map(sweep).collect();
         if let Some(watch) = watch {
             core.spawn(follow(Arc::downgrade(&core), watch));
         }
@@ -244,6 +252,13 @@ impl Runtime {
         &self.0.stores
     }
 
+    /// Drops streams and traces whose time is over, and temporary conversations. The runtime does so by itself, every ten
+    /// seconds and every minute. The answer is how many notes of turns were followed.
+    pub async fn drop_expired(&self) -> usize {
+        upkeep::end_temporary(&self.0).await;
+        retention::drop_due(&self.0).await
+    }
+
     /// Takes no more requests, gives running turns this long, and leaves the rest to be taken up later.
     pub async fn close(&self, grace: Duration) -> Result<()> {
         *lock(&self.0.is_closing) = true;
@@ -256,6 +271,10 @@ impl Runtime {
         }
         let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
         tasks.shutdown().await;
+        let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
+        for sweeper in sweepers {
+            sweeper.stop().await;
+        }
         Ok(())
     }
 
@@ -382,20 +401,6 @@ async fn follow(core: std::sync::Weak<Core>, mut watch: Watch) {
                 tracing::error!(%error, "the app's files have changed and cannot be used")
             }
         }
-    }
-}
-
-/// Takes up turns that nobody runs any more, for as long as the runtime is there.
-async fn upkeep(core: std::sync::Weak<Core>) {
-    loop {
-        let Some(core) = core.upgrade() else {
-            return;
-        };
-        if let Err(error) = turn::recover_all(&core).await {
-            tracing::warn!(%error, "open turns could not be looked for");
-        }
-        drop(core);
-        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -387,6 +387,9 @@ impl Turn {
             instructions: self.settings.instructions.clone(),
         };
         let context = self.session.context();
+        if context.is_temporary() {
+            self.core.temporary.note(self.request.authorized.tenant());
+        }
         let open = self.open_note();
         let set = |key, value: Json| Write::Apply {
             key,

@@ -12,6 +12,7 @@ use crate::llm::Usage;
 use crate::runtime::Status;
 use crate::trace;
 use ambit_storage::batch::{Batch, Write};
+use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
@@ -372,10 +373,11 @@ impl Turn {
 
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &Ending) -> Result<()> {
+        let ended_at = self.now();
         let info = {
             let mut info = self.live.info();
             info.status = ending.status;
-            info.ended_at = Some(self.now());
+            info.ended_at = Some(ended_at);
             let is_development = self.core.is_development;
             let told = ending.error.as_ref();
             info.error = told.map(|error| told_of(error, is_development));
@@ -386,13 +388,12 @@ impl Turn {
             info.last_event = self.last_event;
             info.clone()
         };
-        let set = |key, value: Json| Write::Apply {
-            key,
-            op: Op::Set(value.into()),
-            life: None,
-        };
         let mut writes = vec![
-            set(self.names.info(), Json::of(&info)?),
+            Write::Apply {
+                key: self.names.info(),
+                op: Op::Set(Json::of(&info)?.into()),
+                life: Some(to_millis(self.terms().known())),
+            },
             Write::Apply {
                 key: self.open_note().key(),
                 op: Op::Del,
@@ -401,6 +402,7 @@ impl Turn {
         ];
         writes.push(self.chat_note()?);
         writes.push(self.request_note()?);
+        writes.extend(self.leavings(ended_at).await?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);

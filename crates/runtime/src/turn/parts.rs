@@ -9,17 +9,15 @@ use crate::llm::Answer;
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
 use crate::requests;
+use crate::retention::{self, Terms};
 use crate::runtime::Started;
 use crate::trace::{Node, Start, Trace};
 use ambit_storage::batch::Write;
+use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a stream is kept where the app does not say.
-const STREAM_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -163,11 +161,54 @@ impl Turn {
         chats::note(&self.session.context().place().0, &last)
     }
 
-    /// The note by which the turn is found by its id alone, as long as its stream is kept.
+    /// How long what the turn leaves is kept.
+    pub(super) fn terms(&self) -> Terms {
+        Terms::of(&self.loaded.app.settings)
+    }
+
+    /// The note by which the turn is found by its id alone.
     pub(super) fn request_note(&self) -> Result<Write> {
-        let kept = self.loaded.app.settings.stream_retention;
-        let life = kept.map_or(STREAM_RETENTION, Duration::from_secs);
-        requests::note(self.session.context(), &self.ids.request_id, life)
+        let (context, terms) = (self.session.context(), self.terms());
+        let life = match context.is_temporary() {
+            // The note names the conversation, which is soon gone.
+            true => terms.stream,
+            false => terms.known(),
+        };
+        requests::note(context, &self.ids.request_id, life)
+    }
+
+    /// What ends with the turn, and the notes by which upkeep ends the rest of what it leaves.
+    pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
+        let over = [self.names.journal(), self.names.inbox()];
+        let mut writes = Vec::from(over.map(|log| Write::Drop { log }));
+        if let Some(row) = self.row().await? {
+            let ended = retention::Ended {
+                tenant: self.request.authorized.tenant(),
+                row,
+                request_id: &self.ids.request_id,
+                at: ended_at,
+                is_traced: self.trace.is_on(),
+            };
+            writes.extend(retention::notes(&ended, self.terms())?);
+        }
+        Ok(writes)
+    }
+
+    /// The index row of the conversation's history; a temporary one has none. A turn that is only closed has saved nothing
+    /// that would tell.
+    async fn row(&self) -> Result<Option<String>> {
+        let context = self.session.context();
+        let known = context.row_id();
+        if known.is_some() || context.is_temporary() {
+            return Ok(known);
+        }
+        let space = context.place().0;
+        let filter = Filter {
+            storage_key: Some(space.path),
+            ..Filter::tenant(space.tenant)
+        };
+        let row = chats::first(context.ambit(), &filter).await?;
+        Ok(row.map(|row| row.id))
     }
 }
 

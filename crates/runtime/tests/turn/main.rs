@@ -3,4 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod basics;
+mod carried;
 mod place;
+mod retention;

@@ -21,6 +21,8 @@ pub struct Touched {
     pub starts_anew: bool,
     /// Wipes, repeated as they are before values are copied.
     pub wipes: Vec<Write>,
+    /// Logs that are dropped, and copied anew where a later write of the batch made them again.
+    pub dropped: BTreeSet<LogKey>,
     /// Entries whose bodies are copied: what a redaction met depends on its place in the batch.
     pub redacted: BTreeMap<LogKey, BTreeSet<u64>>,
     /// Logs to copy.
@@ -90,6 +92,14 @@ fn note_write(plan: &mut Plan, write: &Write) {
             touched.logs.insert(log.clone());
             let redacted = touched.redacted.entry(log.clone()).or_default();
             redacted.extend(bodies.iter().map(|(seq, _)| *seq));
+            touched.erases = true;
+            (&log.space, touched)
+        }
+        Write::Drop { log } => {
+            let mut touched = of(&log.space);
+            touched.logs_seen.insert(log.clone());
+            touched.logs.insert(log.clone());
+            touched.dropped.insert(log.clone());
             touched.erases = true;
             (&log.space, touched)
         }
