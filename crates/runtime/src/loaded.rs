@@ -4,6 +4,7 @@ use crate::app::{Agent, App, Problem, Severity};
 use crate::error::{Error, Result};
 use crate::hook::Hooks;
 use crate::kept::Kept;
+use crate::net::{self, AllowList};
 use ambit_script::{Engine, Folder};
 use ambit_storage::{Ambit, Caller, Stores};
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub(crate) struct Loaded {
     pub app: Arc<App>,
     /// The same agents over the stores.
     pub ambit: Ambit,
+    /// What reaches the hosts that the app lists.
+    pub http: net::Client,
     /// The hooks by agent; broken ones are what is wrong with them.
     hooks: BTreeMap<String, Result<Arc<Hooks>>>,
 }
@@ -29,6 +32,7 @@ impl Loaded {
     ) -> Result<Self, Vec<Problem>> {
         let app = Arc::new(App::load(root, environment)?);
         let folder = Folder::new(root).map_err(|error| vec![unreadable(&error)])?;
+        let http = reach(&app).map_err(|error| vec![wrong_host(error)])?;
         let mut builder = Ambit::builder(stores.clone()).settings(settings.clone());
         let mut hooks = BTreeMap::new();
         for agent in app.agents.values().flatten() {
@@ -39,7 +43,12 @@ impl Loaded {
             );
         }
         let ambit = builder.build();
-        Ok(Self { app, ambit, hooks })
+        Ok(Self {
+            app,
+            ambit,
+            http,
+            hooks,
+        })
     }
 
     /// Everything that is wrong or not used.
@@ -70,6 +79,14 @@ impl Loaded {
             ))),
         }
     }
+}
+
+fn reach(app: &App) -> Result<net::Client> {
+    net::Client::new(&AllowList::parse(&app.settings.http)?)
+}
+
+fn wrong_host(error: Error) -> Problem {
+    Problem::new(Severity::Error, "app.yao", error.message)
 }
 
 fn unreadable(error: &std::io::Error) -> Problem {

@@ -91,6 +91,7 @@ impl Turn {
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
             limits: Limits::of(&self.loaded.app, &leg.agent),
+            http: self.loaded.http.clone(),
             ask: self.core.clone(),
         }))
     }

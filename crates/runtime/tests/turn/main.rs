@@ -4,3 +4,4 @@
 
 mod basics;
 mod place;
+mod web;
