@@ -71,6 +71,7 @@ impl Ask for Core {
             speaker: caller.speaker.outbox().speaker(voice),
             trace: Trace::off(&context_id).root(),
             limits: Limits::of(&loaded.app, &agent),
+            http: loaded.http.clone(),
             app: loaded.app.clone(),
             agent,
             ask: caller.ask.clone(),

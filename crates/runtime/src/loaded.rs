@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
+use crate::net::{self, AllowList};
 use crate::runtime;
 use crate::summarise;
 use ambit_script::{Engine, Folder};
@@ -19,6 +20,8 @@ pub(crate) struct Loaded {
     pub app: Arc<App>,
     /// The same agents over the stores.
     pub ambit: Ambit,
+    /// What reaches the hosts that the app lists.
+    pub http: net::Client,
     /// The agents that can be asked; of broken ones what is wrong with them.
     agents: BTreeMap<String, Result<Ready>>,
     problems: Vec<Problem>,
@@ -57,6 +60,7 @@ impl Loaded {
     pub fn load(making: &Making) -> Result<Self, Vec<Problem>> {
         let app = Arc::new(App::load(&making.root, &making.environment)?);
         let folder = folder(&making.root)?;
+        let http = reach(&app).map_err(|error| vec![wrong_host(error)])?;
         let mut builder = Ambit::builder(making.stores.clone()).settings(making.storage.clone());
         let (mut agents, mut listeners) = (BTreeMap::new(), Vec::new());
         for agent in app.agents.values().flatten() {
@@ -80,6 +84,7 @@ impl Loaded {
         Ok(Self {
             app,
             ambit,
+            http,
             agents,
             problems,
         })
@@ -139,4 +144,12 @@ fn folder(root: &Path) -> Result<Folder, Vec<Problem>> {
         vec![Problem::new(Severity::Error, "", message)]
     };
     Folder::new(root).map_err(unreadable)
+}
+
+fn reach(app: &App) -> Result<net::Client> {
+    net::Client::new(&AllowList::parse(&app.settings.http)?)
+}
+
+fn wrong_host(error: Error) -> Problem {
+    Problem::new(Severity::Error, "app.yao", error.message)
 }

@@ -96,6 +96,7 @@ impl Turn {
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
+            http: self.loaded.http.clone(),
             ask: self.core.clone(),
         }))
     }

@@ -6,3 +6,4 @@ mod basics;
 mod carried;
 mod place;
 mod retention;
+mod web;
