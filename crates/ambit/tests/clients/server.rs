@@ -43,7 +43,7 @@ impl Server {
         // The rest of the output is read too, so that the server never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self {
-            url: greeting.expect("the server says where it is"),
+            url: greeting.unwrap(),
             key,
             child,
             _data: data,
