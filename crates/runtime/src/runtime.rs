@@ -159,7 +159,10 @@ impl Runtime {
         if let Some(live) = self.live(who, request_id) {
             return Ok(live.info_now());
         }
-        let (_, info) = self.found(who, request_id).await?;
+        let (place, mut info) = self.found(who, request_id).await?;
+        // What is stored of a turn is not written again with each entry; its log knows how long it is.
+        let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
+        info.last_event = last.unwrap_or(info.last_event);
         Ok(info)
     }
 
