@@ -11,18 +11,15 @@ pub const PAGE: &str = "docs/guarantees.md";
 pub const DUE: &[RangeInclusive<u16>] = &[
     1..=15,
     20..=34,
-    43..=48,
-    50..=56,
-    64..=71,
+    39..=48,
+    50..=61,
+    63..=72,
     75..=84,
-    88..=90,
-    93..=105,
-    116..=118,
-    120..=120,
-    123..=124,
-    135..=147,
-    150..=150,
-    152..=153,
+    86..=90,
+    93..=118,
+    120..=124,
+    132..=132,
+    135..=154,
 ];
 
 /// Every due guarantee without a test, and every number that the page does not have.

@@ -18,16 +18,12 @@ pub struct Arguments {
 
 /// Prints everything that is wrong with an app or has no effect there.
 pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
-    let problems = ambit_runtime::check(&arguments.app, &environment())
-        .map_err(|error| Failure::Refused(error.message))?;
+    let problems = ambit_runtime::check(&arguments.app, &environment())?;
     for problem in &problems {
         writeln!(out, "{}", harmless(&problem.to_string()))?;
     }
     out.flush()?;
-    if problems
-        .iter()
-        .any(|problem| problem.severity == Severity::Error)
-    {
+    if problems.iter().any(Problem::is_error) {
         return Err(Failure::Refused(counts(&problems)));
     }
     writeln!(out, "nothing is broken: {}", counts(&problems))?;

@@ -60,10 +60,8 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         is_development,
         tools: Arc::new(NoTools),
         listeners: None,
-    });
-    let runtime = runtime
-        .await
-        .map_err(|error| Failure::Refused(error.message))?;
+    })
+    .await?;
     let settings = http::Settings {
         base: config.base.clone(),
         is_development,
@@ -73,7 +71,7 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
     let auth = Authenticator::new(config, &store);
     greet(&runtime, &auth, &settings, address);
     let server = Server {
-        runtime: runtime.clone(),
+        runtime,
         auth,
         store,
         settings,
@@ -106,15 +104,11 @@ async fn serve(
         "stopping: no new requests, running turns may finish"
     );
     drop(told);
-    let closing = async {
-        let closed = runtime.close(grace).await;
-        closed.map_err(|error| Failure::Refused(error.message))
-    };
     let ending = async {
         // What is still being sent then is cut; it is stored and can be read again.
         timeout(grace + LAST, &mut serving).await.unwrap_or(Ok(()))
     };
-    let (closed, served) = tokio::join!(closing, ending);
+    let (closed, served) = tokio::join!(runtime.close(grace), ending);
     closed?;
     Ok(served?)
 }

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// What every value is that can be read.
+const ANYTHING: &str = "JSON of at most 128 levels";
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
 
@@ -82,7 +84,7 @@ impl<'a> Fields<'a> {
 
     /// Any value.
     pub fn value(&mut self, name: &'static str) -> Result<Option<Value>> {
-        self.read(name, "JSON of at most 128 levels")
+        self.read(name, ANYTHING)
     }
 
     /// An object as it is.
@@ -107,18 +109,7 @@ impl<'a> Fields<'a> {
         let items = items
             .into_iter()
             .enumerate()
-            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), "JSON of at most 128 levels"));
-        items.collect::<Result<_>>().map(Some)
-    }
-
-    /// A list of objects whose fields are taken one by one.
-    pub fn objects(&mut self, name: &'static str) -> Result<Option<Vec<Self>>> {
-        let place = self.place(name);
-        let Some(items) = self.items(name)? else {
-            return Ok(None);
-        };
-        let items = items.into_iter().enumerate();
-        let items = items.map(|(at, raw)| inner(raw, format!("{place}[{at}]")));
+            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), ANYTHING));
         items.collect::<Result<_>>().map(Some)
     }
 
@@ -141,11 +132,7 @@ impl<'a> Fields<'a> {
     pub fn rest(self) -> Result<Map<String, Value>> {
         let place = self.place;
         let rest = self.left.into_iter().map(|(name, raw)| {
-            let value = read(
-                raw,
-                &format!("{place}.{name}"),
-                "JSON of at most 128 levels",
-            )?;
+            let value = read(raw, &format!("{place}.{name}"), ANYTHING)?;
             Ok((name, value))
         });
         rest.collect()

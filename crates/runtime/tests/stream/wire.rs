@@ -117,7 +117,7 @@ async fn sending_into_blocks_and_changing_after_the_end() {
     );
 }
 
-/// The frames of wire.md, section 4: a call of a tool, and its amendment when the tool has run.
+/// A call of a tool, and its amendment when the tool has run.
 #[tokio::test]
 async fn a_tool_call_is_merged_appended_ended_and_amended() {
     let log = Log::open(place(&memory().await), unstored());
