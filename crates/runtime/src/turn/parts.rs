@@ -28,6 +28,7 @@ impl Turn {
             chat_id: self.ids.chat_id.clone(),
             trace_id: self.ids.request_id.clone(),
             assistant_id: self.request.agent.clone(),
+            started_at: self.started_at,
             stream: self.log.reader(0)?,
         })
     }

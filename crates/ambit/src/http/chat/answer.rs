@@ -22,7 +22,7 @@ pub struct Asked {
     pub is_streaming: bool,
     /// What the answer looks like.
     pub format: &'static format::Row,
-    /// What the format must know; the turn's id is filled in.
+    /// What the format must know; the turn's id and its time are filled in.
     pub view: format::Options,
     /// Equal for equal requests.
     pub fingerprint: String,
@@ -72,6 +72,7 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
     let leaving = cancels.then(|| Leaving::of(server, &who, &started.request_id));
     let mut options = asked.view;
     options.request_id = started.request_id.clone();
+    options.created = started.started_at / 1000;
     if !asked.is_streaming {
         let entries = all(&mut started.stream).await?;
         leaving.into_iter().for_each(Leaving::stays);
