@@ -84,6 +84,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         "--release",
         "--package",
         "ambit-bench",
+        // The server, which some works start.
+        "--package",
+        "ambit",
     ]))? {
         return Ok(false);
     }

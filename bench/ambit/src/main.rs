@@ -1,9 +1,12 @@
 //! The benchmark works on one driver. Each result is one line of JSON on the standard output, of the form that the peers'
 //! scripts have too; `report` makes one table of such lines.
 
+mod app;
+mod client;
 mod level;
 mod measure;
 mod report;
+mod served;
 mod syncs;
 mod works;
 

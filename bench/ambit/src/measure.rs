@@ -1,6 +1,7 @@
 //! Sizes, messages, clocks and the form of a result.
 
 use crate::Result;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use std::future::Future;
 use std::time::Instant;
@@ -42,6 +43,12 @@ impl Sizes {
             lists: &[10, 100_000],
             turns_each: 50,
         }
+    }
+
+    /// Streams that are followed, so that the processor's clock shows them: live ones take their time.
+    pub fn streams(&self, is_live: bool, readers: usize) -> usize {
+        let most = if is_live || readers > 1 { 3 } else { 20 };
+        most.min(self.operations / 50)
     }
 
     pub fn quick() -> Self {
@@ -122,6 +129,13 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// The value that so many of a hundred do not exceed.
+pub fn percentile(mut values: Vec<f64>, hundredth: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() * hundredth).div_ceil(100).max(1) - 1;
+    values.get(at).copied().unwrap_or(f64::NAN)
+}
+
 /// Runs callers at once; the seconds until the last has ended.
 pub async fn together<F>(callers: usize, call: impl Fn(usize) -> F) -> Result<f64>
 where
@@ -135,6 +149,12 @@ where
         task.await??;
     }
     Ok(start.elapsed().as_secs_f64())
+}
+
+/// Processor time of this process and all its threads.
+pub fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Bytes that this process has written so far; `None` where the system does not say.
@@ -152,7 +172,8 @@ pub fn pair(turn: usize) -> Vec<String> {
         .collect()
 }
 
-fn text(turn: usize) -> String {
+/// What one of them says.
+pub fn text(turn: usize) -> String {
     const WORDS: [&str; 8] = [
         "alpha", "bravo", "order", "refund", "ticket", "please", "status", "invoice",
     ];

@@ -140,9 +140,17 @@ fn is_comparable(ours: &Line, peer: &Line) -> bool {
     kind(&ours.work) == kind(&peer.work)
         && ours.unit == peer.unit
         && ours.place == peer.place
-        && stores(&ours.backend).contains(&peer.backend.as_str())
+        && is_same_store(ours, peer)
         // Operations on memory cost the same however many are measured.
         && (ours.p == peer.p || is_memory)
+}
+
+/// True where the peer's store promises what ours does. Servers are compared whole: one whose store does not sync has it
+/// easier than ours, and is a rival all the same.
+fn is_same_store(ours: &Line, peer: &Line) -> bool {
+    let is_server = ours.work.starts_with("W8");
+    stores(&ours.backend).contains(&peer.backend.as_str())
+        || is_server && store(&ours.backend) == "sqlite" && peer.backend == "libsql"
 }
 
 /// What a work is, without how a framework comes by it.

@@ -1,8 +1,10 @@
 //! How many syncs a turn costs, exact: the difference of two runs, counted by strace.
 
+use crate::served::Served;
 use crate::{Result, Store};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 const FEW: usize = 5;
 const MANY: usize = 45;
@@ -14,30 +16,55 @@ pub fn a_turn(store: &Store, writers: usize) -> Result<f64> {
     Ok((many as f64 - few as f64) / (writers * (MANY - FEW)) as f64)
 }
 
-fn count(store: &Store, writers: usize, times: usize) -> Result<u64> {
-    // A file of its own for each run, beside the store's: a path must not be used again while it may be open.
-    let url = format!("{}-syncs-{writers}-{times}", store.url);
-    let log = std::env::temp_dir().join(format!(
-        "ambit-syncs-{}-{writers}-{times}",
-        std::process::id()
-    ));
+/// Syncs for each of what is done `few` and `many` times; `count` says how many syncs so many times are.
+pub async fn each(
+    [few, many]: [usize; 2],
+    mut count: impl AsyncFnMut(usize) -> Result<u64>,
+) -> Result<f64> {
+    let (less, more) = (count(few).await?, count(many).await?);
+    Ok((more as f64 - less as f64) / (many - few) as f64)
+}
+
+/// Syncs of a server over this store from its start to its end, and what it does between.
+pub async fn of_server(
+    store: &str,
+    work: impl AsyncFnOnce(&Arc<Served>) -> Result<()>,
+) -> Result<u64> {
+    let log = log("server");
+    let served = Arc::new(Served::counted(store, &log).await?);
+    work(&served).await?;
+    let served = Arc::into_inner(served).ok_or("the server is still in use")?;
+    served.stop().await?;
+    let counted = calls(&log);
+    let _ = std::fs::remove_file(&log);
+    counted
+}
+
+/// The start of a command that counts the syncs of the program that is named behind it.
+pub fn counting(log: &Path) -> Command {
     let mut command = Command::new("strace");
     command
         // The filter stops the process at syncs alone: one that is slow everywhere else would commit smaller groups.
-        .args([
-            "--seccomp-bpf",
-            "-f",
-            "-c",
-            "-e",
-            "trace=fsync,fdatasync",
-            "-o",
-        ])
-        .arg(&log)
+        .args(["--seccomp-bpf", "-f", "-c", "-e", "trace=fsync,fdatasync"])
+        .arg("-o")
+        .arg(log);
+    command
+}
+
+fn log(name: &str) -> PathBuf {
+    let file = format!("ambit-syncs-{}-{name}", std::process::id());
+    std::env::temp_dir().join(file)
+}
+
+fn count(store: &Store, writers: usize, times: usize) -> Result<u64> {
+    // A file of its own for each run, beside the store's: a path must not be used again while it may be open.
+    let url = format!("{}-syncs-{writers}-{times}", store.url);
+    let log = log(&format!("{writers}-{times}"));
+    let status = counting(&log)
         .arg(std::env::current_exe()?)
         .args(["turns", "--url", &url, "--writers", &writers.to_string()])
         .args(["--times", &times.to_string()])
-        .args(store.flags());
-    let status = command
+        .args(store.flags())
         .stdout(Stdio::null())
         .status()
         .map_err(|error| format!("cannot run strace: {error}"))?;

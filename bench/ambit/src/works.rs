@@ -1,11 +1,15 @@
 //! The works, one file each.
 
+mod ctx;
 mod hook;
 mod index;
 mod load;
 mod memory;
 mod parallel;
+mod process;
+mod served;
 mod shared;
+mod stream;
 mod turn;
 
 use crate::level::{self, Level, Session};
@@ -28,6 +32,9 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W5", |bench| Box::pin(shared::run(bench))),
     ("W6", |bench| Box::pin(parallel::run(bench))),
     ("W7", |bench| Box::pin(hook::run(bench))),
+    ("W8", |bench| Box::pin(served::run(bench))),
+    ("W9", |bench| Box::pin(stream::run(bench))),
+    ("W10", |bench| Box::pin(process::run(bench))),
 ];
 
 /// What a work has to work with.
@@ -49,6 +56,16 @@ impl Bench {
     /// The name under which that work's data is kept.
     pub fn tenant(&self, work: &str) -> String {
         format!("{work}-{}", self.run)
+    }
+
+    /// The address of a store that a server of its own begins for this work; none where servers are not measured.
+    pub fn served(&self, work: &str) -> Option<String> {
+        let is_plain = !self.store.contexts && !self.store.normal;
+        match self.scheme() {
+            "memory" if is_plain => Some("memory:".to_owned()),
+            "sqlite" if is_plain => Some(format!("{}-{work}", self.store.url)),
+            _ => None,
+        }
     }
 
     fn scheme(&self) -> &str {

@@ -1,6 +1,6 @@
 //! What Ambit must be, against the best peer in the same run or against itself.
 
-use super::{Measured, Table, short, store};
+use super::{Measured, Table, kind, short, store};
 use std::fmt;
 
 /// One target of one store.
@@ -54,7 +54,13 @@ fn alone(row: &Measured) -> Option<Target> {
     let limit = match line.work.as_str() {
         "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
         "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
-        "W7 hook" => Limit::AtMost(0.25),
+        work if kind(work) == "W7 hook" => Limit::AtMost(0.25),
+        work if kind(work) == "W9 CPU per chunk and reader" => Limit::AtMost(10.0),
+        "W9 rows (live)" => Limit::AtMost(1.0),
+        "W10 start" => Limit::AtMost(50.0),
+        "W10 resident" if line.p == 0 => Limit::AtMost(60.0),
+        // A page here and there is no growth.
+        "W10 growth" => Limit::AtMost(2.0),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
@@ -97,15 +103,19 @@ fn against(table: &Table, row: &Measured) -> Vec<Target> {
             targets.push(target(row, &what, row.ratio(peer), Limit::AtLeast(factor)));
         }
     };
-    match line.work.as_str() {
+    match kind(&line.work) {
         "W1 append only" if line.place == "tmpfs" => at_least("OpenAI", 5.0),
         "W1 append only" => at_least("OpenAI", 1.5),
-        "W1 turn (load last 10 + append)" if line.p >= 5_000 => at_least("", 5.0),
+        "W1 turn" if line.p >= 5_000 && line.work.contains("last") => at_least("", 5.0),
         "W2 load" => at_least("", 4.0),
         "W3 list one user's sessions" => at_least("", 10.0),
         "W4 get" => at_least("LangGraph", 3.0),
         "W4 set" | "W4 incr" => at_least("", 3.0),
         "W7 hooks per CPU-second" => at_least("Node", 5.0),
+        "W8 turns" => {
+            at_least("LangGraph", 10.0);
+            at_least("Mastra", 5.0);
+        }
         "W5 same session" | "W6 different sessions" => at_least("", 8.0),
         _ => {}
     }

@@ -3,22 +3,20 @@
 
 use super::Bench;
 use crate::Result;
+use crate::app::HOOK;
 use crate::level::Level;
-use crate::measure::{Row, median, pair};
+use crate::measure::{Row, median, pair, processor_seconds};
 use ambit_script::{
     Call, Class, Engine, Host, HostError, Limits, Method, Object, Program, Run, Settings, Source,
     Surface, Value,
 };
 use async_trait::async_trait;
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// The same file that the peer runs.
-const HOOK: &str = include_str!("../../../peers/hook.js");
 /// Messages in and out.
 const MESSAGES: usize = 10;
 /// Hooks that run before anything is counted.
@@ -86,13 +84,8 @@ pub async fn run(bench: &Bench) -> Result<()> {
         ..row
     };
     bench.output.row(row, rate);
-    hooks.check(BEFORE + times + AT_ONCE * times)
-}
-
-/// Processor time of this process and all its threads.
-fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    hooks.check(BEFORE + times + AT_ONCE * times)?;
+    super::ctx::run(bench).await
 }
 
 struct Hooks {

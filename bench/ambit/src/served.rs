@@ -1,0 +1,134 @@
+//! The server itself, as its users run it: `ambit serve` in a process of its own.
+
+use crate::client::Client;
+use crate::{Result, app, syncs};
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+/// A server that runs; one that is dropped is killed.
+pub struct Served {
+    pub address: SocketAddr,
+    /// When its process was started.
+    pub since: Instant,
+    child: Child,
+    pid: i32,
+    /// The server writes there; if nobody could read it, that would be an error to it.
+    _said: BufReader<ChildStdout>,
+    _app: TempDir,
+}
+
+/// The program, which is built beside this one.
+pub fn program() -> Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name("ambit");
+    if path.exists() {
+        return Ok(path);
+    }
+    Err(format!(
+        "there is no {}; build it with cargo build --release --package ambit",
+        path.display()
+    )
+    .into())
+}
+
+impl Served {
+    /// Serves the benchmark's app over this store.
+    pub async fn start(store: &str) -> Result<Self> {
+        Self::run(Command::new(program()?), store).await
+    }
+
+    /// The same, its syncs counted into this file.
+    pub async fn counted(store: &str, log: &Path) -> Result<Self> {
+        let mut command = Command::from(syncs::counting(log));
+        command.arg(program()?);
+        let mut served = Self::run(command, store).await?;
+        let children = format!("/proc/{0}/task/{0}/children", served.pid);
+        let children = std::fs::read_to_string(children)?;
+        served.pid = children.trim().parse()?;
+        Ok(served)
+    }
+
+    async fn run(mut command: Command, store: &str) -> Result<Self> {
+        let app = app::write()?;
+        command
+            .arg("serve")
+            .arg(app.path())
+            .args(["--listen", "127.0.0.1:0", "--log", "error"])
+            .args(["--store", store])
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        let since = Instant::now();
+        let mut child = command.spawn()?;
+        let pid = child.id().and_then(|pid| pid.try_into().ok());
+        let said = child.stdout.take().ok_or("the server says nothing")?;
+        let mut said = BufReader::new(said);
+        let mut line = String::new();
+        said.read_line(&mut line).await?;
+        Ok(Self {
+            address: address(&line)
+                .ok_or_else(|| format!("the server did not start: \"{}\"", line.trim_end()))?,
+            since,
+            pid: pid.ok_or("the server has ended")?,
+            child,
+            _said: said,
+            _app: app,
+        })
+    }
+
+    pub async fn client(&self) -> Result<Client> {
+        Client::open(self.address).await
+    }
+
+    /// Seconds of processor time so far.
+    pub fn processor_seconds(&self) -> Result<f64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        let fields = text.rsplit(") ").next().unwrap_or_default();
+        // The 14th and 15th field of all, of which two have been cut off.
+        let ticks: Result<Vec<f64>, _> = fields.split(' ').skip(11).take(2).map(str::parse).collect();
+        let second = rustix::param::clock_ticks_per_second() as f64;
+        Ok(ticks?.iter().sum::<f64>() / second)
+    }
+
+    /// MB that are resident.
+    pub fn resident(&self) -> Result<f64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next());
+        let kilobytes: f64 = kilobytes.ok_or("the server has ended")?.parse()?;
+        Ok(kilobytes / 1024.0)
+    }
+
+    /// Stops the server as an operator does.
+    pub async fn stop(mut self) -> Result<()> {
+        let pid = Pid::from_raw(self.pid).ok_or("the server has ended")?;
+        kill_process(pid, Signal::TERM)?;
+        let status = self.child.wait().await?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("the server ended with {status}").into())
+        }
+    }
+}
+
+fn address(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.rsplit_once("http://")?;
+    rest.split('/').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn the_server_says_where_it_is() {
+        let line = "Ambit serves \"Bench\" on http://127.0.0.1:4711/v1\n";
+        assert_eq!(address(line), "127.0.0.1:4711".parse().ok());
+        assert_eq!(address("error: no\n"), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! W7 once more, with the `ctx` of a turn: real memory, trace, log and stream instead of stand-ins.
+
+use super::Bench;
+use crate::Result;
+use crate::app::HOOK;
+use crate::measure::{Row, pair, processor_seconds};
+use ambit_runtime::Authorized;
+use ambit_runtime::app::{Agent, App};
+use ambit_runtime::ask::Nobody;
+use ambit_runtime::ctx::{self, Memories, Properties, Scope};
+use ambit_runtime::hook::Hooks;
+use ambit_runtime::limits::Limits;
+use ambit_runtime::outbox::{self, Outbox, Voice};
+use ambit_runtime::request::Origin;
+use ambit_runtime::stream::{self, Log, Place};
+use ambit_runtime::trace::{self, Trace};
+use ambit_script::{Engine, Settings};
+use ambit_storage::SessionIdentity;
+use ambit_storage::address::Space;
+use ambit_storage::clock::Clock;
+use ambit_storage::driver::Driver;
+use ambit_storage::memory::{Conversation, Memory};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The file of the hook.
+const FILE: &str = "assistants/clerk/src/index.js";
+/// Messages in and out.
+const MESSAGES: usize = 10;
+/// Hooks that run before anything is counted.
+const BEFORE: usize = 200;
+/// Hooks at once, where their number in a second is counted.
+const AT_ONCE: usize = 4;
+
+pub async fn run(bench: &Bench) -> Result<()> {
+    let stage = Arc::new(Stage::new(bench)?);
+    let times = bench.sizes.operations;
+    for _ in 0..BEFORE {
+        stage.one().await?;
+    }
+    let row = Row {
+        work: "W7 hook (ctx of a turn)",
+        p: MESSAGES,
+        unit: "ms",
+        note: "real memory, trace, log and stream, made anew for each hook",
+    };
+    bench.output.median(row, times, async |_| stage.one().await).await?;
+    let before = processor_seconds();
+    crate::measure::together(AT_ONCE, |_| {
+        let stage = Arc::clone(&stage);
+        async move {
+            for _ in 0..times {
+                stage.one().await?;
+            }
+            Ok(())
+        }
+    })
+    .await?;
+    let rate = (AT_ONCE * times) as f64 / (processor_seconds() - before);
+    let row = Row {
+        work: "W7 hooks per CPU-second (ctx of a turn)",
+        unit: "hooks/s",
+        ..row
+    };
+    bench.output.row(row, rate);
+    Ok(())
+}
+
+/// What stays the same from turn to turn.
+struct Stage {
+    hooks: Hooks,
+    app: Arc<App>,
+    agent: Arc<Agent>,
+    limits: Limits,
+    driver: Arc<dyn Driver>,
+    clock: Clock,
+    tenant: String,
+    messages: Vec<Value>,
+}
+
+impl Stage {
+    fn new(bench: &Bench) -> Result<Self> {
+        let agent = Agent {
+            id: "clerk".to_owned(),
+            folder: "assistants/clerk".to_owned(),
+            hooks: Some(FILE.to_owned()),
+            ..Agent::default()
+        };
+        let app = App::default();
+        let engine = Engine::new(&Settings::default(), ctx::surface())?;
+        let files = BTreeMap::from([(FILE.to_owned(), HOOK.to_owned())]);
+        let hooks = Hooks::load(&engine, &files, &app, &agent)?;
+        let messages = (0..MESSAGES / 2).flat_map(pair);
+        let messages: Result<Vec<Value>, _> =
+            messages.map(|text| serde_json::from_str(&text)).collect();
+        Ok(Self {
+            hooks,
+            limits: Limits::of(&app, &agent),
+            app: Arc::new(app),
+            agent: Arc::new(agent),
+            driver: Arc::clone(&bench.driver),
+            clock: Clock::default(),
+            tenant: bench.tenant("w7-ctx"),
+            messages: messages?,
+        })
+    }
+
+    async fn one(&self) -> Result<()> {
+        let scope = Arc::new(self.scope()?);
+        let created = self.hooks.create(&scope, self.messages.clone(), json!({}));
+        let created = created.await?.ok_or("the hook returned nothing")?;
+        let returned = created.messages.map_or(0, |messages| messages.len());
+        if returned == MESSAGES {
+            Ok(())
+        } else {
+            Err(format!("the hook returned {returned} messages").into())
+        }
+    }
+
+    /// A log of which nothing is kept: in a turn its rows go with the turn's own commits.
+    fn log(&self, name: &str) -> Log {
+        let place = Place {
+            driver: Arc::clone(&self.driver),
+            log: Space::settings(&self.tenant).log(name),
+            check: None,
+        };
+        let options = stream::Options {
+            is_persistent: false,
+            ..stream::Options::default()
+        };
+        Log::open(place, options)
+    }
+
+    fn scope(&self) -> Result<Scope> {
+        let authorized = Authorized {
+            user_id: Some("u1".to_owned()),
+            team_id: Some("t1".to_owned()),
+            tenant_id: Some(self.tenant.clone()),
+            ..Authorized::default()
+        };
+        let identity = SessionIdentity::builder("clerk")
+            .user_id("u1")
+            .chat_name("c1")
+            .build()?;
+        let outbox = Outbox::new(
+            self.log("events"),
+            outbox::Limits::default(),
+            self.clock.clone(),
+        );
+        Ok(Scope {
+            memory: self.memories(&identity)?,
+            properties: Properties {
+                chat_id: "c1".to_owned(),
+                assistant_id: "clerk".to_owned(),
+                request_id: "r1".to_owned(),
+                context_id: "x1".to_owned(),
+                origin: Origin::default(),
+                metadata: Map::new(),
+                authorized,
+                identity,
+            },
+            speaker: outbox.speaker(Voice::default()),
+            trace: self.trace().root(),
+            app: Arc::clone(&self.app),
+            agent: Arc::clone(&self.agent),
+            limits: self.limits,
+            ask: Arc::new(Nobody),
+        })
+    }
+
+    fn memories(&self, identity: &SessionIdentity) -> Result<Memories> {
+        let settings = ambit_storage::memory::Settings::default();
+        let driver = || Arc::clone(&self.driver);
+        let conversation = Conversation {
+            identity: identity.clone(),
+            tracking: None,
+        };
+        Ok(Memories {
+            user: Memory::user(driver(), &self.tenant, Some("u1"), settings)?,
+            team: Memory::team(driver(), &self.tenant, Some("t1"), settings)?,
+            chat: Memory::chat(driver(), &self.tenant, Some(conversation), settings)?,
+            context: Memory::request(self.clock.clone(), &self.tenant, "x1", settings)?,
+        })
+    }
+
+    fn trace(&self) -> Trace {
+        Trace::start(trace::Settings {
+            about: trace::About {
+                trace_id: "r1".to_owned(),
+                request_id: "r1".to_owned(),
+                chat_id: "c1".to_owned(),
+                assistant_id: "clerk".to_owned(),
+            },
+            limits: self.limits.trace,
+            clock: self.clock.clone(),
+            sink: Box::new(self.log("trace")),
+        })
+    }
+}
