@@ -7,29 +7,35 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// An agent of a folder over the stores.
-pub(crate) struct Kept(Arc<app::Agent>);
+pub(crate) struct Kept {
+    package: Arc<app::Agent>,
+}
 
 impl Kept {
     pub fn new(agent: Arc<app::Agent>) -> Self {
-        Self(agent)
+        Self { package: agent }
     }
 
     fn options(&self, scope: &str) -> Option<&Map<String, Value>> {
         match scope {
-            "chatHistory" => Some(&self.0.context.history),
-            "usage" => Some(&self.0.context.usage),
+            "chatHistory" => Some(&self.package.context.history),
+            "usage" => Some(&self.package.context.usage),
             _ => None,
         }
     }
 }
 
 impl Agent for Kept {
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "an app's agents are known by their ids"
+    )]
     fn name(&self) -> &str {
-        &self.0.id
+        &self.package.id
     }
 
     fn group(&self, caller: &Caller) -> Result<Option<String>> {
-        let group = self.0.context.group.as_deref();
+        let group = self.package.context.group.as_deref();
         group.map(|template| filled(template, caller)).transpose()
     }
 
@@ -42,12 +48,12 @@ impl Agent for Kept {
     }
 
     fn store_meta(&self) -> bool {
-        let set = self.0.context.history.get("store_meta");
+        let set = self.package.context.history.get("store_meta");
         set.and_then(Value::as_bool).unwrap_or(false)
     }
 
     fn truncation(&self) -> truncation::Settings {
-        settings(&self.0.context.truncation)
+        settings(&self.package.context.truncation)
     }
 
     fn create_history_identity(
@@ -55,7 +61,7 @@ impl Agent for Kept {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        placed(base, &self.0.context.history, caller)
+        placed(base, &self.package.context.history, caller)
     }
 
     fn create_usage_identity(
@@ -63,7 +69,7 @@ impl Agent for Kept {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        placed(base, &self.0.context.usage, caller)
+        placed(base, &self.package.context.usage, caller)
     }
 }
 

@@ -35,7 +35,7 @@ impl Aside {
         Ok(Self {
             engine: engine.clone(),
             program: program.map_err(|error| failure::load(&error))?,
-            limits: Limits::of(app, agent)?.run,
+            limits: Limits::of(app, agent).run,
             agent: agent.id.clone(),
         })
     }

@@ -9,7 +9,6 @@ mod listeners;
 mod nexted;
 mod returned;
 mod sessions;
-mod templates;
 
 pub use created::Created;
 pub use listeners::{Listeners, Payload, Seen};
@@ -51,7 +50,7 @@ impl Hooks {
         Ok(Self {
             engine: engine.clone(),
             program: program.transpose().map_err(|error| failure::load(&error))?,
-            limits: Limits::of(app, agent)?,
+            limits: Limits::of(app, agent),
         })
     }
 

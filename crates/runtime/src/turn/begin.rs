@@ -312,15 +312,16 @@ impl Turn {
             set(open.key(), Json::of(&open)?),
             set(self.names.info(), Json::of(&*self.live.info())?),
             journal::write(&self.names.journal(), 0, &begin)?,
+            self.request_note()?,
         ];
         let mut told = self.log.take_waiting().await;
         writes.append(&mut told.writes);
         context.stage_beside(writes);
         context.save().await?;
         told.stored();
-        // What the conversation's first save made is known only now: the note goes with the next step.
+        // What the conversation's first save made is known only now: the note goes again with the next step.
         let note = self.request_note()?;
-        self.session.context().stage_beside(note);
+        self.session.context().stage_beside([note]);
         self.replay.add(begin);
         self.core
             .turns

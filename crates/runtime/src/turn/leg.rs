@@ -139,7 +139,7 @@ impl Leg {
                 let created = created.unwrap_or_default();
                 turn.note(Step::Created {
                     leg: self.at,
-                    created: created.clone(),
+                    created: Box::new(created.clone()),
                 })?;
                 created
             }

@@ -12,7 +12,7 @@ use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::Status;
 use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
-use crate::llm::{self, Failure, FailureKind, Usage, capabilities};
+use crate::llm::{self, Usage, capabilities};
 use ambit_storage::event::EngineError;
 use ambit_storage::storage::UsageRecord;
 use futures::StreamExt;
@@ -83,43 +83,40 @@ pub(super) async fn converse(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Heard {
 }
 
 async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Result<(), Failed> {
-    let instructions = prompt::instructions(turn, leg, plan);
+    let mut instructions = prompt::instructions(turn, leg, plan);
+    heard.messages.append(&mut instructions.messages);
     let own = plan.messages.as_ref().unwrap_or(&leg.messages);
-    heard.messages = instructions.messages.iter().chain(own).cloned().collect();
+    heard.messages.extend_from_slice(own);
     if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
         return Ok(());
     }
-    let offered = tools::offered(turn, leg, plan)
-        .await
-        .map_err(Failed::at("build"))?;
+    let offered = tools::offered(turn, leg, plan).await;
+    let offered = offered.map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
+        turn.at = (leg.at, round);
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
-            turn.warn(&format!(
-                "the limit of {most} tool rounds is reached: one last call without tools"
-            ));
+            let limit = format!("the limit of {most} tool rounds is reached");
+            turn.warn(&format!("{limit}: one last call without tools"));
         }
-        let tools = if is_last {
-            Vec::new()
-        } else {
-            offered.definitions()
-        };
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
                 let call = Call {
                     plan,
-                    tools,
+                    tools: if is_last {
+                        Vec::new()
+                    } else {
+                        offered.definitions()
+                    },
                     messages: &heard.messages,
                     is_last,
                 };
-                model
-                    .speak(turn, leg, &call)
-                    .await
-                    .map_err(Failed::at("llm"))?
+                let answer = model.speak(turn, leg, &call).await;
+                answer.map_err(Failed::at("llm"))?
             }
         };
         turn.said.finish_reason.clone_from(&answer.finish_reason);
@@ -130,18 +127,13 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn
-            .take_added(leg.at, round + 1)
-            .await
-            .map_err(Failed::at("llm"))?;
-        if is_done && !added {
-            return Ok(());
-        }
-        if is_done {
-            heard.messages.push(answer.message());
-        }
-        if !leg.agent.mcp.tool_loop && !is_done {
-            return Ok(());
+        let added = turn.take_added(leg.at, round + 1).await;
+        let added = added.map_err(Failed::at("llm"))?;
+        match is_done {
+            true if !added => return Ok(()),
+            true => heard.messages.push(answer.message()),
+            false if !leg.agent.mcp.tool_loop => return Ok(()),
+            false => {}
         }
     }
     Ok(())
@@ -158,7 +150,7 @@ async fn run_tools(
         let step = Step::Answered {
             leg: leg.at,
             round,
-            answer: answer.clone(),
+            answer: Box::new(answer.clone()),
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
     }
@@ -289,15 +281,13 @@ impl Model {
         let mut answer = llm::Answer::default();
         let trace = turn.trace.root();
         let mut on_retry = |retry: &Retry| {
-            trace.warn(format!(
-                "call {} of the model failed: {}",
-                retry.attempt, retry.failure
-            ))
+            let (attempt, failure) = (retry.attempt, &retry.failure);
+            trace.warn(format!("call {attempt} of the model failed: {failure}"));
         };
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(self.error(failure))),
+            Err(failure) => return (answer, Some(Error::from(failure))),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
@@ -306,7 +296,7 @@ impl Model {
                     answer.take(&piece);
                     voice.say(&answer)
                 }
-                Some(Err(failure)) => Err(self.error(failure)),
+                Some(Err(failure)) => Err(Error::from(failure)),
                 None => break None,
             };
             if let Err(error) = said {
@@ -328,18 +318,6 @@ impl Model {
             turn.said.answers.push(spoken);
         }
         (answer, failure)
-    }
-
-    fn error(&self, failure: Failure) -> Error {
-        let code = match failure.kind {
-            FailureKind::RateLimited => Code::LlmRateLimited,
-            FailureKind::ContentFilter => Code::LlmContentFilter,
-            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
-        };
-        Error::new(
-            code,
-            format!("connector {}: {}", self.connector.id, failure.message),
-        )
     }
 
     /// Books what the call used.

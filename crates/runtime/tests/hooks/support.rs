@@ -182,7 +182,7 @@ impl Stage {
                 ..App::default()
             }),
             agent: Arc::new(self.agent.clone()),
-            limits: Limits::of(&self.app, &self.agent).unwrap(),
+            limits: Limits::of(&self.app, &self.agent),
             ask: Arc::clone(&self.ask),
         })
     }
@@ -199,7 +199,7 @@ impl Stage {
                 chat_id: text("c1"),
                 assistant_id: text("pet"),
             },
-            limits: Limits::of(&self.app, &self.agent).unwrap().trace,
+            limits: Limits::of(&self.app, &self.agent).trace,
             clock: self.clock.clone(),
             sink: Box::new(self.events.clone()),
         })
