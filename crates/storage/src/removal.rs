@@ -311,7 +311,7 @@ pub(crate) async fn following(
     }
 }
 
-/// The writes that forget the open turns of a history.
+/// The writes that forget the open turns of a history, and the requests that they are known by.
 async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
     let scan = Scan {
         pattern: Pattern::parse(&format!("{}/*", space.digest())),
@@ -320,12 +320,17 @@ async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
         part: Part::Nothing,
     };
     let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
-    let forget = |name: String| Write::Apply {
-        key: Space::turns().key(name),
+    let keys = open.flat_map(|(name, _)| {
+        let request = name.split_once('/').map_or("", |(_, request)| request);
+        let known = Space::requests(&space.tenant).key(request);
+        [known, Space::turns().key(name)]
+    });
+    let forget = |key| Write::Apply {
+        key,
         op: Op::Del,
         life: None,
     };
-    Ok(open.map(|(name, _)| forget(name)).collect())
+    Ok(keys.map(forget).collect())
 }
 
 impl Action {

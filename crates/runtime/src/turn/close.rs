@@ -401,7 +401,6 @@ impl Turn {
             },
         ];
         writes.push(self.chat_note()?);
-        writes.push(self.request_note()?);
         writes.extend(self.leavings(ended_at).await?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;

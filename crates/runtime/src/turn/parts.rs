@@ -170,11 +170,10 @@ impl Turn {
 
     /// The note by which the turn is found by its id alone.
     pub(super) fn request_note(&self) -> Result<Write> {
-        let (context, terms) = (self.session.context(), self.terms());
+        let context = self.session.context();
         let life = match context.is_temporary() {
-            // The note names the conversation, which is soon gone.
-            true => terms.stream,
-            false => terms.known(),
+            true => context.ambit().settings().temporary_life,
+            false => self.terms().known(),
         };
         requests::note(context, &self.ids.request_id, life)
     }
@@ -183,16 +182,21 @@ impl Turn {
     pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
         let over = [self.names.journal(), self.names.inbox()];
         let mut writes = Vec::from(over.map(|log| Write::Drop { log }));
-        if let Some(row) = self.row().await? {
-            let ended = retention::Ended {
-                tenant: self.request.authorized.tenant(),
-                row,
-                request_id: &self.ids.request_id,
-                at: ended_at,
-                is_traced: self.trace.is_on(),
-            };
-            writes.extend(retention::notes(&ended, self.terms())?);
-        }
+        let Some(row) = self.row().await? else {
+            writes.push(self.request_note()?);
+            return Ok(writes);
+        };
+        let (tenant, id) = (self.request.authorized.tenant(), &self.ids.request_id);
+        let known = self.terms().known();
+        writes.push(requests::note_of(&row, (tenant, id), known)?);
+        let ended = retention::Ended {
+            tenant,
+            row,
+            request_id: id,
+            at: ended_at,
+            is_traced: self.trace.is_on(),
+        };
+        writes.extend(retention::notes(&ended, self.terms())?);
         Ok(writes)
     }
 

@@ -12,14 +12,14 @@ use ambit_storage::driver::{Driver, Options, Range, open};
 use ambit_storage::relocation::relocate;
 use std::sync::Arc;
 
-/// A runtime over two drivers, with everything in `a`.
-async fn two_drivers() -> Place {
+/// A runtime over the drivers `a` and `b`, with everything in these.
+async fn two_drivers(used: &[&str]) -> Place {
     let options = Options::default();
     let mut builder = Stores::builder(options.clone());
     for name in ["a", "b"] {
         builder = builder.driver(name, Arc::new(Memory::new(options.clone())));
     }
-    let stores = builder.default_drivers(&["a"]).build().unwrap();
+    let stores = builder.default_drivers(used).build().unwrap();
     let app = files(&[HELLO]);
     let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
     Place { runtime, app }
@@ -27,7 +27,7 @@ async fn two_drivers() -> Place {
 
 #[tokio::test]
 async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
-    let place = two_drivers().await;
+    let place = two_drivers(&["a"]).await;
     let (id, frames) = turn(&place, "hi").await;
     let before = logs(&place.runtime).await;
     let ambit = place.runtime.contexts(&ann());
@@ -45,6 +45,27 @@ async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
     let gone = Err(Code::StreamExpired);
     assert_eq!(numbers(&place.runtime, &id).await, gone);
     assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
+}
+
+#[tokio::test]
+async fn in_a_chain_a_stream_goes_from_every_driver() {
+    let place = two_drivers(&["a", "b"]).await;
+    let (id, _) = turn(&place, "hi").await;
+    pass(&place, DAY);
+    place.runtime.drop_expired().await;
+    let gone = Err(Code::StreamExpired);
+    assert_eq!(numbers(&place.runtime, &id).await, gone);
+    let space = space(&row(&place.runtime).await);
+    for (name, driver) in place.runtime.stores().drivers() {
+        let mut logs = driver.logs(&space).await.unwrap();
+        logs.retain(|log| log.starts_with("turn/"));
+        let expected = match name.as_str() {
+            "a" | "b" => vec![format!("turn/{id}/trace")],
+            _ => Vec::new(),
+        };
+        assert_eq!(logs, expected, "{name}");
+    }
+    assert_eq!(place.runtime.drop_expired().await, 0);
 }
 
 #[tokio::test]

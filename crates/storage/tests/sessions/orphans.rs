@@ -220,12 +220,17 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
         say(&agent, "one").await.unwrap();
         let (space, driver) = agent.context().place();
         for turn in ["r1", "r2"] {
-            let note = Write::Apply {
-                key: Space::turns().key(format!("{}/{turn}", space.digest())),
+            let turn = format!("{turn}-{chat}");
+            let keys = [
+                Space::turns().key(format!("{}/{turn}", space.digest())),
+                Space::requests(&space.tenant).key(turn),
+            ];
+            let note = |key| Write::Apply {
+                key,
                 op: Op::Set(Json::of(&space).unwrap().into()),
                 life: None,
             };
-            driver.commit(Batch::of([note])).await.unwrap();
+            driver.commit(Batch::of(keys.map(note))).await.unwrap();
         }
         agents.push(agent);
     }
@@ -239,8 +244,12 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
         limit: 100,
         part: Part::Nothing,
     };
-    let left = driver.scan(&Space::turns(), &scan).await.unwrap();
-    let left: Vec<String> = left.into_iter().map(|(name, _)| name).collect();
-    let expected = ["r1", "r2"].map(|turn| format!("{}/{turn}", space.digest()));
-    assert_eq!(left, expected);
+    let names = async |of: &Space| {
+        let left = driver.scan(of, &scan).await.unwrap().into_iter();
+        left.map(|(name, _)| name).collect::<Vec<String>>()
+    };
+    let turns = ["r1-kept", "r2-kept"];
+    let noted = turns.map(|turn| format!("{}/{turn}", space.digest()));
+    assert_eq!(names(&Space::turns()).await, noted);
+    assert_eq!(names(&Space::requests(&space.tenant)).await, turns);
 }
