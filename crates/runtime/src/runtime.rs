@@ -248,7 +248,12 @@ impl Runtime {
         if let Some(live) = self.live(who, request_id) {
             return Ok(live.info_now());
         }
-        let (_, info) = self.found(who, request_id).await?;
+        let (place, mut info) = self.found(who, request_id).await?;
+        if info.status == Status::Running {
+            let log = place.names.events();
+            let last = stream::last_number(place.driver.as_ref(), &log).await?;
+            info.last_event = last.unwrap_or_default();
+        }
         Ok(info)
     }
 

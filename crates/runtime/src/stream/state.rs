@@ -162,6 +162,10 @@ impl State {
         self.shown_last
     }
 
+    pub fn written(&self) -> u64 {
+        self.next - 1
+    }
+
     pub fn shown_bytes(&self) -> u64 {
         self.shown_bytes
     }

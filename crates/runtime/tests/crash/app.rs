@@ -44,15 +44,15 @@ const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model":
     "usage": {"prompt_tokens": 10, "completion_tokens": 5},
     "rules": [
     {"match": {"last_user": "^count", "has_tool_result": false, "system": "kind"}, "reply": "Let me count.",
-     "tool_calls": [{"id": "c1", "name": "mark", "arguments": {"text": "one"}},
-                    {"id": "c2", "name": "mark", "arguments": {"text": "two"}}]},
+     "tool_calls": [{"name": "mark", "arguments": {"text": "one"}},
+                    {"name": "mark", "arguments": {"text": "two"}}]},
     {"match": {"last_user": "^count", "has_tool_result": true}, "reply": "I have counted."},
     {"match": {"last_user": "^rounds", "round": 10}, "reply": "Ten rounds."},
     {"match": {"last_user": "^rounds"}, "tool_calls": [{"name": "mark", "arguments": {"text": "round"}}]},
     {"match": {"last_user": "^many", "has_tool_result": false}, "tool_calls": @MANY@},
     {"match": {"last_user": "^many", "has_tool_result": true}, "reply": "All of them."},
     {"match": {"last_user": "^wait", "has_tool_result": false},
-     "tool_calls": [{"id": "w1", "name": "wait", "arguments": {}}]},
+     "tool_calls": [{"name": "wait", "arguments": {}}]},
     {"match": {"last_user": "^wait", "has_tool_result": true}, "reply": "Waited."},
     {"match": {"last_user": "^speak"}, "delay": "50ms",
      "reply": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"},
@@ -66,7 +66,7 @@ pub fn folder() -> TempDir {
         let path = folder.path().join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let many: Vec<_> = (0..30)
-            .map(|at| json!({"id": format!("m{at}"), "name": "shuffled", "arguments": {"at": at}}))
+            .map(|at| json!({"name": "shuffled", "arguments": {"at": at}}))
             .collect();
         std::fs::write(path, text.replace("@MANY@", &json!(many).to_string())).unwrap();
     }

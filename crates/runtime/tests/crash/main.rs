@@ -37,7 +37,7 @@ macro_rules! cases {
 pub(crate) use cases;
 
 /// No case waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
     if worker::obey() {

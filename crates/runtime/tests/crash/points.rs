@@ -4,8 +4,11 @@ use crate::app::{node, request};
 use crate::child::Worker;
 use crate::store::{self, Fresh};
 use crate::tools::{Tools, marks};
-use crate::turns::{asked, ask, end, frames, history, open_turns, rest, results, driver};
+use crate::turns::{
+    ask, asked, driver, end, frames, history, history_with, open_turns, rest, results,
+};
 use crate::worker::{Job, Order};
+use ambit_runtime::Request;
 use ambit_runtime::frame::Frame;
 use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{Entry, Reader};
@@ -89,25 +92,31 @@ async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, V
     let info = node.turn(&crate::app::ann(), &open.request_id).await.unwrap();
     assert_eq!(info.last_event, entries.len() as u64);
     assert_eq!(open_turns(&store).await.len(), 0);
-    goes_on(&node).await;
+    goes_on(&node, agent).await;
     (entries, marks(&fresh.marks()))
 }
 
 /// The next turn of the conversation works and sees what was before it, once.
-async fn goes_on(node: &Runtime) {
-    let before = history(node, "chat").await;
+async fn goes_on(node: &Runtime, agent: &str) {
+    let before = history_with(node, agent, "chat").await;
     assert_eq!(asked(&before), ["count"]);
     let expected = ["marked one", "marked two"];
     let told = results(&before);
     let told: Vec<&str> = told.iter().map(|(_, text, _)| text.as_str()).collect();
     assert_eq!(told, expected);
-    let entries = ask(node, request("chat", "recall")).await;
+    let asking = Request {
+        agent: agent.to_owned(),
+        ..request("chat", "recall")
+    };
+    let entries = ask(node, asking).await;
     assert_eq!(end(&entries)["status"], "completed");
     let text = said(&entries);
     for told in ["count", "marked one", "marked two", "I have counted."] {
         assert!(text.contains(told), "{told} is missing in {text}");
     }
-    assert_eq!(asked(&history(node, "chat").await), ["count", "recall"]);
+    let after = history_with(node, agent, "chat").await;
+    assert_eq!(asked(&after), ["count", "recall"]);
+    assert_eq!(after[..before.len()], before);
     assert_eq!(open_turns(&driver(node)).await.len(), 0);
 }
 
@@ -149,7 +158,7 @@ async fn g016_killed_while_the_conversation_is_held(fresh: Fresh) {
     assert_eq!(history(&node, "chat").await, []);
     let entries = ask(&node, request("chat", "count")).await;
     assert_eq!(end(&entries)["status"], "completed");
-    goes_on(&node).await;
+    goes_on(&node, "hello").await;
 }
 
 async fn g016_killed_when_the_turn_has_begun(fresh: Fresh) {
@@ -198,7 +207,7 @@ async fn g016_killed_after_the_last_commit(fresh: Fresh) {
     assert_eq!(entries[..got.len()], got);
     assert_eq!(end(&entries)["status"], "completed");
     assert_eq!(marks(&fresh.marks()), ONCE);
-    goes_on(&node).await;
+    goes_on(&node, "hello").await;
 }
 
 async fn g016_killed_in_the_delegates_part(fresh: Fresh) {

@@ -84,10 +84,15 @@ pub async fn ask(node: &Runtime, request: ambit_runtime::Request) -> Vec<Entry> 
     rest(&mut started.stream).await
 }
 
-/// All that a chat has stored.
+/// All that a chat with the agent `hello` has stored.
 pub async fn history(node: &Runtime, chat: &str) -> Vec<Message> {
+    history_with(node, "hello", chat).await
+}
+
+/// All that a chat with this agent has stored.
+pub async fn history_with(node: &Runtime, agent: &str, chat: &str) -> Vec<Message> {
     let ambit = node.contexts(&ann());
-    let agent = ambit.agent("hello").unwrap();
+    let agent = ambit.agent(agent).unwrap();
     let session = agent.for_user_id("ann").chat(chat).await.unwrap();
     session.history().messages().await.unwrap()
 }

@@ -10,6 +10,8 @@ use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
 use std::io::BufRead as _;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -46,7 +48,12 @@ pub fn obey() -> bool {
 }
 
 async fn work(order: Order) {
-    let fault_points = order.dies_at.clone().map_or_else(FaultPoints::default, dies_at);
+    // What is said of a turn's beginning is said before a point behind it is reached.
+    let (heard, hears) = std::sync::mpsc::channel();
+    let fault_points = match order.dies_at.clone() {
+        Some(place) => dies_at(place, hears),
+        None => FaultPoints::default(),
+    };
     let ahead = Duration::from_secs(order.ahead);
     let stores = store::open(&order.url, ahead, fault_points).await;
     let (tools, gate, mut came) = Tools::new(&order.folder.join("marks"));
@@ -72,10 +79,14 @@ async fn work(order: Order) {
             };
             let mut started = node.start(asked).await.unwrap();
             println!("{}", started.request_id);
+            let _ = heard.send(true);
             while let Some(entries) = started.stream.next().await.unwrap() {
                 entries.iter().for_each(say);
             }
             println!("end");
+            if order.dies_at.is_some() {
+                return;
+            }
         }
         Job::Turns { name, count, queue } => {
             for number in 0..count {
@@ -104,10 +115,16 @@ fn say(entry: &Entry) {
     println!("{} {}", entry.number, entry.text);
 }
 
-fn dies_at((point, times): (String, u64)) -> FaultPoints {
-    let left = AtomicU64::new(times);
+/// Points that a turn passes before anybody knows of it.
+const EARLY: [&str; 2] = ["turn.held", "turn.begun"];
+
+fn dies_at((point, times): (String, u64), begun: Receiver<bool>) -> FaultPoints {
+    let (left, begun) = (AtomicU64::new(times), Mutex::new(begun));
     FaultPoints::new(move |reached| {
         if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            if !EARLY.contains(&reached) {
+                begun.lock().unwrap().recv().unwrap();
+            }
             crate::child::die();
         }
     })
