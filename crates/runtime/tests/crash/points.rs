@@ -1,13 +1,12 @@
 //! A node is killed at each point of a turn, and another one goes on.
 
-use crate::app::{node, request};
-use crate::child::Worker;
+use crate::app::{peer, request};
 use crate::store::{self, Fresh};
-use crate::tools::{Tools, marks};
+use crate::tools::marks;
 use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, rest, results,
 };
-use crate::worker::{Job, Order};
+use crate::worker::{self, Job, Order};
 use ambit_runtime::Request;
 use ambit_runtime::frame::Frame;
 use ambit_runtime::runtime::Runtime;
@@ -34,39 +33,28 @@ pub const LATER: Duration = LEASE_LIFE.saturating_add(Duration::from_secs(1));
 
 /// A node whose clock says that all leases of the others have expired.
 pub async fn later(fresh: &Fresh) -> Runtime {
-    let stores = store::open(&fresh.url, LATER, FaultPoints::default()).await;
-    let (tools, _, _) = Tools::new(&fresh.marks());
-    node(fresh.folder.path(), stores, tools).await
+    peer(fresh, LATER).await.runtime
 }
 
 /// What a worker had got of its turn when it was killed at the point: the request and its entries.
 async fn killed(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) -> (Option<String>, Vec<Entry>) {
-    let order = Order {
-        url: fresh.url.clone(),
-        folder: fresh.folder.path().to_owned(),
-        ahead: 0,
-        dies_at: Some((point.to_owned(), times)),
-        job: Job::Ask {
-            agent: agent.to_owned(),
-            text: "count".to_owned(),
-        },
+    let job = Job::Ask {
+        agent: agent.to_owned(),
+        text: "count".to_owned(),
     };
-    let said = tokio::task::spawn_blocking(move || {
-        let mut worker = Worker::start(&order);
-        let said = worker.rest();
-        assert!(!worker.ended_well(), "the turn did not come to the point");
-        said
-    });
-    let mut said = said.await.unwrap().into_iter();
+    let order = Order::new(fresh, job).dying_at(point, times);
+    let mut said = worker::killed(order).await.into_iter();
     let request_id = said.next();
-    let entries = said.map(|line| {
-        let (number, text) = line.split_once(' ').unwrap();
-        Entry {
-            number: number.parse().unwrap(),
-            text: text.into(),
-        }
-    });
-    (request_id, entries.collect())
+    (request_id, said.filter_map(|line| entry(&line)).collect())
+}
+
+/// The entry that a worker has told of.
+pub fn entry(line: &str) -> Option<Entry> {
+    let (number, text) = line.split_once(' ')?;
+    Some(Entry {
+        number: number.parse().unwrap(),
+        text: text.into(),
+    })
 }
 
 /// Kills a turn of this agent at the point, has another node go on, and gives the whole stream and the marks.

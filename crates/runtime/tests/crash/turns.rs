@@ -5,7 +5,7 @@ use ambit_runtime::frame::{Frame, invariants};
 use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{Entry, Reader};
 use ambit_storage::address::Space;
-use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::driver::{Driver, Part, Range, Scan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{Message, Role, for_model};
 use serde::Deserialize;
@@ -116,4 +116,26 @@ pub fn results(messages: &[Message]) -> Vec<(String, String, bool)> {
         .collect();
     assert_eq!(calls, results.len());
     results
+}
+
+/// Looks until it is so.
+pub async fn wait_until(is_so: impl AsyncFn() -> bool) {
+    while !is_so().await {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Every log of the chat's space, by name, with its entries.
+pub async fn everything(node: &Runtime, chat: &str) -> Vec<(String, Vec<String>)> {
+    let ambit = node.contexts(&ann());
+    let agent = ambit.agent("hello").unwrap();
+    let session = agent.for_user_id("ann").chat(chat).await.unwrap();
+    let (space, driver) = session.context().place();
+    let mut all = Vec::new();
+    for name in driver.logs(&space).await.unwrap() {
+        let page = driver.read(&space.log(name.clone()), Range::from(1, 1_000)).await.unwrap();
+        let entries = page.entries.iter().map(|entry| entry.body.as_str().to_owned());
+        all.push((name, entries.collect()));
+    }
+    all
 }

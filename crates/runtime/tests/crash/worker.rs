@@ -1,7 +1,8 @@
 //! A node in a process of its own, that can be killed.
 
 use crate::app::{node, request};
-use crate::store;
+use crate::child::Worker;
+use crate::store::{self, Fresh};
 use crate::tools::Tools;
 use ambit_runtime::Request;
 use ambit_runtime::stream::Entry;
@@ -36,6 +37,72 @@ pub enum Job {
     Turns { name: String, count: usize, queue: bool },
     /// Takes up what others have left, until its input ends.
     Serve,
+}
+
+impl Order {
+    /// A job on this store, to be done to its end.
+    pub fn new(fresh: &Fresh, job: Job) -> Self {
+        Self {
+            url: fresh.url.clone(),
+            folder: fresh.folder.path().to_owned(),
+            ahead: 0,
+            dies_at: None,
+            job,
+        }
+    }
+
+    /// The worker does not get further than this point.
+    pub fn dying_at(self, point: &str, times: u64) -> Self {
+        Self {
+            dies_at: Some((point.to_owned(), times)),
+            ..self
+        }
+    }
+}
+
+impl Job {
+    /// A question to `hello`.
+    pub fn ask(text: &str) -> Self {
+        Self::Ask {
+            agent: "hello".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// All that a worker says until it is killed at its point.
+pub async fn killed(order: Order) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let said = worker.rest();
+        assert!(!worker.ended_well(), "no turn came to the point");
+        said
+    });
+    said.await.unwrap()
+}
+
+/// All that a worker says until it has done its job.
+pub async fn done(order: Order) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let said = worker.rest();
+        assert!(worker.ended_well());
+        said
+    });
+    said.await.unwrap()
+}
+
+/// A worker that has said these first lines, up to the one that is such.
+pub async fn until(order: Order, is_it: fn(&str) -> bool) -> (Worker, Vec<String>) {
+    let started = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let mut said: Vec<String> = Vec::new();
+        while !said.last().is_some_and(|line| is_it(line)) {
+            said.push(worker.next().expect("it goes on"));
+        }
+        (worker, said)
+    });
+    started.await.unwrap()
 }
 
 /// Does what the environment orders; false where it orders nothing, as in the test itself.
@@ -128,4 +195,13 @@ fn dies_at((point, times): (String, u64), begun: Receiver<bool>) -> FaultPoints 
             crate::child::die();
         }
     })
+}
+
+/// What a worker still says of its stream.
+pub async fn up_to_end(mut worker: Worker) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let lines = std::iter::from_fn(|| worker.next());
+        lines.take_while(|line| line != "end").collect()
+    });
+    said.await.unwrap()
 }
