@@ -70,8 +70,6 @@ pub(crate) struct Turn {
     said: model::Said,
     /// The leg and the round that are under way.
     at: (usize, usize),
-    /// The number of the stream's end.
-    last_event: u64,
     /// The turn is closed for the sake of the next one, which holds the conversation.
     keeps_conversation: bool,
     /// How much of what was sent to the turn is taken in.

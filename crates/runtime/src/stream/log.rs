@@ -146,6 +146,11 @@ impl Log {
         self.0.shared.state().last()
     }
 
+    /// The number of the last entry, whether readers can see it or not.
+    pub fn written(&self) -> u64 {
+        self.0.shared.state().written()
+    }
+
     /// Follows the log behind this number.
     pub fn reader(&self, after: u64) -> Result<Reader> {
         Reader::live(self.0.shared.clone(), after)

@@ -263,7 +263,6 @@ impl Parts {
             replay: Replay::default(),
             said: model::Said::default(),
             at: (0, 0),
-            last_event: 0,
             inbox: 0,
             keeps_conversation: false,
             request,

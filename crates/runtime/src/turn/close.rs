@@ -385,7 +385,7 @@ impl Turn {
                 .response
                 .as_ref()
                 .map(|response| response.to_json(self));
-            info.last_event = self.last_event;
+            info.last_event = self.log.written();
             info.clone()
         };
         let mut writes = vec![

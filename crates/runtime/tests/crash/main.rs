@@ -20,13 +20,13 @@ mod tools;
 mod turns;
 mod worker;
 
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 use libtest_mimic::{Arguments, Trial};
 use std::time::Duration;
 use store::{Fresh, STORES};
 
 /// A case: what it is called, and what it does with a fresh store.
-pub type Case = (&'static str, fn(Fresh) -> BoxFuture<'static, ()>);
+pub type Case = (&'static str, fn(Fresh) -> LocalBoxFuture<'static, ()>);
 
 /// A table of cases, each named like the function that it runs.
 macro_rules! cases {
@@ -37,7 +37,7 @@ macro_rules! cases {
 pub(crate) use cases;
 
 /// No case waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
     if worker::obey() {

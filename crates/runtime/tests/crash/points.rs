@@ -1,11 +1,13 @@
 //! A node is killed at each point of a turn, and another one goes on.
 
-use crate::app::{node, request};
-use crate::child::Worker;
+use crate::app::{peer, request};
 use crate::store::{self, Fresh};
-use crate::tools::{Tools, marks};
-use crate::turns::{ask, asked, driver, end, frames, history, open_turns, rest, results};
-use crate::worker::{Job, Order};
+use crate::tools::marks;
+use crate::turns::{
+    ask, asked, driver, end, frames, history, history_with, open_turns, rest, results,
+};
+use crate::worker::{self, Job, Order};
+use ambit_runtime::Request;
 use ambit_runtime::frame::Frame;
 use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{Entry, Reader};
@@ -31,43 +33,28 @@ pub const LATER: Duration = LEASE_LIFE.saturating_add(Duration::from_secs(1));
 
 /// A node whose clock says that all leases of the others have expired.
 pub async fn later(fresh: &Fresh) -> Runtime {
-    let stores = store::open(&fresh.url, LATER, FaultPoints::default()).await;
-    let (tools, _, _) = Tools::new(&fresh.marks());
-    node(fresh.folder.path(), stores, tools).await
+    peer(fresh, LATER).await.runtime
 }
 
 /// What a worker had got of its turn when it was killed at the point: the request and its entries.
-async fn killed(
-    fresh: &Fresh,
-    agent: &str,
-    (point, times): (&str, u64),
-) -> (Option<String>, Vec<Entry>) {
-    let order = Order {
-        url: fresh.url.clone(),
-        folder: fresh.folder.path().to_owned(),
-        ahead: 0,
-        dies_at: Some((point.to_owned(), times)),
-        job: Job::Ask {
-            agent: agent.to_owned(),
-            text: "count".to_owned(),
-        },
+async fn killed(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) -> (Option<String>, Vec<Entry>) {
+    let job = Job::Ask {
+        agent: agent.to_owned(),
+        text: "count".to_owned(),
     };
-    let said = tokio::task::spawn_blocking(move || {
-        let mut worker = Worker::start(&order);
-        let said = worker.rest();
-        assert!(!worker.ended_well(), "the turn did not come to the point");
-        said
-    });
-    let mut said = said.await.unwrap().into_iter();
+    let order = Order::new(fresh, job).dying_at(point, times);
+    let mut said = worker::killed(order).await.into_iter();
     let request_id = said.next();
-    let entries = said.map(|line| {
-        let (number, text) = line.split_once(' ').unwrap();
-        Entry {
-            number: number.parse().unwrap(),
-            text: text.into(),
-        }
-    });
-    (request_id, entries.collect())
+    (request_id, said.filter_map(|line| entry(&line)).collect())
+}
+
+/// The entry that a worker has told of.
+pub fn entry(line: &str) -> Option<Entry> {
+    let (number, text) = line.split_once(' ')?;
+    Some(Entry {
+        number: number.parse().unwrap(),
+        text: text.into(),
+    })
 }
 
 /// Kills a turn of this agent at the point, has another node go on, and gives the whole stream and the marks.
@@ -96,25 +83,31 @@ async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, V
         .unwrap();
     assert_eq!(info.last_event, entries.len() as u64);
     assert_eq!(open_turns(&store).await.len(), 0);
-    goes_on(&node).await;
+    goes_on(&node, agent).await;
     (entries, marks(&fresh.marks()))
 }
 
 /// The next turn of the conversation works and sees what was before it, once.
-async fn goes_on(node: &Runtime) {
-    let before = history(node, "chat").await;
+async fn goes_on(node: &Runtime, agent: &str) {
+    let before = history_with(node, agent, "chat").await;
     assert_eq!(asked(&before), ["count"]);
     let expected = ["marked one", "marked two"];
     let told = results(&before);
     let told: Vec<&str> = told.iter().map(|(_, text, _)| text.as_str()).collect();
     assert_eq!(told, expected);
-    let entries = ask(node, request("chat", "recall")).await;
+    let asking = Request {
+        agent: agent.to_owned(),
+        ..request("chat", "recall")
+    };
+    let entries = ask(node, asking).await;
     assert_eq!(end(&entries)["status"], "completed");
     let text = said(&entries);
     for told in ["count", "marked one", "marked two", "I have counted."] {
         assert!(text.contains(told), "{told} is missing in {text}");
     }
-    assert_eq!(asked(&history(node, "chat").await), ["count", "recall"]);
+    let after = history_with(node, agent, "chat").await;
+    assert_eq!(asked(&after), ["count", "recall"]);
+    assert_eq!(after[..before.len()], before);
     assert_eq!(open_turns(&driver(node)).await.len(), 0);
 }
 
@@ -163,7 +156,7 @@ async fn g016_killed_while_the_conversation_is_held(fresh: Fresh) {
     assert_eq!(history(&node, "chat").await, []);
     let entries = ask(&node, request("chat", "count")).await;
     assert_eq!(end(&entries)["status"], "completed");
-    goes_on(&node).await;
+    goes_on(&node, "hello").await;
 }
 
 async fn g016_killed_when_the_turn_has_begun(fresh: Fresh) {
@@ -218,7 +211,7 @@ async fn g016_killed_after_the_last_commit(fresh: Fresh) {
     assert_eq!(entries[..got.len()], got);
     assert_eq!(end(&entries)["status"], "completed");
     assert_eq!(marks(&fresh.marks()), ONCE);
-    goes_on(&node).await;
+    goes_on(&node, "hello").await;
 }
 
 async fn g016_killed_in_the_delegates_part(fresh: Fresh) {

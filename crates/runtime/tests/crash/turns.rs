@@ -5,7 +5,7 @@ use ambit_runtime::frame::{Frame, invariants};
 use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{Entry, Reader};
 use ambit_storage::address::Space;
-use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::driver::{Driver, Part, Range, Scan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{Message, Role, for_model};
 use serde::Deserialize;
@@ -87,10 +87,15 @@ pub async fn ask(node: &Runtime, request: ambit_runtime::Request) -> Vec<Entry> 
     rest(&mut started.stream).await
 }
 
-/// All that a chat has stored.
+/// All that a chat with the agent `hello` has stored.
 pub async fn history(node: &Runtime, chat: &str) -> Vec<Message> {
+    history_with(node, "hello", chat).await
+}
+
+/// All that a chat with this agent has stored.
+pub async fn history_with(node: &Runtime, agent: &str, chat: &str) -> Vec<Message> {
     let ambit = node.contexts(&ann());
-    let agent = ambit.agent("hello").unwrap();
+    let agent = ambit.agent(agent).unwrap();
     let session = agent.for_user_id("ann").chat(chat).await.unwrap();
     session.history().messages().await.unwrap()
 }
@@ -116,4 +121,26 @@ pub fn results(messages: &[Message]) -> Vec<(String, String, bool)> {
         .collect();
     assert_eq!(calls, results.len());
     results
+}
+
+/// Looks until it is so.
+pub async fn wait_until(is_so: impl AsyncFn() -> bool) {
+    while !is_so().await {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Every log of the chat's space, by name, with its entries.
+pub async fn everything(node: &Runtime, chat: &str) -> Vec<(String, Vec<String>)> {
+    let ambit = node.contexts(&ann());
+    let agent = ambit.agent("hello").unwrap();
+    let session = agent.for_user_id("ann").chat(chat).await.unwrap();
+    let (space, driver) = session.context().place();
+    let mut all = Vec::new();
+    for name in driver.logs(&space).await.unwrap() {
+        let page = driver.read(&space.log(name.clone()), Range::from(1, 1_000)).await.unwrap();
+        let entries = page.entries.iter().map(|entry| entry.body.as_str().to_owned());
+        all.push((name, entries.collect()));
+    }
+    all
 }

@@ -1,7 +1,8 @@
 //! A node in a process of its own, that can be killed.
 
 use crate::app::{node, request};
-use crate::store;
+use crate::child::Worker;
+use crate::store::{self, Fresh};
 use crate::tools::Tools;
 use ambit_runtime::Request;
 use ambit_runtime::stream::Entry;
@@ -10,6 +11,8 @@ use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
 use std::io::BufRead as _;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -40,6 +43,72 @@ pub enum Job {
     Serve,
 }
 
+impl Order {
+    /// A job on this store, to be done to its end.
+    pub fn new(fresh: &Fresh, job: Job) -> Self {
+        Self {
+            url: fresh.url.clone(),
+            folder: fresh.folder.path().to_owned(),
+            ahead: 0,
+            dies_at: None,
+            job,
+        }
+    }
+
+    /// The worker does not get further than this point.
+    pub fn dying_at(self, point: &str, times: u64) -> Self {
+        Self {
+            dies_at: Some((point.to_owned(), times)),
+            ..self
+        }
+    }
+}
+
+impl Job {
+    /// A question to `hello`.
+    pub fn ask(text: &str) -> Self {
+        Self::Ask {
+            agent: "hello".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// All that a worker says until it is killed at its point.
+pub async fn killed(order: Order) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let said = worker.rest();
+        assert!(!worker.ended_well(), "no turn came to the point");
+        said
+    });
+    said.await.unwrap()
+}
+
+/// All that a worker says until it has done its job.
+pub async fn done(order: Order) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let said = worker.rest();
+        assert!(worker.ended_well());
+        said
+    });
+    said.await.unwrap()
+}
+
+/// A worker that has said these first lines, up to the one that is such.
+pub async fn until(order: Order, is_it: fn(&str) -> bool) -> (Worker, Vec<String>) {
+    let started = tokio::task::spawn_blocking(move || {
+        let mut worker = Worker::start(&order);
+        let mut said: Vec<String> = Vec::new();
+        while !said.last().is_some_and(|line| is_it(line)) {
+            said.push(worker.next().expect("it goes on"));
+        }
+        (worker, said)
+    });
+    started.await.unwrap()
+}
+
 /// Does what the environment orders; false where it orders nothing, as in the test itself.
 pub fn obey() -> bool {
     let Some(order) = crate::child::order::<Order>() else {
@@ -50,10 +119,12 @@ pub fn obey() -> bool {
 }
 
 async fn work(order: Order) {
-    let fault_points = order
-        .dies_at
-        .clone()
-        .map_or_else(FaultPoints::default, dies_at);
+    // What is said of a turn's beginning is said before a point behind it is reached.
+    let (heard, hears) = std::sync::mpsc::channel();
+    let fault_points = match order.dies_at.clone() {
+        Some(place) => dies_at(place, hears),
+        None => FaultPoints::default(),
+    };
     let ahead = Duration::from_secs(order.ahead);
     let stores = store::open(&order.url, ahead, fault_points).await;
     let (tools, gate, mut came) = Tools::new(&order.folder.join("marks"));
@@ -79,10 +150,14 @@ async fn work(order: Order) {
             };
             let mut started = node.start(asked).await.unwrap();
             println!("{}", started.request_id);
+            let _ = heard.send(true);
             while let Some(entries) = started.stream.next().await.unwrap() {
                 entries.iter().for_each(say);
             }
             println!("end");
+            if order.dies_at.is_some() {
+                return;
+            }
         }
         Job::Turns { name, count, queue } => {
             for number in 0..count {
@@ -111,11 +186,26 @@ fn say(entry: &Entry) {
     println!("{} {}", entry.number, entry.text);
 }
 
-fn dies_at((point, times): (String, u64)) -> FaultPoints {
-    let left = AtomicU64::new(times);
+/// Points that a turn passes before anybody knows of it.
+const EARLY: [&str; 2] = ["turn.held", "turn.begun"];
+
+fn dies_at((point, times): (String, u64), begun: Receiver<bool>) -> FaultPoints {
+    let (left, begun) = (AtomicU64::new(times), Mutex::new(begun));
     FaultPoints::new(move |reached| {
         if reached == point && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            if !EARLY.contains(&reached) {
+                begun.lock().unwrap().recv().unwrap();
+            }
             crate::child::die();
         }
     })
+}
+
+/// What a worker still says of its stream.
+pub async fn up_to_end(mut worker: Worker) -> Vec<String> {
+    let said = tokio::task::spawn_blocking(move || {
+        let lines = std::iter::from_fn(|| worker.next());
+        lines.take_while(|line| line != "end").collect()
+    });
+    said.await.unwrap()
 }
