@@ -7,6 +7,7 @@
 )]
 
 mod auth;
+mod beginning;
 mod busy;
 mod document;
 mod input;
