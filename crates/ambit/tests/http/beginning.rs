@@ -66,9 +66,7 @@ async fn g114_a_failure_behind_the_headers_is_an_event_of_the_stream() {
 #[tokio::test]
 async fn a_failure_before_the_headers_is_their_status() {
     let site = site(Duration::from_secs(60)).await;
-    let answer = site
-        .post("/v1/chat/completions", &streamed("late"))
-        .await;
+    let answer = site.post("/v1/chat/completions", &streamed("late")).await;
     assert_eq!(answer.failure(), (502, "llm_error".to_owned(), None));
 }
 

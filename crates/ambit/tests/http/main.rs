@@ -6,10 +6,12 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod apart;
 mod auth;
 mod beginning;
 mod busy;
 mod document;
+mod fuzz;
 mod input;
 mod limits;
 mod models;
@@ -18,3 +20,4 @@ mod repeat;
 mod site;
 mod slow;
 mod turns;
+mod values;

@@ -4,4 +4,5 @@
 
 mod basics;
 mod place;
+mod plain;
 mod web;
