@@ -77,6 +77,8 @@ pub struct Settings {
     pub body_time: Duration,
     /// How often a silent stream shows that it lives.
     pub ping: Duration,
+    /// How long a stream of OpenAI's shape keeps its headers back, so that a turn that fails at once has a status.
+    pub status_wait: Duration,
     /// Bytes that a reader of a stream may fall behind.
     pub lag_limit: usize,
 }
@@ -90,6 +92,7 @@ impl Default for Settings {
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
+            status_wait: Duration::from_millis(250),
             lag_limit: 4 << 20,
         }
     }

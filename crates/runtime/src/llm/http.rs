@@ -139,9 +139,8 @@ impl Endpoint {
     }
 
     /// The failure as it may be told: by whom, and without secrets.
-    pub fn tell(&self, mut failure: Failure) -> Failure {
-        failure.message = self.secrets.hide(&failure.message);
-        failure.of(&self.connector)
+    pub fn tell(&self, failure: Failure) -> Failure {
+        failure.without(&self.secrets).of(&self.connector)
     }
 }
 

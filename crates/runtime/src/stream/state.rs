@@ -160,6 +160,10 @@ impl State {
         self.shown_last
     }
 
+    pub fn written(&self) -> u64 {
+        self.next - 1
+    }
+
     pub fn due(&self) -> Due {
         let is_empty = self.waiting.is_empty() && self.unsure.is_empty();
         match self.phase {

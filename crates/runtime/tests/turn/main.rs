@@ -6,4 +6,6 @@ mod basics;
 mod carried;
 mod place;
 mod retention;
+
+mod plain;
 mod web;
