@@ -2,7 +2,7 @@
 //! one commit.
 
 use super::Turn;
-use super::keep::{PAUSE, TRIES};
+use super::keep::{LONGEST, PAUSE, TRIES};
 use super::model::Spoken;
 use super::next::Response;
 use crate::error::{Code, Error, Result};
@@ -16,6 +16,7 @@ use ambit_storage::batch::{Batch, Write};
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 /// How a turn ended.
@@ -389,8 +390,9 @@ impl Turn {
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
         self.session.context().stage_beside(writes.clone());
-        let mut pause = PAUSE;
-        for left in (0..TRIES).rev() {
+        let (mut pause, mut tries) = (PAUSE, 0);
+        loop {
+            tries += 1;
             let context = self.session.context();
             let saved = match self.keeps_conversation {
                 true => context.save().await,
@@ -403,10 +405,10 @@ impl Turn {
                     self.commit_past_listeners(writes).await?;
                     break;
                 }
-                Err(error) if left == 0 => return Err(error.into()),
+                Err(error) if tries >= TRIES && !self.may_wait(&error) => return Err(error.into()),
                 Err(_) => tokio::time::sleep(pause).await,
             }
-            pause *= 2;
+            pause = LONGEST.min(pause * 2);
         }
         told.stored();
         traced.stored();
@@ -415,6 +417,15 @@ impl Turn {
             self.announce(AfterSend { about, message }).await;
         }
         Ok(())
+    }
+
+    /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
+    /// is waited for.
+    fn may_wait(&self, error: &ambit_storage::Error) -> bool {
+        let lease = self.session.context().lease();
+        let is_held = lease.is_some_and(|lease| lease.ended().now_or_never().is_none());
+        let is_away = matches!(error, ambit_storage::Error::Unavailable { .. });
+        is_away && is_held && !self.live.is_left()
     }
 
     /// A listener that stops the history from being saved does not stop the turn from ending.

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How often a store that cannot be reached is asked again.
 pub(super) const TRIES: u32 = 6;
+/// The longest pause between tries.
+pub(super) const LONGEST: Duration = Duration::from_secs(2);
 /// The pause before the second try; each further one is twice as long.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 

@@ -213,7 +213,14 @@ struct Call<'a> {
 
 impl Model {
     fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
-        let connector = turn.loaded.app.model(&plan.connector)?;
+        let connector = turn
+            .loaded
+            .app
+            .model(&plan.connector)
+            .map_err(|error| Error {
+                code: Code::ConfigError,
+                ..error
+            })?;
         let provider = turn.core.models.open(&connector);
         let provider =
             provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;

@@ -218,6 +218,15 @@ impl Round<'_> {
             "error": error,
             "round": self.round,
         });
+        turn.announce(AfterToolExecution {
+            about: turn.about(),
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            arguments,
+            result: (!outcome.is_error).then(|| outcome.data.clone()),
+            error,
+        })
+        .await;
         turn.store_result(self.leg, call, &outcome).await?;
         let text = outcome.text.clone();
         turn.record(Step::Settled {
@@ -229,15 +238,6 @@ impl Round<'_> {
         })
         .await?;
         turn.show_result(self.leg, call, &outcome);
-        turn.announce(AfterToolExecution {
-            about: turn.about(),
-            tool: call.name.clone(),
-            call_id: call.id.clone(),
-            arguments,
-            result: (!outcome.is_error).then_some(outcome.data),
-            error,
-        })
-        .await;
         Ok(Settled { result, text })
     }
 }

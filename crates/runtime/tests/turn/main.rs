@@ -3,4 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod basics;
+mod created;
+mod delegates;
+mod events;
+mod faults;
+mod fitting;
+mod memory;
+mod nexted;
 mod place;
+mod reloads;
+mod scripts;
+mod stops;
+mod toolbox;
+mod tools;
+mod usage;
