@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask test` and its parts, and `cargo xtask bench`.
 
 mod bench;
+mod clients;
 mod generate;
 mod process;
 mod servers;

@@ -13,6 +13,18 @@ pub fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
+/// A folder for what is installed outside the repository; made where it is missing.
+pub fn cache(name: &str) -> Result<PathBuf> {
+    let home = || environment("HOME").map(|home| Path::new(&home).join(".cache"));
+    let cache = environment("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(home);
+    let cache = cache.ok_or("no folder for what is installed: set XDG_CACHE_HOME or HOME")?;
+    let folder = cache.join("ambit-xtask").join(name);
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
 /// An environment variable, where it is set and not empty.
 #[expect(
     clippy::disallowed_methods,

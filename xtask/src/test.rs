@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the one test command.
 
+use crate::clients::Clients;
 use crate::process::{Result, cargo, each_line, succeeds};
 use crate::servers::Servers;
 use crate::{tidy, types};
@@ -65,6 +66,13 @@ fn tests(arguments: &[String], tally: &mut Tally) -> Result<bool> {
         command.arg("--workspace");
     }
     command.args(arguments);
+    // Tests that ask for them fail where they are not there; the others have no need of them.
+    match Clients::install() {
+        Ok(clients) => {
+            clients.tell(&mut command);
+        }
+        Err(message) => println!("no official clients: {message}"),
+    }
     count(servers.tell(&mut command), tally)
 }
 

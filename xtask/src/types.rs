@@ -1,6 +1,6 @@
 //! `cargo xtask types`: TypeScript reads the declarations, the examples of the reference and the hooks of the example apps.
 
-use crate::process::{Result, environment, root, succeeds};
+use crate::process::{Result, cache, root, succeeds};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,18 +17,11 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
 
 /// The compiler's script, installed outside the repository when it is first needed.
 fn compiler() -> Result<PathBuf> {
-    let cache = environment("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || environment("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = cache
-        .or_else(home)
-        .ok_or("no folder for the TypeScript compiler: set XDG_CACHE_HOME or HOME")?;
-    let folder = cache.join(format!("ambit-xtask/typescript-{TYPESCRIPT}"));
+    let folder = cache(&format!("typescript-{TYPESCRIPT}"))?;
     let script = folder.join("node_modules/typescript/lib/tsc.js");
     if script.is_file() {
         return Ok(script);
     }
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let mut install = Command::new("npm");
     install.args(["install", "--silent", "--no-audit", "--no-fund"]);
     install.arg(format!("typescript@{TYPESCRIPT}"));

@@ -18,10 +18,8 @@ impl Ask for Core {
     async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>> {
         let before = &caller.properties;
         let loaded = self.loaded();
-        let (agent, _) = match &wanted.assistant_id {
-            Some(id) => loaded.agent(id)?,
-            None => loaded.agent(&before.assistant_id)?,
-        };
+        let agent = wanted.assistant_id.as_ref();
+        let (agent, _) = loaded.agent(agent.unwrap_or(&before.assistant_id))?;
         let who = &before.authorized;
         let chat = match &wanted.chat_id {
             Some(chat) if *chat != before.chat_id => {

@@ -52,7 +52,7 @@ pub(crate) enum Step {
         /// 0 for the agent that was asked, 1 for the first delegate …
         leg: usize,
         /// What it returned, if that was anything.
-        created: Option<Created>,
+        created: Option<Box<Created>>,
     },
     /// The agent at this place has handed over.
     Delegated {
@@ -68,7 +68,7 @@ pub(crate) enum Step {
         /// The round, from 0.
         round: usize,
         /// The answer.
-        answer: Answer,
+        answer: Box<Answer>,
     },
     /// Messages came in while the turn ran; they are in the history.
     Added {

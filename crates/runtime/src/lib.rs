@@ -17,6 +17,7 @@ mod globals;
 pub mod hook;
 pub mod inspect;
 mod journal;
+mod kept;
 pub mod limits;
 mod live;
 pub mod llm;

@@ -1,5 +1,4 @@
-//! What scripts may use: the defaults, what an app sets, and what an agent narrows. Names, units and defaults are the rows
-//! of `app::limits`.
+//! What scripts may use, put together from the limits of an app and its agent.
 
 use crate::app::limits::{LIMITS, in_force};
 use crate::app::{Agent, App};
@@ -26,76 +25,47 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// Those of an app that sets none.
     fn default() -> Self {
-        Self {
-            run: ambit_script::Limits::default(),
-            process_depth: 32,
-            delegate_depth: 10,
-            outbox: outbox::Limits::default(),
-            memory_value: 1 << 20,
-            trace: trace::Limits::default(),
-            log: 1 << 20,
-        }
+        Self::of(&App::default(), &Agent::default())
     }
 }
-
-/// Puts a limit in its place.
-type Place = fn(&mut Limits, u64);
-
-/// Where each limit of scripts and turns is kept.
-const PLACES: &[(&str, Place)] = &[
-    ("cpu", |limits, most| {
-        limits.run.cpu = Duration::from_millis(most)
-    }),
-    ("wall", |limits, most| {
-        limits.run.wall = Duration::from_millis(most)
-    }),
-    ("heap", |limits, most| limits.run.heap = count(most)),
-    ("stack", |limits, most| limits.run.stack = count(most)),
-    ("returned", |limits, most| limits.run.returned = count(most)),
-    ("timers", |limits, most| limits.run.timers = count(most)),
-    ("process_depth", |limits, most| {
-        limits.process_depth = count(most)
-    }),
-    ("delegate_depth", |limits, most| {
-        limits.delegate_depth = count(most)
-    }),
-    ("message", |limits, most| {
-        limits.outbox.message = count(most)
-    }),
-    ("output", |limits, most| limits.outbox.output = count(most)),
-    ("messages", |limits, most| {
-        limits.outbox.messages = count(most)
-    }),
-    ("memory_value", |limits, most| {
-        limits.memory_value = count(most)
-    }),
-    ("trace_nodes", |limits, most| {
-        limits.trace.nodes = count(most)
-    }),
-    ("trace_logs", |limits, most| limits.trace.logs = count(most)),
-    ("trace_field", |limits, most| {
-        limits.trace.field = count(most)
-    }),
-    ("log", |limits, most| limits.log = count(most)),
-];
 
 impl Limits {
     /// The limits of an agent's scripts: an app sets them, an agent may only lower them.
     pub fn of(app: &App, agent: &Agent) -> Self {
-        let mut limits = Self::default();
-        for (name, place) in PLACES {
-            if let Some(limit) = LIMITS.iter().find(|limit| limit.name == *name) {
-                let most = in_force(limit, &app.settings.limits, &agent.limits);
-                place(&mut limits, most);
-            }
+        let amount = |name: &str| {
+            let row = LIMITS.iter().find(|row| row.name == name);
+            row.map_or(0, |row| in_force(row, &app.settings.limits, &agent.limits))
+        };
+        let count = |name: &str| usize::try_from(amount(name)).unwrap_or(usize::MAX);
+        let time = |name: &str| Duration::from_millis(amount(name));
+        Self {
+            run: ambit_script::Limits {
+                cpu: time("cpu"),
+                wall: time("wall"),
+                heap: count("heap"),
+                stack: count("stack"),
+                returned: count("returned"),
+                timers: count("timers"),
+                ..ambit_script::Limits::default()
+            },
+            process_depth: count("process_depth"),
+            delegate_depth: count("delegate_depth"),
+            outbox: outbox::Limits {
+                message: count("message"),
+                output: count("output"),
+                messages: count("messages"),
+            },
+            memory_value: count("memory_value"),
+            trace: trace::Limits {
+                nodes: count("trace_nodes"),
+                logs: count("trace_logs"),
+                field: count("trace_field"),
+            },
+            log: count("log"),
         }
-        limits
     }
-}
-
-fn count(most: u64) -> usize {
-    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -103,8 +73,8 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn limits(app: Value, agent: Value) -> Limits {
-        let map = |value: Value| value.as_object().cloned().unwrap_or_default();
+    fn limits(app: &Value, agent: &Value) -> Limits {
+        let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
         let mut whole = App::default();
         whole.settings.limits = map(app);
         let agent = Agent {
@@ -117,7 +87,7 @@ mod tests {
     #[test]
     fn an_app_sets_limits_and_an_agent_only_lowers_them() {
         let app = json!({"cpu": 10, "heap": "128MiB", "wall": "500ms", "log": 7});
-        let found = limits(app, json!({"cpu": 60, "heap": 4096, "log": 9}));
+        let found = limits(&app, &json!({"cpu": 60, "heap": 4096, "log": 9}));
         let mut expected = Limits::default();
         expected.run.cpu = Duration::from_secs(10);
         expected.run.heap = 4096;
@@ -127,10 +97,16 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_of_a_limit_and_the_defaults_are_the_tables() {
-        for (name, _) in PLACES {
-            assert!(LIMITS.iter().any(|limit| limit.name == *name), "{name}");
-        }
-        assert_eq!(limits(json!({}), json!({})), Limits::default());
+    fn what_nobody_sets_is_what_each_part_has_by_itself() {
+        let expected = Limits {
+            run: ambit_script::Limits::default(),
+            process_depth: 32,
+            delegate_depth: 10,
+            outbox: outbox::Limits::default(),
+            memory_value: 1 << 20,
+            trace: trace::Limits::default(),
+            log: 1 << 20,
+        };
+        assert_eq!(Limits::default(), expected);
     }
 }

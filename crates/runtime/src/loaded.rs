@@ -3,6 +3,7 @@
 use crate::app::{Agent, App, Problem, Severity, check};
 use crate::error::{Error, Result};
 use crate::hook::{Hooks, Listeners, Sessions};
+use crate::kept::Kept;
 use crate::llm::Models;
 use crate::runtime;
 use crate::summarise;
@@ -121,7 +122,8 @@ impl Parts {
     fn load(making: &Making, folder: &Folder, app: &Arc<App>, agent: &Arc<Agent>) -> Result<Self> {
         let engine = &making.engine;
         let truncation = summarise::settings(app, agent, &making.models)?;
-        let sessions = Sessions::load(engine, folder, (app, agent), truncation.clone())?;
+        let behind = Box::new(Kept::new(agent.clone(), truncation.clone()));
+        let sessions = Sessions::load(engine, folder, (app, agent), behind)?;
         let hooks = Arc::new(Hooks::load(engine, folder, app, agent)?);
         Ok(Self {
             sessions,

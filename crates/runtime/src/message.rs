@@ -80,7 +80,7 @@ fn call_to_chat(call: &ToolCall) -> Value {
 
 /// The message as it is stored; `at` names it in errors, as in `messages[2]`.
 pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
-    let wrong = |field: &str, reason: String| {
+    let wrong = |field: &str, reason: &str| {
         let param = match field {
             "" => at.to_owned(),
             field => format!("{at}.{field}"),
@@ -88,54 +88,28 @@ pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
         Error::invalid(param.clone(), format!("{param} {reason}"))
     };
     let Value::Object(fields) = chat else {
-        return Err(wrong("", "must be an object with a role".to_owned()));
+        return Err(wrong("", "must be an object with a role"));
     };
-    let role = role(fields.get("role")).map_err(|reason| wrong("role", reason))?;
+    let role = role(fields.get("role")).map_err(|reason| wrong("role", &reason))?;
     let mut message = Message::new(role, "");
     message.parts = match fields.get("content") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
         Some(Value::Array(parts)) => parts.clone(),
-        Some(_) => {
-            return Err(wrong(
-                "content",
-                "must be a text or a list of parts".to_owned(),
-            ));
-        }
+        Some(_) => return Err(wrong("content", "must be a text or a list of parts")),
     };
     for (at, call) in list(fields.get("tool_calls")).iter().enumerate() {
         let call = call_from_chat(call).ok_or_else(|| {
-            wrong(
-                &format!("tool_calls[{at}]"),
-                "must have an id and a function with a name".to_owned(),
-            )
+            let reason = "must have an id and a function with a name";
+            wrong(&format!("tool_calls[{at}]"), reason)
         })?;
         message.tool_calls.push(call);
     }
     if role == Role::Tool {
-        let id = fields.get("tool_call_id").and_then(Value::as_str);
-        let id = id.ok_or_else(|| {
-            wrong(
-                "tool_call_id",
-                "must say which call this answers".to_owned(),
-            )
-        })?;
-        let content = match message.parts.as_slice() {
-            [] => Value::String(String::new()),
-            parts if parts.iter().all(|part| part.get("text").is_some()) => message.text().into(),
-            parts => parts.to_vec().into(),
-        };
+        let result = result_from_chat(fields, &message);
+        let reason = "must say which call this answers";
+        message.tool_result = Some(result.ok_or_else(|| wrong("tool_call_id", reason))?);
         message.parts.clear();
-        message.tool_result = Some(ToolResult {
-            call_id: id.to_owned(),
-            name: fields
-                .get("name")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-            content,
-            is_error: false,
-            extras: Map::new(),
-        });
     }
     for name in ["name", "refusal", "reasoning_content", "reasoning_parts"] {
         if let Some(value) = fields.get(name).filter(|value| !value.is_null()) {
@@ -143,6 +117,22 @@ pub fn from_chat(at: &str, chat: &Value) -> Result<Message> {
         }
     }
     Ok(message)
+}
+
+fn result_from_chat(fields: &Map<String, Value>, message: &Message) -> Option<ToolResult> {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+    let content = match message.parts.as_slice() {
+        [] => Value::String(String::new()),
+        parts if parts.iter().all(|part| part.get("text").is_some()) => message.text().into(),
+        parts => parts.to_vec().into(),
+    };
+    Some(ToolResult {
+        call_id: text("tool_call_id")?,
+        name: text("name"),
+        content,
+        is_error: false,
+        extras: Map::new(),
+    })
 }
 
 fn role(value: Option<&Value>) -> Result<Role, String> {

@@ -41,24 +41,28 @@ enum Note {
         /// The person whose it is.
         user: Option<String>,
     },
+    /// The first turn of a conversation, until the row that its first save makes is known.
+    Fresh { fresh: Space },
 }
 
 /// The write that makes a request (or any other id of a turn) findable for so long, in the conversation's own store. It can
-/// be repeated. There is none before the conversation's first save.
-pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Option<Write>> {
+/// be repeated, and is repeated when the conversation's row is known: before that it names the conversation itself.
+pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Write> {
     let note = match context.row_id() {
         Some(row) => Note::Row { row },
         None if context.is_temporary() => Note::Temporary {
             space: context.place().0,
             user: context.identity().user_id().map(str::to_owned),
         },
-        None => return Ok(None),
+        None => Note::Fresh {
+            fresh: context.place().0,
+        },
     };
-    Ok(Some(Write::Apply {
+    Ok(Write::Apply {
         key: Space::requests(context.ambit().caller().tenant()).key(request_id),
         op: Op::Set(Json::of(&note)?.into()),
         life: Some(to_millis(life)),
-    }))
+    })
 }
 
 /// Where the turn of a request is kept. One that is unknown, over for too long or somebody else's is the same
@@ -68,7 +72,10 @@ pub async fn find(ambit: &Ambit, who: &Authorized, request_id: &str) -> Result<P
     let note = noted(ambit, who.tenant(), request_id).await?;
     let note = note.ok_or_else(unknown)?;
     let found = match note {
-        Note::Row { row } => tracked(ambit, who, row).await?,
+        Note::Row { row } => tracked(ambit, who, |filter| filter.id = Some(row)).await?,
+        Note::Fresh { fresh } => {
+            tracked(ambit, who, |filter| filter.storage_key = Some(fresh.path)).await?
+        }
         Note::Temporary { space, user } => temporary(ambit, who, (space, user))?,
     };
     found.ok_or_else(unknown)
@@ -110,12 +117,14 @@ fn temporary(
     }))
 }
 
-async fn tracked(ambit: &Ambit, who: &Authorized, id: String) -> Result<Option<Place>> {
+async fn tracked(
+    ambit: &Ambit,
+    who: &Authorized,
+    narrow: impl FnOnce(&mut Filter),
+) -> Result<Option<Place>> {
     let reach = Reach::of(who);
-    let filter = Filter {
-        id: Some(id),
-        ..Filter::tenant(reach.tenant())
-    };
+    let mut filter = Filter::tenant(reach.tenant());
+    narrow(&mut filter);
     let Some(row) = first(ambit, &filter).await? else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-use crate::limits::Meter;
+use crate::meter::Meter;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rquickjs::allocator::{Allocator, RustAllocator};

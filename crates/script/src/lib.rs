@@ -15,6 +15,7 @@ mod error;
 mod host;
 mod instance;
 mod limits;
+mod meter;
 mod pool;
 mod prelude;
 mod program;

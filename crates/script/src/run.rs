@@ -11,7 +11,7 @@ mod world;
 use crate::bare::{Heap, Pauser};
 use crate::error::{Error, Result};
 use crate::host::{Host, Value};
-use crate::limits::Meter;
+use crate::meter::Meter;
 use crate::prelude::Prelude;
 use crate::program::{Export, Program};
 use crate::task::{Outcome, Pause, Task, lock};

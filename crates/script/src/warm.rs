@@ -2,7 +2,7 @@
 
 use crate::bare::{Fiber, Step};
 use crate::error::Error;
-use crate::limits::Meter;
+use crate::meter::Meter;
 use crate::prelude::Prelude;
 use crate::run::{self, Job};
 use crate::task::{Pause, lock};

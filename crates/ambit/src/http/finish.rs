@@ -51,10 +51,11 @@ fn told(response: Response, error: Error, id: &str, is_development: bool) -> Res
         .headers
         .get(REQUEST)
         .and_then(|turn| turn.to_str().ok());
-    let id = turn.unwrap_or(id).to_owned();
-    if parts.status.is_server_error() {
+    // A turn logs its own failure.
+    if turn.is_none() && parts.status.is_server_error() {
         tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{}", error.message);
     }
+    let id = turn.unwrap_or(id).to_owned();
     let told = Json(Problem::of(error, &id, is_development)).into_response();
     let (text, body) = told.into_parts();
     parts.headers.remove(CONTENT_LENGTH);

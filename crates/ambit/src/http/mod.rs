@@ -5,6 +5,7 @@
 //! `Conditions`, and `Body` last. It answers `Result<impl IntoResponse, Failure>`. `#[utoipa::path]` above it is its place in the
 //! document; paths there are below the base path, with `{name}` for what varies.
 
+mod assistants;
 mod body;
 pub mod chat;
 mod chats;
@@ -129,6 +130,7 @@ pub const ROUTES: &[Row] = &[
     Row::beside(Right::Anybody, health::routes),
     Row::beside(Right::User, document::routes),
     Row::beside(Right::Operator, measures::routes),
+    Row::of(Right::User, assistants::routes),
     Row::of(Right::User, chat::routes),
     Row::of(Right::User, chats::routes),
     Row::of(Right::User, contexts::routes),

@@ -1,11 +1,11 @@
 //! A turn's stream as server-sent events. What the client has not taken yet is counted in bytes: who falls too far behind
 //! the turn is cut off and may come back; the turn and its other readers never wait.
 
-use super::Shared;
 use super::line::Peer;
+use super::{Server, Shared};
 use crate::format::Format;
-use ambit_runtime::Result;
 use ambit_runtime::stream::{Entry, Reader};
+use ambit_runtime::{Authorized, Result, Runtime};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::response::{IntoResponse, Response};
@@ -32,17 +32,64 @@ pub struct View {
     pub known: u64,
     /// Entries up to this one were there when the client came: they are sent as fast as it takes them.
     pub past: u64,
+    /// What happens when the client leaves before the end.
+    pub leaving: Option<Leaving>,
+}
+
+/// Cancels a turn when it is dropped: its client wants that when it leaves.
+pub struct Leaving {
+    runtime: Runtime,
+    who: Authorized,
+    request_id: String,
+    has_stayed: bool,
+}
+
+impl Leaving {
+    /// For this turn.
+    pub fn of(server: &Server, who: &Authorized, request_id: &str) -> Self {
+        Self {
+            runtime: server.runtime.clone(),
+            who: who.clone(),
+            request_id: request_id.to_owned(),
+            has_stayed: false,
+        }
+    }
+
+    /// The client has got all of its answer.
+    pub fn stays(mut self) {
+        self.has_stayed = true;
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if self.has_stayed {
+            return;
+        }
+        let (runtime, who, id) = (
+            self.runtime.clone(),
+            self.who.clone(),
+            self.request_id.clone(),
+        );
+        // Nobody is left to wait for it; it ends when the turn has been told.
+        tokio::spawn(async move {
+            if let Err(error) = runtime.cancel(&who, &id).await {
+                tracing::warn!(turn.id = id, error.code = %error.code, "a turn whose client left goes on: {error}");
+            }
+        });
+    }
 }
 
 /// Bytes on their way to the client, and their share of what it may be behind.
 type Sent = (Bytes, Option<OwnedSemaphorePermit>);
 
 /// The answer that shows a view.
-pub fn answer(view: View, server: &Shared, peer: Option<Peer>) -> Response {
+pub fn answer(mut view: View, server: &Shared, peer: Option<Peer>) -> Response {
     let limit = server.settings.lag_limit;
     let open = server.measures.stream();
     let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
+    let leaving = view.leaving.take();
     let pump = Pump {
         view,
         room: Arc::new(Semaphore::new(limit)),
@@ -72,6 +119,7 @@ pub fn answer(view: View, server: &Shared, peer: Option<Peer>) -> Response {
     let incoming = Incoming {
         receiver,
         pump: Owned(task),
+        leaving,
     };
     (headers, incoming.body()).into_response()
 }
@@ -222,6 +270,7 @@ impl Drop for Owned {
 struct Incoming {
     receiver: mpsc::Receiver<Sent>,
     pump: Owned,
+    leaving: Option<Leaving>,
 }
 
 impl Incoming {
@@ -233,6 +282,9 @@ impl Incoming {
             }
             // A stream that broke off must not look like one that ended.
             let is_whole = (&mut incoming.pump.0).await.unwrap_or(false);
+            if is_whole {
+                incoming.leaving.take().into_iter().for_each(Leaving::stays);
+            }
             let broken = std::io::Error::other("the stream broke off");
             (!is_whole).then_some((Err(broken), None))
         });

@@ -58,15 +58,12 @@ async fn stream(
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
     let known = last_event(&headers)?.or(after).unwrap_or(0);
     let turn = server.runtime.turn(&who, &id).await?;
-    if known > turn.last_event {
-        let message = format!(
-            "the stream has {} entries yet; {known} is beyond them",
-            turn.last_event
-        );
-        return Err(Error::invalid("after", message).into());
-    }
     let row = format::find(&accept);
-    let from = if row.needs_beginning { 0 } else { known };
+    // Opened behind what the client knows, so that a number that was never given out is refused.
+    let mut reader = server.runtime.stream(&who, &id, known).await?;
+    if row.needs_beginning && known > 0 {
+        reader = server.runtime.stream(&who, &id, 0).await?;
+    }
     let options = format::Options {
         model: turn.assistant_id,
         created: turn.started_at / 1000,
@@ -75,11 +72,12 @@ async fn stream(
         client_tools: Vec::new(),
     };
     let view = View {
-        reader: server.runtime.stream(&who, &id, from).await?,
+        reader,
         first: Vec::new(),
         format: (row.open)(&options),
         known,
         past: turn.last_event,
+        leaving: None,
     };
     Ok(sse::answer(view, &server, given.peer))
 }

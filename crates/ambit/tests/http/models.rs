@@ -27,7 +27,7 @@ const AGENTS: &[(&str, &str)] = &[
 ];
 
 async fn get(site: &Site, path: &str, claims: Value) -> Answer {
-    Answer::of(site.request(Method::GET, path).bearer_auth(token(claims))).await
+    Answer::of(site.request(Method::GET, path).bearer_auth(token(&claims))).await
 }
 
 async fn ids(site: &Site, claims: Value) -> Vec<String> {
@@ -73,7 +73,7 @@ async fn g057_an_agent_of_somebody_else_answers_like_one_that_does_not_exist() {
         let body = json!({"model": id, "messages": [{"role": "user", "content": "x"}]});
         let request = site.request(Method::POST, "/v1/chat/completions");
         let request = request
-            .bearer_auth(token(json!({"sub": "bob"})))
+            .bearer_auth(token(&json!({"sub": "bob"})))
             .json(&body);
         let answer = Answer::of(request).await;
         assert_eq!(answer.failure(), (404, "not_found".to_owned(), None));
@@ -98,4 +98,82 @@ async fn the_base_path_is_the_app_s_to_choose() {
     assert_eq!(site.get("/api/v2/models").await.status, 200);
     assert_eq!(site.get("/v1/models").await.status, 404);
     assert_eq!(site.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn agents_are_listed_with_what_people_need_and_no_more() {
+    let site = Site::of(&[
+        (
+            "assistants/hello/package.yao",
+            r#"{
+                "name": "{{ name }}", "description": "Says {{ name }}", "public": true, "connector": "script",
+                "tags": ["greeting"], "sort": 2, "placeholder": {"title": "{{ name }}", "prompts": ["Hi"]}
+            }"#,
+        ),
+        ("assistants/hello/prompts.yml", "- role: system\n  content: A secret of the maker.\n"),
+        ("assistants/hello/locales/de.yml", "name: Hallo\n"),
+        ("assistants/hello/locales/en-us.yml", "name: Hello\n"),
+        ("assistants/first/package.yao", r#"{"name": "First", "public": true, "sort": 1, "tags": ["other"]}"#),
+    ])
+    .await;
+    let hello = json!({
+        "assistant_id": "hello", "name": "Hallo", "description": "Says Hallo", "avatar": "", "type": "assistant",
+        "connector": "script", "connector_options": {"optional": false}, "modes": [], "default_mode": "",
+        "public": true, "share": "private",
+        "tags": ["greeting"], "sort": 2, "placeholder": {"title": "Hallo", "prompts": ["Hi"]},
+    });
+    assert_eq!(
+        site.get("/v1/agent/assistants/hello?locale=de-at")
+            .await
+            .json(),
+        hello
+    );
+    let info = json!({
+        "assistant_id": "hello", "name": "Hello", "description": "Says Hello", "avatar": "",
+        "placeholder": {"title": "Hello", "prompts": ["Hi"]},
+    });
+    assert_eq!(
+        site.get("/v1/agent/assistants/hello/info").await.json(),
+        info
+    );
+    assert_eq!(
+        site.get("/v1/agent/assistants/tags").await.json(),
+        json!(["greeting", "other"])
+    );
+    for (query, expected) in [
+        ("", json!(["first", "hello"])),
+        ("?tags=greeting", json!(["hello"])),
+        ("?keywords=HALLO&locale=de", json!(["hello"])),
+        ("?keywords=secret", json!([])),
+        ("?type=assistant&page=2&pagesize=1", json!(["hello"])),
+    ] {
+        let list = site
+            .get(&format!("/v1/agent/assistants{query}"))
+            .await
+            .json();
+        let ids: Vec<&Value> = list["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|agent| &agent["assistant_id"])
+            .collect();
+        assert_eq!(json!(ids), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn g150_pages_that_are_none_are_refused() {
+    let site = Site::development().await;
+    for (query, param) in [
+        ("page=0", "page"),
+        ("page=-1", "page"),
+        ("pagesize=0", "pagesize"),
+        ("pagesize=1000000000", "pagesize"),
+        ("type=robot", "type"),
+        ("tag=x", "tag"),
+    ] {
+        let answer = site.get(&format!("/v1/agent/assistants?{query}")).await;
+        let expected = (400, "invalid_argument".to_owned(), Some(param.to_owned()));
+        assert_eq!(answer.failure(), expected, "{query}");
+    }
 }

@@ -24,6 +24,10 @@ pub const HELLO: &[(&str, &str)] = &[
         r#"{"name": "Hello", "public": true, "connector": "script"}"#,
     ),
     (
+        "assistants/hello/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    (
         "connectors/script.conn.yao",
         r#"{
             "label": "Script",
@@ -196,7 +200,7 @@ impl Answer {
     }
 }
 
-fn client() -> Client {
+pub fn client() -> Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder().build().unwrap()
@@ -266,7 +270,7 @@ impl Stream {
             match line.split_once(": ").unwrap() {
                 ("id", number) => id = Some(number.parse().unwrap()),
                 ("data", text) => {
-                    data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+                    data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()));
                 }
                 ("", comment) => self.comments.push(comment.to_owned()),
                 other => panic!("{other:?}"),
@@ -288,7 +292,9 @@ impl Stream {
     pub async fn until(&mut self, holds: impl Fn(&Value) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
-            let event = self.next().await.unwrap().expect("the stream ended before");
+            let Some(event) = self.next().await.unwrap() else {
+                panic!("the stream ended before");
+            };
             let is_it = holds(&event.data);
             events.push(event);
             if is_it {

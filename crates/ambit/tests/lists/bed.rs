@@ -99,8 +99,8 @@ impl Bed {
         context.usage().record(record).unwrap();
         context.stage_beside(written(context, &request_id, text));
         context.save().await.unwrap();
-        context
-            .stage_beside(requests::note(context, &request_id, Duration::from_secs(60)).unwrap());
+        let note = requests::note(context, &request_id, Duration::from_secs(60)).unwrap();
+        context.stage_beside([note]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory

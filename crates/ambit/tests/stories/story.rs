@@ -3,6 +3,8 @@
 use crate::expected;
 use crate::steady::steady;
 use ambit::format::{self, Options};
+use ambit::runtime::Frame;
+use ambit::runtime::frame::invariants;
 use ambit::runtime::runtime::{Settings, Started};
 use ambit::runtime::stream::Entry;
 use ambit::runtime::tool::NoTools;
@@ -114,7 +116,7 @@ async fn told(number: usize, request: &Request, mut started: Started) -> Told {
     while let Some(more) = started.stream.next().await.unwrap() {
         entries.extend(more);
     }
-    check_numbers(&entries);
+    check(&entries);
     let ids = [
         (started.request_id.as_str(), "REQUEST"),
         (started.context_id.as_str(), "CONTEXT"),
@@ -137,10 +139,15 @@ async fn told(number: usize, request: &Request, mut started: Started) -> Told {
     }
 }
 
-fn check_numbers(entries: &[Entry]) {
-    let numbers: Vec<u64> = entries.iter().map(|entry| entry.number).collect();
-    let expected: Vec<u64> = (1..=entries.len() as u64).collect();
-    assert_eq!(numbers, expected, "numbers have gaps");
+/// What holds for every stream, whatever the story.
+fn check(entries: &[Entry]) {
+    let numbers = entries.iter().map(|entry| entry.number);
+    assert_eq!(invariants::check_numbers(numbers), Ok(()));
+    let frames = entries
+        .iter()
+        .map(|entry| serde_json::from_str(&entry.text).unwrap());
+    let frames: Vec<Frame> = frames.collect();
+    assert_eq!(invariants::check(&frames), Ok(()));
 }
 
 /// What a client reads, turn after turn.

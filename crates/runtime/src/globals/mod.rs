@@ -5,8 +5,8 @@ mod printf;
 
 pub use log::{LOG, Log, write_line};
 
-use crate::app::Locales;
-use crate::ctx::{Call, Method, Scope};
+use crate::app::locales::Words;
+use crate::ctx::{Call, Method};
 use crate::error::{Error, Result};
 use ambit_script::Value;
 use futures::FutureExt;
@@ -37,27 +37,13 @@ pub const METHODS: &[Method] = &[
 
 fn localized(call: &Call<'_>) -> Result<Value> {
     let text = call.text(0, "text", "must be a string")?;
-    Ok(Json::String(translate(&call.reach.scope, text).to_owned()).into())
-}
-
-/// The translation of a key or a sentence: of the agent, else of the app, else for `en-us`, else the text itself.
-pub fn translate<'a>(scope: &'a Scope, text: &'a str) -> &'a str {
-    let text = text.strip_prefix("::").unwrap_or(text);
-    let tag = scope.properties.origin.locale.as_str();
-    let language = tag.split('-').next().unwrap_or(tag);
-    let (own, global) = (&scope.agent.locales, &scope.app.locales);
-    let places: [(&Locales, &str); 6] = [
-        (own, tag),
-        (own, language),
-        (global, tag),
-        (global, language),
-        (own, "en-us"),
-        (global, "en-us"),
-    ];
-    let mut found = places
-        .into_iter()
-        .filter_map(|(locales, tag)| locales.0.get(tag)?.get(text));
-    found.next().map_or(text, String::as_str)
+    let scope = &call.reach.scope;
+    let words = Words {
+        own: &scope.agent.locales,
+        global: &scope.app.locales,
+        locale: &scope.properties.origin.locale,
+    };
+    Ok(Json::String(words.say(text).to_owned()).into())
 }
 
 async fn sleep(call: &Call<'_>) -> Result<Value> {

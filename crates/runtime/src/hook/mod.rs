@@ -9,7 +9,6 @@ mod listeners;
 mod nexted;
 mod returned;
 mod sessions;
-mod templates;
 
 pub use created::Created;
 pub use listeners::{Listeners, Payload, Seen};

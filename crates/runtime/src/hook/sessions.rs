@@ -1,36 +1,36 @@
-//! Where the conversations of an agent in a folder are kept: what `package.yao` says under `context`, or `src/context.ts`.
+//! `src/context.ts`: a script's say in where the conversations of its agent are kept.
 
 use super::aside::Aside;
-use super::templates::fill;
 use crate::app::{Agent, App};
 use crate::error::Result as Load;
 use ambit_script::{Engine, Files};
-use ambit_storage::{Caller, Error, Result, SessionIdentity, truncation};
+use ambit_storage::{Agent as Stored, Caller, Error, Result, SessionIdentity, truncation};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
-/// An agent as storage sees it. A function of `src/context.ts` wins over the same setting of `package.yao`.
+/// An agent whose script decides before anything else does; what it leaves open, the agent behind it says.
 pub struct Sessions {
-    agent: Arc<Agent>,
+    behind: Box<dyn Stored>,
     script: Option<Aside>,
-    truncation: truncation::Settings,
 }
 
 impl Sessions {
-    /// Reads an agent's say in where its sessions are kept.
+    /// Compiles the script of an agent, if it has one.
     pub fn load(
         engine: &Engine,
         files: &dyn Files,
-        (app, agent): (&App, &Arc<Agent>),
-        truncation: truncation::Settings,
+        (app, agent): (&App, &Agent),
+        behind: Box<dyn Stored>,
     ) -> Load<Self> {
         let script = agent.overrides.as_ref();
         let script = script.map(|file| Aside::load(engine, files, (app, agent), file));
-        Ok(Self {
-            agent: Arc::clone(agent),
-            script: script.transpose()?,
-            truncation,
-        })
+        let script = script.transpose()?;
+        Ok(Self { behind, script })
+    }
+
+    /// The beginning of an error about what a function returned.
+    fn place(&self, function: &str) -> String {
+        let file = self.script.as_ref().map_or("", Aside::file);
+        format!("{file} {function}")
     }
 
     /// What a function of the script returns. Storage asks without waiting, so that the script runs on a thread of its own.
@@ -66,85 +66,42 @@ impl Sessions {
         function: &'static str,
         base: &SessionIdentity,
         caller: &Caller,
-    ) -> Result<SessionIdentity> {
-        if let Some(found) = self.ask(function, vec![json!(base), described(caller)])? {
-            return made(base, &found, caller).map_err(|reason| {
-                let field = format!(
-                    "{} {function}",
-                    self.agent.overrides.as_deref().unwrap_or("")
-                );
-                Error::invalid(field, reason)
-            });
-        }
-        let context = &self.agent.context;
-        let settings = match function {
-            HISTORY => &context.history,
-            _ => &context.usage,
-        };
-        let text = |name: &str| settings.get(name).and_then(Value::as_str);
-        let given = [text("chat"), text("user"), text("group")];
-        if given.iter().all(Option::is_none) {
-            return Ok(base.clone());
-        }
-        let [chat, user, group] = given.map(|text| text.map(|text| fill(text, caller)));
-        let mut identity = SessionIdentity::builder(base.agent_name());
-        if let Some(chat) = chat {
-            identity = identity.chat_name(chat?);
-        }
-        if let Some(user) = user {
-            identity = identity.user_id(user?);
-        }
-        if let Some(group) = group {
-            identity = identity.group(group?);
-        }
-        identity.build()
+    ) -> Result<Option<SessionIdentity>> {
+        let found = self.ask(function, vec![json!(base), described(caller)])?;
+        let identity = found.map(|found| made(base, &found, caller)).transpose();
+        identity.map_err(|reason| Error::invalid(self.place(function), reason))
     }
 }
 
-const HISTORY: &str = "HistoryIdentity";
-const USAGE: &str = "UsageIdentity";
-
-impl ambit_storage::Agent for Sessions {
+impl Stored for Sessions {
     fn name(&self) -> &str {
-        &self.agent.id
+        self.behind.name()
     }
 
     fn group(&self, caller: &Caller) -> Result<Option<String>> {
-        if let Some(found) = self.ask("Group", vec![described(caller)])? {
-            let field = || format!("{} Group", self.agent.overrides.as_deref().unwrap_or(""));
-            return match found {
-                Value::Null => Ok(None),
-                Value::String(group) => whole(&group, caller)
-                    .map(|()| Some(group.clone()))
-                    .map_err(|reason| Error::invalid(field(), reason)),
-                _ => Err(Error::invalid(field(), "must return a string or null")),
-            };
+        const NAME: &str = "Group";
+        let wrong = |reason: String| Error::invalid(self.place(NAME), reason);
+        match self.ask(NAME, vec![described(caller)])? {
+            None => self.behind.group(caller),
+            Some(Value::Null) => Ok(None),
+            Some(Value::String(group)) => {
+                whole(&group, caller).map_err(wrong)?;
+                Ok(Some(group))
+            }
+            Some(_) => Err(wrong("must return a string or null".to_owned())),
         }
-        let group = self.agent.context.group.as_deref();
-        group.map(|group| fill(group, caller)).transpose()
     }
 
     fn drivers(&self, scope: &str) -> Option<Vec<String>> {
-        let context = &self.agent.context;
-        let settings = match scope {
-            "chatHistory" => &context.history,
-            "usage" => &context.usage,
-            _ => return None,
-        };
-        let names = settings.get("drivers")?.as_array()?.iter();
-        Some(
-            names
-                .filter_map(|name| name.as_str().map(str::to_owned))
-                .collect(),
-        )
+        self.behind.drivers(scope)
     }
 
     fn store_meta(&self) -> bool {
-        self.agent.context.history.get("store_meta") == Some(&Value::Bool(true))
+        self.behind.store_meta()
     }
 
     fn truncation(&self) -> truncation::Settings {
-        self.truncation.clone()
+        self.behind.truncation()
     }
 
     fn create_history_identity(
@@ -152,7 +109,10 @@ impl ambit_storage::Agent for Sessions {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        self.identity(HISTORY, base, caller)
+        match self.identity("HistoryIdentity", base, caller)? {
+            Some(identity) => Ok(identity),
+            None => self.behind.create_history_identity(base, caller),
+        }
     }
 
     fn create_usage_identity(
@@ -160,7 +120,10 @@ impl ambit_storage::Agent for Sessions {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        self.identity(USAGE, base, caller)
+        match self.identity("UsageIdentity", base, caller)? {
+            Some(identity) => Ok(identity),
+            None => self.behind.create_usage_identity(base, caller),
+        }
     }
 }
 

@@ -232,7 +232,7 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
         match value {
             Value::Null => {}
             Value::Array(items) => {
-                pairs.extend(items.iter().map(|item| (name.clone(), text(item))))
+                pairs.extend(items.iter().map(|item| (name.clone(), text(item))));
             }
             one => pairs.push((name.clone(), text(one))),
         }

@@ -4,6 +4,7 @@ mod address;
 mod allow;
 mod client;
 pub mod fetch;
+mod hop;
 pub mod http;
 mod lookup;
 mod multipart;

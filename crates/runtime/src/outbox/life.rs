@@ -87,6 +87,10 @@ impl Desk {
         if end.is_automatic {
             extra.insert("auto_ended".to_owned(), true.into());
         }
+        if let Some(Value::Object(call)) = data.get_mut("tool_call") {
+            let arguments = message.props.get("arguments").cloned();
+            call.insert("arguments".to_owned(), arguments.unwrap_or_default());
+        }
         data.extend(end.further);
         if !extra.is_empty() {
             data.insert("extra".to_owned(), Value::Object(extra));

@@ -387,6 +387,7 @@ impl Turn {
             set(open.key(), Json::of(&open)?),
             set(self.names.info(), Json::of(&*self.live.info())?),
             journal::write(&self.names.journal(), 0, &begin)?,
+            self.request_note()?,
         ];
         if self.history.is_empty() && !self.request.skip.history {
             let asked = self
@@ -404,9 +405,9 @@ impl Turn {
         context.stage_beside(writes);
         context.save().await?;
         told.stored();
-        // What the conversation's first save made is known only now: the note goes with the next step.
+        // What the conversation's first save made is known only now: the note goes again with the next step.
         let note = self.request_note()?;
-        self.session.context().stage_beside(note);
+        self.session.context().stage_beside([note]);
         self.replay.add(begin);
         self.core
             .turns

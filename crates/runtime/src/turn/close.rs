@@ -359,10 +359,9 @@ impl Turn {
             let mut info = self.live.info();
             info.status = ending.status;
             info.ended_at = Some(self.now());
-            info.error = ending
-                .error
-                .as_ref()
-                .map(|error| json!({"message": error.message, "code": error.code.as_str()}));
+            let is_development = self.core.is_development;
+            let told = ending.error.as_ref();
+            info.error = told.map(|error| told_of(error, is_development));
             info.response = ending
                 .response
                 .as_ref()
@@ -384,7 +383,7 @@ impl Turn {
             },
         ];
         writes.push(self.chat_note()?);
-        writes.extend(self.request_note()?);
+        writes.push(self.request_note()?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);
@@ -476,4 +475,17 @@ fn place(shown: &Shown) -> serde_json::Map<String, Value> {
         place.insert("amended".to_owned(), true.into());
     }
     place
+}
+
+/// What whoever asked may know of a failure: `{message, code}`, the status that a script asked for, and in development where
+/// in the scripts it was.
+fn told_of(error: &Error, is_development: bool) -> Value {
+    let mut told = json!({"message": error.message, "code": error.code.as_str()});
+    if let Some(status) = error.status {
+        told["status"] = status.into();
+    }
+    if is_development && !error.stack.is_empty() {
+        told["stack"] = error.stack.clone().into();
+    }
+    told
 }

@@ -142,7 +142,7 @@ impl Leg {
                     .await?;
                 turn.note(Step::Created {
                     leg: self.at,
-                    created: created.clone(),
+                    created: created.clone().map(Box::new),
                 })?;
                 created.unwrap_or_default()
             }

@@ -14,7 +14,7 @@ use crate::frame::Status;
 use crate::hook::Created;
 use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
-use crate::llm::{self, Failure, FailureKind, Usage, capabilities};
+use crate::llm::{self, Usage, capabilities};
 use ambit_storage::event::EngineError;
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -59,6 +59,8 @@ pub(super) struct Spoken {
 pub(super) struct Heard {
     /// What was sent to the model, or would have been.
     pub messages: Vec<Value>,
+    /// How many of them are instructions.
+    instructions: usize,
     /// The last answer, as `payload.completion`.
     pub completion: Option<Value>,
     /// Why there is no good answer.
@@ -93,15 +95,16 @@ pub(super) async fn converse(turn: &mut Turn, leg: &Leg, created: Created) -> He
 }
 
 async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Result<(), Failed> {
-    let instructions = prompt::instructions(turn, leg, plan);
+    let mut instructions = prompt::instructions(turn, leg, plan);
+    heard.instructions = instructions.messages.len();
+    heard.messages.append(&mut instructions.messages);
     let own = plan.messages.as_ref().unwrap_or(&leg.messages);
-    heard.messages = instructions.messages.iter().chain(own).cloned().collect();
+    heard.messages.extend_from_slice(own);
     if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
         return Ok(());
     }
-    let offered = tools::offered(turn, leg, plan)
-        .await
-        .map_err(Failed::at("build"))?;
+    let offered = tools::offered(turn, leg, plan).await;
+    let offered = offered.map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     let form = plan
         .options
@@ -110,42 +113,23 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     turn.said.is_structured = form.is_some_and(|form| form != "text");
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
+        turn.at = (leg.at, round);
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
-            turn.warn(&format!(
-                "the limit of {most} tool rounds is reached: one last call without tools"
-            ));
+            let limit = format!("the limit of {most} tool rounds is reached");
+            turn.warn(&format!("{limit}: one last call without tools"));
         }
-        let tools = if is_last {
-            Vec::new()
-        } else {
-            offered.definitions()
-        };
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let appended = turn.take_appended(leg.at, round).await;
-                heard.messages.extend(appended.map_err(Failed::at("llm"))?);
-                let wanted = Wanted {
-                    plan,
-                    connector: &model.connector,
-                    tools: &tools,
-                    messages: std::mem::take(&mut heard.messages),
-                    instructions: instructions.messages.len(),
+                let tools = if is_last {
+                    Vec::new()
+                } else {
+                    offered.definitions()
                 };
-                let fitting = fit::fit(turn, leg, wanted).await;
-                heard.messages = fitting.map_err(Failed::at("llm"))?;
-                let call = Call {
-                    plan,
-                    tools,
-                    messages: &heard.messages,
-                    is_last,
-                };
-                model
-                    .speak(turn, leg, &call)
-                    .await
-                    .map_err(Failed::at("llm"))?
+                let answer = model.ask(turn, leg, (plan, tools), heard).await;
+                answer.map_err(Failed::at("llm"))?
             }
         };
         turn.said.finish_reason.clone_from(&answer.finish_reason);
@@ -156,18 +140,13 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn
-            .take_added(leg.at, round + 1)
-            .await
-            .map_err(Failed::at("llm"))?;
-        if is_done && !added {
-            return Ok(());
-        }
-        if is_done {
-            heard.messages.push(answer.message());
-        }
-        if !leg.agent.mcp.tool_loop && !is_done {
-            return Ok(());
+        let added = turn.take_added(leg.at, round + 1).await;
+        let added = added.map_err(Failed::at("llm"))?;
+        match is_done {
+            true if !added => return Ok(()),
+            true => heard.messages.push(answer.message()),
+            false if !leg.agent.mcp.tool_loop => return Ok(()),
+            false => {}
         }
     }
     Ok(())
@@ -184,7 +163,7 @@ async fn run_tools(
         let step = Step::Answered {
             leg: leg.at,
             round,
-            answer: answer.clone(),
+            answer: Box::new(answer.clone()),
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
     }
@@ -208,7 +187,6 @@ struct Call<'a> {
     plan: &'a Plan,
     tools: Vec<Value>,
     messages: &'a [Value],
-    is_last: bool,
 }
 
 impl Model {
@@ -228,6 +206,34 @@ impl Model {
             connector,
             provider,
         })
+    }
+
+    /// Calls the model with all that it is to see by now, as far as it fits.
+    async fn ask(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        (plan, tools): (&Plan, Vec<Value>),
+        heard: &mut Heard,
+    ) -> Result<llm::Answer> {
+        let (at, round) = turn.at;
+        heard.messages.extend(turn.take_appended(at, round).await?);
+        let wanted = Wanted {
+            plan,
+            connector: &self.connector,
+            tools: &tools,
+            messages: &heard.messages,
+            instructions: heard.instructions,
+        };
+        if let Some(fitting) = fit::fit(turn, leg, wanted).await? {
+            heard.messages = fitting;
+        }
+        let call = Call {
+            plan,
+            tools,
+            messages: &heard.messages,
+        };
+        self.speak(turn, leg, &call).await
     }
 
     /// Calls the model and shows what it says as it says it.
@@ -294,7 +300,7 @@ impl Model {
     /// The call as listeners leave it.
     async fn request(&self, turn: &Turn, call: &Call<'_>) -> Result<llm::Call> {
         let mut options = call.plan.options.clone();
-        if call.is_last || call.tools.is_empty() {
+        if call.tools.is_empty() {
             options.remove("tool_choice");
         }
         let request = llm::Call {
@@ -331,16 +337,14 @@ impl Model {
         let mut answer = llm::Answer::default();
         let (trace, mut retries) = (turn.trace.root(), Vec::new());
         let mut on_retry = |retry: &Retry| {
-            trace.warn(format!(
-                "call {} of the model failed: {}",
-                retry.attempt, retry.failure
-            ));
+            let (attempt, failure) = (retry.attempt, &retry.failure);
+            trace.warn(format!("call {attempt} of the model failed: {failure}"));
             retries.push(retry.clone());
         };
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(self.error(failure)), retries),
+            Err(failure) => return (answer, Some(Error::from(failure)), retries),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
@@ -349,7 +353,7 @@ impl Model {
                     answer.take(&piece);
                     voice.say(&answer)
                 }
-                Some(Err(failure)) => Err(self.error(failure)),
+                Some(Err(failure)) => Err(Error::from(failure)),
                 None => break None,
             };
             if let Err(error) = said {
@@ -371,18 +375,6 @@ impl Model {
             turn.said.answers.push(spoken);
         }
         (answer, failure, retries)
-    }
-
-    fn error(&self, failure: Failure) -> Error {
-        let code = match failure.kind {
-            FailureKind::RateLimited => Code::LlmRateLimited,
-            FailureKind::ContentFilter => Code::LlmContentFilter,
-            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
-        };
-        Error::new(
-            code,
-            format!("connector {}: {}", self.connector.id, failure.message),
-        )
     }
 
     /// Books what the call used.

@@ -164,7 +164,7 @@ impl Turn {
     }
 
     /// The note by which the turn is found by its id alone, as long as its stream is kept.
-    pub(super) fn request_note(&self) -> Result<Option<Write>> {
+    pub(super) fn request_note(&self) -> Result<Write> {
         let kept = self.loaded.app.settings.stream_retention;
         let life = kept.map_or(STREAM_RETENTION, Duration::from_secs);
         requests::note(self.session.context(), &self.ids.request_id, life)

@@ -64,7 +64,7 @@ pub(crate) async fn recover_all(core: &Arc<Core>) -> Result<usize> {
                 Ok(true) => taken += 1,
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up")
+                    tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up");
                 }
             }
         }

@@ -37,7 +37,7 @@ impl Replay {
     /// What `Create` of this leg returned, if it has returned.
     pub fn created(&self, at: usize) -> Option<Option<&Created>> {
         self.steps.iter().find_map(|step| match step {
-            Step::Created { leg, created } if *leg == at => Some(created.as_ref()),
+            Step::Created { leg, created } if *leg == at => Some(created.as_deref()),
             _ => None,
         })
     }
@@ -53,7 +53,9 @@ impl Replay {
     /// The model's answer of this round, if it asked for tools.
     pub fn answered(&self, at: usize, of: usize) -> Option<&Answer> {
         self.steps.iter().find_map(|step| match step {
-            Step::Answered { leg, round, answer } if (*leg, *round) == (at, of) => Some(answer),
+            Step::Answered { leg, round, answer } if (*leg, *round) == (at, of) => {
+                Some(answer.as_ref())
+            }
             _ => None,
         })
     }

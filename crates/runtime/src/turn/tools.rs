@@ -171,7 +171,7 @@ impl Round<'_> {
             match turn.ask(event).await {
                 Ok(event) => arguments = event.arguments,
                 Err(error) if error.code == Code::Vetoed => {
-                    (refused, arguments) = (Some(error.message), Value::Null)
+                    (refused, arguments) = (Some(error.message), Value::Null);
                 }
                 Err(error) => return Err(error),
             }

@@ -1,33 +1,46 @@
 //! Scripts beside the turns: where sessions are kept, and listeners.
 
 use crate::support::Stage;
-use ambit_runtime::app::ContextOptions;
 use ambit_runtime::hook::{Listeners, Sessions};
 use ambit_storage::driver::Options;
 use ambit_storage::storage::Message;
-use ambit_storage::{Ambit, Caller, LiveAgent, SessionIdentity, Stores, truncation};
+use ambit_storage::{Agent, Ambit, Caller, LiveAgent, SessionIdentity, Stores};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 const CONTEXT: &str = "assistants/pet/src/context.ts";
 const EVENTS: &str = "assistants/pet/src/events.ts";
 
+/// An agent that keeps usage apart.
+struct Plain;
+
+impl Agent for Plain {
+    fn name(&self) -> &str {
+        "pet"
+    }
+
+    fn create_usage_identity(
+        &self,
+        base: &SessionIdentity,
+        _: &Caller,
+    ) -> ambit_storage::Result<SessionIdentity> {
+        base.with_chat_name("all")
+    }
+}
+
 /// An installation whose one agent has these two scripts.
-fn ambit(context: Option<&str>, events: Option<&str>, options: ContextOptions) -> Ambit {
+fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
     let stage = Stage::new();
     let mut agent = stage.agent.clone();
-    agent.context = options;
     agent.overrides = context.map(|_| CONTEXT.to_owned());
     agent.listeners = events.map(|_| EVENTS.to_owned());
-    let agent = Arc::new(agent);
     let files = [(CONTEXT, context), (EVENTS, events)];
     let files = files.into_iter();
     let files: BTreeMap<String, String> = files
         .filter_map(|(path, text)| Some((path.to_owned(), text?.to_owned())))
         .collect();
-    let truncation = truncation::Settings::default();
-    let sessions = Sessions::load(&stage.engine, &files, (&stage.app, &agent), truncation).unwrap();
+    let sessions =
+        Sessions::load(&stage.engine, &files, (&stage.app, &agent), Box::new(Plain)).unwrap();
     let stores = Stores::builder(Options::default()).build().unwrap();
     let ambit = Ambit::builder(stores).agent(sessions).build();
     if let Some(listeners) = Listeners::load(&stage.engine, &files, (&stage.app, &agent)).unwrap() {
@@ -70,8 +83,7 @@ async fn a_script_decides_where_sessions_are_kept() {
     let text = "export function Group(caller) { return caller.tenant_id + '-' + caller.claims.org_id; }
         export async function HistoryIdentity(base, caller) { return { chat_name: `team-${caller.team_id}` }; }";
     let of_pet = || SessionIdentity::builder("pet");
-    let (history, usage) =
-        places(&ambit(Some(text), None, ContextOptions::default()), &ann()).await;
+    let (history, usage) = places(&ambit(Some(text), None), &ann()).await;
     assert_eq!(
         history,
         identity(of_pet().chat_name("team-red"), "chatHistory")
@@ -79,13 +91,12 @@ async fn a_script_decides_where_sessions_are_kept() {
     assert_eq!(
         usage,
         identity(
-            of_pet().user_id("ann").chat_name("c1").group("acme-o1"),
+            of_pet().user_id("ann").chat_name("all").group("acme-o1"),
             "usage"
         )
     );
     let text = "export const Group = () => null; export function UsageIdentity(base) { return { ...base, chat_name: 'org' }; }";
-    let (history, usage) =
-        places(&ambit(Some(text), None, ContextOptions::default()), &ann()).await;
+    let (history, usage) = places(&ambit(Some(text), None), &ann()).await;
     assert_eq!(
         history,
         identity(of_pet().user_id("ann").chat_name("c1"), "chatHistory")
@@ -97,43 +108,10 @@ async fn a_script_decides_where_sessions_are_kept() {
 }
 
 #[tokio::test]
-async fn the_package_decides_where_no_script_does() {
-    let options = || ContextOptions {
-        group: Some("g-$CTX.TENANT_ID".to_owned()),
-        history: json!({"chat": "team-$CTX.TEAM_ID"})
-            .as_object()
-            .unwrap()
-            .clone(),
-        usage: json!({"chat": "org", "user": "$CTX.USER_ID", "group": "x"})
-            .as_object()
-            .unwrap()
-            .clone(),
-        ..ContextOptions::default()
-    };
-    let of_pet = || SessionIdentity::builder("pet");
-    let (history, usage) = places(&ambit(None, None, options()), &ann()).await;
-    assert_eq!(
-        history,
-        identity(of_pet().chat_name("team-red"), "chatHistory")
-    );
-    assert_eq!(
-        usage,
-        identity(of_pet().user_id("ann").chat_name("org").group("x"), "usage")
-    );
-    let script = "export function HistoryIdentity() { return { chat_name: 'mine' }; }";
-    let (history, usage) = places(&ambit(Some(script), None, options()), &ann()).await;
-    assert_eq!(history, identity(of_pet().chat_name("mine"), "chatHistory"));
-    assert_eq!(
-        usage,
-        identity(of_pet().user_id("ann").chat_name("org").group("x"), "usage")
-    );
-}
-
-#[tokio::test]
 async fn g064_a_missing_value_refuses_the_session() {
     let nobody = Caller::anonymous("acme");
     let refused = async |script: &str, caller: &Caller| {
-        let ambit = ambit(Some(script), None, ContextOptions::default());
+        let ambit = ambit(Some(script), None);
         open(&ambit, caller)
             .await
             .expect_err("it is refused")
@@ -199,7 +177,7 @@ async fn listeners_change_and_hear_what_their_agent_does() {
           return { message };
         }
         export function IdentityAdding(event) { event.labels.kind = event.storage; return event; }";
-    let ambit = ambit(None, Some(text), ContextOptions::default());
+    let ambit = ambit(None, Some(text));
     let agent = open(&ambit, &ann()).await.unwrap();
     agent
         .history()
@@ -216,24 +194,26 @@ async fn listeners_change_and_hear_what_their_agent_does() {
     assert_eq!(ambit.bus().failures(), 0);
 }
 
+/// What saving a message gives with these listeners: its error, how many messages are kept, and how many listeners failed.
+async fn saved(events: &str) -> (Option<String>, usize, u64) {
+    let ambit = ambit(None, Some(events));
+    let agent = open(&ambit, &ann()).await.unwrap();
+    let added = agent.history().add_message(Message::user("Hello")).await;
+    let saved = match added {
+        Ok(_) => agent.context().save().await.map(drop),
+        Err(error) => Err(error),
+    };
+    let again = open(&ambit, &ann()).await.unwrap();
+    let kept = again.history().messages().await.unwrap().len();
+    (
+        saved.err().map(|error| error.to_string()),
+        kept,
+        ambit.bus().failures(),
+    )
+}
+
 #[tokio::test]
 async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
-    let saved = async |events: &str| {
-        let ambit = ambit(None, Some(events), ContextOptions::default());
-        let agent = open(&ambit, &ann()).await.unwrap();
-        let added = agent.history().add_message(Message::user("Hello")).await;
-        let saved = match added {
-            Ok(_) => agent.context().save().await.map(drop),
-            Err(error) => Err(error),
-        };
-        let again = open(&ambit, &ann()).await.unwrap();
-        let kept = again.history().messages().await.unwrap().len();
-        (
-            saved.err().map(|error| error.to_string()),
-            kept,
-            ambit.bus().failures(),
-        )
-    };
     let refused = |text: &str| (Some(text.to_owned()), 0, 0);
     let found = saved("export const MessageAdding = () => ({ veto: 'no pets' });").await;
     assert_eq!(
@@ -284,55 +264,43 @@ async fn g124_a_veto_stops_with_its_reason_and_errors_fail_or_are_logged() {
     );
 }
 
+const BEFORE: &[&str] = &[
+    "ContextReading",
+    "ContextSaving",
+    "ContextClearing",
+    "ContextRemoving",
+    "IdentityAdding",
+    "IdentityRemoving",
+    "IdentityStorageSaving",
+    "MessageAdding",
+    "ChatHistorySaving",
+];
+
+/// Failures of these are counted, which shows that they were heard.
+const AFTER: &[&str] = &[
+    "ContextCreated",
+    "StorageRegistered",
+    "ContextRead",
+    "ContextSaved",
+    "ContextCleared",
+    "ContextRemoved",
+    "IdentityAdded",
+    "IdentityRemoved",
+    "IdentityStorageSaved",
+    "MessageAdded",
+    "ChatHistoryLoaded",
+    "ChatHistorySaved",
+    "AgentInitialized",
+    "AgentCleared",
+];
+
 #[tokio::test]
 async fn every_event_reaches_its_function() {
-    let names = [
-        "ContextCreated",
-        "StorageRegistered",
-        "ContextReading",
-        "ContextRead",
-        "ContextSaving",
-        "ContextSaved",
-        "ContextClearing",
-        "ContextCleared",
-        "ContextRemoving",
-        "ContextRemoved",
-        "IdentityAdding",
-        "IdentityAdded",
-        "IdentityRemoving",
-        "IdentityRemoved",
-        "IdentityStorageSaving",
-        "IdentityStorageSaved",
-        "MessageAdding",
-        "MessageAdded",
-        "ChatHistoryLoaded",
-        "ChatHistorySaving",
-        "ChatHistorySaved",
-        "AgentInitialized",
-        "AgentCleared",
-    ];
-    // Each function fails, so that the failures count the after events that were heard.
-    let after = [
-        "ContextCreated",
-        "StorageRegistered",
-        "ContextRead",
-        "ContextSaved",
-        "ContextCleared",
-        "ContextRemoved",
-        "IdentityAdded",
-        "IdentityRemoved",
-        "IdentityStorageSaved",
-        "MessageAdded",
-        "ChatHistoryLoaded",
-        "ChatHistorySaved",
-        "AgentInitialized",
-        "AgentCleared",
-    ];
-    for name in names {
+    for name in BEFORE.iter().chain(AFTER) {
         let text = format!(
             "export function {name}(event) {{ throw new Error(event.identity.agent_name); }}"
         );
-        let ambit = ambit(None, Some(&text), ContextOptions::default());
+        let ambit = ambit(None, Some(&text));
         let life = async {
             let agent = open(&ambit, &ann()).await?;
             agent.history().add_message(Message::user("Hello")).await?;
@@ -345,7 +313,7 @@ async fn every_event_reaches_its_function() {
             Ok::<(), ambit_storage::Error>(())
         };
         let result = life.await.map_err(|error| error.to_string());
-        if after.contains(&name) {
+        if AFTER.contains(name) {
             assert_eq!(result, Ok(()), "{name}");
             assert!(ambit.bus().failures() > 0, "{name} was not heard");
         } else {

@@ -118,7 +118,7 @@ impl Bed {
         }
         context.save().await.unwrap();
         let note = requests::note(context, request_id, Duration::from_secs(3_600));
-        context.stage_beside(note.unwrap());
+        context.stage_beside([note.unwrap()]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory

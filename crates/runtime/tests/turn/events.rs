@@ -279,7 +279,10 @@ async fn g038_g124_a_veto_within_the_turn_ends_it_and_finished_pairs_stay() {
 async fn g124_a_veto_of_the_last_save_ends_the_turn_as_vetoed() {
     let place = listened(|ambit| {
         ambit.before(|event: &mut ChatHistorySaving| {
-            let is_answer = event.messages.iter().any(|message| message.as_str().contains("{\\\"answer"));
+            let is_answer = event
+                .messages
+                .iter()
+                .any(|message| message.as_str().contains("{\\\"answer"));
             async move {
                 Ok(match is_answer {
                     true => Verdict::veto("house rules"),
@@ -291,11 +294,20 @@ async fn g124_a_veto_of_the_last_save_ends_the_turn_as_vetoed() {
     })
     .await;
     let ended = end(&ask(&place, request("hello", "hi")).await);
-    assert_eq!((&ended["status"], &ended["code"]), (&json!("error"), &json!("vetoed")));
+    assert_eq!(
+        (&ended["status"], &ended["code"]),
+        (&json!("error"), &json!("vetoed"))
+    );
     let stored = remembered(&place, "hello").await;
     assert_eq!(stored[..3], ["user: hi", "assistant: ", "tool: {\"a\":1}"]);
-    assert!(stored[3].starts_with("assistant: [no answer:"), "{stored:?}");
-    assert_eq!(end(&ask(&place, request("hello", "plain")).await)["status"], "completed");
+    assert!(
+        stored[3].starts_with("assistant: [no answer:"),
+        "{stored:?}"
+    );
+    assert_eq!(
+        end(&ask(&place, request("hello", "plain")).await)["status"],
+        "completed"
+    );
 }
 
 #[tokio::test]

@@ -53,5 +53,9 @@ async fn g089_the_sum_is_that_of_the_records_with_tool_rounds_failures_and_turns
         .await
         .unwrap();
     assert_eq!(of_one.len(), 3);
-    assert!(of_one.iter().all(|record| record.provider_name.as_deref() == Some("scripted")));
+    assert!(
+        of_one
+            .iter()
+            .all(|record| record.provider_name.as_deref() == Some("scripted"))
+    );
 }

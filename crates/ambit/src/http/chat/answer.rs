@@ -2,7 +2,7 @@
 
 use super::{Given, repeat};
 use crate::format;
-use crate::http::sse::{self, View};
+use crate::http::sse::{self, Leaving, View};
 use crate::http::{Failure, Server, Shared, turn};
 use ambit_runtime::runtime::Started;
 use ambit_runtime::stream::{Entry, Reader};
@@ -59,6 +59,7 @@ pub(super) struct Begun {
 /// Asks, and answers in the format that is wanted.
 pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Response, Failure> {
     let who = asked.request.authorized.clone();
+    let cancels = asked.request.cancel_on_disconnect;
     let begun = match asked.request.idempotency_key.clone() {
         Some(key) => repeat::start(server, asked.request, &key, asked.fingerprint).await?,
         None => Begun {
@@ -68,10 +69,12 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
     };
     let Begun { mut started, past } = begun;
     let headers = headers(&started);
+    let leaving = cancels.then(|| Leaving::of(server, &who, &started.request_id));
     let mut options = asked.view;
     options.request_id = started.request_id.clone();
     if !asked.is_streaming {
         let entries = all(&mut started.stream).await?;
+        leaving.into_iter().for_each(Leaving::stays);
         if let Some(failed) = format::failure(&entries) {
             return Ok(refuse(server, &who, &started, failed).await);
         }
@@ -79,9 +82,8 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
     }
     let mut first = Vec::new();
     if asked.format.name == format::DEFAULT {
-        let wait = server.settings.ping;
-        first = beginning(&mut started.stream, wait).await?;
-        if let Some(failed) = format::failure(&first) {
+        first = beginning(&mut started.stream, server.settings.ping).await?;
+        if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
             return Ok(refuse(server, &who, &started, failed).await);
         }
     }
@@ -91,6 +93,7 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
         format: (asked.format.open)(&options),
         known: 0,
         past,
+        leaving,
     };
     let stream = sse::answer(view, server, given.peer.clone());
     Ok((headers, stream).into_response())

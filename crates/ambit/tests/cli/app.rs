@@ -1,0 +1,153 @@
+//! Apps from the command line: made, checked, and talked to.
+
+use crate::place::{Place, Ran, told};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// What is said to a conversation, and what came of it.
+fn talk(mut chat: Command, lines: &str) -> Ran {
+    let chat = chat.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = chat.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    told(chat.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_new_app_is_whole_and_answers() {
+    let place = Place::new();
+    let made = place.run_as(&["new", "shop"]);
+    assert_eq!((made.code, made.err.as_str()), (0, ""));
+    let app: String = std::fs::read_to_string(place.path("shop/app.yao")).unwrap();
+    assert!(app.contains("\"name\": \"shop\""), "{app}");
+    let checked = place.run_as(&["check", "shop"]);
+    let clean = Ran::printed("nothing is broken: 0 errors, 0 warnings, 0 notices\n");
+    assert_eq!(checked, clean);
+    let chat = place.command(&["chat", "hello", "--app", "shop"]);
+    let said = talk(chat, "hello\n\nand you?\n");
+    let expected = "Hello from your new app.\necho: and you?\n";
+    assert_eq!(said, Ran::printed(expected));
+}
+
+#[test]
+fn a_new_app_is_not_put_over_what_is_there() {
+    let place = Place::new();
+    std::fs::write(place.path("note.txt"), "mine").unwrap();
+    let folder = place.path("");
+    let ran = place.run_as(&["new", folder.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("is not empty"), "{}", ran.err);
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
+    assert_eq!(left.len(), 1);
+}
+
+#[test]
+fn an_empty_folder_can_be_made_an_app() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("shop")).unwrap();
+    assert_eq!(place.run_as(&["new", "shop"]).code, 0);
+}
+
+#[test]
+fn check_names_the_place_of_what_is_wrong() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    let hooks = place.path("shop/assistants/hello/src/index.ts");
+    std::fs::write(hooks, "export function Create() {\n  return {;\n}\n").unwrap();
+    let ran = place.run_as(&["check", "shop"]);
+    assert_eq!(ran.code, 1);
+    let found = ran.out.lines().next().unwrap_or_default();
+    assert!(
+        found.starts_with("assistants/hello/src/index.ts:2:11: "),
+        "{found}"
+    );
+    assert_eq!(ran.err, "ambit: 1 error, 0 warnings, 0 notices\n");
+}
+
+#[test]
+fn every_example_is_without_fault() {
+    let place = Place::new();
+    let examples = std::fs::read_dir(repository("examples")).unwrap();
+    let apps = examples
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
+    for app in apps {
+        let ran = place.run_as(&["check", app.to_str().unwrap()]);
+        let clean = Ran::printed("nothing is broken: 0 errors, 0 warnings, 0 notices\n");
+        assert_eq!(ran, clean, "{}", app.display());
+    }
+}
+
+#[test]
+fn types_writes_the_declarations_of_this_version() {
+    let place = Place::new();
+    let ran = place.run_as(&["types"]);
+    assert_eq!(ran, Ran::printed("wrote ./types/index.d.ts\n"));
+    let written = std::fs::read_to_string(place.path("types/index.d.ts")).unwrap();
+    let shipped = std::fs::read_to_string(repository("types/index.d.ts")).unwrap();
+    assert_eq!(written, shipped);
+}
+
+#[test]
+fn a_turn_that_fails_is_told_and_the_conversation_goes_on() {
+    let place = Place::new();
+    let app = repository("crates/ambit/tests/stories/app");
+    let app = app.to_str().unwrap();
+    let chat = |agent| place.command(&["--data", ".", "chat", agent, "--app", app]);
+    let said = talk(chat("plain"), "break off\nhello\n");
+    assert_eq!(said.code, 2);
+    assert!(said.out.ends_with("\necho: hello\n"), "{}", said.out);
+    assert!(said.err.contains("broke off"), "{}", said.err);
+    let said = talk(chat("nobody"), "hello\n");
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+    assert!(said.err.contains("\"nobody\" not found"), "{}", said.err);
+}
+
+#[test]
+fn a_chat_goes_on_where_it_was() {
+    let place = Place::new();
+    let app = repository("crates/ambit/tests/clients/app");
+    let app = app.to_str().unwrap();
+    let chat = |name| {
+        let chat = ["--data", ".", "chat", "plain", "--app", app, "--chat", name];
+        talk(place.command(&chat), "count\n").out
+    };
+    assert_eq!(
+        [chat("one"), chat("one"), chat("two")],
+        ["2\n", "4\n", "2\n"]
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_and_not_the_conversation() {
+    let place = Place::new();
+    let app = repository("crates/ambit/tests/clients/app");
+    let app = app.to_str().unwrap();
+    let mut chat = place.command(&["--data", ".", "chat", "plain", "--app", app]);
+    let chat = chat.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut chat = chat.spawn().unwrap();
+    let mut input = chat.stdin.take().unwrap();
+    let mut output = BufReader::new(chat.stdout.take().unwrap());
+    input.write_all(b"forever\n").unwrap();
+    let mut first = Vec::new();
+    output.read_until(b' ', &mut first).unwrap();
+    let id = chat.id().to_string();
+    Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let mut rest = String::new();
+    output.read_line(&mut rest).unwrap();
+    assert!(rest.len() < 500, "the whole answer came: {rest}");
+    input.write_all(b"hello\n").unwrap();
+    let mut next = String::new();
+    output.read_line(&mut next).unwrap();
+    assert_eq!(next, "echo: hello\n");
+    drop(input);
+    assert!(chat.wait().unwrap().success());
+}

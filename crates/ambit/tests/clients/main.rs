@@ -1,0 +1,93 @@
+//! Official clients against `ambit serve` as people run it. Their packages are installed by `cargo xtask test`.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod printed;
+mod server;
+
+use server::Server;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names the Python that has the `openai` package.
+const PYTHON: &str = "TEST_CLIENTS_PYTHON";
+/// Names the folder that has the `openai` package for Node.
+const NODE: &str = "TEST_CLIENTS_NODE";
+
+/// What the environment names.
+fn installed(variable: &str) -> PathBuf {
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    path.unwrap_or_else(|| panic!("{variable} is not set; run the tests with `cargo xtask test`"))
+}
+
+/// A file beside this one.
+fn beside(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    folder.join(name)
+}
+
+#[test]
+fn every_case_of_the_openai_package_for_python_holds() {
+    let server = Server::with_key(&beside("app"));
+    let mut cases = Command::new(installed(PYTHON));
+    cases.arg(beside("python/cases.py"));
+    check(cases.args([&server.url, &server.key]));
+}
+
+#[test]
+fn every_case_of_the_openai_package_for_node_holds() {
+    let server = Server::with_key(&beside("app"));
+    let mut cases = Command::new("node");
+    cases.arg(beside("node/cases.cjs"));
+    cases.args([&server.url, &server.key]).arg(installed(NODE));
+    check(&mut cases);
+}
+
+#[test]
+fn ambit_chat_talks_to_a_server() {
+    let server = Server::with_key(&beside("app"));
+    let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    chat.args(["chat", "plain", "--url", &server.url]);
+    let mut chat = chat
+        .env("AMBIT_TOKEN", &server.key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    chat.stdin
+        .take()
+        .unwrap()
+        .write_all(b"hello\ncount\n")
+        .unwrap();
+    let out = chat.wait_with_output().unwrap();
+    assert!(out.status.success());
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "echo: hello\n4\n");
+}
+
+#[test]
+fn ambit_chat_says_why_a_server_refuses() {
+    let server = Server::with_key(&beside("app"));
+    let mut chat = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    chat.args(["chat", "plain", "--url", &server.url]);
+    let chat = chat.env_remove("AMBIT_TOKEN").stdin(Stdio::piped());
+    let mut chat = chat.stderr(Stdio::piped()).spawn().unwrap();
+    chat.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let out = chat.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert!(err.starts_with("ambit: ") && !err.contains("401"), "{err}");
+}
+
+/// Runs a program that prints `ok NAME` for each case that holds.
+fn check(cases: &mut Command) {
+    let ran = cases.output().unwrap();
+    let out = String::from_utf8(ran.stdout).unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{out}{err}");
+    assert!(
+        out.lines().all(|line| line.starts_with("ok ")),
+        "{out}{err}"
+    );
+    assert!(out.lines().count() >= 14, "not all cases ran:\n{out}{err}");
+}

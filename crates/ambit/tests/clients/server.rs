@@ -1,0 +1,59 @@
+//! A server process of its own for each test.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A running server; it ends with the test.
+pub struct Server {
+    /// Its base URL.
+    pub url: String,
+    /// A key for it; empty where none is needed.
+    pub key: String,
+    child: Child,
+    _data: TempDir,
+}
+
+impl Server {
+    /// Serves an app to whoever reaches it.
+    pub fn open(app: &Path) -> Self {
+        Self::start(app, tempfile::tempdir().unwrap(), String::new())
+    }
+
+    /// Serves an app to whoever has a key.
+    pub fn with_key(app: &Path) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut make = Command::new(env!("CARGO_BIN_EXE_ambit"));
+        make.args(["key", "new", "--user", "ann", "--data"]);
+        let made = make.arg(data.path()).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        Self::start(app, data, key)
+    }
+
+    fn start(app: &Path, data: TempDir, key: String) -> Self {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
+        serve.arg("serve").arg(app).arg("--data").arg(data.path());
+        serve.args(["--listen", "127.0.0.1:0", "--log", "error"]);
+        let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut lines = out.lines().map(Result::unwrap);
+        let greeting = lines.find_map(|line| Some(line.split_once(" on ")?.1.to_owned()));
+        // The rest of the output is read too, so that the server never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self {
+            url: greeting.expect("the server says where it is"),
+            key,
+            child,
+            _data: data,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
