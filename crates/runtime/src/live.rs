@@ -84,12 +84,14 @@ impl Live {
         let _ = done.wait_for(|done| *done).await;
     }
 
-    /// Breaks the work off; the first reason counts, except that leaving gives way to nothing.
+    /// Breaks the work off; the first reason counts, but leaving counts always.
     pub fn stop(&self, reason: Stop) {
         self.stop.send_if_modified(|stop| {
-            let is_first = stop.is_none();
-            stop.get_or_insert(reason);
-            is_first
+            let counts = stop.is_none() || reason == Stop::Left;
+            if counts {
+                *stop = Some(reason);
+            }
+            counts
         });
     }
 
@@ -113,6 +115,11 @@ impl Live {
                 End::Lost => Stop::Lost,
             },
         }
+    }
+
+    /// This node is being closed, and the turn is left to others.
+    pub fn is_left(&self) -> bool {
+        *self.stop.borrow() == Some(Stop::Left)
     }
 
     /// Forgets a reason to stop that has been followed.

@@ -127,8 +127,8 @@ impl Parts {
     fn load(making: &Making, folder: &Folder, app: &Arc<App>, agent: &Arc<Agent>) -> Result<Self> {
         let engine = &making.engine;
         let truncation = summarise::settings(app, agent, &making.models)?;
-        let kept = Kept::new(agent.clone(), truncation.clone());
-        let sessions = Sessions::load(engine, folder, (app, agent), Box::new(kept))?;
+        let behind = Box::new(Kept::new(agent.clone(), truncation.clone()));
+        let sessions = Sessions::load(engine, folder, (app, agent), behind)?;
         let hooks = Arc::new(Hooks::load(engine, folder, app, agent)?);
         Ok(Self {
             sessions,

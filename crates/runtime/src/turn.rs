@@ -23,7 +23,7 @@ mod voice;
 pub(crate) use begin::begin;
 pub(crate) use recover::recover_all;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
 use crate::loaded::Loaded;
@@ -35,10 +35,12 @@ use crate::trace::Trace;
 use ambit_storage::LiveAgent;
 use ambit_storage::memory::Memory;
 use ambit_storage::storage::Message;
+use futures::FutureExt;
 use leg::{Handover, Leg};
 use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -117,7 +119,10 @@ impl Turn {
             biased;
             stop = live.stopped(lease.as_ref()) => Err(stop),
             stop = live.inbox.forced(inbox) => Err(stop),
-            outcome = self.answer() => Ok(outcome),
+            outcome = AssertUnwindSafe(self.answer()).catch_unwind() => {
+                let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
+                Ok(outcome.unwrap_or_else(defect))
+            }
         }
     }
 

@@ -85,6 +85,7 @@ const RULE: Kind = Kind::Object(&[
         "tool_calls",
         Kind::List(&Kind::Object(&[
             Field::required("name", Kind::Text),
+            Field::new("id", Kind::Text),
             Field::new("arguments", Kind::Any),
         ])),
     ),

@@ -182,7 +182,8 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
             // Deeper names are what the turn itself keeps.
             if found.matches('/').count() == 1 {
                 let turn: TurnInfo = entry.value.to()?;
-                let is_kept = logs.contains(&Names::new(space.clone(), &turn.request_id).trace().name);
+                let is_kept =
+                    logs.contains(&Names::new(space.clone(), &turn.request_id).trace().name);
                 rows.extend((is_kept || turn.status == Status::Running).then(|| turn.into()));
             }
         }

@@ -16,6 +16,7 @@ use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, Role, ToolCall};
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 /// How a turn ended.
@@ -419,6 +420,15 @@ impl Turn {
             self.announce(AfterSend { about, message }).await;
         }
         Ok(())
+    }
+
+    /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
+    /// is waited for.
+    pub(super) fn may_wait(&self, error: &ambit_storage::Error) -> bool {
+        let lease = self.session.context().lease();
+        let is_held = lease.is_some_and(|lease| lease.ended().now_or_never().is_none());
+        let is_away = matches!(error, ambit_storage::Error::Unavailable { .. });
+        is_away && is_held && !self.live.is_left()
     }
 
     /// A listener that stops the history from being saved does not stop the turn from ending.

@@ -22,20 +22,24 @@ pub(super) struct Wanted<'a> {
     pub connector: &'a Connector,
     pub tools: &'a [Value],
     /// Instructions first.
-    pub messages: Vec<Value>,
+    pub messages: &'a [Value],
     /// How many of the messages are instructions.
     pub instructions: usize,
 }
 
-/// The messages of the request, as many as may be sent.
-pub(super) async fn fit(turn: &mut Turn, leg: &Leg, wanted: Wanted<'_>) -> Result<Vec<Value>> {
+/// The messages that are sent instead, if not all are.
+pub(super) async fn fit(
+    turn: &mut Turn,
+    leg: &Leg,
+    wanted: Wanted<'_>,
+) -> Result<Option<Vec<Value>>> {
     let window = window(wanted.plan, wanted.connector);
     let is_stored = leg.at == 0 && wanted.plan.messages.is_none() && !turn.request.skip.history;
     if is_stored && turn.loaded.truncates(&leg.agent.id)? {
-        return shortened(turn, leg, wanted, window).await;
+        return shortened(turn, leg, wanted, window).await.map(Some);
     }
     if let Some(window) = window {
-        let tokens = tokens(&wanted.messages) + of_tools(wanted.tools);
+        let tokens = tokens(wanted.messages) + of_tools(wanted.tools);
         let room = window.tokens - window.reserve;
         if tokens > room {
             let message = format!(
@@ -45,7 +49,7 @@ pub(super) async fn fit(turn: &mut Turn, leg: &Leg, wanted: Wanted<'_>) -> Resul
             return Err(Error::new(Code::LimitExceeded, message));
         }
     }
-    Ok(wanted.messages)
+    Ok(None)
 }
 
 async fn shortened(

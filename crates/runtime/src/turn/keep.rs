@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How often a store that cannot be reached is asked again.
 const TRIES: u32 = 6;
+/// The longest pause between tries.
+const LONGEST: Duration = Duration::from_secs(2);
 /// The pause before the second try; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -43,20 +45,23 @@ impl Turn {
     /// moment is waited for; what could not be written stays staged and goes along with the next write.
     pub(super) async fn save(&self, is_end: bool) -> Result<()> {
         let context = self.session.context();
-        let mut pause = PAUSE;
-        for left in (0..TRIES).rev() {
+        let (mut pause, mut tries) = (PAUSE, 0);
+        loop {
+            tries += 1;
             let saved = match is_end {
                 true => context.save_and_end_turn().await,
                 false => context.save().await,
             };
             match saved {
                 Ok(_) => return Ok(()),
-                Err(error) if left == 0 || !may_pass(&error) => return Err(error.into()),
+                Err(error) if !may_pass(&error) => return Err(error.into()),
+                Err(error) if tries >= TRIES && !(is_end && self.may_wait(&error)) => {
+                    return Err(error.into());
+                }
                 Err(_) => tokio::time::sleep(pause).await,
             }
-            pause *= 2;
+            pause = LONGEST.min(pause * 2);
         }
-        Ok(())
     }
 
     /// Writes the record of a call before the answer, if anybody can tell the order.

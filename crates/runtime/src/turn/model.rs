@@ -59,6 +59,8 @@ pub(super) struct Spoken {
 pub(super) struct Heard {
     /// What was sent to the model, or would have been.
     pub messages: Vec<Value>,
+    /// How many of them are instructions.
+    instructions: usize,
     /// The last answer, as `payload.completion`.
     pub completion: Option<Value>,
     /// Why there is no good answer.
@@ -94,6 +96,7 @@ pub(super) async fn converse(turn: &mut Turn, leg: &Leg, created: Created) -> He
 
 async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Result<(), Failed> {
     let mut instructions = prompt::instructions(turn, leg, plan);
+    heard.instructions = instructions.messages.len();
     heard.messages.append(&mut instructions.messages);
     let own = plan.messages.as_ref().unwrap_or(&leg.messages);
     heard.messages.extend_from_slice(own);
@@ -120,28 +123,12 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let tools = match is_last {
-                    true => Vec::new(),
-                    false => offered.definitions(),
+                let tools = if is_last {
+                    Vec::new()
+                } else {
+                    offered.definitions()
                 };
-                let appended = turn.take_appended(leg.at, round).await;
-                heard.messages.extend(appended.map_err(Failed::at("llm"))?);
-                let wanted = Wanted {
-                    plan,
-                    connector: &model.connector,
-                    tools: &tools,
-                    messages: std::mem::take(&mut heard.messages),
-                    instructions: instructions.messages.len(),
-                };
-                let fitting = fit::fit(turn, leg, wanted).await;
-                heard.messages = fitting.map_err(Failed::at("llm"))?;
-                let call = Call {
-                    plan,
-                    tools,
-                    messages: &heard.messages,
-                    is_last,
-                };
-                let answer = model.speak(turn, leg, &call).await;
+                let answer = model.ask(turn, leg, (plan, tools), heard).await;
                 answer.map_err(Failed::at("llm"))?
             }
         };
@@ -211,12 +198,18 @@ struct Call<'a> {
     plan: &'a Plan,
     tools: Vec<Value>,
     messages: &'a [Value],
-    is_last: bool,
 }
 
 impl Model {
     fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
-        let connector = turn.loaded.app.model(&plan.connector)?;
+        let connector = turn
+            .loaded
+            .app
+            .model(&plan.connector)
+            .map_err(|error| Error {
+                code: Code::ConfigError,
+                ..error
+            })?;
         let provider = turn.core.models.open(&connector);
         let provider =
             provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
@@ -224,6 +217,34 @@ impl Model {
             connector,
             provider,
         })
+    }
+
+    /// Calls the model with all that it is to see by now, as far as it fits.
+    async fn ask(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        (plan, tools): (&Plan, Vec<Value>),
+        heard: &mut Heard,
+    ) -> Result<llm::Answer> {
+        let (at, round) = turn.at;
+        heard.messages.extend(turn.take_appended(at, round).await?);
+        let wanted = Wanted {
+            plan,
+            connector: &self.connector,
+            tools: &tools,
+            messages: &heard.messages,
+            instructions: heard.instructions,
+        };
+        if let Some(fitting) = fit::fit(turn, leg, wanted).await? {
+            heard.messages = fitting;
+        }
+        let call = Call {
+            plan,
+            tools,
+            messages: &heard.messages,
+        };
+        self.speak(turn, leg, &call).await
     }
 
     /// Calls the model and shows what it says as it says it.
@@ -290,7 +311,7 @@ impl Model {
     /// The call as listeners leave it.
     async fn request(&self, turn: &Turn, call: &Call<'_>) -> Result<llm::Call> {
         let mut options = call.plan.options.clone();
-        if call.is_last || call.tools.is_empty() {
+        if call.tools.is_empty() {
             options.remove("tool_choice");
         }
         let request = llm::Call {

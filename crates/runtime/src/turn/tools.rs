@@ -221,6 +221,15 @@ impl Round<'_> {
             "round": self.round,
         });
         turn.reach("turn.tool_done");
+        turn.announce(AfterToolExecution {
+            about: turn.about(),
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            arguments,
+            result: (!outcome.is_error).then(|| outcome.data.clone()),
+            error,
+        })
+        .await;
         turn.store_result(self.leg.call.skip, call, &outcome)
             .await?;
         let text = outcome.text.clone();
@@ -234,15 +243,6 @@ impl Round<'_> {
         .await?;
         turn.reach("turn.settled");
         turn.show_result(turn.speaker(self.leg), call, &outcome);
-        turn.announce(AfterToolExecution {
-            about: turn.about(),
-            tool: call.name.clone(),
-            call_id: call.id.clone(),
-            arguments,
-            result: (!outcome.is_error).then_some(outcome.data),
-            error,
-        })
-        .await;
         Ok(Settled { result, text })
     }
 }

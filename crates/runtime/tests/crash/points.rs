@@ -37,7 +37,11 @@ pub async fn later(fresh: &Fresh) -> Runtime {
 }
 
 /// What a worker had got of its turn when it was killed at the point: the request and its entries.
-async fn killed(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) -> (Option<String>, Vec<Entry>) {
+async fn killed(
+    fresh: &Fresh,
+    agent: &str,
+    (point, times): (&str, u64),
+) -> (Option<String>, Vec<Entry>) {
     let job = Job::Ask {
         agent: agent.to_owned(),
         text: "count".to_owned(),

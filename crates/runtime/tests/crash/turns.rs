@@ -138,8 +138,14 @@ pub async fn everything(node: &Runtime, chat: &str) -> Vec<(String, Vec<String>)
     let (space, driver) = session.context().place();
     let mut all = Vec::new();
     for name in driver.logs(&space).await.unwrap() {
-        let page = driver.read(&space.log(name.clone()), Range::from(1, 1_000)).await.unwrap();
-        let entries = page.entries.iter().map(|entry| entry.body.as_str().to_owned());
+        let page = driver
+            .read(&space.log(name.clone()), Range::from(1, 1_000))
+            .await
+            .unwrap();
+        let entries = page
+            .entries
+            .iter()
+            .map(|entry| entry.body.as_str().to_owned());
         all.push((name, entries.collect()));
     }
     all

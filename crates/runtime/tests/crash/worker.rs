@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::io::BufRead as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// What a worker does, and where.

@@ -4,8 +4,20 @@
 
 mod basics;
 mod carried;
+mod created;
+mod delegates;
+mod events;
+mod faults;
+mod fitting;
+mod memory;
+mod nexted;
 mod place;
-mod retention;
-
 mod plain;
+mod reloads;
+mod retention;
+mod scripts;
+mod stops;
+mod toolbox;
+mod tools;
+mod usage;
 mod web;
