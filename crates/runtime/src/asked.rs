@@ -42,7 +42,12 @@ impl Ask for Core {
                 Some(session) => session.context().memory()?,
                 None => caller.memory.chat.clone(),
             },
-            context: Memory::request(clock, who.tenant(), &context_id, self.memory)?,
+            context: Memory::request(
+                clock,
+                who.tenant(),
+                &context_id,
+                loaded.memory("context", Limits::of(&loaded.app, &agent).memory_value),
+            )?,
             ..caller.memory.clone()
         };
         let mut origin = before.origin.clone();

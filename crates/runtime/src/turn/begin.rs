@@ -111,8 +111,8 @@ async fn record(
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
+    turn.seen = stored.last().map(|message| message.id.clone());
     turn.history = stored;
-    turn.seen = turn.last_stored().await?;
     turn.announce(ConversationStarted {
         about: turn.about(),
     })
@@ -204,10 +204,10 @@ impl Parts {
             core,
             loaded,
             session,
+            limits,
             request,
             ids,
             started_at,
-            ..
         } = self;
         let info = TurnInfo {
             request_id: ids.request_id.clone(),
@@ -226,7 +226,7 @@ impl Parts {
             clock,
             request.authorized.tenant(),
             &ids.context_id,
-            core.memory,
+            loaded.memory("context", limits.memory_value),
         )?;
         let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
         let settings = Settings {
@@ -328,15 +328,6 @@ impl Turn {
             self.settings.instructions = Some(event.instructions);
         }
         Ok(())
-    }
-
-    /// The id of the last message of the history.
-    pub(super) async fn last_stored(&self) -> Result<Option<String>> {
-        if self.request.skip.history {
-            return Ok(None);
-        }
-        let last = self.session.history().last_message().await?;
-        Ok(last.map(|message| message.id))
     }
 
     /// Stages the request's messages, each as listeners leave it.

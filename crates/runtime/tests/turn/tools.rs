@@ -368,6 +368,34 @@ async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_r
 }
 
 #[tokio::test]
+async fn tools_of_the_server_run_beside_those_of_the_client() {
+    let own = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
+    let calls = json!([{"id": "k1", "name": "locate"}, {"id": "c1", "name": "s__show", "arguments": "{\"a\": [1,"}]);
+    let mut files = agent(
+        &json!({"connector": "calling", "mcp": {"servers": ["s"]}}),
+        "",
+    );
+    files.push(calling(&calls));
+    let tools = Tools::usual();
+    let place = place_of_tools(&borrowed(&files), tools.clone()).await;
+    let mut asked = request("hello", "hi");
+    asked.tools = vec![own.clone()];
+    let ended = end(&ask(&place, asked.clone()).await);
+    assert_eq!(
+        (&ended["status"], &ended["finish_reason"]),
+        (&json!("completed"), &json!("tool_calls"))
+    );
+    // What the model left open in its arguments was closed.
+    assert_eq!(
+        *tools.called.lock().unwrap(),
+        [("show".to_owned(), json!({"a": [1]}))]
+    );
+    asked.messages = vec![json!({"role": "tool", "tool_call_id": "k1", "content": "here"})];
+    let frames = ask(&place, asked).await;
+    assert_eq!(shown(&frames).last().unwrap().1, "told: {\"a\":[1]}");
+}
+
+#[tokio::test]
 async fn more_tools_than_allowed_fail_the_building_of_the_request() {
     let package = json!({"mcp": {"servers": ["s"], "options": {"max_tools": 3}}});
     let place = place_of_tools(&borrowed(&agent(&package, "")), Tools::usual()).await;
