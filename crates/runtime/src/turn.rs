@@ -7,6 +7,7 @@ mod arguments;
 mod begin;
 mod close;
 mod fit;
+mod history;
 mod interrupt;
 mod keep;
 mod leg;
@@ -18,6 +19,7 @@ mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod stage;
 mod tools;
 mod voice;
 

@@ -3,7 +3,7 @@
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, model, prompt, recover};
+use super::{Settings, Turn, history, model, prompt, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{
@@ -26,15 +26,10 @@ use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
 use ambit_storage::memory::Memory;
 use ambit_storage::op::Op;
-use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{LiveAgent, ids};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// How many messages of history a model sees where nothing else is said.
-const HISTORY: usize = 20;
-/// As much of a history as is ever loaded.
-const WHOLE: usize = 100_000;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
@@ -91,10 +86,10 @@ async fn record(
         chat_id: session.chat_name().unwrap_or_default().to_owned(),
     };
     request.chat = Some(ids.chat_id.clone());
-    let stored = stored_history(&loaded, agent, &session, &request).await?;
+    let stored = history::load(&loaded, agent, &session, &request).await?;
     request
         .messages
-        .drain(..message::repeated(&chat_view(&stored), &request.messages));
+        .drain(..message::repeated(&history::chat_view(&stored), &request.messages));
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
@@ -131,42 +126,6 @@ async fn record(
         return Err(error);
     }
     Ok(turn)
-}
-
-/// The end of the stored history, as models know it; empty where the turn leaves history alone.
-pub(super) async fn stored_history(
-    loaded: &Loaded,
-    agent: &Agent,
-    session: &LiveAgent,
-    request: &Request,
-) -> Result<Vec<Message>> {
-    if request.skip.history {
-        return Ok(Vec::new());
-    }
-    let wanted = history_size(loaded, agent)?;
-    // A client that sends everything again sends more than the model is shown.
-    let loaded = session
-        .history()
-        .tail(wanted.max(2 * request.messages.len()))
-        .await?;
-    Ok(loaded)
-}
-
-/// How many messages of history a model of this agent sees. Where long conversations are made shorter, that is what bounds
-/// them.
-pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
-    let usual = match loaded.truncates(&agent.id)? {
-        true => WHOLE,
-        false => HISTORY,
-    };
-    let sizes = [agent.history_size, loaded.app.defaults.history_size];
-    Ok(sizes.into_iter().flatten().next().unwrap_or(usual))
-}
-
-/// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
-pub(super) fn chat_view(messages: &[Message]) -> Vec<Value> {
-    let paired = ambit_storage::storage::for_model(messages);
-    paired.iter().filter_map(message::to_chat).collect()
 }
 
 /// What a turn is put together from.

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod basics;
+mod client;
 mod created;
 mod delegates;
 mod events;
 mod faults;
 mod fitting;
+mod listeners;
 mod memory;
 mod nexted;
 mod place;

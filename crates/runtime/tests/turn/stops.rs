@@ -87,9 +87,10 @@ async fn g110_every_end_closes_what_was_open() {
         let ends = all
             .iter()
             .filter(|frame| frame.event_name() == Some("message_end"));
-        let is_marked = ends
-            .filter_map(Frame::event_data)
-            .any(|data| data["extra"]["auto_ended"] == true);
+        let is_marked = ends.filter_map(Frame::event_data).any(|data| {
+            data.get("extra")
+                .is_some_and(|extra| extra["auto_ended"] == true)
+        });
         assert_eq!(is_marked, status == "completed", "{rest} {connector}");
     }
     let mut files = agent(&json!({"connector": "slow"}), &hooks(""));
