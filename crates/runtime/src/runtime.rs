@@ -357,7 +357,7 @@ async fn follow(core: std::sync::Weak<Core>, mut watch: Watch) {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "the app's files have changed and cannot be used")
+                tracing::error!(%error, "the app's files have changed and cannot be used");
             }
         }
     }

@@ -181,12 +181,8 @@ impl Parts {
             response: None,
         };
         let clock = core.stores.options().clock.clone();
-        let memory = Memory::request(
-            clock,
-            request.authorized.tenant(),
-            &ids.context_id,
-            loaded.memory("context", limits.memory_value),
-        )?;
+        let kept = loaded.memory("context", limits.memory_value);
+        let memory = Memory::request(clock, request.authorized.tenant(), &ids.context_id, kept)?;
         let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
         let settings = Settings {
             locale: request.origin.locale.clone(),

@@ -197,6 +197,18 @@ impl Turn {
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
         self.session.context().stage_beside(writes.clone());
+        self.save_and_end(writes).await?;
+        told.stored();
+        traced.stored();
+        for message in std::mem::take(&mut self.said.sent) {
+            let about = self.about();
+            self.announce(AfterSend { about, message }).await;
+        }
+        Ok(())
+    }
+
+    /// Saves what is staged, which includes these writes, and lets the conversation go.
+    async fn save_and_end(&self, writes: Vec<Write>) -> Result<()> {
         let (mut pause, mut tries) = (PAUSE, 0);
         loop {
             tries += 1;
@@ -206,24 +218,16 @@ impl Turn {
                 false => context.save_and_end_turn().await,
             };
             match saved {
-                Ok(_) => break,
+                Ok(_) => return Ok(()),
                 Err(error @ ambit_storage::Error::Fenced { .. }) => return Err(error.into()),
                 Err(ambit_storage::Error::Vetoed { .. }) => {
-                    self.commit_past_listeners(writes).await?;
-                    break;
+                    return self.commit_past_listeners(writes).await;
                 }
                 Err(error) if tries >= TRIES && !self.may_wait(&error) => return Err(error.into()),
                 Err(_) => tokio::time::sleep(pause).await,
             }
             pause = LONGEST.min(pause * 2);
         }
-        told.stored();
-        traced.stored();
-        for message in std::mem::take(&mut self.said.sent) {
-            let about = self.about();
-            self.announce(AfterSend { about, message }).await;
-        }
-        Ok(())
     }
 
     /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
