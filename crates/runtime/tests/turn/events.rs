@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex};
 /// What listeners have heard, in order.
 type Heard = Arc<Mutex<Vec<String>>>;
 
+/// Registers listeners.
+type Listen = fn(&Ambit);
+
 fn note_before<E: Before>(ambit: &Ambit, heard: &Heard) {
     let heard = heard.clone();
     ambit.before(move |_: &mut E| {
@@ -190,7 +193,7 @@ fn veto_answers(ambit: &Ambit) {
 
 #[tokio::test]
 async fn g124_a_veto_before_the_turn_is_durable_stores_nothing() {
-    let cases: [(&str, fn(&Ambit)); 4] = [
+    let cases: [(&str, Listen); 4] = [
         ("BeforeSend", veto::<BeforeSend>),
         ("MessageAdding", veto::<MessageAdding>),
         ("ContextSaving", veto::<ContextSaving>),
@@ -227,7 +230,7 @@ async fn g124_a_veto_before_the_turn_is_durable_stores_nothing() {
 #[tokio::test]
 async fn g038_g124_a_veto_within_the_turn_ends_it_and_finished_pairs_stay() {
     let pair = ["user: hi", "assistant: ", "tool: {\"a\":1}"];
-    let cases: [(&str, fn(&Ambit), usize); 4] = [
+    let cases: [(&str, Listen, usize); 4] = [
         ("BeforeResponse", veto::<BeforeResponse>, 1),
         ("MessageAdding", veto_answers, 3),
         ("BeforeSaveHistory", veto::<BeforeSaveHistory>, 3),

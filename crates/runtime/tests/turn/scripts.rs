@@ -15,61 +15,62 @@ async fn failing(hooks: &str, wall: &str) -> (Value, String) {
     (end(&frames), trace)
 }
 
+/// A hook, the code of its failure, a part of the message, and whether the place is in the message or in the trace alone.
+const FAILURES: [(&str, &str, &str, bool); 8] = [
+    (
+        "export function Create(ctx) {\n  return ctx.nothing.here;\n}",
+        "hook_error",
+        "index.ts:2",
+        true,
+    ),
+    (
+        "export function Create() {\n\n  return missing();\n}",
+        "hook_error",
+        "index.ts:3",
+        true,
+    ),
+    (
+        "export function Create() {\n  throw new Error('my words');\n}",
+        "hook_error",
+        "my words",
+        false,
+    ),
+    (
+        "export function Create() {\n  throw new Exception('gone', 'shop_closed');\n}",
+        "shop_closed",
+        "gone",
+        false,
+    ),
+    (
+        "export async function Next() {\n  return Promise.reject(new Error('late'));\n}",
+        "hook_error",
+        "late",
+        false,
+    ),
+    (
+        "export const Create = 7;",
+        "hook_error",
+        "Create is not a function",
+        false,
+    ),
+    (
+        "export function Next() { return new Promise(() => {}); }",
+        "hook_error",
+        "Next returned a promise that never settles",
+        false,
+    ),
+    (
+        "export function Create() { return [1]; }",
+        "hook_error",
+        "Create must return an object or null",
+        false,
+    ),
+];
+
 #[tokio::test]
 async fn g118_failures_are_reported_with_file_and_line() {
     let file = "assistants/hello/src/index.ts";
-    // The hook, the code, a part of the message, and whether the place is in the message or in the trace alone.
-    let cases = [
-        (
-            "export function Create(ctx) {\n  return ctx.nothing.here;\n}",
-            "hook_error",
-            "index.ts:2",
-            true,
-        ),
-        (
-            "export function Create() {\n\n  return missing();\n}",
-            "hook_error",
-            "index.ts:3",
-            true,
-        ),
-        (
-            "export function Create() {\n  throw new Error('my words');\n}",
-            "hook_error",
-            "my words",
-            false,
-        ),
-        (
-            "export function Create() {\n  throw new Exception('gone', 'shop_closed');\n}",
-            "shop_closed",
-            "gone",
-            false,
-        ),
-        (
-            "export async function Next() {\n  return Promise.reject(new Error('late'));\n}",
-            "hook_error",
-            "late",
-            false,
-        ),
-        (
-            "export const Create = 7;",
-            "hook_error",
-            "Create is not a function",
-            false,
-        ),
-        (
-            "export function Next() { return new Promise(() => {}); }",
-            "hook_error",
-            "Next returned a promise that never settles",
-            false,
-        ),
-        (
-            "export function Create() { return [1]; }",
-            "hook_error",
-            "Create must return an object or null",
-            false,
-        ),
-    ];
-    for (hooks, code, part, is_in_message) in cases {
+    for (hooks, code, part, is_in_message) in FAILURES {
         let (ended, trace) = failing(hooks, "60s").await;
         assert_eq!(
             (&ended["status"], &ended["code"]),

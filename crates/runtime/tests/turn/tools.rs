@@ -9,6 +9,7 @@ use ambit_runtime::Frame;
 use ambit_runtime::event::BeforeToolExecution;
 use ambit_storage::event::Verdict;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -154,6 +155,13 @@ async fn without_the_loop_there_is_one_round_and_no_further_call() {
     assert_eq!(texts.len(), 1);
 }
 
+/// Long enough for all that may begin to begin.
+async fn breathe() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn calls_run_eight_at_a_time_or_one_after_another() {
     for (options, most) in [(json!({}), 8), (json!({"parallel": false}), 1)] {
@@ -164,10 +172,7 @@ async fn calls_run_eight_at_a_time_or_one_after_another() {
             async move {
                 let now = running.fetch_add(1, Ordering::SeqCst) + 1;
                 highest.fetch_max(now, Ordering::SeqCst);
-                // Long enough for all that may begin to begin.
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                breathe().await;
                 running.fetch_sub(1, Ordering::SeqCst);
                 Ok(outcome(arguments))
             }
@@ -243,6 +248,10 @@ async fn g005_thirty_results_in_any_order_are_stored_once_and_shown_in_the_order
     );
 }
 
+fn vetoed(_: &mut BeforeToolExecution) -> BoxFuture<'_, ambit_storage::Result<Verdict>> {
+    async { Ok(Verdict::veto("not this one")) }.boxed()
+}
+
 #[tokio::test]
 async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_goes_on() {
     let package =
@@ -258,9 +267,7 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
         files.extend([calling(&calls), mirror()]);
         let listeners = move |ambit: &ambit_storage::Ambit| {
             if is_vetoed {
-                ambit.before(|_: &mut BeforeToolExecution| {
-                    async { Ok(Verdict::veto("not this one")) }.boxed()
-                });
+                ambit.before(vetoed);
             }
         };
         let place = place_with(&borrowed(&files), |settings| {
