@@ -30,11 +30,12 @@ impl Ask for Core {
                 let unknown = |_| Error::new(Code::NotFound, format!("chat \"{chat}\" not found"));
                 let ambit = loaded.acting_as(&who.caller());
                 chats::get(&ambit, who, name).await.map_err(unknown)?;
-                let session = chats::open(&ambit, who, &agent.id, Some(chat)).await?;
-                Some(session)
+                Some(chats::open(&ambit, who, &agent.id, Some(chat)).await?)
             }
             _ => None,
         };
+        let most = Limits::of(&loaded.app, &agent).memory_value;
+        let settings = loaded.memory("context", most);
         let context_id = format!("{}.m{}", before.request_id, ids::unguessable());
         let clock = self.stores.options().clock.clone();
         let memory = Memories {
@@ -42,7 +43,7 @@ impl Ask for Core {
                 Some(session) => session.context().memory()?,
                 None => caller.memory.chat.clone(),
             },
-            context: Memory::request(clock, who.tenant(), &context_id, self.memory)?,
+            context: Memory::request(clock, who.tenant(), &context_id, settings)?,
             ..caller.memory.clone()
         };
         let mut origin = before.origin.clone();

@@ -9,6 +9,7 @@ use crate::net::{self, AllowList};
 use crate::runtime;
 use crate::summarise;
 use ambit_script::{Engine, Folder};
+use ambit_storage::memory::{self, Ttl};
 use ambit_storage::{Ambit, Caller, Stores, truncation};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -112,6 +113,20 @@ impl Loaded {
         let own = &self.ready(agent)?.truncation;
         let levels = [own, &self.ambit.settings().truncation];
         Ok(truncation::Settings::resolve(&levels)?.is_some())
+    }
+
+    /// What holds in a namespace of memory, for scripts that may keep values of this many bytes.
+    pub fn memory(&self, namespace: &str, value_limit: usize) -> memory::Settings {
+        let usual = self.ambit.settings().memory;
+        let default_ttl = match self.app.settings.memory_ttl.get(namespace) {
+            None => usual.default_ttl,
+            Some(0) => Ttl::Never,
+            Some(seconds) => Ttl::After(i64::try_from(seconds * 1_000).unwrap_or(i64::MAX)),
+        };
+        memory::Settings {
+            default_ttl,
+            value_limit,
+        }
     }
 
     fn ready(&self, id: &str) -> Result<&Ready> {

@@ -22,7 +22,7 @@ use ambit_script::Engine;
 use ambit_storage::batch::Check;
 use ambit_storage::driver::Part;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
-use ambit_storage::{Ambit, Stores, memory};
+use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
@@ -59,7 +59,6 @@ pub struct Runtime(Arc<Core>);
 /// What all turns share.
 pub(crate) struct Core {
     pub stores: Arc<Stores>,
-    pub memory: memory::Settings,
     pub tools: Arc<dyn Toolbox>,
     pub turns: Turns,
     pub models: Arc<Models>,
@@ -80,7 +79,6 @@ impl Runtime {
     pub async fn open(settings: Settings) -> Result<Self> {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
-        let memory = settings.storage.memory;
         let models = Arc::new(Models::new());
         let making = Making {
             root: settings.app,
@@ -95,7 +93,6 @@ impl Runtime {
         let loaded = making.load().await?;
         let core = Arc::new(Core {
             stores: settings.stores,
-            memory,
             tools: settings.tools,
             turns: Turns::default(),
             models,
@@ -398,7 +395,7 @@ async fn follow(core: std::sync::Weak<Core>, mut watch: Watch) {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "the app's files have changed and cannot be used")
+                tracing::error!(%error, "the app's files have changed and cannot be used");
             }
         }
     }

@@ -3,9 +3,11 @@
 //! `begin` holds the conversation and records the input. Then, for the agent that was asked and for each one it hands over to:
 //! `Create` → the model, with its tools → `Next`. `close` commits what was said and ends the stream.
 
+mod arguments;
 mod begin;
 mod close;
 mod fit;
+mod history;
 mod interrupt;
 mod keep;
 mod leg;
@@ -17,6 +19,7 @@ mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod stage;
 mod tools;
 mod voice;
 

@@ -3,7 +3,7 @@
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, model, prompt, recover};
+use super::{Settings, Turn, history, model, prompt, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{
@@ -27,15 +27,10 @@ use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
 use ambit_storage::memory::Memory;
 use ambit_storage::op::Op;
-use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{LiveAgent, ids};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// How many messages of history a model sees where nothing else is said.
-const HISTORY: usize = 20;
-/// As much of a history as is ever loaded.
-const WHOLE: usize = 100_000;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
@@ -98,10 +93,10 @@ async fn record(
         chat_id: session.chat_name().unwrap_or_default().to_owned(),
     };
     request.chat = Some(ids.chat_id.clone());
-    let stored = stored_history(&loaded, agent, &session, &request).await?;
+    let stored = history::load(&loaded, agent, &session, &request).await?;
     request
         .messages
-        .drain(..message::repeated(&chat_view(&stored), &request.messages));
+        .drain(..message::repeated(&history::chat_view(&stored), &request.messages));
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
@@ -118,8 +113,8 @@ async fn record(
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
+    turn.seen = stored.last().map(|message| message.id.clone());
     turn.history = stored;
-    turn.seen = turn.last_stored().await?;
     turn.announce(ConversationStarted {
         about: turn.about(),
     })
@@ -139,42 +134,6 @@ async fn record(
     }
     turn.reach("turn.begun");
     Ok(turn)
-}
-
-/// The end of the stored history, as models know it; empty where the turn leaves history alone.
-pub(super) async fn stored_history(
-    loaded: &Loaded,
-    agent: &Agent,
-    session: &LiveAgent,
-    request: &Request,
-) -> Result<Vec<Message>> {
-    if request.skip.history {
-        return Ok(Vec::new());
-    }
-    let wanted = history_size(loaded, agent)?;
-    // A client that sends everything again sends more than the model is shown.
-    let loaded = session
-        .history()
-        .tail(wanted.max(2 * request.messages.len()))
-        .await?;
-    Ok(loaded)
-}
-
-/// How many messages of history a model of this agent sees. Where long conversations are made shorter, that is what bounds
-/// them.
-pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
-    let usual = match loaded.truncates(&agent.id)? {
-        true => WHOLE,
-        false => HISTORY,
-    };
-    let sizes = [agent.history_size, loaded.app.defaults.history_size];
-    Ok(sizes.into_iter().flatten().next().unwrap_or(usual))
-}
-
-/// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
-pub(super) fn chat_view(messages: &[Message]) -> Vec<Value> {
-    let paired = ambit_storage::storage::for_model(messages);
-    paired.iter().filter_map(message::to_chat).collect()
 }
 
 /// What a turn is put together from.
@@ -212,10 +171,10 @@ impl Parts {
             core,
             loaded,
             session,
+            limits,
             request,
             ids,
             started_at,
-            ..
         } = self;
         let info = TurnInfo {
             request_id: ids.request_id.clone(),
@@ -230,12 +189,8 @@ impl Parts {
             response: None,
         };
         let clock = core.stores.options().clock.clone();
-        let memory = Memory::request(
-            clock,
-            request.authorized.tenant(),
-            &ids.context_id,
-            core.memory,
-        )?;
+        let kept = loaded.memory("context", limits.memory_value);
+        let memory = Memory::request(clock, request.authorized.tenant(), &ids.context_id, kept)?;
         let inbox = Inbox::new(session.context().place().1, names.inbox());
         let heard = (log.clone(), inbox);
         let live = Arc::new(Live::new(info, heard, request.authorized.clone()));
@@ -337,15 +292,6 @@ impl Turn {
             self.settings.instructions = Some(event.instructions);
         }
         Ok(())
-    }
-
-    /// The id of the last message of the history.
-    pub(super) async fn last_stored(&self) -> Result<Option<String>> {
-        if self.request.skip.history {
-            return Ok(None);
-        }
-        let last = self.session.history().last_message().await?;
-        Ok(last.map(|message| message.id))
     }
 
     /// Stages the request's messages, each as listeners leave it.

@@ -1,6 +1,6 @@
 //! One agent's part of a turn: the one that was asked, or one that another has handed over to.
 
-use super::{Turn, begin};
+use super::{Turn, history};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::hook::{Created, Delegate, Hooks};
@@ -50,14 +50,14 @@ impl Leg {
     pub fn first(turn: &Turn) -> Result<Self> {
         let request = &turn.request;
         let (agent, hooks) = turn.loaded.agent(&request.agent)?;
-        let size = begin::history_size(&turn.loaded, &agent)?;
+        let size = history::size(&turn.loaded, &agent)?;
         let old = turn.history.len().saturating_sub(size);
         let mut all = turn.history[old..].to_vec();
         for (at, chat) in request.messages.iter().enumerate() {
             all.push(message::from_chat(&format!("messages[{at}]"), chat)?);
         }
         // Together: the request may answer calls that the history has left open.
-        let messages = begin::chat_view(&all);
+        let messages = history::chat_view(&all);
         Ok(Self {
             at: 0,
             chain: vec![agent.id.clone()],

@@ -135,7 +135,8 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         turn.said.finish_reason.clone_from(&answer.finish_reason);
         heard.completion = Some(turn.completion(&answer));
         let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
-        if !is_done {
+        let runs_tools = !is_last && offered.has_own_tool(&answer);
+        if runs_tools {
             heard.messages.push(answer.message());
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);

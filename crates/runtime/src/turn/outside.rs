@@ -8,8 +8,8 @@ use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How far back is looked at first, and at last.
-const LOOKS: [usize; 2] = [256, 8_192];
+/// How far back is looked, as long as the message that was seen last is not found.
+const LOOKS: [usize; 3] = [16, 256, 8_192];
 
 impl Turn {
     /// Takes in what others have appended since the last look, for this round.

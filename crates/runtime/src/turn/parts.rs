@@ -91,7 +91,7 @@ impl Turn {
     pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
         Ok(Arc::new(Scope {
             properties: self.properties(leg),
-            memory: self.memories()?,
+            memory: self.memories(leg)?,
             speaker: self.speaker(leg),
             trace: self.leg_trace(leg).root(),
             app: self.loaded.app.clone(),
@@ -122,18 +122,25 @@ impl Turn {
         }
     }
 
-    fn memories(&self) -> Result<Memories> {
+    fn memories(&self, leg: &Leg) -> Result<Memories> {
         let authorized = &self.request.authorized;
         let driver = self.core.stores.for_scope(SCOPE)?.driver().clone();
-        let (tenant, settings) = (authorized.tenant(), self.core.memory);
+        let tenant = authorized.tenant();
+        let most = leg.hooks.limits().memory_value;
+        let settings = |namespace| self.loaded.memory(namespace, most);
         Ok(Memories {
             user: Memory::user(
                 driver.clone(),
                 tenant,
                 authorized.user_id.as_deref(),
-                settings,
+                settings("user"),
             )?,
-            team: Memory::team(driver, tenant, authorized.team_id.as_deref(), settings)?,
+            team: Memory::team(
+                driver,
+                tenant,
+                authorized.team_id.as_deref(),
+                settings("team"),
+            )?,
             chat: self.session.context().memory()?,
             context: self.memory.clone(),
         })

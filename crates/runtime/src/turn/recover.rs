@@ -2,7 +2,7 @@
 
 use super::begin::Parts;
 use super::replay::Replay;
-use super::{Turn, begin};
+use super::{Turn, history};
 use crate::error::{Code, Error, Result};
 use crate::frame::Status;
 use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
@@ -217,7 +217,7 @@ impl Left {
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
-        let size = begin::history_size(&loaded, &agent)?;
+        let size = history::size(&loaded, &agent)?;
         let mut stored = turn.session.history().tail(size + OWN).await?;
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
         turn.said.stored = stored.iter().filter(is_own).flat_map(shown_ids).collect();

@@ -2,6 +2,7 @@
 //! in the order in which it asked.
 
 use super::Turn;
+use super::arguments;
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Settled;
@@ -71,16 +72,17 @@ impl Offered {
 
     /// True where the client has to run one of the calls.
     pub fn has_client_tool(&self, answer: &Answer) -> bool {
-        let name = |tool: &Value| {
-            tool.pointer("/function/name")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        let names: Vec<String> = self.client.iter().filter_map(name).collect();
-        answer
-            .tool_calls
-            .iter()
-            .any(|call| names.contains(&call.name))
+        answer.tool_calls.iter().any(|call| self.is_clients(call))
+    }
+
+    /// True where one of the calls is run here.
+    pub fn has_own_tool(&self, answer: &Answer) -> bool {
+        answer.tool_calls.iter().any(|call| !self.is_clients(call))
+    }
+
+    fn is_clients(&self, call: &ToolCall) -> bool {
+        let name = |tool: &Value| tool.pointer("/function/name") == Some(&json!(call.name));
+        self.client.iter().any(name)
     }
 
     fn find(&self, name: &str) -> Option<&Tool> {
@@ -111,7 +113,9 @@ impl Round<'_> {
         let mut results: Vec<Option<Settled>> = (0..calls.len())
             .map(|index| turn.replay.settled(self.leg.at, self.round, index))
             .collect();
+        let is_own = |index: &usize| !self.offered.is_clients(&calls[*index]);
         let open = (0..calls.len()).filter(|index| results[*index].is_none());
+        let open = open.filter(is_own);
         let mut waiting: VecDeque<usize> = open.collect();
         let most = if self.leg.agent.mcp.parallel {
             AT_ONCE
@@ -132,10 +136,10 @@ impl Round<'_> {
             let index = ended.index;
             results[index] = Some(self.settle(turn, ended).await?);
         }
-        let told = calls.iter().zip(results).map(|(call, settled)| {
-            let settled = settled.unwrap_or_default();
+        let told = calls.iter().zip(results).filter_map(|(call, settled)| {
+            let settled = settled?;
             turn.said.tools.push(settled.result);
-            json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text})
+            Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
         });
         Ok(told.collect())
     }
@@ -149,11 +153,7 @@ impl Round<'_> {
     ) -> Result<impl Future<Output = Ended> + use<>> {
         let tool = self.offered.find(&call.name).cloned();
         let mut refused = None;
-        let mut arguments = match serde_json::from_str(if call.arguments.trim().is_empty() {
-            "{}"
-        } else {
-            &call.arguments
-        }) {
+        let mut arguments = match arguments::read(&call.arguments) {
             Ok(arguments) => arguments,
             Err(error) => {
                 refused = Some(format!(

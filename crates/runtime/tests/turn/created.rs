@@ -144,7 +144,7 @@ async fn modes_choose_prompts_and_a_preset_counts_before_them() {
     .await;
     assert_eq!(said(&got["messages"])[1], "system: Be calm in en-us.");
     let got = sent("null", &json!({}), |asked| {
-        asked.disable_global_prompts = true
+        asked.disable_global_prompts = true;
     })
     .await;
     assert_eq!(said(&got["messages"]), ["system: Be kind.", "user: hi"]);

@@ -1,8 +1,6 @@
 //! The events of a turn: their order, vetoes, failing listeners, and listeners that are scripts.
 
-use crate::place::{
-    Place, agent, ask, borrowed, end, history, model, place, place_with, remembered, request, shown,
-};
+use crate::place::{Place, agent, ask, borrowed, end, model, place_with, remembered, request};
 use crate::toolbox::Tools;
 use ambit_runtime::event::{
     AfterResponse, AfterSend, AfterToolExecution, BeforeReinjectingInstructions, BeforeResponse,
@@ -15,11 +13,14 @@ use ambit_storage::event::{
 };
 use ambit_storage::{Ambit, Error};
 use futures::FutureExt;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 
 /// What listeners have heard, in order.
 type Heard = Arc<Mutex<Vec<String>>>;
+
+/// Registers listeners.
+type Listen = fn(&Ambit);
 
 fn note_before<E: Before>(ambit: &Ambit, heard: &Heard) {
     let heard = heard.clone();
@@ -64,7 +65,7 @@ fn note_all(ambit: &Ambit, heard: &Heard) {
 }
 
 /// An agent with a tool, a form for its answer and these listeners.
-async fn listened(listen: impl Fn(&Ambit) + Send + Sync + 'static) -> Place {
+pub async fn listened(listen: impl Fn(&Ambit) + Send + Sync + 'static) -> Place {
     let package = json!({
         "connector": "calling", "mcp": {"servers": ["s"]}, "options": {"response_format": {"type": "json_object"}},
     });
@@ -192,7 +193,7 @@ fn veto_answers(ambit: &Ambit) {
 
 #[tokio::test]
 async fn g124_a_veto_before_the_turn_is_durable_stores_nothing() {
-    let cases: [(&str, fn(&Ambit)); 4] = [
+    let cases: [(&str, Listen); 4] = [
         ("BeforeSend", veto::<BeforeSend>),
         ("MessageAdding", veto::<MessageAdding>),
         ("ContextSaving", veto::<ContextSaving>),
@@ -229,7 +230,7 @@ async fn g124_a_veto_before_the_turn_is_durable_stores_nothing() {
 #[tokio::test]
 async fn g038_g124_a_veto_within_the_turn_ends_it_and_finished_pairs_stay() {
     let pair = ["user: hi", "assistant: ", "tool: {\"a\":1}"];
-    let cases: [(&str, fn(&Ambit), usize); 4] = [
+    let cases: [(&str, Listen, usize); 4] = [
         ("BeforeResponse", veto::<BeforeResponse>, 1),
         ("MessageAdding", veto_answers, 3),
         ("BeforeSaveHistory", veto::<BeforeSaveHistory>, 3),
@@ -339,71 +340,4 @@ async fn g124_an_error_in_a_before_listener_fails_the_operation_and_after_listen
         (&ended["status"], heard.lock().unwrap().len()),
         (&json!("completed"), 2)
     );
-}
-
-#[tokio::test]
-async fn before_listeners_change_what_goes_on() {
-    let place = listened(|ambit| {
-        ambit.before(|event: &mut BeforeSend| {
-            event.message["content"] = "plain, please".into();
-            async { Ok(Verdict::Continue) }.boxed()
-        });
-        ambit.before(|event: &mut BeforeStructuredOutput| {
-            event.response = json!({"changed": event.response});
-            async { Ok(Verdict::Continue) }.boxed()
-        });
-    })
-    .await;
-    let frames = ask(&place, request("hello", "hi")).await;
-    assert_eq!(shown(&frames)[0].1, "plain");
-    assert_eq!(remembered(&place, "hello").await[0], "user: plain, please");
-    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
-    let info = place.runtime.turn(&crate::place::ann(), &id).await.unwrap();
-    assert_eq!(
-        info.response.unwrap()["completion"]["content"],
-        "{\"changed\":\"plain\"}"
-    );
-}
-
-#[tokio::test]
-async fn scripts_of_an_agent_listen_and_decide_where_it_is_kept() {
-    let events = "
-        export function BeforeSend(event) {
-            if (event.message.content === 'forbidden') return { veto: 'not here' };
-            return { message: { ...event.message, content: event.message.content.toUpperCase() } };
-        }
-        export function BeforeResponse(event) {
-            return { request: { ...event.request, messages: event.request.messages.slice(1) } };
-        }";
-    let context = "export function HistoryIdentity(base, caller) { return { chat_name: 'all of ' + caller.user_id }; }";
-    let mut files = agent(&json!({"connector": "mirror"}), "");
-    files.extend([
-        crate::place::mirror(),
-        (
-            "assistants/hello/src/events.ts".to_owned(),
-            events.to_owned(),
-        ),
-        (
-            "assistants/hello/src/context.ts".to_owned(),
-            context.to_owned(),
-        ),
-    ]);
-    let place = place(&borrowed(&files)).await;
-    let got = crate::place::mirrored(&ask(&place, request("hello", "hi")).await);
-    assert_eq!(crate::place::said(&got["messages"]), ["user: HI"]);
-    let error = place
-        .runtime
-        .start(request("hello", "forbidden"))
-        .await
-        .err()
-        .unwrap();
-    assert_eq!(error.code.as_str(), "vetoed");
-    let session = crate::place::session(&place, "hello").await;
-    let identity = session.history().identity().clone();
-    assert_eq!(
-        (identity.chat_name(), identity.user_id()),
-        (Some("all of ann"), None)
-    );
-    assert_eq!(history(&place, "hello").await[0].text(), "HI");
-    let _: Value = got;
 }

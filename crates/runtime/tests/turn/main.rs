@@ -4,11 +4,13 @@
 
 mod basics;
 mod carried;
+mod client;
 mod created;
 mod delegates;
 mod events;
 mod faults;
 mod fitting;
+mod listeners;
 mod memory;
 mod nexted;
 mod place;

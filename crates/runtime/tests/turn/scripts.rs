@@ -15,61 +15,62 @@ async fn failing(hooks: &str, wall: &str) -> (Value, String) {
     (end(&frames), trace)
 }
 
+/// A hook, the code of its failure, a part of the message, and whether the place is in the message or in the trace alone.
+const FAILURES: [(&str, &str, &str, bool); 8] = [
+    (
+        "export function Create(ctx) {\n  return ctx.nothing.here;\n}",
+        "hook_error",
+        "index.ts:2",
+        true,
+    ),
+    (
+        "export function Create() {\n\n  return missing();\n}",
+        "hook_error",
+        "index.ts:3",
+        true,
+    ),
+    (
+        "export function Create() {\n  throw new Error('my words');\n}",
+        "hook_error",
+        "my words",
+        false,
+    ),
+    (
+        "export function Create() {\n  throw new Exception('gone', 'shop_closed');\n}",
+        "shop_closed",
+        "gone",
+        false,
+    ),
+    (
+        "export async function Next() {\n  return Promise.reject(new Error('late'));\n}",
+        "hook_error",
+        "late",
+        false,
+    ),
+    (
+        "export const Create = 7;",
+        "hook_error",
+        "Create is not a function",
+        false,
+    ),
+    (
+        "export function Next() { return new Promise(() => {}); }",
+        "hook_error",
+        "Next returned a promise that never settles",
+        false,
+    ),
+    (
+        "export function Create() { return [1]; }",
+        "hook_error",
+        "Create must return an object or null",
+        false,
+    ),
+];
+
 #[tokio::test]
 async fn g118_failures_are_reported_with_file_and_line() {
     let file = "assistants/hello/src/index.ts";
-    // The hook, the code, a part of the message, and whether the place is in the message or in the trace alone.
-    let cases = [
-        (
-            "export function Create(ctx) {\n  return ctx.nothing.here;\n}",
-            "hook_error",
-            "index.ts:2",
-            true,
-        ),
-        (
-            "export function Create() {\n\n  return missing();\n}",
-            "hook_error",
-            "index.ts:3",
-            true,
-        ),
-        (
-            "export function Create() {\n  throw new Error('my words');\n}",
-            "hook_error",
-            "my words",
-            false,
-        ),
-        (
-            "export function Create() {\n  throw new Exception('gone', 'shop_closed');\n}",
-            "shop_closed",
-            "gone",
-            false,
-        ),
-        (
-            "export async function Next() {\n  return Promise.reject(new Error('late'));\n}",
-            "hook_error",
-            "late",
-            false,
-        ),
-        (
-            "export const Create = 7;",
-            "hook_error",
-            "Create is not a function",
-            false,
-        ),
-        (
-            "export function Next() { return new Promise(() => {}); }",
-            "hook_error",
-            "Next returned a promise that never settles",
-            false,
-        ),
-        (
-            "export function Create() { return [1]; }",
-            "hook_error",
-            "Create must return an object or null",
-            false,
-        ),
-    ];
-    for (hooks, code, part, is_in_message) in cases {
+    for (hooks, code, part, is_in_message) in FAILURES {
         let (ended, trace) = failing(hooks, "60s").await;
         assert_eq!(
             (&ended["status"], &ended["code"]),
@@ -225,4 +226,27 @@ async fn g105_the_memory_of_a_request_ends_with_it_however_it_ends() {
         end(&ask(&place, request("hello", "hi")).await)["next"],
         json!([])
     );
+}
+
+#[tokio::test]
+async fn an_app_says_how_long_values_of_memory_live() {
+    let hooks = "export function Create(ctx, messages) {
+        if (messages[messages.length - 1].content === 'set') { ctx.memory.user.Set('k', 1); ctx.memory.user.Set('for ever', 1, 0); }
+    }
+    export function Next(ctx) { return { data: ctx.memory.user.Keys() }; }";
+    let memory = json!({"default_ttl": {"user": "1s"}});
+    let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"memory": memory}});
+    let mut files = agent(&json!({}), hooks);
+    files.push(("app.yao".to_owned(), app.to_string()));
+    let place = place(&borrowed(&files)).await;
+    let next = end(&ask(&place, request("hello", "set")).await)["next"].clone();
+    assert_eq!(next, json!(["for ever", "k"]));
+    let is_gone = async {
+        while end(&ask(&place, request("hello", "look")).await)["next"] != json!(["for ever"]) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), is_gone)
+        .await
+        .unwrap();
 }

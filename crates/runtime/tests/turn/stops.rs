@@ -83,6 +83,15 @@ async fn g110_every_end_closes_what_was_open() {
         assert_eq!(end(&all)["status"], status, "{rest} {connector}");
         let stored = history(&place, "hello").await;
         assert_eq!(stored[1].extras["status"], message, "{rest} {connector}");
+        // What a turn that went well has left open is marked, and named in the trace.
+        let ends = all
+            .iter()
+            .filter(|frame| frame.event_name() == Some("message_end"));
+        let is_marked = ends.filter_map(Frame::event_data).any(|data| {
+            data.get("extra")
+                .is_some_and(|extra| extra["auto_ended"] == true)
+        });
+        assert_eq!(is_marked, status == "completed", "{rest} {connector}");
     }
     let mut files = agent(&json!({"connector": "slow"}), &hooks(""));
     files.push(slow(&"word ".repeat(10_000)));

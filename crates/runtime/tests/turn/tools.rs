@@ -1,7 +1,7 @@
 //! Rounds of tools.
 
 use crate::place::{
-    Place, agent, ask, borrowed, end, history, mirror, mirrored, model, place_of_tools, place_with,
+    Place, agent, ask, borrowed, end, history, mirror, model, place_of_tools, place_with,
     remembered, request, said, shown, traced,
 };
 use crate::toolbox::{Tools, outcome};
@@ -9,13 +9,14 @@ use ambit_runtime::Frame;
 use ambit_runtime::event::BeforeToolExecution;
 use ambit_storage::event::Verdict;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 /// A model that calls these tools in its first round and then says what it was told last.
-fn calling(calls: &Value) -> (String, String) {
+pub fn calling(calls: &Value) -> (String, String) {
     let rules = json!([
         {"match": {"has_tool_result": false, "tools": ["s__show"]}, "tool_calls": calls},
         {"reply": "told: {{last_tool_result}}"},
@@ -154,6 +155,13 @@ async fn without_the_loop_there_is_one_round_and_no_further_call() {
     assert_eq!(texts.len(), 1);
 }
 
+/// Long enough for all that may begin to begin.
+async fn breathe() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn calls_run_eight_at_a_time_or_one_after_another() {
     for (options, most) in [(json!({}), 8), (json!({"parallel": false}), 1)] {
@@ -164,10 +172,7 @@ async fn calls_run_eight_at_a_time_or_one_after_another() {
             async move {
                 let now = running.fetch_add(1, Ordering::SeqCst) + 1;
                 highest.fetch_max(now, Ordering::SeqCst);
-                // Long enough for all that may begin to begin.
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                breathe().await;
                 running.fetch_sub(1, Ordering::SeqCst);
                 Ok(outcome(arguments))
             }
@@ -243,6 +248,10 @@ async fn g005_thirty_results_in_any_order_are_stored_once_and_shown_in_the_order
     );
 }
 
+fn vetoed(_: &mut BeforeToolExecution) -> BoxFuture<'_, ambit_storage::Result<Verdict>> {
+    async { Ok(Verdict::veto("not this one")) }.boxed()
+}
+
 #[tokio::test]
 async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_goes_on() {
     let package =
@@ -258,9 +267,7 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
         files.extend([calling(&calls), mirror()]);
         let listeners = move |ambit: &ambit_storage::Ambit| {
             if is_vetoed {
-                ambit.before(|_: &mut BeforeToolExecution| {
-                    async { Ok(Verdict::veto("not this one")) }.boxed()
-                });
+                ambit.before(vetoed);
             }
         };
         let place = place_with(&borrowed(&files), |settings| {
@@ -317,54 +324,6 @@ async fn g039_a_call_id_that_comes_again_never_takes_an_earlier_result() {
         pairs,
         expected.map(|text| (text.to_owned(), text.to_owned()))
     );
-}
-
-#[tokio::test]
-async fn tools_of_the_client_end_the_turn_and_their_results_come_with_the_next_request() {
-    let own = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
-    let rules = json!([
-        {"match": {"has_tool_result": false}, "reply": "wait ", "tool_calls": [{"id": "k1", "name": "locate"}]},
-        {"reply": "{{request}}"},
-    ]);
-    let mut files = agent(&json!({"connector": "mine"}), "");
-    files.push(model("mine", &rules));
-    // What the client sends: only the result, or everything again.
-    let whole = json!([
-        {"role": "user", "content": "where?"},
-        {"role": "assistant", "content": "wait ", "tool_calls": [{"id": "k1", "type": "function", "function": {"name": "locate", "arguments": "{}"}}]},
-    ]);
-    let result = json!({"role": "tool", "tool_call_id": "k1", "content": "here"});
-    for before in [json!([]), whole] {
-        let place = crate::place::place(&borrowed(&files)).await;
-        let mut first = request("hello", "where?");
-        first.tools = vec![own.clone()];
-        let frames = ask(&place, first).await;
-        let ended = end(&frames);
-        assert_eq!(
-            (&ended["status"], &ended["finish_reason"]),
-            (&json!("completed"), &json!("tool_calls"))
-        );
-        let mut second = request("hello", "");
-        second.tools = vec![own.clone()];
-        second.messages = before
-            .as_array()
-            .unwrap()
-            .iter()
-            .chain([&result])
-            .cloned()
-            .collect();
-        let got = mirrored(&ask(&place, second).await);
-        assert_eq!(
-            said(&got["messages"]),
-            [
-                "system: Be kind.",
-                "user: where?",
-                "assistant: wait ",
-                "tool: here"
-            ]
-        );
-        assert_eq!(remembered(&place, "hello").await.len(), 4);
-    }
 }
 
 #[tokio::test]
