@@ -3,6 +3,7 @@
 //! `begin` holds the conversation and records the input. Then, for the agent that was asked and for each one it hands over to:
 //! `Create` → the model, with its tools → `Next`. `close` commits what was said and ends the stream.
 
+mod answers;
 mod begin;
 mod close;
 mod interrupt;

@@ -1,7 +1,7 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
 use super::replay::Replay;
-use super::{Settings, Turn, model, recover};
+use super::{Settings, Turn, answers, model, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{BeforeSend, ConversationStarted};
@@ -82,9 +82,9 @@ async fn record(
     };
     request.chat = Some(ids.chat_id.clone());
     let stored = stored_history(&loaded, agent, &session, &request).await?;
-    request
-        .messages
-        .drain(..message::repeated(&stored, &request.messages));
+    let repeated = message::repeated(&stored, &request.messages);
+    let first_new = answers::first_new(&stored, &request.messages, repeated)?;
+    request.messages.drain(..first_new);
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
@@ -127,7 +127,7 @@ pub(super) async fn stored_history(
         .history()
         .tail(wanted.max(2 * request.messages.len()))
         .await?;
-    Ok(chat_view(&loaded, None))
+    Ok(chat_view(&loaded, None, &request.messages))
 }
 
 /// How many messages of history a model of this agent sees.
@@ -136,14 +136,15 @@ pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> usize {
     sizes.into_iter().flatten().next().unwrap_or(HISTORY)
 }
 
-/// Stored messages as a model may see them: calls and results in pairs, what is only for show left out, and without what
-/// belongs to this turn.
-pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> {
+/// Stored messages as a model may see them: calls and results in pairs, but for the results that are `sent` now, what is only
+/// for show left out, and without what belongs to this turn.
+pub(super) fn chat_view(messages: &[Message], turn: Option<&str>, sent: &[Value]) -> Vec<Value> {
     let before = messages
         .iter()
         .filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
     let before: Vec<Message> = before.cloned().collect();
     let paired = ambit_storage::storage::for_model(&before);
+    let paired = answers::awaiting(paired, sent);
     paired.iter().filter_map(message::to_chat).collect()
 }
 
@@ -276,9 +277,10 @@ impl Turn {
             let chat = self.ask(event).await?.message;
             let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
-            stored
-                .extras
-                .insert("message_id".to_owned(), format!("U{}", at + 1).into());
+            stored.extras.insert(
+                "message_id".to_owned(),
+                format!("{}{}", answers::OF_CLIENT, at + 1).into(),
+            );
             if stored.role == ambit_storage::storage::Role::User {
                 stored.extras.insert("type".to_owned(), "user_input".into());
             }

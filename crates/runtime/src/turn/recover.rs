@@ -197,7 +197,8 @@ impl Left {
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
         let size = begin::history_size(&loaded, &agent);
         let stored = turn.session.history().tail(size + OWN).await?;
-        turn.history = begin::chat_view(&stored, Some(&turn.ids.request_id));
+        turn.history =
+            begin::chat_view(&stored, Some(&turn.ids.request_id), &turn.request.messages);
         let of_turn = stored
             .iter()
             .filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
