@@ -5,6 +5,7 @@ mod info;
 pub use info::{Applied, Interrupt, Started, Status, TurnInfo};
 
 use crate::access::Authorized;
+use crate::app::watch::Watch;
 use crate::app::{App, Problem, Severity};
 use crate::error::{Code, Error, Result};
 use crate::journal::{self, Names};
@@ -23,7 +24,7 @@ use ambit_storage::{Ambit, Stores, ids, lease, memory};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -79,6 +80,7 @@ impl Runtime {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
         let memory = settings.storage.memory;
+        let watch = settings.is_development.then(|| Watch::new(&settings.app));
         let load = Loaded::load(
             (&settings.app, &settings.environment),
             &engine,
@@ -104,6 +106,9 @@ impl Runtime {
         core.listen();
         let runtime = Self(core);
         runtime.0.spawn(upkeep(Arc::downgrade(&runtime.0)));
+        if let Some(watch) = watch {
+            runtime.0.spawn(follow(Arc::downgrade(&runtime.0), watch));
+        }
         Ok(runtime)
     }
 
@@ -138,6 +143,25 @@ impl Runtime {
         *core.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         core.listen();
         Ok(problems)
+    }
+
+    /// Loads the app's files again beside the turns that run, and logs what came of it.
+    pub async fn reload_and_tell(&self) {
+        let runtime = self.clone();
+        let loading = tokio::task::spawn_blocking(move || runtime.reload());
+        let Ok(loaded) = loading.await else {
+            tracing::error!("the app's files were not loaded again: loading them failed");
+            return;
+        };
+        match loaded {
+            Ok(problems) => {
+                tracing::info!("the app's files are loaded again");
+                for problem in problems.iter().filter(|problem| problem.is_error()) {
+                    tracing::error!("{problem}");
+                }
+            }
+            Err(error) => tracing::error!("the app goes on as it was: {error}"),
+        }
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
@@ -334,7 +358,7 @@ impl Core {
 }
 
 /// Takes up turns that nobody runs any more, for as long as the runtime is there.
-async fn upkeep(core: std::sync::Weak<Core>) {
+async fn upkeep(core: Weak<Core>) {
     loop {
         let Some(core) = core.upgrade() else {
             return;
@@ -344,6 +368,17 @@ async fn upkeep(core: std::sync::Weak<Core>) {
         }
         drop(core);
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Loads the app again when its files have changed, for as long as the runtime is there.
+async fn follow(core: Weak<Core>, mut watch: Watch) {
+    loop {
+        watch.changed().await;
+        let Some(core) = core.upgrade() else {
+            return;
+        };
+        Runtime(core).reload_and_tell().await;
     }
 }
 
