@@ -53,7 +53,7 @@ impl Server {
         // The rest of the output is read too, so that the server never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self {
-            url: greeting.expect("the server says where it is"),
+            url: greeting.unwrap(),
             key: String::new(),
             child,
             data: None,

@@ -101,9 +101,12 @@ mod tests {
     use serde_json::json;
 
     fn text(kind: &str, props: serde_json::Value) -> Option<String> {
+        let serde_json::Value::Object(props) = props else {
+            return None;
+        };
         let message = Shown {
             kind: kind.to_owned(),
-            props: props.as_object().cloned().unwrap_or_default(),
+            props,
             ..Shown::default()
         };
         text_of(&message).map(|shown| shown.text)
