@@ -26,7 +26,7 @@ use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -135,6 +135,19 @@ impl Runtime {
     /// What is wrong with the app as it is loaded now, or not used.
     pub fn problems(&self) -> Vec<Problem> {
         self.0.loaded().problems().to_vec()
+    }
+
+    /// Loads the app's files again beside the turns that run, and logs what came of it.
+    pub async fn reload_and_tell(&self) {
+        match self.reload().await {
+            Ok(problems) => {
+                tracing::info!("the app's files are loaded again");
+                for problem in problems.iter().filter(|problem| problem.is_error()) {
+                    tracing::error!("{problem}");
+                }
+            }
+            Err(error) => tracing::error!("the app goes on as it was: {error}"),
+        }
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
@@ -380,30 +393,20 @@ impl Making {
     }
 }
 
-/// Loads the app anew whenever its files change, for as long as the runtime is there.
-async fn follow(core: std::sync::Weak<Core>, mut watch: Watch) {
+fn stopping() -> Error {
+    let message = "the server is being stopped; send the request again in a moment";
+    Error::new(Code::Unavailable, message)
+}
+
+/// Loads the app again when its files have changed, for as long as the runtime is there.
+async fn follow(core: Weak<Core>, mut watch: Watch) {
     loop {
         watch.changed().await;
         let Some(core) = core.upgrade() else {
             return;
         };
-        match core.reload().await {
-            Ok(problems) => {
-                tracing::info!("the app's files have changed and are in use");
-                for problem in problems.iter().filter(|problem| problem.is_error()) {
-                    tracing::error!("{problem}");
-                }
-            }
-            Err(error) => {
-                tracing::error!(%error, "the app's files have changed and cannot be used");
-            }
-        }
+        Runtime(core).reload_and_tell().await;
     }
-}
-
-fn stopping() -> Error {
-    let message = "the server is being stopped; send the request again in a moment";
-    Error::new(Code::Unavailable, message)
 }
 
 fn broken(problems: &[Problem]) -> Error {

@@ -4,6 +4,8 @@
 //! `Create` → the model, with its tools → `Next`. `close` commits what was said and ends the stream.
 
 mod arguments;
+
+mod answers;
 mod begin;
 mod close;
 mod fit;

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
@@ -89,6 +89,7 @@ async fn serve(
     grace: Duration,
 ) -> Result<()> {
     let runtime = server.runtime.clone();
+    let hangup = signal(SignalKind::hangup())?;
     let (told, hears) = oneshot::channel::<()>();
     let serving = http::serve(listener, Arc::new(server), async move {
         // An end that is dropped says the same as one that is told.
@@ -98,6 +99,7 @@ async fn serve(
     tokio::select! {
         served = &mut serving => return Ok(served?),
         () = stop => {}
+        () = reloads(&runtime, hangup) => {}
     }
     tracing::info!(
         seconds = grace.as_secs(),
@@ -111,6 +113,14 @@ async fn serve(
     let (closed, served) = tokio::join!(runtime.close(grace), ending);
     closed?;
     Ok(served?)
+}
+
+/// Loads the app's files again each time that the process is asked to. Never ends.
+async fn reloads(runtime: &Runtime, mut hangup: Signal) {
+    loop {
+        hangup.recv().await;
+        runtime.reload_and_tell().await;
+    }
 }
 
 /// Ends when the process is asked to stop.

@@ -13,6 +13,8 @@ use std::fmt;
 const ANYTHING: &str = "JSON of at most 128 levels";
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
+/// What any value must be.
+const JSON: &str = "JSON of at most 128 levels, its texts without lone surrogates";
 
 /// The fields of an object that nobody has taken yet. An absent field and `null` are the same.
 pub struct Fields<'a> {
@@ -84,7 +86,7 @@ impl<'a> Fields<'a> {
 
     /// Any value.
     pub fn value(&mut self, name: &'static str) -> Result<Option<Value>> {
-        self.read(name, ANYTHING)
+        self.read(name, JSON)
     }
 
     /// An object as it is.
@@ -109,7 +111,18 @@ impl<'a> Fields<'a> {
         let items = items
             .into_iter()
             .enumerate()
-            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), ANYTHING));
+            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), JSON));
+        items.collect::<Result<_>>().map(Some)
+    }
+
+    /// A list of objects whose fields are taken one by one.
+    pub fn objects(&mut self, name: &'static str) -> Result<Option<Vec<Self>>> {
+        let place = self.place(name);
+        let Some(items) = self.items(name)? else {
+            return Ok(None);
+        };
+        let items = items.into_iter().enumerate();
+        let items = items.map(|(at, raw)| inner(raw, format!("{place}[{at}]")));
         items.collect::<Result<_>>().map(Some)
     }
 
@@ -132,7 +145,7 @@ impl<'a> Fields<'a> {
     pub fn rest(self) -> Result<Map<String, Value>> {
         let place = self.place;
         let rest = self.left.into_iter().map(|(name, raw)| {
-            let value = read(raw, &format!("{place}.{name}"), ANYTHING)?;
+            let value = read(raw, &format!("{place}.{name}"), JSON)?;
             Ok((name, value))
         });
         rest.collect()

@@ -36,7 +36,7 @@ pub const STORES: &[Store] = &[
 ];
 
 fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
-    let server = std::env::var(variable).ok()?;
+    let server = std::env::var_os(variable)?.into_string().unwrap();
     let join = if server.contains('?') { '&' } else { '?' };
     let fresh = rand::random::<u64>();
     Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))

@@ -3,7 +3,7 @@
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, history, model, prompt, recover};
+use super::{Settings, Turn, answers, history, model, prompt, recover};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{
@@ -94,9 +94,10 @@ async fn record(
     };
     request.chat = Some(ids.chat_id.clone());
     let stored = history::load(&loaded, agent, &session, &request).await?;
-    request
-        .messages
-        .drain(..message::repeated(&history::chat_view(&stored), &request.messages));
+    let seen = history::with_answers(&stored, &request.messages);
+    let repeated = message::repeated(&seen, &request.messages);
+    let first_new = answers::first_new(&seen, &request.messages, repeated)?;
+    request.messages.drain(..first_new);
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
@@ -308,9 +309,10 @@ impl Turn {
             let chat = self.ask(event).await?.message;
             let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
-            stored
-                .extras
-                .insert("message_id".to_owned(), format!("U{}", at + 1).into());
+            stored.extras.insert(
+                "message_id".to_owned(),
+                format!("{}{}", answers::OF_CLIENT, at + 1).into(),
+            );
             if stored.role == ambit_storage::storage::Role::User {
                 stored.extras.insert("type".to_owned(), "user_input".into());
             }

@@ -1,12 +1,13 @@
 //! The stored history as a turn sees it.
 
+use super::answers;
 use crate::app::Agent;
 use crate::error::Result;
 use crate::loaded::Loaded;
 use crate::message;
 use crate::request::Request;
 use ambit_storage::LiveAgent;
-use ambit_storage::storage::Message;
+use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
 
 /// How many messages of history a model sees where nothing else is said.
@@ -46,6 +47,12 @@ pub(super) fn size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
 
 /// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
 pub(super) fn chat_view(messages: &[Message]) -> Vec<Value> {
-    let paired = ambit_storage::storage::for_model(messages);
+    let paired = for_model(messages);
+    paired.iter().filter_map(message::to_chat).collect()
+}
+
+/// The same, but for the results that are `sent` now.
+pub(super) fn with_answers(messages: &[Message], sent: &[Value]) -> Vec<Value> {
+    let paired = answers::awaiting(for_model(messages), sent);
     paired.iter().filter_map(message::to_chat).collect()
 }

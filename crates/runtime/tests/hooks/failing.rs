@@ -18,6 +18,15 @@ async fn fails(text: &str, code: Code, message: &str) {
 }
 
 #[tokio::test]
+async fn what_a_hook_says_of_its_failure_is_cut() {
+    let long =
+        "export function Create() { throw new Exception('é'.repeat(1e6), 'x'.repeat(1e6)); }";
+    let (code, message, _) = failure(&Stage::new(), long).await;
+    let expected = format!("{}… [cut, 2000000 bytes]", "é".repeat(2048));
+    assert_eq!((code, message), (Code::HookError, expected));
+}
+
+#[tokio::test]
 async fn an_exception_fails_the_turn_with_its_message_and_code() {
     let hook = Code::HookError;
     fails(
@@ -191,7 +200,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
     assert!(begin.elapsed() < Duration::from_secs(30));
     let expected = (
         Code::HookError,
-        "Create returned a promise that never settles".to_owned(),
+        format!("{FILE}: Create returned a promise that never settles"),
         None,
     );
     assert_eq!(
