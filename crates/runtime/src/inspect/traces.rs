@@ -2,8 +2,7 @@
 
 use crate::access::Authorized;
 use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Reach, Rows, Window};
-use crate::error::{Code, Error, Result};
-use crate::journal::Names;
+use crate::error::{Error, Result};
 use crate::requests::{self, Place};
 use crate::runtime::{Status, TurnInfo};
 use ambit_storage::Ambit;
@@ -122,7 +121,7 @@ pub async fn list(
 async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<Row>> {
     match info(ambit, who, id).await {
         Ok((turn, _)) => Ok(vec![turn.into()]),
-        Err(error) if error.code == Code::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -139,7 +138,7 @@ async fn of_chat(
     };
     match chats::row(ambit, who, name).await {
         Ok(row) => turns(ambit, &row).await,
-        Err(error) if error.code == Code::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -159,6 +158,11 @@ async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result
     Ok(found)
 }
 
+/// The name of what is known of a turn, among the values of its conversation.
+fn name(request_id: &str) -> String {
+    format!("turn/{request_id}")
+}
+
 /// Values read in one go.
 const BATCH: usize = 500;
 
@@ -170,7 +174,7 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let scan = Scan {
-            pattern: Pattern::parse("turn/*"),
+            pattern: Pattern::parse(&name("*")),
             after,
             limit: BATCH,
             part: ValuePart::Whole,
@@ -197,12 +201,12 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
 async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Place)> {
     let unknown = || Error::not_found("trace", id);
     let place = requests::find(ambit, who, id).await.map_err(|error| {
-        match error.code == Code::NotFound {
+        match error.code == crate::error::Code::NotFound {
             true => unknown(),
             false => error,
         }
     })?;
-    let key = Names::new(place.space.clone(), id).info();
+    let key = place.space.key(name(id));
     let entry = place.driver.get(&key, ValuePart::Whole).await?;
     let turn: TurnInfo = entry.ok_or_else(unknown)?.value.to()?;
     let log = Names::new(place.space.clone(), id).trace();
@@ -226,8 +230,8 @@ pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Log> {
     let (turn, place) = info(ambit, who, id).await?;
     Ok(Log {
         row: turn.into(),
-        log: Names::new(place.space, id).trace(),
         driver: place.driver,
+        log: place.space.log(format!("{}/trace", name(id))),
     })
 }
 
