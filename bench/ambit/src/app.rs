@@ -39,10 +39,19 @@ pub fn write() -> Result<TempDir> {
     for (agent, reply, delay) in agents {
         let rules = json!([{"reply": reply}]);
         let connector = json!({"type": "scripted", "label": agent, "options": {"model": agent, "rules": rules, "delay": delay}});
-        file(&format!("connectors/{agent}.conn.yao"), &connector.to_string())?;
+        file(
+            &format!("connectors/{agent}.conn.yao"),
+            &connector.to_string(),
+        )?;
         let package = json!({"name": agent, "connector": agent, "public": true});
-        file(&format!("assistants/{agent}/package.yao"), &package.to_string())?;
-        file(&format!("assistants/{agent}/prompts.yml"), "- role: system\n  content: You answer.\n")?;
+        file(
+            &format!("assistants/{agent}/package.yao"),
+            &package.to_string(),
+        )?;
+        file(
+            &format!("assistants/{agent}/prompts.yml"),
+            "- role: system\n  content: You answer.\n",
+        )?;
     }
     file(&format!("assistants/{CLERK}/src/index.js"), HOOK)?;
     Ok(folder)

@@ -89,7 +89,8 @@ impl Served {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
         let fields = text.rsplit(") ").next().unwrap_or_default();
         // The 14th and 15th field of all, of which two have been cut off.
-        let ticks: Result<Vec<f64>, _> = fields.split(' ').skip(11).take(2).map(str::parse).collect();
+        let ticks: Result<Vec<f64>, _> =
+            fields.split(' ').skip(11).take(2).map(str::parse).collect();
         let second = rustix::param::clock_ticks_per_second() as f64;
         Ok(ticks?.iter().sum::<f64>() / second)
     }

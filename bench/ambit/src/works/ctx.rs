@@ -45,7 +45,10 @@ pub async fn run(bench: &Bench) -> Result<()> {
         unit: "ms",
         note: "real memory, trace, log and stream, made anew for each hook",
     };
-    bench.output.median(row, times, async |_| stage.one().await).await?;
+    bench
+        .output
+        .median(row, times, async |_| stage.one().await)
+        .await?;
     let before = processor_seconds();
     crate::measure::together(AT_ONCE, |_| {
         let stage = Arc::clone(&stage);

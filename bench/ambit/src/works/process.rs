@@ -27,7 +27,9 @@ pub async fn run(bench: &Bench) -> Result<()> {
         note,
     };
     let note = "from the start of the process to the first byte of a turn's stream; a new store";
-    bench.output.row(row("W10 start", 1, "ms", note), median(spent));
+    bench
+        .output
+        .row(row("W10 start", 1, "ms", note), median(spent));
     // A store in memory grows with what it holds; that says nothing about the server.
     if bench.scheme() == "sqlite" {
         grow(bench, &store).await?;

@@ -67,7 +67,10 @@ pub async fn turns(
                 own.push(start.elapsed().as_secs_f64() * 1e3);
                 check(&answer)?;
             }
-            spent.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
+            spent
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(own);
             Ok(())
         }
     })

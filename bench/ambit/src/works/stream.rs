@@ -62,7 +62,9 @@ pub async fn run(bench: &Bench) -> Result<()> {
                 unit: "µs",
                 note: pace.note,
             };
-            bench.output.row(row, spent / (times * readers * CHUNKS) as f64);
+            bench
+                .output
+                .row(row, spent / (times * readers * CHUNKS) as f64);
         }
     }
     if bench.scheme() == "sqlite" {
@@ -108,7 +110,11 @@ fn check(stream: &str) -> Result<()> {
         return Ok(());
     }
     let end = stream.lines().rev().find(|line| !line.is_empty());
-    Err(format!("a stream did not come to its end: {}", end.unwrap_or_default()).into())
+    Err(format!(
+        "a stream did not come to its end: {}",
+        end.unwrap_or_default()
+    )
+    .into())
 }
 
 /// Rows that a stream is kept in, but for those that every turn has.
@@ -129,8 +135,12 @@ async fn written(bench: &Bench, served: Arc<Served>, store: &str) -> Result<()> 
     };
     let fast = rows(store, FAST, &fast).await?.saturating_sub(brief);
     let live = rows(store, LIVE, &live).await?.saturating_sub(brief);
-    bench.output.row(row("W9 rows (at once)", "rows"), fast as f64);
-    bench.output.row(row("W9 rows (live)", "rows/100 ms"), live as f64 / tenths);
+    bench
+        .output
+        .row(row("W9 rows (at once)", "rows"), fast as f64);
+    bench
+        .output
+        .row(row("W9 rows (live)", "rows/100 ms"), live as f64 / tenths);
     Ok(())
 }
 
