@@ -96,7 +96,8 @@ impl Site {
         Self::over(self.stores.clone(), self.folder.clone(), |_| {}).await
     }
 
-    async fn over(
+    /// A server over these stores and the app in this folder.
+    pub async fn over(
         stores: Arc<Stores>,
         folder: Arc<TempDir>,
         set: impl FnOnce(&mut Settings),
