@@ -1,7 +1,7 @@
 //! One version of an app, ready to run: its agents known to storage, its scripts compiled.
 
 use crate::app::{Agent, App, Problem, Severity, check};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
@@ -167,4 +167,24 @@ fn reach(app: &App) -> Result<net::Client> {
 
 fn wrong_host(error: Error) -> Problem {
     Problem::new(Severity::Error, "app.yao", error.message)
+}
+
+impl Making {
+    /// Loads the app where waiting for the disk and compiling hold nobody up.
+    pub async fn load(&self) -> Result<Loaded> {
+        let making = self.clone();
+        let loaded = tokio::task::spawn_blocking(move || Loaded::load(&making)).await;
+        let loaded =
+            loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
+        loaded.map_err(|problems| broken(&problems))
+    }
+}
+
+/// The app as a whole cannot be used.
+pub(crate) fn broken(problems: &[Problem]) -> Error {
+    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    Error::new(
+        Code::ConfigError,
+        format!("the app cannot be loaded:\n{}", texts.join("\n")),
+    )
 }

@@ -12,7 +12,7 @@ use crate::inbox::Inbox;
 use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
 use crate::llm::Models;
-use crate::loaded::{Loaded, Making};
+use crate::loaded::{Loaded, Making, broken};
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
@@ -360,11 +360,6 @@ impl Core {
         tasks.spawn(task);
     }
 
-    /// How streams and traces are kept.
-    pub fn stream_options(&self) -> stream::Options {
-        stream::Options::default()
-    }
-
     async fn reload(&self) -> Result<Vec<Problem>> {
         let _one_at_a_time = self.reloading.lock().await;
         let loaded = self.making.load().await?;
@@ -382,20 +377,11 @@ impl Core {
     }
 }
 
-impl Making {
-    /// Loads the app where waiting for the disk and compiling hold nobody up.
-    async fn load(&self) -> Result<Loaded> {
-        let making = self.clone();
-        let loaded = tokio::task::spawn_blocking(move || Loaded::load(&making)).await;
-        let loaded =
-            loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
-        loaded.map_err(|problems| broken(&problems))
-    }
-}
-
 fn stopping() -> Error {
-    let message = "the server is being stopped; send the request again in a moment";
-    Error::new(Code::Unavailable, message)
+    Error::new(
+        Code::Unavailable,
+        "the server is being stopped; send the request again",
+    )
 }
 
 /// Loads the app again when its files have changed, for as long as the runtime is there.
@@ -407,14 +393,6 @@ async fn follow(core: Weak<Core>, mut watch: Watch) {
         };
         Runtime(core).reload_and_tell().await;
     }
-}
-
-fn broken(problems: &[Problem]) -> Error {
-    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    Error::new(
-        Code::ConfigError,
-        format!("the app cannot be loaded:\n{}", texts.join("\n")),
-    )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -21,6 +21,7 @@ mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod said;
 mod stage;
 mod tools;
 mod voice;
@@ -74,7 +75,7 @@ pub(crate) struct Turn {
     /// What has been journalled.
     replay: Replay,
     /// What the model calls of the turn have used and said.
-    said: model::Said,
+    said: said::Said,
     /// The leg and the round that are under way.
     at: (usize, usize),
     /// The turn is closed for the sake of the next one, which holds the conversation.

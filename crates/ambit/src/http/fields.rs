@@ -9,8 +9,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What every value is that can be read.
-const ANYTHING: &str = "JSON of at most 128 levels";
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
 /// What any value must be.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 async fn asked(site: &Site, user: &str) -> String {
     let body = json!({"model": "hello", "messages": [{"role": "user", "content": "Hello there"}]});
     let request = site.request(Method::POST, "/v1/chat/completions");
-    let token = token(json!({"sub": user}));
+    let token = token(&json!({"sub": user}));
     let answer = Answer::of(request.bearer_auth(token).json(&body)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.header("x-ambit-chat").unwrap().to_owned()
@@ -17,7 +17,7 @@ async fn asked(site: &Site, user: &str) -> String {
 
 async fn chats(site: &Site, user: &str) -> BTreeSet<String> {
     let request = site.request(Method::GET, "/v1/chat/sessions");
-    let token = token(json!({"sub": user}));
+    let token = token(&json!({"sub": user}));
     let list = Answer::of(request.bearer_auth(token)).await.json();
     let id = |chat: &Value| chat["chat_id"].as_str().unwrap().to_owned();
     list["data"].as_array().unwrap().iter().map(id).collect()

@@ -3,6 +3,7 @@
 use crate::access::Authorized;
 use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Reach, Rows, Window};
 use crate::error::{Error, Result};
+use crate::journal::Names;
 use crate::requests::{self, Place};
 use crate::runtime::{Status, TurnInfo};
 use ambit_storage::Ambit;

@@ -3,7 +3,7 @@
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, answers, history, model, prompt, recover};
+use super::{Settings, Turn, answers, history, prompt, recover, said};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{
@@ -29,7 +29,7 @@ use ambit_storage::memory::Memory;
 use ambit_storage::op::Op;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{LiveAgent, ids};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
@@ -109,8 +109,8 @@ async fn record(
         started_at,
     };
     let names = parts.names();
-    let log = Log::open(parts.place(names.events()), core.stream_options());
-    let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
+    let log = Log::open(parts.place(names.events()), stream::Options::default());
+    let trace_log = Log::open(parts.place(names.trace()), stream::Options::default());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
@@ -217,7 +217,7 @@ impl Parts {
             history: Vec::new(),
             seen: None,
             replay: Replay::default(),
-            said: model::Said::default(),
+            said: said::Said::default(),
             at: (0, 0),
             inbox: 0,
             keeps_conversation: false,
@@ -385,27 +385,5 @@ impl Turn {
             space: context.place().0,
             request_id: self.ids.request_id.clone(),
         }
-    }
-
-    fn start_event(&self, agent: &Agent) -> Value {
-        let app = &self.loaded.app;
-        let locale = &self.settings.locale;
-        let words = app.words(agent, locale);
-        let text = |text: &str| words.fill(text).into_owned();
-        json!({
-            "context_id": self.ids.context_id,
-            "request_id": self.ids.request_id,
-            "timestamp": self.started_at,
-            "chat_id": self.ids.chat_id,
-            "trace_id": self.ids.request_id,
-            "assistant": {
-                "assistant_id": agent.id,
-                "type": if agent.is_worker { "worker" } else { "assistant" },
-                "name": text(&agent.name),
-                "avatar": agent.avatar,
-                "description": text(&agent.description),
-            },
-            "metadata": self.request.metadata,
-        })
     }
 }

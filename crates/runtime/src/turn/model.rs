@@ -5,6 +5,7 @@ use super::fit::{self, Wanted};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
+use super::said::Spoken;
 use super::tools::{self, Offered};
 use super::voice::Voice;
 use crate::app::Connector;
@@ -14,45 +15,11 @@ use crate::frame::Status;
 use crate::hook::Created;
 use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
-use crate::llm::{self, Usage, capabilities};
+use crate::llm::{self, capabilities};
 use ambit_storage::event::EngineError;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::sync::Arc;
-
-/// What the models of a turn have said and used.
-#[derive(Default)]
-pub(super) struct Said {
-    /// Tokens of all calls.
-    pub usage: Usage,
-    /// The connector that was called last.
-    pub connector: Option<String>,
-    /// Why the last answer ended.
-    pub finish_reason: String,
-    /// The shown messages that the history has already.
-    pub stored: HashSet<String>,
-    /// Calls made.
-    pub calls: usize,
-    /// `payload.tools`.
-    pub tools: Vec<Value>,
-    /// Answers that are not in the history yet, with the messages in which they were shown.
-    pub answers: Vec<Spoken>,
-    /// Stored answers of which listeners have not heard yet.
-    pub sent: Vec<Value>,
-    /// The answer has a form of its own.
-    pub is_structured: bool,
-    /// The messages in which tool calls were shown, by the call's id.
-    pub calls_shown: Vec<(String, String)>,
-}
-
-/// An answer and how it was shown.
-pub(super) struct Spoken {
-    pub answer: llm::Answer,
-    pub agent: String,
-    /// The messages, in order; the first is where the answer stands.
-    pub shown: Vec<String>,
-}
 
 /// What came of the model's part.
 #[derive(Default)]
@@ -106,27 +73,21 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     let offered = tools::offered(turn, leg, plan).await;
     let offered = offered.map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
-    let form = plan
-        .options
-        .get("response_format")
-        .and_then(|form| form.get("type"));
-    turn.said.is_structured = form.is_some_and(|form| form != "text");
+    turn.said.is_structured = plan.is_structured();
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
         turn.at = (leg.at, round);
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
-            let limit = format!("the limit of {most} tool rounds is reached");
-            turn.warn(&format!("{limit}: one last call without tools"));
+            turn.warn(&last_call(most));
         }
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let tools = if is_last {
-                    Vec::new()
-                } else {
-                    offered.definitions()
+                let tools = match is_last {
+                    true => Vec::new(),
+                    false => offered.definitions(),
                 };
                 let answer = model.ask(turn, leg, (plan, tools), heard).await;
                 answer.map_err(Failed::at("llm"))?
@@ -161,6 +122,10 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         }
     }
     Ok(())
+}
+
+fn last_call(most: usize) -> String {
+    format!("the limit of {most} tool rounds is reached: one last call without tools")
 }
 
 /// Makes the answer durable and runs the tools it asks for; the answer is what the model is told.

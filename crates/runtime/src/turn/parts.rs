@@ -2,6 +2,7 @@
 
 use super::Turn;
 use super::leg::Leg;
+use crate::app::Agent;
 use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
@@ -16,7 +17,7 @@ use ambit_storage::batch::Write;
 use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 impl Turn {
@@ -35,6 +36,29 @@ impl Turn {
 
     pub(super) fn now(&self) -> i64 {
         self.core.stores.options().clock.now()
+    }
+
+    /// What the stream's first entry says.
+    pub(super) fn start_event(&self, agent: &Agent) -> Value {
+        let app = &self.loaded.app;
+        let locale = &self.settings.locale;
+        let words = app.words(agent, locale);
+        let text = |text: &str| words.fill(text).into_owned();
+        json!({
+            "context_id": self.ids.context_id,
+            "request_id": self.ids.request_id,
+            "timestamp": self.started_at,
+            "chat_id": self.ids.chat_id,
+            "trace_id": self.ids.request_id,
+            "assistant": {
+                "assistant_id": agent.id,
+                "type": if agent.is_worker { "worker" } else { "assistant" },
+                "name": text(&agent.name),
+                "avatar": agent.avatar,
+                "description": text(&agent.description),
+            },
+            "metadata": self.request.metadata,
+        })
     }
 
     /// What the events of this turn say.

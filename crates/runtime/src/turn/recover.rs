@@ -9,7 +9,7 @@ use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
 use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::Core;
-use crate::stream::Log;
+use crate::stream::{self, Log};
 use crate::{chats, trace};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
@@ -209,8 +209,8 @@ impl Left {
             started_at: self.started_at,
         };
         let names = parts.names();
-        let events = Log::resume(parts.place(names.events()), core.stream_options()).await?;
-        let traced = Log::resume(parts.place(names.trace()), core.stream_options()).await?;
+        let events = Log::resume(parts.place(names.events()), stream::Options::default()).await?;
+        let traced = Log::resume(parts.place(names.trace()), stream::Options::default()).await?;
         let clock = core.stores.options().clock.clone();
         let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);

@@ -2,7 +2,7 @@
 //! a model with all that was shown of it.
 
 use super::Turn;
-use super::model::Spoken;
+use super::said::Spoken;
 use crate::error::Result;
 use crate::event::BeforeSaveHistory;
 use crate::frame::Shown;

@@ -242,7 +242,7 @@ impl Round<'_> {
         })
         .await?;
         turn.reach("turn.settled");
-        turn.show_result(turn.speaker(self.leg), call, &outcome);
+        turn.show_result(&turn.speaker(self.leg), call, &outcome);
         Ok(Settled { result, text })
     }
 }
@@ -301,12 +301,12 @@ impl Turn {
                 "result": null, "error": why, "round": round}),
             text: why.to_owned(),
         })?;
-        self.show_result(self.outbox.speaker(Default::default()), call, &outcome);
+        self.show_result(&self.outbox.speaker(Default::default()), call, &outcome);
         Ok(())
     }
 
     /// Amends the call's message with what came of it.
-    fn show_result(&self, speaker: Speaker, call: &ToolCall, outcome: &Outcome) {
+    fn show_result(&self, speaker: &Speaker, call: &ToolCall, outcome: &Outcome) {
         let mut shown = self.said.calls_shown.iter().rev();
         let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
             return;

@@ -103,7 +103,7 @@ mod tests {
     fn message(kind: &str, props: &Value) -> Shown {
         Shown {
             kind: kind.to_owned(),
-            props,
+            props: props.as_object().cloned().unwrap_or_default(),
             ..Shown::default()
         }
     }
