@@ -118,6 +118,19 @@ pub fn obey() -> bool {
     true
 }
 
+/// Each line lets one call of `wait` through; the end of the input ends the worker. A thread of its own, because nothing may
+/// wait for it where the worker ends by itself.
+fn each_line(act: impl Fn() + Send + 'static) -> tokio::sync::oneshot::Receiver<()> {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        for _ in std::io::stdin().lock().lines() {
+            act();
+        }
+        tell.send(()).unwrap();
+    });
+    told
+}
+
 async fn work(order: Order) {
     // What is said of a turn's beginning is said before a point behind it is reached.
     let (heard, hears) = std::sync::mpsc::channel();
@@ -134,14 +147,7 @@ async fn work(order: Order) {
             println!("waiting");
         }
     });
-    // Each line lets one call of `wait` through; the end of the input ends the worker.
-    let (tell, told) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        for _ in std::io::stdin().lock().lines() {
-            gate.open();
-        }
-        tell.send(()).unwrap();
-    });
+    let told = each_line(move || gate.open());
     match order.job {
         Job::Ask { agent, text } => {
             let asked = Request {
