@@ -26,7 +26,8 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
         Script::ReturnedTooMuch { .. } => {
             Error::new(Code::HookError, format!("{file} {hook}: {error}"))
         }
-        Script::NeverSettles(_) | Script::NotAFunction(_) | Script::NoFunction { .. } => {
+        Script::NotAFunction(_) => Error::new(Code::HookError, error.to_string()),
+        Script::NeverSettles(_) | Script::NoFunction { .. } => {
             Error::new(Code::HookError, format!("{file}: {error}"))
         }
         Script::Cancelled => Error::new(Code::Cancelled, format!("{hook} was cancelled")),

@@ -53,11 +53,15 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -
 impl Turn {
     async fn end(&mut self, mut ending: Ending) -> Result<()> {
         self.live.set_closing(true).await;
-        let why = match ending.status {
-            Status::Cancelled => "cancelled",
-            _ => "no result: the turn ended before the call did",
+        let closed = match ending.status {
+            // What is open now is the client's to answer.
+            Status::Completed => Ok(()),
+            Status::Cancelled => self.close_calls("cancelled").await,
+            _ => {
+                self.close_calls("no result: the turn ended before the call did")
+                    .await
+            }
         };
-        let closed = self.close_calls(why).await;
         match ending.status {
             Status::Completed => self.outbox.close_all(Ended::Completed, true),
             _ => self.outbox.close_all(Ended::Partial, false),

@@ -36,6 +36,8 @@ macro_rules! cases {
 }
 pub(crate) use cases;
 
+/// Cases that run at once.
+const AT_ONCE: usize = 12;
 /// No case waits longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,7 +65,10 @@ fn main() {
             trials.push(trial.with_ignored_flag((store.place)().is_none()));
         }
     }
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    let mut arguments = Arguments::from_args();
+    // Most of a case is waiting for a lease to end.
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    libtest_mimic::run(&arguments, trials).exit();
 }
 
 /// Each case and each worker has a runtime of its own, so that what it spawned ends with it.

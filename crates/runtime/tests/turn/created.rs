@@ -1,11 +1,11 @@
 //! Each field that `Create` may return, and what may stand in the request beside it.
 
 use crate::place::{
-    agent, ask, borrowed, end, mirror, mirrored, model, named, place, place_of_tools, remembered,
-    request, said, shown, traced,
+    agent, ann, ask, borrowed, end, mirror, mirrored, model, named, place, place_of_tools,
+    remembered, request, said, shown, traced,
 };
 use crate::toolbox::Tools;
-use ambit_runtime::Request;
+use ambit_runtime::{Code, Request};
 use serde_json::{Value, json};
 
 /// What the model gets where `Create` returns this, asked like that.
@@ -297,5 +297,8 @@ async fn skipping_leaves_out_history_output_or_trace() {
     asked.skip.trace = true;
     let frames = ask(&place, asked).await;
     assert_eq!(shown(&frames), []);
-    assert_eq!(traced(&place, &frames).await, "");
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let ambit = place.runtime.contexts(&ann());
+    let untraced = ambit_runtime::inspect::traces::open(&ambit, &ann(), &id).await;
+    assert_eq!(untraced.err().unwrap().code, Code::NotFound);
 }

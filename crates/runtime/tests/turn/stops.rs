@@ -137,7 +137,7 @@ async fn g036_a_turn_stopped_in_a_tool_leaves_its_call_with_a_marked_result_for_
             "system: Be kind.",
             "user: hang",
             "assistant: null",
-            "tool: no result: the call did not finish",
+            "tool: cancelled",
             "tool: {}",
             "user: go on"
         ]
