@@ -1,0 +1,133 @@
+//! What a killed turn keeps of its models' answers and tools' results.
+
+use crate::app::{ann, peer, request};
+use crate::points::{entry, later, said};
+use crate::store::Fresh;
+use crate::tools::marks;
+use crate::turns::{ask, asked, end, frames, history, results, stream};
+use crate::worker::{self, Job, Order, killed};
+use ambit_storage::storage::Message;
+use rustix::process::Signal;
+use std::time::Duration;
+
+crate::cases![
+    g005_thirty_results_appear_in_the_order_of_their_calls,
+    g015_what_was_acknowledged_is_there_after_a_kill,
+    g036_a_killed_tool_leaves_its_call_with_a_marked_result,
+    g040_failing_models_and_a_crash_store_the_question_once,
+    g110_a_turn_killed_while_it_speaks_ends_once,
+    the_tokens_of_a_turn_are_those_of_all_its_attempts,
+];
+
+async fn g005_thirty_results_appear_in_the_order_of_their_calls(fresh: Fresh) {
+    let node = peer(&fresh, Duration::ZERO).await.runtime;
+    let entries = ask(&node, request("chat", "many")).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    let stored = history(&node, "chat").await;
+    let expected: Vec<String> = (0..30).map(|at| format!("done {at}")).collect();
+    let told: Vec<String> = results(&stored)
+        .into_iter()
+        .map(|(_, text, _)| text)
+        .collect();
+    assert_eq!(told, expected);
+    let archived = stored
+        .iter()
+        .filter(|message| message.tool_result.is_some());
+    assert_eq!(archived.count(), 30);
+    let mut ran = marks(&fresh.marks());
+    assert_ne!(ran, expected, "they finish in another order");
+    ran.sort_by_key(|mark| mark["done ".len()..].parse::<u32>().unwrap());
+    assert_eq!(ran, expected);
+}
+
+async fn g015_what_was_acknowledged_is_there_after_a_kill(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("count")).dying_at("turn.created", 1);
+    let request_id = killed(order).await.remove(0);
+    let node = later(&fresh).await;
+    // The turn that was taken on is known at once, whoever goes on with it.
+    let info = node.turn(&ann(), &request_id).await.unwrap();
+    assert_eq!(info.request_id, request_id);
+    assert_eq!(asked(&history(&node, "chat").await), ["count"]);
+    assert_eq!(
+        end(&stream(&node, &request_id, 0).await)["status"],
+        "completed"
+    );
+}
+
+async fn g036_a_killed_tool_leaves_its_call_with_a_marked_result(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("mix"));
+    let (mut worker, said) = worker::until(order, |line| line == "waiting").await;
+    worker.send(Signal::KILL);
+    assert!(!worker.ended_well());
+    // The next turn comes first: it closes what was left open.
+    let node = later(&fresh).await;
+    node.cancel(&ann(), &said[0]).await.unwrap();
+    let entries = stream(&node, &said[0], 0).await;
+    assert_eq!(end(&entries)["status"], "cancelled");
+    let stored = history(&node, "chat").await;
+    let told = results(&stored);
+    let last = told.last().unwrap();
+    assert_eq!(
+        (told.len(), last.1.as_str(), last.2),
+        (2, "cancelled", true)
+    );
+    let archived: Vec<&Message> = stored
+        .iter()
+        .filter(|message| message.tool_result.is_some())
+        .collect();
+    assert_eq!(archived.len(), 2, "the marked result is stored");
+    let next = ask(&node, request("chat", "recall")).await;
+    assert!(crate::points::said(&next).contains("cancelled"));
+}
+
+async fn g040_failing_models_and_a_crash_store_the_question_once(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("shaky")).dying_at("turn.settled", 1);
+    let request_id = killed(order).await.remove(0);
+    let node = later(&fresh).await;
+    let entries = stream(&node, &request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert!(said(&entries).ends_with("At last."));
+    assert_eq!(asked(&history(&node, "chat").await), ["shaky"]);
+    assert_eq!(marks(&fresh.marks()), ["marked one"]);
+    let next = ask(&node, request("chat", "recall")).await;
+    assert_eq!(said(&next).matches("shaky").count(), 1);
+}
+
+async fn g110_a_turn_killed_while_it_speaks_ends_once(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("speak"));
+    let (mut worker, said) = worker::until(order, |line| line.contains("\"delta\":true")).await;
+    worker.send(Signal::KILL);
+    let more = worker.rest();
+    assert!(!worker.ended_well());
+    let node = later(&fresh).await;
+    let entries = stream(&node, &said[0], 0).await;
+    let got: Vec<_> = said[1..]
+        .iter()
+        .chain(&more)
+        .filter_map(|line| entry(line))
+        .collect();
+    assert_eq!(entries[..got.len()], got);
+    assert_eq!(end(&entries)["status"], "completed");
+    let ends = frames(&entries);
+    let statuses: Vec<&str> = ends
+        .iter()
+        .filter(|frame| frame.event_name() == Some("message_end"))
+        .filter(|frame| frame.event_data().unwrap()["type"] == "text")
+        .map(|frame| frame.event_data().unwrap()["status"].as_str().unwrap())
+        .collect();
+    // What Create said, the words that were cut off, and the whole answer.
+    assert_eq!(statuses, ["completed", "partial", "completed"]);
+    assert_eq!(asked(&history(&node, "chat").await), ["speak"]);
+}
+
+async fn the_tokens_of_a_turn_are_those_of_all_its_attempts(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask("count")).dying_at("turn.settled", 2);
+    let request_id = killed(order).await.remove(0);
+    let node = later(&fresh).await;
+    let entries = stream(&node, &request_id, 0).await;
+    let end = end(&entries);
+    assert_eq!(end["usage"]["prompt_tokens"], 20);
+    let info = node.turn(&ann(), &request_id).await.unwrap();
+    let tools = info.response.unwrap()["tools"].clone();
+    assert_eq!(tools.as_array().unwrap().len(), 2);
+}

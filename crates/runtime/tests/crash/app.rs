@@ -1,0 +1,140 @@
+//! The app under test: an agent with a model that follows rules, and tools that leave marks.
+
+use ambit_runtime::runtime::{Runtime, Settings};
+use ambit_runtime::{Authorized, Request};
+use ambit_storage::Stores;
+use ambit_storage::driver::FaultPoints;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use crate::store::{self, Fresh};
+use crate::tools::{Gate, Tools};
+
+const FILES: &[(&str, &str)] = &[
+    ("app.yao", r#"{"name": "Test", "version": "1.0.0"}"#),
+    (
+        "assistants/hello/package.yao",
+        r#"{"name": "Hello", "connector": "plan", "mcp": {"servers": ["box"], "options": {"max_turn": 12}}}"#,
+    ),
+    (
+        "assistants/hello/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    (
+        "assistants/hello/src/index.ts",
+        "export function Create(ctx, messages) { ctx.Send(\"on it\"); return { metadata: { by: \"create\" } }; }\n",
+    ),
+    (
+        "assistants/first/package.yao",
+        r#"{"name": "First", "connector": "plan"}"#,
+    ),
+    (
+        "assistants/first/prompts.yml",
+        "- role: system\n  content: Be brief.\n",
+    ),
+    (
+        "assistants/first/src/index.ts",
+        "export function Next(ctx, payload) { return { delegate: { agent_id: \"hello\", messages: payload.messages.filter(m => m.role == \"user\") } }; }\n",
+    ),
+    ("connectors/plan.conn.yao", PLAN),
+];
+
+const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model": "plan",
+    "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+    "rules": [
+    {"match": {"last_user": "^count", "has_tool_result": false, "system": "kind"}, "reply": "Let me count.",
+     "tool_calls": [{"name": "mark", "arguments": {"text": "one"}},
+                    {"name": "mark", "arguments": {"text": "two"}}]},
+    {"match": {"last_user": "^count", "has_tool_result": true}, "reply": "I have counted."},
+    {"match": {"last_user": "^rounds", "round": 10}, "reply": "Ten rounds."},
+    {"match": {"last_user": "^rounds"}, "tool_calls": [{"name": "mark", "arguments": {"text": "round"}}]},
+    {"match": {"last_user": "^many", "has_tool_result": false}, "tool_calls": @MANY@},
+    {"match": {"last_user": "^many", "has_tool_result": true}, "reply": "All of them."},
+    {"match": {"last_user": "^wait", "has_tool_result": false},
+     "tool_calls": [{"name": "wait", "arguments": {}}]},
+    {"match": {"last_user": "^wait", "has_tool_result": true}, "reply": "Waited."},
+    {"match": {"last_user": "^mix", "has_tool_result": false}, "reply": "Both.",
+     "tool_calls": [{"name": "mark", "arguments": {"text": "one"}}, {"name": "wait", "arguments": {}}]},
+    {"match": {"last_user": "^mix", "has_tool_result": true}, "reply": "Mixed."},
+    {"match": {"last_user": "^shaky", "has_tool_result": false, "times": 1}, "error": {"status": 503, "message": "busy"}},
+    {"match": {"last_user": "^shaky", "has_tool_result": false},
+     "tool_calls": [{"name": "mark", "arguments": {"text": "one"}}]},
+    {"match": {"last_user": "^shaky", "times": 1}, "error": {"status": 503, "message": "busy"}},
+    {"match": {"last_user": "^shaky"}, "reply": "At last."},
+    {"match": {"last_user": "^speak"}, "delay": "50ms",
+     "reply": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"},
+    {"match": {"last_user": "^recall"}, "reply": "{{request}}"}
+]}}"#;
+
+/// A folder with the app.
+pub fn folder() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (file, text) in FILES {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let many: Vec<_> = (0..30)
+            .map(|at| json!({"name": "shuffled", "arguments": {"at": at}}))
+            .collect();
+        std::fs::write(path, text.replace("@MANY@", &json!(many).to_string())).unwrap();
+    }
+    folder
+}
+
+/// A node.
+pub async fn node(folder: &Path, stores: Stores, tools: Tools) -> Runtime {
+    let settings = Settings {
+        app: folder.to_owned(),
+        stores: Arc::new(stores),
+        storage: ambit_storage::Settings::default(),
+        environment: BTreeMap::new(),
+        is_development: false,
+        tools: Arc::new(tools),
+        listeners: None,
+    };
+    Runtime::open(settings).await.unwrap()
+}
+
+/// A node of this process.
+pub struct Node {
+    pub runtime: Runtime,
+    /// What holds its calls of `wait`.
+    pub gate: Arc<Gate>,
+    /// Says that a call has come to the gate.
+    pub came: mpsc::UnboundedReceiver<()>,
+}
+
+/// A node with stores of its own, its clock so far ahead.
+pub async fn peer(fresh: &Fresh, ahead: Duration) -> Node {
+    let stores = store::open(&fresh.url, ahead, FaultPoints::default()).await;
+    let (tools, gate, came) = Tools::new(&fresh.marks());
+    let runtime = node(fresh.folder.path(), stores, tools).await;
+    Node {
+        runtime,
+        gate,
+        came,
+    }
+}
+
+/// Who asks.
+pub fn ann() -> Authorized {
+    Authorized {
+        user_id: Some("ann".to_owned()),
+        ..Authorized::default()
+    }
+}
+
+/// A request of Ann's in this chat.
+pub fn request(chat: &str, text: &str) -> Request {
+    Request {
+        authorized: ann(),
+        agent: "hello".to_owned(),
+        chat: Some(chat.to_owned()),
+        messages: vec![json!({"role": "user", "content": text})],
+        ..Request::default()
+    }
+}

@@ -1,0 +1,82 @@
+//! Turns whose process dies, and turns of two nodes: each case on every store that processes can share.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed assumption fails its case"
+)]
+
+#[path = "../../../storage/tests/support/child.rs"]
+mod child;
+
+mod answers;
+mod app;
+mod nodes;
+mod points;
+mod processes;
+mod restarts;
+mod store;
+mod tools;
+mod turns;
+mod worker;
+
+use futures::future::LocalBoxFuture;
+use libtest_mimic::{Arguments, Trial};
+use std::time::Duration;
+use store::{Fresh, STORES};
+
+/// A case: what it is called, and what it does with a fresh store.
+pub type Case = (&'static str, fn(Fresh) -> LocalBoxFuture<'static, ()>);
+
+/// A table of cases, each named like the function that it runs.
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        pub const CASES: &[crate::Case] = &[$((stringify!($name), |fresh| Box::pin($name(fresh)))),*];
+    };
+}
+pub(crate) use cases;
+
+/// Cases that run at once.
+const AT_ONCE: usize = 12;
+/// No case waits longer than this for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn main() {
+    if worker::obey() {
+        return;
+    }
+    let tables = [
+        points::CASES,
+        restarts::CASES,
+        nodes::CASES,
+        answers::CASES,
+        processes::CASES,
+    ];
+    let mut trials = Vec::new();
+    for store in STORES {
+        for (name, run) in tables.iter().flat_map(|table| table.iter()) {
+            let trial = Trial::test(format!("{}::{name}", store.name), move || {
+                wait_for(async move {
+                    let done = tokio::time::timeout(PATIENCE, run(Fresh::new(store))).await;
+                    done.expect("the case ends");
+                });
+                Ok(())
+            });
+            trials.push(trial.with_ignored_flag((store.place)().is_none()));
+        }
+    }
+    let mut arguments = Arguments::from_args();
+    // Most of a case is waiting for a lease to end.
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Each case and each worker has a runtime of its own, so that what it spawned ends with it.
+fn wait_for<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(work)
+}

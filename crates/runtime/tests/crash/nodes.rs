@@ -1,0 +1,418 @@
+//! Two nodes over one store: whose turn it is, and turns that are followed, stopped and added to from the other node.
+
+use crate::app::{Node, ann, peer, request};
+use crate::points::{entry, later, said};
+use crate::store::Fresh;
+use crate::tools::marks;
+use crate::turns::{
+    ask, asked, driver, end, frames, history, open_turns, rest, results, stream, until, wait_until,
+};
+use crate::worker::{self, Job, Order};
+use ambit_runtime::frame::{Frame, Status};
+use ambit_runtime::runtime::{Applied, Interrupt, Started};
+use ambit_runtime::{Code, Request};
+use ambit_storage::driver::{Part, Scan};
+use ambit_storage::lease::OnBusy;
+use ambit_storage::pattern::Pattern;
+use rustix::process::Signal;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+crate::cases![
+    g004_a_second_turn_is_rejected_on_the_other_node,
+    g004_turns_queue_in_order_of_arrival,
+    g004_a_turn_is_interrupted_from_the_other_node,
+    g014_a_request_that_cannot_begin_holds_nothing,
+    g026_a_reader_that_leaves_stops_nothing,
+    g108_the_other_node_goes_on_from_any_number,
+    g108_a_running_turn_is_followed_on_the_other_node,
+    g109_stopped_from_another_node,
+    g109_stopped_after_a_resume_on_this_node,
+    messages_of_the_other_node_are_answered_next,
+    forced_messages_of_the_other_node_begin_the_step_anew,
+    forced_messages_cancel_the_tools_under_way,
+    messages_for_an_ended_turn_are_too_late,
+    g016_messages_taken_on_survive_the_node,
+    g111_replay_stores_nothing,
+];
+
+async fn nodes(fresh: &Fresh) -> (Node, Node) {
+    (
+        peer(fresh, Duration::ZERO).await,
+        peer(fresh, Duration::ZERO).await,
+    )
+}
+
+fn on_busy(text: &str, on_busy: OnBusy) -> Request {
+    Request {
+        on_busy,
+        ..request("chat", text)
+    }
+}
+
+/// A turn of this node that waits in its tool.
+async fn waiting(node: &mut Node, text: &str) -> Started {
+    let started = node.runtime.start(request("chat", text)).await.unwrap();
+    node.came.recv().await.unwrap();
+    started
+}
+
+async fn g004_a_second_turn_is_rejected_on_the_other_node(fresh: Fresh) {
+    let (mut here, there) = nodes(&fresh).await;
+    let mut running = waiting(&mut here, "wait").await;
+    let refused = there.runtime.start(request("chat", "count")).await;
+    let error = refused.err().expect("it is running");
+    assert_eq!(error.code, Code::ChatBusy);
+    assert_eq!(
+        error.details.unwrap()["request_id"],
+        json!(running.request_id)
+    );
+    here.gate.open();
+    assert_eq!(end(&rest(&mut running.stream).await)["status"], "completed");
+    assert_eq!(marks(&fresh.marks()), ["waited"]);
+    let after = ask(&there.runtime, request("chat", "count")).await;
+    assert_eq!(end(&after)["status"], "completed");
+    assert_eq!(
+        asked(&history(&here.runtime, "chat").await),
+        ["wait", "count"]
+    );
+}
+
+/// How many wait for the chat of the only open turn.
+async fn queued(node: &Node) -> usize {
+    let driver = driver(&node.runtime);
+    let open = open_turns(&driver).await;
+    let scan = Scan {
+        pattern: Pattern::parse("ticket/*"),
+        after: None,
+        limit: 100,
+        part: Part::Nothing,
+    };
+    driver.scan(&open[0].space, &scan).await.unwrap().len()
+}
+
+async fn g004_turns_queue_in_order_of_arrival(fresh: Fresh) {
+    let (mut here, there) = nodes(&fresh).await;
+    let mut running = waiting(&mut here, "wait").await;
+    let mut later = Vec::new();
+    for (at, node) in [&there, &here, &there].into_iter().enumerate() {
+        let runtime = node.runtime.clone();
+        let asking = on_busy(&format!("number {at}"), OnBusy::Queue);
+        later.push(tokio::spawn(async move { ask(&runtime, asking).await }));
+        wait_until(async || queued(&there).await == at + 1).await;
+    }
+    here.gate.open();
+    assert_eq!(end(&rest(&mut running.stream).await)["status"], "completed");
+    for turn in later {
+        assert_eq!(end(&turn.await.unwrap())["status"], "completed");
+    }
+    let expected = ["wait", "number 0", "number 1", "number 2"];
+    assert_eq!(asked(&history(&there.runtime, "chat").await), expected);
+}
+
+async fn g004_a_turn_is_interrupted_from_the_other_node(fresh: Fresh) {
+    let (mut here, there) = nodes(&fresh).await;
+    let mut running = waiting(&mut here, "mix").await;
+    until(&mut running.stream, |frame| {
+        frame.props.get("result").is_some()
+    })
+    .await;
+    let next = ask(&there.runtime, on_busy("count", OnBusy::Interrupt)).await;
+    assert_eq!(end(&next)["status"], "completed");
+    let first = stream(&there.runtime, &running.request_id, 0).await;
+    assert_eq!(end(&first)["status"], "cancelled");
+    let stored = history(&there.runtime, "chat").await;
+    assert_eq!(asked(&stored), ["mix", "count"]);
+    let told: Vec<(String, bool)> = results(&stored)
+        .into_iter()
+        .map(|(_, text, failed)| (text, failed))
+        .collect();
+    let expected = [
+        ("marked one", false),
+        ("cancelled", true),
+        ("marked one", false),
+        ("marked two", false),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(text, failed)| (text.to_owned(), failed))
+    );
+}
+
+async fn g014_a_request_that_cannot_begin_holds_nothing(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let wrong = Request {
+        messages: vec![json!({"role": "user", "content": 7})],
+        ..request("chat", "")
+    };
+    assert!(here.runtime.start(wrong).await.is_err());
+    let since = Instant::now();
+    let mut started = there.runtime.start(request("chat", "count")).await.unwrap();
+    assert!(
+        since.elapsed() < Duration::from_millis(1_000),
+        "{:?}",
+        since.elapsed()
+    );
+    assert_eq!(end(&rest(&mut started.stream).await)["status"], "completed");
+}
+
+async fn g026_a_reader_that_leaves_stops_nothing(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let whole = ask(&here.runtime, request("chat", "count")).await;
+    for leaves_after in [0, 1, 5, 9, whole.len() - 1] {
+        let chat = format!("chat-{leaves_after}");
+        let mut started = here.runtime.start(request(&chat, "count")).await.unwrap();
+        let mut got = 0;
+        while got < leaves_after {
+            got += started
+                .stream
+                .next()
+                .await
+                .unwrap()
+                .map_or(0, |entries| entries.len());
+        }
+        let request_id = started.request_id.clone();
+        drop(started);
+        let entries = stream(&there.runtime, &request_id, 0).await;
+        assert_eq!(end(&entries)["status"], "completed");
+        let stored = history(&there.runtime, &chat).await;
+        assert_eq!(asked(&stored), ["count"]);
+        assert_eq!(results(&stored).len(), 2);
+    }
+}
+
+async fn g108_the_other_node_goes_on_from_any_number(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let whole = ask(&here.runtime, request("chat", "count")).await;
+    let request_id = end(&whole)["request_id"].as_str().unwrap().to_owned();
+    here.runtime.close(Duration::ZERO).await.unwrap();
+    here.runtime.stores().close().await.unwrap();
+    for after in 0..=whole.len() {
+        let rest = stream(&there.runtime, &request_id, after as u64).await;
+        assert_eq!(rest, whole[after..]);
+    }
+    let beyond = there
+        .runtime
+        .stream(&ann(), &request_id, whole.len() as u64 + 1)
+        .await;
+    assert_eq!(beyond.err().unwrap().code, Code::InvalidArgument);
+    let restarted = peer(&fresh, Duration::ZERO).await;
+    assert_eq!(stream(&restarted.runtime, &request_id, 3).await, whole[3..]);
+}
+
+async fn g108_a_running_turn_is_followed_on_the_other_node(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let mut started = here.runtime.start(request("chat", "speak")).await.unwrap();
+    let first = until(&mut started.stream, |frame| frame.delta).await;
+    let last = first.last().unwrap().number;
+    let follower = there
+        .runtime
+        .stream(&ann(), &started.request_id, last)
+        .await;
+    let mut follower = follower.unwrap();
+    let (behind, there_behind) = tokio::join!(rest(&mut started.stream), rest(&mut follower));
+    assert_eq!(there_behind, behind);
+    frames(&[first, behind].concat());
+}
+
+/// A turn of the first node that speaks, and the entries up to its first words.
+async fn speaking(here: &Node) -> Started {
+    let mut started = here.runtime.start(request("chat", "speak")).await.unwrap();
+    let is_text = |frame: &Frame| frame.delta && frame.kind == "text";
+    until(&mut started.stream, is_text).await;
+    started
+}
+
+/// The turn ends within a second from now, and what was said stays as far as it was said.
+async fn is_stopped(there: &Node, request_id: &str) {
+    let since = Instant::now();
+    there.runtime.cancel(&ann(), request_id).await.unwrap();
+    let entries = stream(&there.runtime, request_id, 0).await;
+    assert!(
+        since.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        since.elapsed()
+    );
+    assert_eq!(end(&entries)["status"], "cancelled");
+    let text = said(&entries);
+    let text = text.strip_prefix("on it|").unwrap();
+    assert!(
+        text.starts_with("one two") && !text.ends_with("nineteen twenty"),
+        "{text}"
+    );
+    let stored = history(&there.runtime, "chat").await;
+    let last = stored.last().unwrap();
+    assert_eq!(last.text(), text);
+    assert_eq!(last.extras["status"], json!(Status::Partial.as_str()));
+    assert_eq!(open_turns(&driver(&there.runtime)).await.len(), 0);
+    // Once more changes nothing.
+    there.runtime.cancel(&ann(), request_id).await.unwrap();
+    assert_eq!(stream(&there.runtime, request_id, 0).await, entries);
+}
+
+async fn g109_stopped_from_another_node(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let started = speaking(&here).await;
+    is_stopped(&there, &started.request_id).await;
+}
+
+async fn g109_stopped_after_a_resume_on_this_node(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let request_id = speaking(&here).await.request_id;
+    let mut resumed = there.runtime.stream(&ann(), &request_id, 2).await.unwrap();
+    resumed.next().await.unwrap().unwrap();
+    is_stopped(&here, &request_id).await;
+    assert_eq!(open_turns(&driver(&there.runtime)).await.len(), 0);
+}
+
+fn adding(text: &str, is_forced: bool) -> Interrupt {
+    Interrupt {
+        is_forced,
+        messages: vec![json!({"role": "user", "content": text})],
+        ..Interrupt::default()
+    }
+}
+
+async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
+    let (mut here, there) = nodes(&fresh).await;
+    let mut running = waiting(&mut here, "wait").await;
+    for (node, text) in [(&there, "recall first"), (&here, "recall second")] {
+        let id = format!("{}.c0", running.request_id);
+        let applied = node
+            .runtime
+            .interrupt(&ann(), &id, adding(text, false))
+            .await;
+        assert_eq!(applied.unwrap(), Applied::NextStep);
+    }
+    here.gate.open();
+    let entries = rest(&mut running.stream).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    let text = said(&entries);
+    for told in ["waited", "recall first", "recall second"] {
+        assert!(text.contains(told), "{text}");
+    }
+    let stored = history(&there.runtime, "chat").await;
+    assert_eq!(asked(&stored), ["wait", "recall first", "recall second"]);
+    let interrupts = frames(&entries);
+    let interrupts = interrupts
+        .iter()
+        .filter(|frame| frame.event_name() == Some("interrupt"));
+    assert_eq!(interrupts.count(), 2);
+}
+
+async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let mut started = speaking(&here).await;
+    for (node, text) in [(&there, "speak again"), (&here, "recall")] {
+        let applied = node
+            .runtime
+            .interrupt(&ann(), &started.request_id, adding(text, true))
+            .await;
+        assert_eq!(applied.unwrap(), Applied::Restart);
+        until(&mut started.stream, |frame| {
+            frame.event_name() == Some("interrupt")
+        })
+        .await;
+    }
+    let entries = stream(&there.runtime, &started.request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    let text = said(&entries);
+    assert_eq!(text.matches("on it").count(), 1, "Create runs once");
+    assert!(
+        text.contains("one two") && text.contains("speak again"),
+        "{text}"
+    );
+    let stored = history(&there.runtime, "chat").await;
+    assert_eq!(asked(&stored), ["speak", "speak again", "recall"]);
+}
+
+async fn forced_messages_cancel_the_tools_under_way(fresh: Fresh) {
+    let (mut here, there) = nodes(&fresh).await;
+    let mut running = waiting(&mut here, "mix").await;
+    until(&mut running.stream, |frame| {
+        frame.props.get("result").is_some()
+    })
+    .await;
+    let applied = there
+        .runtime
+        .interrupt(&ann(), &running.request_id, adding("recall", true))
+        .await;
+    assert_eq!(applied.unwrap(), Applied::Restart);
+    rest(&mut running.stream).await;
+    let entries = stream(&there.runtime, &running.request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert!(said(&entries).contains("cancelled"), "the model is told");
+    let stored = history(&there.runtime, "chat").await;
+    assert_eq!(asked(&stored), ["mix", "recall"]);
+    let told: Vec<(String, bool)> = results(&stored)
+        .into_iter()
+        .map(|(_, text, failed)| (text, failed))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("marked one".to_owned(), false),
+            ("cancelled".to_owned(), true)
+        ]
+    );
+    assert_eq!(marks(&fresh.marks()), ["marked one"]);
+}
+
+async fn messages_for_an_ended_turn_are_too_late(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let entries = ask(&here.runtime, request("chat", "count")).await;
+    let request_id = end(&entries)["request_id"].as_str().unwrap().to_owned();
+    for node in [&here, &there] {
+        let late = node
+            .runtime
+            .interrupt(&ann(), &request_id, adding("more", false))
+            .await;
+        assert_eq!(late.unwrap_err().code, Code::TooLate);
+    }
+    assert_eq!(asked(&history(&there.runtime, "chat").await), ["count"]);
+}
+
+async fn g016_messages_taken_on_survive_the_node(fresh: Fresh) {
+    let there = peer(&fresh, Duration::ZERO).await;
+    let order = Order::new(&fresh, Job::ask("wait"));
+    let (mut worker, said_so_far) = worker::until(order, |line| line == "waiting").await;
+    let request_id = &said_so_far[0];
+    let applied = there
+        .runtime
+        .interrupt(&ann(), request_id, adding("recall", false))
+        .await;
+    assert_eq!(applied.unwrap(), Applied::NextStep);
+    worker.send(Signal::KILL);
+    assert!(!worker.ended_well());
+    there.runtime.close(Duration::ZERO).await.unwrap();
+    let next = peer(&fresh, crate::points::LATER).await;
+    next.gate.open();
+    let entries = stream(&next.runtime, request_id, 0).await;
+    let got: Vec<_> = said_so_far[1..]
+        .iter()
+        .filter_map(|line| entry(line))
+        .collect();
+    assert_eq!(entries[..got.len()], got);
+    assert_eq!(end(&entries)["status"], "completed");
+    assert!(said(&entries).contains("recall"));
+    let stored = history(&next.runtime, "chat").await;
+    assert_eq!(asked(&stored), ["wait", "recall"]);
+    assert_eq!(results(&stored).len(), 1);
+}
+
+async fn g111_replay_stores_nothing(fresh: Fresh) {
+    let (here, there) = nodes(&fresh).await;
+    let entries = ask(&here.runtime, request("chat", "count")).await;
+    let request_id = end(&entries)["request_id"].as_str().unwrap().to_owned();
+    let before = history(&there.runtime, "chat").await;
+    for node in [&here, &there] {
+        for after in [0, 4] {
+            let replayed = stream(&node.runtime, &request_id, after).await;
+            assert_eq!(replayed, entries[usize::try_from(after).unwrap()..]);
+        }
+    }
+    let node = later(&fresh).await;
+    assert_eq!(stream(&node, &request_id, 0).await, entries);
+    assert_eq!(history(&node, "chat").await, before);
+    assert_eq!(marks(&fresh.marks()).len(), 2);
+}

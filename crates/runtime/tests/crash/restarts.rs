@@ -1,0 +1,148 @@
+//! Turns that are taken up again and again, and turns that are nobody's business.
+
+use crate::app::{peer, request};
+use crate::points::{LATER, later, said};
+use crate::store::Fresh;
+use crate::tools::marks;
+use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
+use crate::worker::{Job, Order, killed};
+use ambit_runtime::runtime::Runtime;
+use ambit_storage::address::Space;
+use ambit_storage::driver::Range;
+use serde_json::Value;
+use std::time::Duration;
+
+crate::cases![
+    g018_ten_restarts_of_a_turn_that_goes_on,
+    g018_a_turn_that_gets_no_further_is_closed,
+    g018_two_restarts_without_progress_are_forgiven,
+    g019_live_and_finished_turns_are_left_alone,
+    g019_an_orphan_is_taken_up_once,
+];
+
+/// A node that takes up what is there, as long after the first one as it is the so-manyth, and dies at this point.
+fn successor(fresh: &Fresh, number: u32, point: &str) -> Order {
+    Order {
+        ahead: (LATER * number).as_secs(),
+        ..Order::new(fresh, Job::Serve).dying_at(point, 1)
+    }
+}
+
+/// The last node: it finishes what the others, so many, have left.
+async fn last(fresh: &Fresh, number: u32) -> Runtime {
+    peer(fresh, LATER * number).await.runtime
+}
+
+async fn g018_ten_restarts_of_a_turn_that_goes_on(fresh: Fresh) {
+    let first = Order::new(&fresh, Job::ask("rounds")).dying_at("turn.settled", 1);
+    let request_id = killed(first).await.remove(0);
+    for number in 1..10 {
+        killed(successor(&fresh, number, "turn.settled")).await;
+    }
+    let node = last(&fresh, 10).await;
+    let entries = stream(&node, &request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert!(said(&entries).ends_with("Ten rounds."));
+    assert_eq!(marks(&fresh.marks()), ["marked round"; 10]);
+    assert_eq!(asked(&history(&node, "chat").await), ["rounds"]);
+}
+
+/// A turn that was killed at its beginning, and so many times more before it had got further.
+async fn fruitless(fresh: &Fresh, times: u32) -> (Runtime, Value) {
+    let first = Order::new(fresh, Job::ask("count")).dying_at("turn.created", 1);
+    let request_id = killed(first).await.remove(0);
+    for number in 1..=times {
+        killed(successor(fresh, number, "turn.created")).await;
+    }
+    let node = last(fresh, times + 1).await;
+    let end = end(&stream(&node, &request_id, 0).await);
+    assert_eq!(open_turns(&driver(&node)).await.len(), 0);
+    (node, end)
+}
+
+async fn g018_a_turn_that_gets_no_further_is_closed(fresh: Fresh) {
+    let (node, end) = fruitless(&fresh, 3).await;
+    assert_eq!(
+        (&end["status"], &end["code"]),
+        (&"error".into(), &"internal".into())
+    );
+    assert_eq!(asked(&history(&node, "chat").await), ["count"]);
+    assert_eq!(marks(&fresh.marks()), Vec::<String>::new());
+}
+
+async fn g018_two_restarts_without_progress_are_forgiven(fresh: Fresh) {
+    let (_, end) = fruitless(&fresh, 2).await;
+    assert_eq!(end["status"], "completed");
+}
+
+/// How often a turn of this chat was taken up.
+async fn attempts(node: &Runtime, space: &Space, request_id: &str) -> usize {
+    let log = space.log(format!("turn/{request_id}/journal"));
+    let page = driver(node)
+        .read(&log, Range::from(1, 1_000))
+        .await
+        .unwrap();
+    assert!(!page.entries.is_empty(), "a turn has a journal");
+    let steps = page
+        .entries
+        .iter()
+        .map(|entry| entry.body.to::<Value>().unwrap());
+    steps.filter(|step| step["step"] == "attempt").count()
+}
+
+/// A turn of another process that is killed in its beginning, as this node takes it up and finishes it.
+async fn orphan(fresh: &Fresh, node: &Runtime) -> (Space, String) {
+    let order = Order::new(fresh, Job::ask("count")).dying_at("turn.created", 1);
+    let request_id = killed(order).await.remove(0);
+    let open = open_turns(&driver(node)).await;
+    let space = open.into_iter().find(|open| open.request_id == request_id);
+    let entries = stream(node, &request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    (space.map(|open| open.space).unwrap(), request_id)
+}
+
+async fn g019_live_and_finished_turns_are_left_alone(fresh: Fresh) {
+    let (mut here, there) = (peer(&fresh, LATER).await, peer(&fresh, LATER).await);
+    let finished = crate::turns::ask(&here.runtime, request("over", "count")).await;
+    let mut running = Vec::new();
+    for number in 0..8 {
+        let chat = format!("chat-{number}");
+        running.push(here.runtime.start(request(&chat, "wait")).await.unwrap());
+        here.came.recv().await.unwrap();
+    }
+    let open = open_turns(&driver(&here.runtime)).await;
+    assert_eq!(open.len(), 8);
+    // Whoever finishes the second orphan has looked at every open turn since the first one was there.
+    orphan(&fresh, &there.runtime).await;
+    orphan(&fresh, &there.runtime).await;
+    for turn in &open {
+        assert_eq!(
+            attempts(&there.runtime, &turn.space, &turn.request_id).await,
+            0
+        );
+    }
+    running.iter().for_each(|_| here.gate.open());
+    for turn in &mut running {
+        let entries = rest(&mut turn.stream).await;
+        assert_eq!(end(&entries)["status"], "completed");
+        assert_eq!(stream(&there.runtime, &turn.request_id, 0).await, entries);
+    }
+    let waited = marks(&fresh.marks());
+    let waited = waited.iter().filter(|mark| *mark == "waited").count();
+    assert_eq!(waited, 8);
+    let request_id = end(&finished)["request_id"].as_str().unwrap().to_owned();
+    assert_eq!(stream(&there.runtime, &request_id, 0).await, finished);
+}
+
+async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
+    let (here, there) = (later(&fresh).await, later(&fresh).await);
+    for _ in 0..3 {
+        let (space, request_id) = orphan(&fresh, &here).await;
+        assert_eq!(attempts(&there, &space, &request_id).await, 1);
+    }
+    assert_eq!(marks(&fresh.marks()).len(), 6);
+    tokio::time::timeout(Duration::from_secs(5), here.close(Duration::ZERO))
+        .await
+        .unwrap()
+        .unwrap();
+}
