@@ -197,6 +197,9 @@ fn may_pass(error: &ambit_storage::Error) -> bool {
     use ambit_storage::Error as Stored;
     matches!(
         error,
-        Stored::Unavailable { .. } | Stored::Partial { .. } | Stored::Conflict { .. } | Stored::Busy { .. }
+        Stored::Unavailable { .. }
+            | Stored::Partial { .. }
+            | Stored::Conflict { .. }
+            | Stored::Busy { .. }
     )
 }

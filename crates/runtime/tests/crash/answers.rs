@@ -25,9 +25,14 @@ async fn g005_thirty_results_appear_in_the_order_of_their_calls(fresh: Fresh) {
     assert_eq!(end(&entries)["status"], "completed");
     let stored = history(&node, "chat").await;
     let expected: Vec<String> = (0..30).map(|at| format!("done {at}")).collect();
-    let told: Vec<String> = results(&stored).into_iter().map(|(_, text, _)| text).collect();
+    let told: Vec<String> = results(&stored)
+        .into_iter()
+        .map(|(_, text, _)| text)
+        .collect();
     assert_eq!(told, expected);
-    let archived = stored.iter().filter(|message| message.tool_result.is_some());
+    let archived = stored
+        .iter()
+        .filter(|message| message.tool_result.is_some());
     assert_eq!(archived.count(), 30);
     let mut ran = marks(&fresh.marks());
     assert_ne!(ran, expected, "they finish in another order");
@@ -43,7 +48,10 @@ async fn g015_what_was_acknowledged_is_there_after_a_kill(fresh: Fresh) {
     let info = node.turn(&ann(), &request_id).await.unwrap();
     assert_eq!(info.request_id, request_id);
     assert_eq!(asked(&history(&node, "chat").await), ["count"]);
-    assert_eq!(end(&stream(&node, &request_id, 0).await)["status"], "completed");
+    assert_eq!(
+        end(&stream(&node, &request_id, 0).await)["status"],
+        "completed"
+    );
 }
 
 async fn g036_a_killed_tool_leaves_its_call_with_a_marked_result(fresh: Fresh) {
@@ -59,8 +67,14 @@ async fn g036_a_killed_tool_leaves_its_call_with_a_marked_result(fresh: Fresh) {
     let stored = history(&node, "chat").await;
     let told = results(&stored);
     let last = told.last().unwrap();
-    assert_eq!((told.len(), last.1.as_str(), last.2), (2, "cancelled", true));
-    let archived: Vec<&Message> = stored.iter().filter(|message| message.tool_result.is_some()).collect();
+    assert_eq!(
+        (told.len(), last.1.as_str(), last.2),
+        (2, "cancelled", true)
+    );
+    let archived: Vec<&Message> = stored
+        .iter()
+        .filter(|message| message.tool_result.is_some())
+        .collect();
     assert_eq!(archived.len(), 2, "the marked result is stored");
     let next = ask(&node, request("chat", "recall")).await;
     assert!(crate::points::said(&next).contains("cancelled"));
@@ -87,7 +101,11 @@ async fn g110_a_turn_killed_while_it_speaks_ends_once(fresh: Fresh) {
     assert!(!worker.ended_well());
     let node = later(&fresh).await;
     let entries = stream(&node, &said[0], 0).await;
-    let got: Vec<_> = said[1..].iter().chain(&more).filter_map(|line| entry(line)).collect();
+    let got: Vec<_> = said[1..]
+        .iter()
+        .chain(&more)
+        .filter_map(|line| entry(line))
+        .collect();
     assert_eq!(entries[..got.len()], got);
     assert_eq!(end(&entries)["status"], "completed");
     let ends = frames(&entries);

@@ -9,8 +9,8 @@
 #[path = "../../../storage/tests/support/child.rs"]
 mod child;
 
-mod app;
 mod answers;
+mod app;
 mod nodes;
 mod points;
 mod processes;

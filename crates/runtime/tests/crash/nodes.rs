@@ -37,7 +37,10 @@ crate::cases![
 ];
 
 async fn nodes(fresh: &Fresh) -> (Node, Node) {
-    (peer(fresh, Duration::ZERO).await, peer(fresh, Duration::ZERO).await)
+    (
+        peer(fresh, Duration::ZERO).await,
+        peer(fresh, Duration::ZERO).await,
+    )
 }
 
 fn on_busy(text: &str, on_busy: OnBusy) -> Request {
@@ -60,13 +63,19 @@ async fn g004_a_second_turn_is_rejected_on_the_other_node(fresh: Fresh) {
     let refused = there.runtime.start(request("chat", "count")).await;
     let error = refused.err().expect("it is running");
     assert_eq!(error.code, Code::ChatBusy);
-    assert_eq!(error.details.unwrap()["request_id"], json!(running.request_id));
+    assert_eq!(
+        error.details.unwrap()["request_id"],
+        json!(running.request_id)
+    );
     here.gate.open();
     assert_eq!(end(&rest(&mut running.stream).await)["status"], "completed");
     assert_eq!(marks(&fresh.marks()), ["waited"]);
     let after = ask(&there.runtime, request("chat", "count")).await;
     assert_eq!(end(&after)["status"], "completed");
-    assert_eq!(asked(&history(&here.runtime, "chat").await), ["wait", "count"]);
+    assert_eq!(
+        asked(&history(&here.runtime, "chat").await),
+        ["wait", "count"]
+    );
 }
 
 /// How many wait for the chat of the only open turn.
@@ -79,7 +88,11 @@ async fn queued(node: &Node) -> usize {
         limit: 100,
         part: Part::Whole,
     };
-    driver.scan(&open[0].space, &scan).await.unwrap().len()
+    driver
+        .scan(&open[0].space.lease().space, &scan)
+        .await
+        .unwrap()
+        .len()
 }
 
 async fn g004_turns_queue_in_order_of_arrival(fresh: Fresh) {
@@ -104,16 +117,30 @@ async fn g004_turns_queue_in_order_of_arrival(fresh: Fresh) {
 async fn g004_a_turn_is_interrupted_from_the_other_node(fresh: Fresh) {
     let (mut here, there) = nodes(&fresh).await;
     let mut running = waiting(&mut here, "mix").await;
-    until(&mut running.stream, |frame| frame.props.get("result").is_some()).await;
+    until(&mut running.stream, |frame| {
+        frame.props.get("result").is_some()
+    })
+    .await;
     let next = ask(&there.runtime, on_busy("count", OnBusy::Interrupt)).await;
     assert_eq!(end(&next)["status"], "completed");
     let first = stream(&there.runtime, &running.request_id, 0).await;
     assert_eq!(end(&first)["status"], "cancelled");
     let stored = history(&there.runtime, "chat").await;
     assert_eq!(asked(&stored), ["mix", "count"]);
-    let told: Vec<(String, bool)> = results(&stored).into_iter().map(|(_, text, failed)| (text, failed)).collect();
-    let expected = [("marked one", false), ("cancelled", true), ("marked one", false), ("marked two", false)];
-    assert_eq!(told, expected.map(|(text, failed)| (text.to_owned(), failed)));
+    let told: Vec<(String, bool)> = results(&stored)
+        .into_iter()
+        .map(|(_, text, failed)| (text, failed))
+        .collect();
+    let expected = [
+        ("marked one", false),
+        ("cancelled", true),
+        ("marked one", false),
+        ("marked two", false),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(text, failed)| (text.to_owned(), failed))
+    );
 }
 
 async fn g014_a_request_that_cannot_begin_holds_nothing(fresh: Fresh) {
@@ -125,7 +152,11 @@ async fn g014_a_request_that_cannot_begin_holds_nothing(fresh: Fresh) {
     assert!(here.runtime.start(wrong).await.is_err());
     let since = Instant::now();
     let mut started = there.runtime.start(request("chat", "count")).await.unwrap();
-    assert!(since.elapsed() < Duration::from_millis(1_000), "{:?}", since.elapsed());
+    assert!(
+        since.elapsed() < Duration::from_millis(1_000),
+        "{:?}",
+        since.elapsed()
+    );
     assert_eq!(end(&rest(&mut started.stream).await)["status"], "completed");
 }
 
@@ -137,7 +168,12 @@ async fn g026_a_reader_that_leaves_stops_nothing(fresh: Fresh) {
         let mut started = here.runtime.start(request(&chat, "count")).await.unwrap();
         let mut got = 0;
         while got < leaves_after {
-            got += started.stream.next().await.unwrap().map_or(0, |entries| entries.len());
+            got += started
+                .stream
+                .next()
+                .await
+                .unwrap()
+                .map_or(0, |entries| entries.len());
         }
         let request_id = started.request_id.clone();
         drop(started);
@@ -159,7 +195,10 @@ async fn g108_the_other_node_goes_on_from_any_number(fresh: Fresh) {
         let rest = stream(&there.runtime, &request_id, after as u64).await;
         assert_eq!(rest, whole[after..]);
     }
-    let beyond = there.runtime.stream(&ann(), &request_id, whole.len() as u64 + 1).await;
+    let beyond = there
+        .runtime
+        .stream(&ann(), &request_id, whole.len() as u64 + 1)
+        .await;
     assert_eq!(beyond.err().unwrap().code, Code::InvalidArgument);
     let restarted = peer(&fresh, Duration::ZERO).await;
     assert_eq!(stream(&restarted.runtime, &request_id, 3).await, whole[3..]);
@@ -170,7 +209,10 @@ async fn g108_a_running_turn_is_followed_on_the_other_node(fresh: Fresh) {
     let mut started = here.runtime.start(request("chat", "speak")).await.unwrap();
     let first = until(&mut started.stream, |frame| frame.delta).await;
     let last = first.last().unwrap().number;
-    let follower = there.runtime.stream(&ann(), &started.request_id, last).await;
+    let follower = there
+        .runtime
+        .stream(&ann(), &started.request_id, last)
+        .await;
     let mut follower = follower.unwrap();
     let (behind, there_behind) = tokio::join!(rest(&mut started.stream), rest(&mut follower));
     assert_eq!(there_behind, behind);
@@ -190,11 +232,18 @@ async fn is_stopped(there: &Node, request_id: &str) {
     let since = Instant::now();
     there.runtime.cancel(&ann(), request_id).await.unwrap();
     let entries = stream(&there.runtime, request_id, 0).await;
-    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    assert!(
+        since.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        since.elapsed()
+    );
     assert_eq!(end(&entries)["status"], "cancelled");
     let text = said(&entries);
     let text = text.strip_prefix("on it|").unwrap();
-    assert!(text.starts_with("one ") && !text.ends_with("nineteen twenty"), "{text}");
+    assert!(
+        text.starts_with("one ") && !text.ends_with("nineteen twenty"),
+        "{text}"
+    );
     let stored = history(&there.runtime, "chat").await;
     let last = stored.last().unwrap();
     assert_eq!(last.text(), text);
@@ -233,7 +282,10 @@ async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
     let mut running = waiting(&mut here, "wait").await;
     for (node, text) in [(&there, "recall first"), (&here, "recall second")] {
         let id = format!("{}.c0", running.request_id);
-        let applied = node.runtime.interrupt(&ann(), &id, adding(text, false)).await;
+        let applied = node
+            .runtime
+            .interrupt(&ann(), &id, adding(text, false))
+            .await;
         assert_eq!(applied.unwrap(), Applied::NextStep);
     }
     here.gate.open();
@@ -246,7 +298,9 @@ async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
     let stored = history(&there.runtime, "chat").await;
     assert_eq!(asked(&stored), ["wait", "recall first", "recall second"]);
     let interrupts = frames(&entries);
-    let interrupts = interrupts.iter().filter(|frame| frame.event_name() == Some("interrupt"));
+    let interrupts = interrupts
+        .iter()
+        .filter(|frame| frame.event_name() == Some("interrupt"));
     assert_eq!(interrupts.count(), 2);
 }
 
@@ -254,15 +308,24 @@ async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
     let mut started = speaking(&here).await;
     for (node, text) in [(&there, "speak again"), (&here, "recall")] {
-        let applied = node.runtime.interrupt(&ann(), &started.request_id, adding(text, true)).await;
+        let applied = node
+            .runtime
+            .interrupt(&ann(), &started.request_id, adding(text, true))
+            .await;
         assert_eq!(applied.unwrap(), Applied::Restart);
-        until(&mut started.stream, |frame| frame.event_name() == Some("interrupt")).await;
+        until(&mut started.stream, |frame| {
+            frame.event_name() == Some("interrupt")
+        })
+        .await;
     }
     let entries = stream(&there.runtime, &started.request_id, 0).await;
     assert_eq!(end(&entries)["status"], "completed");
     let text = said(&entries);
     assert_eq!(text.matches("on it").count(), 1, "Create runs once");
-    assert!(text.starts_with("on it|one ") && text.contains("speak again"), "{text}");
+    assert!(
+        text.starts_with("on it|one ") && text.contains("speak again"),
+        "{text}"
+    );
     let stored = history(&there.runtime, "chat").await;
     assert_eq!(asked(&stored), ["speak", "speak again", "recall"]);
 }
@@ -270,8 +333,14 @@ async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
 async fn forced_messages_cancel_the_tools_under_way(fresh: Fresh) {
     let (mut here, there) = nodes(&fresh).await;
     let mut running = waiting(&mut here, "mix").await;
-    until(&mut running.stream, |frame| frame.props.get("result").is_some()).await;
-    let applied = there.runtime.interrupt(&ann(), &running.request_id, adding("recall", true)).await;
+    until(&mut running.stream, |frame| {
+        frame.props.get("result").is_some()
+    })
+    .await;
+    let applied = there
+        .runtime
+        .interrupt(&ann(), &running.request_id, adding("recall", true))
+        .await;
     assert_eq!(applied.unwrap(), Applied::Restart);
     rest(&mut running.stream).await;
     let entries = stream(&there.runtime, &running.request_id, 0).await;
@@ -279,8 +348,17 @@ async fn forced_messages_cancel_the_tools_under_way(fresh: Fresh) {
     assert!(said(&entries).contains("cancelled"), "the model is told");
     let stored = history(&there.runtime, "chat").await;
     assert_eq!(asked(&stored), ["mix", "recall"]);
-    let told: Vec<(String, bool)> = results(&stored).into_iter().map(|(_, text, failed)| (text, failed)).collect();
-    assert_eq!(told, [("marked one".to_owned(), false), ("cancelled".to_owned(), true)]);
+    let told: Vec<(String, bool)> = results(&stored)
+        .into_iter()
+        .map(|(_, text, failed)| (text, failed))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("marked one".to_owned(), false),
+            ("cancelled".to_owned(), true)
+        ]
+    );
     assert_eq!(marks(&fresh.marks()), ["marked one"]);
 }
 
@@ -289,7 +367,10 @@ async fn messages_for_an_ended_turn_are_too_late(fresh: Fresh) {
     let entries = ask(&here.runtime, request("chat", "count")).await;
     let request_id = end(&entries)["request_id"].as_str().unwrap().to_owned();
     for node in [&here, &there] {
-        let late = node.runtime.interrupt(&ann(), &request_id, adding("more", false)).await;
+        let late = node
+            .runtime
+            .interrupt(&ann(), &request_id, adding("more", false))
+            .await;
         assert_eq!(late.unwrap_err().code, Code::TooLate);
     }
     assert_eq!(asked(&history(&there.runtime, "chat").await), ["count"]);
@@ -300,7 +381,10 @@ async fn g016_messages_taken_on_survive_the_node(fresh: Fresh) {
     let order = Order::new(&fresh, Job::ask("wait"));
     let (mut worker, said_so_far) = worker::until(order, |line| line == "waiting").await;
     let request_id = &said_so_far[0];
-    let applied = there.runtime.interrupt(&ann(), request_id, adding("recall", false)).await;
+    let applied = there
+        .runtime
+        .interrupt(&ann(), request_id, adding("recall", false))
+        .await;
     assert_eq!(applied.unwrap(), Applied::NextStep);
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
@@ -308,7 +392,10 @@ async fn g016_messages_taken_on_survive_the_node(fresh: Fresh) {
     let next = peer(&fresh, crate::points::LATER).await;
     next.gate.open();
     let entries = stream(&next.runtime, request_id, 0).await;
-    let got: Vec<_> = said_so_far[1..].iter().filter_map(|line| entry(line)).collect();
+    let got: Vec<_> = said_so_far[1..]
+        .iter()
+        .filter_map(|line| entry(line))
+        .collect();
     assert_eq!(entries[..got.len()], got);
     assert_eq!(end(&entries)["status"], "completed");
     assert!(said(&entries).contains("recall"));

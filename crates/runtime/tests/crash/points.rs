@@ -37,7 +37,11 @@ pub async fn later(fresh: &Fresh) -> Runtime {
 }
 
 /// What a worker had got of its turn when it was killed at the point: the request and its entries.
-async fn killed(fresh: &Fresh, agent: &str, (point, times): (&str, u64)) -> (Option<String>, Vec<Entry>) {
+async fn killed(
+    fresh: &Fresh,
+    agent: &str,
+    (point, times): (&str, u64),
+) -> (Option<String>, Vec<Entry>) {
     let job = Job::Ask {
         agent: agent.to_owned(),
         text: "count".to_owned(),
@@ -77,7 +81,10 @@ async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, V
     frames(&entries);
     let again = crate::turns::stream(&node, &open.request_id, 0).await;
     assert_eq!(again, entries);
-    let info = node.turn(&crate::app::ann(), &open.request_id).await.unwrap();
+    let info = node
+        .turn(&crate::app::ann(), &open.request_id)
+        .await
+        .unwrap();
     assert_eq!(info.last_event, entries.len() as u64);
     assert_eq!(open_turns(&store).await.len(), 0);
     goes_on(&node, agent).await;
@@ -121,7 +128,11 @@ pub fn said(entries: &[Entry]) -> String {
 
 fn names(entries: &[Entry]) -> Vec<String> {
     let names = frames(entries);
-    names.iter().filter_map(Frame::event_name).map(str::to_owned).collect()
+    names
+        .iter()
+        .filter_map(Frame::event_name)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The turn is finished as if nothing had happened, apart from what was not durable.
@@ -130,7 +141,10 @@ async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String> {
     let end = end(&entries);
     assert_eq!(end["status"], "completed", "{end}");
     assert!(said(&entries).ends_with("I have counted."));
-    let ends = names(&entries).iter().filter(|name| *name == "stream_end").count();
+    let ends = names(&entries)
+        .iter()
+        .filter(|name| *name == "stream_end")
+        .count();
     assert_eq!(ends, 1);
     marks.sort();
     marks
@@ -168,7 +182,10 @@ async fn g016_killed_with_a_result_that_is_not_stored(fresh: Fresh) {
     let mut distinct = marks.clone();
     distinct.dedup();
     assert_eq!(distinct, ONCE);
-    assert!(marks.len() > 2, "{marks:?}: a call was killed before its result was stored");
+    assert!(
+        marks.len() > 2,
+        "{marks:?}: a call was killed before its result was stored"
+    );
 }
 
 async fn g016_killed_with_one_result_of_two(fresh: Fresh) {
@@ -183,7 +200,10 @@ async fn g016_killed_with_all_results(fresh: Fresh) {
 }
 
 async fn g016_killed_before_the_last_commit(fresh: Fresh) {
-    assert_eq!(finished(fresh, "hello", ("turn.before_close", 1)).await, ONCE);
+    assert_eq!(
+        finished(fresh, "hello", ("turn.before_close", 1)).await,
+        ONCE
+    );
 }
 
 async fn g016_killed_after_the_last_commit(fresh: Fresh) {

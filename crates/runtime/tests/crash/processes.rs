@@ -39,14 +39,20 @@ async fn is_stored(fresh: &Fresh, said: &[Vec<String>; 2]) -> usize {
     let stored = history(&node, "chat").await;
     let asked = asked(&stored);
     for (said, name) in said.iter().zip(["a", "b"]) {
-        let done: Vec<&str> = said.iter().filter_map(|line| line.strip_prefix("done ")).collect();
+        let done: Vec<&str> = said
+            .iter()
+            .filter_map(|line| line.strip_prefix("done "))
+            .collect();
         let of_this: Vec<&String> = asked.iter().filter(|text| text.ends_with(name)).collect();
         assert_eq!(of_this, done);
     }
     let answers: Vec<String> = stored.iter().map(|message| message.text()).collect();
     let answers = answers.iter().filter(|text| text.starts_with("echo: "));
     let answers: Vec<&str> = answers.map(|text| &text["echo: ".len()..]).collect();
-    assert_eq!(answers, asked, "each is answered before the next one begins");
+    assert_eq!(
+        answers, asked,
+        "each is answered before the next one begins"
+    );
     asked.len()
 }
 
@@ -57,7 +63,11 @@ async fn g001_forty_turns_of_two_processes_are_stored_in_order(fresh: Fresh) {
 
 async fn g001_turns_that_are_refused_leave_nothing(fresh: Fresh) {
     let said = both(&fresh, false).await;
-    let refused = said.iter().flatten().filter(|line| line.starts_with("chat_busy ")).count();
+    let refused = said
+        .iter()
+        .flatten()
+        .filter(|line| line.starts_with("chat_busy "))
+        .count();
     assert_eq!(is_stored(&fresh, &said).await + refused, 40);
 }
 
@@ -76,7 +86,11 @@ async fn g002_a_node_paused_beyond_its_lease_commits_nothing(fresh: Fresh) {
     worker.say("go on");
     let told = worker::up_to_end(worker).await;
     // Its reader goes on with what the other node has stored.
-    let told: Vec<_> = said[1..].iter().chain(&told).filter_map(|line| crate::points::entry(line)).collect();
+    let told: Vec<_> = said[1..]
+        .iter()
+        .chain(&told)
+        .filter_map(|line| crate::points::entry(line))
+        .collect();
     assert_eq!(told, entries);
     assert_eq!(history(&node.runtime, "chat").await, before);
     assert_eq!(crate::turns::everything(&node.runtime, "chat").await, log);
@@ -95,11 +109,21 @@ async fn g003_the_next_turn_starts_when_its_holder_is_killed(fresh: Fresh) {
         ..request("chat", "count")
     };
     let mut started = node.runtime.start(next).await.unwrap();
-    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+    assert!(
+        since.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        since.elapsed()
+    );
     assert_eq!(end(&rest(&mut started.stream).await)["status"], "completed");
     let left = node.runtime.turn(&ann(), &said[0]).await.unwrap();
     assert_eq!(left.status, Status::Error);
-    assert_eq!(end(&stream(&node.runtime, &said[0], 0).await)["code"], "internal");
-    assert_eq!(asked(&history(&node.runtime, "chat").await), ["wait", "count"]);
+    assert_eq!(
+        end(&stream(&node.runtime, &said[0], 0).await)["code"],
+        "internal"
+    );
+    assert_eq!(
+        asked(&history(&node.runtime, "chat").await),
+        ["wait", "count"]
+    );
     assert_eq!(open_turns(&driver(&node.runtime)).await.len(), 0);
 }

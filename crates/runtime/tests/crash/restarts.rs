@@ -62,7 +62,10 @@ async fn fruitless(fresh: &Fresh, times: u32) -> (Runtime, Value) {
 
 async fn g018_a_turn_that_gets_no_further_is_closed(fresh: Fresh) {
     let (node, end) = fruitless(&fresh, 3).await;
-    assert_eq!((&end["status"], &end["code"]), (&"error".into(), &"internal".into()));
+    assert_eq!(
+        (&end["status"], &end["code"]),
+        (&"error".into(), &"internal".into())
+    );
     assert_eq!(asked(&history(&node, "chat").await), ["count"]);
     assert_eq!(marks(&fresh.marks()), Vec::<String>::new());
 }
@@ -75,9 +78,15 @@ async fn g018_two_restarts_without_progress_are_forgiven(fresh: Fresh) {
 /// How often a turn of this chat was taken up.
 async fn attempts(node: &Runtime, space: &Space, request_id: &str) -> usize {
     let log = space.log(format!("turn/{request_id}/journal"));
-    let page = driver(node).read(&log, Range::from(1, 1_000)).await.unwrap();
+    let page = driver(node)
+        .read(&log, Range::from(1, 1_000))
+        .await
+        .unwrap();
     assert!(!page.entries.is_empty(), "a turn has a journal");
-    let steps = page.entries.iter().map(|entry| entry.body.to::<Value>().unwrap());
+    let steps = page
+        .entries
+        .iter()
+        .map(|entry| entry.body.to::<Value>().unwrap());
     steps.filter(|step| step["step"] == "attempt").count()
 }
 
@@ -107,7 +116,10 @@ async fn g019_live_and_finished_turns_are_left_alone(fresh: Fresh) {
     orphan(&fresh, &there.runtime).await;
     orphan(&fresh, &there.runtime).await;
     for turn in &open {
-        assert_eq!(attempts(&there.runtime, &turn.space, &turn.request_id).await, 0);
+        assert_eq!(
+            attempts(&there.runtime, &turn.space, &turn.request_id).await,
+            0
+        );
     }
     running.iter().for_each(|_| here.gate.open());
     for turn in &mut running {
@@ -129,5 +141,8 @@ async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
         assert_eq!(attempts(&there, &space, &request_id).await, 1);
     }
     assert_eq!(marks(&fresh.marks()).len(), 6);
-    tokio::time::timeout(Duration::from_secs(5), here.close(Duration::ZERO)).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(5), here.close(Duration::ZERO))
+        .await
+        .unwrap()
+        .unwrap();
 }

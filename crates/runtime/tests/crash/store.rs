@@ -1,7 +1,7 @@
 //! The stores that processes can share.
 
-use ambit_storage::driver::{Durability, FaultPoints, Options};
 use ambit_storage::Stores;
+use ambit_storage::driver::{Durability, FaultPoints, Options};
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! Tools whose effects are lines in a file, so that they can be counted whoever ran them.
 
-use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
 use ambit_runtime::Result;
+use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -42,7 +42,10 @@ impl Tools {
     }
 
     fn mark(&self, text: &str) {
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.marks);
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.marks);
         writeln!(file.unwrap(), "{text}").unwrap();
     }
 }

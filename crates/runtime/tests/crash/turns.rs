@@ -34,7 +34,10 @@ pub async fn open_turns(driver: &Arc<dyn Driver>) -> Vec<Open> {
         part: Part::Whole,
     };
     let found = driver.scan(&Space::turns(), &scan).await.unwrap();
-    found.into_iter().map(|(_, entry)| entry.value.to().unwrap()).collect()
+    found
+        .into_iter()
+        .map(|(_, entry)| entry.value.to().unwrap())
+        .collect()
 }
 
 /// All entries to the stream's end.
@@ -108,7 +111,9 @@ pub fn asked(messages: &[Message]) -> Vec<String> {
 pub fn results(messages: &[Message]) -> Vec<(String, String, bool)> {
     let view = for_model(messages);
     let calls: usize = view.iter().map(|message| message.tool_calls.len()).sum();
-    let results = view.iter().filter_map(|message| message.tool_result.as_ref());
+    let results = view
+        .iter()
+        .filter_map(|message| message.tool_result.as_ref());
     let results: Vec<_> = results
         .map(|result| {
             let text = result.content.as_str().unwrap().to_owned();
@@ -137,8 +142,14 @@ pub async fn everything(node: &Runtime, chat: &str) -> Vec<(String, Vec<String>)
     let (space, driver) = session.context().place();
     let mut all = Vec::new();
     for name in driver.logs(&space).await.unwrap() {
-        let page = driver.read(&space.log(name.clone()), Range::from(1, 1_000)).await.unwrap();
-        let entries = page.entries.iter().map(|entry| entry.body.as_str().to_owned());
+        let page = driver
+            .read(&space.log(name.clone()), Range::from(1, 1_000))
+            .await
+            .unwrap();
+        let entries = page
+            .entries
+            .iter()
+            .map(|entry| entry.body.as_str().to_owned());
         all.push((name, entries.collect()));
     }
     all

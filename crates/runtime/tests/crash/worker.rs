@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::io::BufRead as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::mpsc::Receiver;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// What a worker does, and where.
@@ -34,7 +34,11 @@ pub enum Job {
     /// Asks this agent, says its request id and every entry of the stream (`number text`), and waits for its input's end.
     Ask { agent: String, text: String },
     /// Asks so many times in one chat; says `done` or `busy`, the text and the number of marks its model calls could leave.
-    Turns { name: String, count: usize, queue: bool },
+    Turns {
+        name: String,
+        count: usize,
+        queue: bool,
+    },
     /// Takes up what others have left, until its input ends.
     Serve,
 }
