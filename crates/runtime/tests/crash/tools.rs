@@ -75,7 +75,8 @@ impl Toolbox for Tools {
     async fn call(&self, tool: &Tool, arguments: Value, _: &Caller) -> Result<Outcome> {
         let text = match tool.name.as_str() {
             "wait" => {
-                self.gate.entered.send(()).unwrap();
+                // Nobody has to look.
+                let _ = self.gate.entered.send(());
                 self.gate.open.acquire().await.unwrap().forget();
                 "waited".to_owned()
             }
