@@ -8,9 +8,7 @@ use crate::access::Authorized;
 use crate::app::watch::Watch;
 use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
-use crate::inbox::Inbox;
-use crate::journal::{self, Names};
-use crate::live::{Live, Stop, Turns};
+use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
 use crate::request::Request;
@@ -287,61 +285,6 @@ impl Runtime {
         }
         Ok(())
     }
-
-    /// A turn that runs here, if the caller may see it.
-    fn live(&self, who: &Authorized, id: &str) -> Option<Arc<Live>> {
-        let live = self.0.turns.get(id)?;
-        live.is_visible_to(who).then_some(live)
-    }
-
-    async fn found(&self, who: &Authorized, request_id: &str) -> Result<(Found, TurnInfo)> {
-        let unknown = || Error::not_found("request", request_id);
-        let found = requests::find(&self.contexts(who), who, request_id).await?;
-        let names = Names::new(found.space.clone(), request_id);
-        let entry = found
-            .driver
-            .get(&names.info(), Part::Whole)
-            .await?
-            .ok_or_else(unknown)?;
-        let place = Found {
-            names,
-            space: found.space,
-            driver: found.driver,
-        };
-        Ok((place, entry.value.to()?))
-    }
-}
-
-/// Where a stored turn is.
-struct Found {
-    names: Names,
-    space: ambit_storage::address::Space,
-    driver: Arc<dyn ambit_storage::driver::Driver>,
-}
-
-impl Found {
-    /// Sends something to the turn; false where it has ended. Nothing is sent to a turn of which nobody reads it any more.
-    async fn send(&self, interrupt: &Interrupt) -> Result<bool> {
-        let key = journal::open_key(&self.space, &self.names.request_id);
-        let Some(open) = self.driver.get(&key, Part::Nothing).await? else {
-            return Ok(false);
-        };
-        let version = Some(open.version);
-        let inbox = Inbox::new(self.driver.clone(), self.names.inbox());
-        match inbox
-            .send(interrupt, Some(Check::Version { key, version }))
-            .await
-        {
-            Ok(()) => Ok(true),
-            Err(error) if error.code == Code::Conflict => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-fn too_late(why: &str) -> Error {
-    let message = format!("the turn {why}; send the messages as a new request");
-    Error::new(Code::TooLate, message)
 }
 
 impl Core {

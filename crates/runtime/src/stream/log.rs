@@ -118,6 +118,16 @@ impl Log {
         }
     }
 
+    /// Has this written with the next step that is stored here, all or nothing.
+    pub fn stage_beside(&self, write: Write) {
+        self.0.shared.state().beside.push(write);
+    }
+
+    /// What was staged beside the entries has been written elsewhere.
+    pub fn clear_beside(&self) {
+        self.0.shared.state().beside.clear();
+    }
+
     /// Stores all that is waiting now, and ends the log if its last entry is among it.
     pub async fn flush(&self) -> Result<()> {
         self.0.shared.store().await

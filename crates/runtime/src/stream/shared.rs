@@ -87,9 +87,13 @@ impl Shared {
         }
         let rows = self.change(State::take);
         if let Some(write) = self.write(&rows) {
-            let mut batch = Batch::of([write]);
+            let beside = std::mem::take(&mut self.state().beside);
+            let mut batch = Batch::of(beside.iter().cloned().chain([write]));
             batch.checks.extend(self.place.check.clone());
-            self.place.driver.commit(batch).await?;
+            if let Err(error) = self.place.driver.commit(batch).await {
+                self.state().beside.splice(..0, beside);
+                return Err(error.into());
+            }
         }
         self.change(|state| state.stored(rows.len()));
         drop(pen);

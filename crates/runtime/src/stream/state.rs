@@ -3,6 +3,7 @@
 use super::row::Row;
 use super::{Entry, Options};
 use crate::error::Error;
+use ambit_storage::batch::Write;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -43,6 +44,8 @@ pub(super) struct State {
     waiting_bytes: usize,
     /// Steps that were given to the store without its word that it has them.
     unsure: VecDeque<Row>,
+    /// What is to be written with the next step.
+    pub beside: Vec<Write>,
     has_last: bool,
     appended_bytes: usize,
     /// The newest of the stored entries.
@@ -83,6 +86,7 @@ impl State {
             waiting: Vec::new(),
             waiting_bytes: 0,
             unsure: VecDeque::new(),
+            beside: Vec::new(),
             has_last: false,
             appended_bytes: 0,
             shown: VecDeque::new(),

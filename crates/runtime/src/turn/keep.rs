@@ -23,9 +23,11 @@ impl Turn {
         self.persist().await
     }
 
-    /// Notes a step that becomes durable with the next one: without it, it would be done once more.
+    /// Notes a step that becomes durable with the next one, or with what is shown next: without it, it would be done once more.
     pub(super) fn note(&mut self, step: Step) -> Result<()> {
         let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
+        // Whichever comes first: a step of one number is written once.
+        self.log.stage_beside(write.clone());
         self.session.context().stage_beside([write]);
         self.replay.add(step);
         Ok(())
@@ -53,7 +55,10 @@ impl Turn {
                 false => context.save().await,
             };
             match saved {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    self.log.clear_beside();
+                    return Ok(());
+                }
                 Err(error) if !may_pass(&error) => return Err(error.into()),
                 Err(error) if tries >= TRIES && !(is_end && self.may_wait(&error)) => {
                     return Err(error.into());

@@ -11,6 +11,7 @@ use ambit_storage::storage::{Message, Role, for_model};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A turn that has not ended.
 #[derive(Debug, Deserialize)]
@@ -123,10 +124,13 @@ pub fn results(messages: &[Message]) -> Vec<(String, String, bool)> {
     results
 }
 
+/// How often is looked for what nothing announces.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// Looks until it is so.
 pub async fn wait_until(is_so: impl AsyncFn() -> bool) {
     while !is_so().await {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -183,7 +183,10 @@ async fn work(order: Order) {
             }
             return;
         }
-        Job::Serve => println!("serving"),
+        Job::Serve => {
+            let _ = heard.send(true);
+            println!("serving");
+        }
     }
     told.await.unwrap();
 }
