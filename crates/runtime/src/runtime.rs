@@ -1,6 +1,7 @@
 //! The runtime: one app over its stores, and every way into it.
 
 mod info;
+mod running;
 
 pub use info::{Applied, Interrupt, Started, Status, TurnInfo};
 
@@ -12,13 +13,10 @@ use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
 use crate::request::Request;
-use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
 use crate::upkeep::{self, Temporary};
-use crate::{requests, retention, turn};
+use crate::{retention, turn};
 use ambit_script::Engine;
-use ambit_storage::batch::Check;
-use ambit_storage::driver::Part;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
@@ -171,83 +169,6 @@ impl Runtime {
             }
         });
         told.await.unwrap_or_else(|_| Err(stopping()))
-    }
-
-    /// What is known of a turn.
-    pub async fn turn(&self, who: &Authorized, request_id: &str) -> Result<TurnInfo> {
-        if let Some(live) = self.live(who, request_id) {
-            return Ok(live.info_now());
-        }
-        let (place, mut info) = self.found(who, request_id).await?;
-        // What is stored of a turn is not written again with each entry; its log knows how long it is.
-        let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
-        info.last_event = last.unwrap_or(info.last_event);
-        Ok(info)
-    }
-
-    /// A turn's stream behind this entry, wherever it runs or ran.
-    pub async fn stream(&self, who: &Authorized, request_id: &str, after: u64) -> Result<Reader> {
-        if let Some(live) = self.live(who, request_id) {
-            return live.log.reader(after);
-        }
-        let (place, _) = self.found(who, request_id).await?;
-        let log = place.names.events();
-        let expired = || {
-            Error::new(
-                Code::StreamExpired,
-                "the stream of this request is no longer kept",
-            )
-        };
-        Reader::stored(place.driver, log, after)
-            .await?
-            .ok_or_else(expired)
-    }
-
-    /// Stops a turn, wherever it runs. One that has ended stays as it is.
-    pub async fn cancel(&self, who: &Authorized, request_id: &str) -> Result<()> {
-        if let Some(live) = self.live(who, request_id) {
-            live.stop(Stop::Cancelled);
-            return Ok(());
-        }
-        let (place, _) = self.found(who, request_id).await?;
-        let stop = Interrupt {
-            is_forced: true,
-            ..Interrupt::default()
-        };
-        place.send(&stop).await.map(drop)
-    }
-
-    /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
-    pub async fn interrupt(
-        &self,
-        who: &Authorized,
-        id: &str,
-        interrupt: Interrupt,
-    ) -> Result<Applied> {
-        let id = journal::request_id(id);
-        let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
-            (false, _) => Applied::NextStep,
-            (true, false) => Applied::Restart,
-            (true, true) => Applied::Cancel,
-        };
-        if let Some(live) = self.live(who, id) {
-            if applied == Applied::Cancel {
-                live.stop(Stop::Cancelled);
-                return Ok(applied);
-            }
-            let is_closing = live.is_closing().await;
-            if *is_closing {
-                return Err(too_late("is about to end"));
-            }
-            // The turn hears of it as it would of another node's.
-            live.inbox.send(&interrupt, None).await?;
-            return Ok(applied);
-        }
-        let (place, _) = self.found(who, id).await?;
-        match place.send(&interrupt).await? {
-            true => Ok(applied),
-            false => Err(too_late("has ended")),
-        }
     }
 
     /// The stored contexts as this caller may see them.

@@ -1,7 +1,7 @@
 //! Turns that are taken up again and again, and turns that are nobody's business.
 
 use crate::app::{peer, request};
-use crate::points::{LATER, later, said};
+use crate::points::{LATER, said};
 use crate::store::Fresh;
 use crate::tools::marks;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
@@ -10,6 +10,7 @@ use ambit_runtime::runtime::Runtime;
 use ambit_storage::address::Space;
 use ambit_storage::driver::Range;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 crate::cases![
@@ -75,30 +76,25 @@ async fn g018_two_restarts_without_progress_are_forgiven(fresh: Fresh) {
     assert_eq!(end["status"], "completed");
 }
 
-/// How often a turn of this chat was taken up.
-async fn attempts(node: &Runtime, space: &Space, request_id: &str) -> usize {
+/// How often each kind of step stands in a turn's journal.
+async fn steps(node: &Runtime, space: &Space, request_id: &str) -> BTreeMap<String, usize> {
     let log = space.log(format!("turn/{request_id}/journal"));
-    let page = driver(node)
-        .read(&log, Range::from(1, 1_000))
-        .await
-        .unwrap();
-    assert!(!page.entries.is_empty(), "a turn has a journal");
-    let steps = page
-        .entries
-        .iter()
-        .map(|entry| entry.body.to::<Value>().unwrap());
-    steps.filter(|step| step["step"] == "attempt").count()
+    let range = Range::from(1, 1_000);
+    let page = driver(node).read(&log, range).await.unwrap();
+    let mut count = BTreeMap::new();
+    for entry in page.entries {
+        let step = entry.body.to::<Value>().unwrap()["step"].clone();
+        *count.entry(step.as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    count
 }
 
 /// A turn of another process that is killed in its beginning, as this node takes it up and finishes it.
-async fn orphan(fresh: &Fresh, node: &Runtime) -> (Space, String) {
+async fn orphan(fresh: &Fresh, node: &Runtime) {
     let order = Order::new(fresh, Job::ask("count")).dying_at("turn.created", 1);
     let request_id = killed(order).await.remove(0);
-    let open = open_turns(&driver(node)).await;
-    let space = open.into_iter().find(|open| open.request_id == request_id);
     let entries = stream(node, &request_id, 0).await;
     assert_eq!(end(&entries)["status"], "completed");
-    (space.map(|open| open.space).unwrap(), request_id)
 }
 
 async fn g019_live_and_finished_turns_are_left_alone(fresh: Fresh) {
@@ -116,10 +112,8 @@ async fn g019_live_and_finished_turns_are_left_alone(fresh: Fresh) {
     orphan(&fresh, &there.runtime).await;
     orphan(&fresh, &there.runtime).await;
     for turn in &open {
-        assert_eq!(
-            attempts(&there.runtime, &turn.space, &turn.request_id).await,
-            0
-        );
+        let steps = steps(&there.runtime, &turn.space, &turn.request_id).await;
+        assert_eq!((steps["begin"], steps.get("attempt")), (1, None));
     }
     running.iter().for_each(|_| here.gate.open());
     for turn in &mut running {
@@ -135,13 +129,34 @@ async fn g019_live_and_finished_turns_are_left_alone(fresh: Fresh) {
 }
 
 async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
-    let (here, there) = (later(&fresh).await, later(&fresh).await);
+    let (mut here, mut there) = (peer(&fresh, LATER).await, peer(&fresh, LATER).await);
+    let mut over = Vec::new();
     for _ in 0..3 {
-        let (space, request_id) = orphan(&fresh, &here).await;
-        assert_eq!(attempts(&there, &space, &request_id).await, 1);
+        let order = Order::new(&fresh, Job::ask("wait")).dying_at("turn.created", 1);
+        let request_id = killed(order).await.remove(0);
+        let taker = tokio::select! {
+            _ = here.came.recv() => &here,
+            _ = there.came.recv() => &there,
+        };
+        let open = open_turns(&driver(&taker.runtime)).await.remove(0);
+        assert_eq!(
+            steps(&here.runtime, &open.space, &request_id).await["attempt"],
+            1
+        );
+        taker.gate.open();
+        let entries = stream(&here.runtime, &request_id, 0).await;
+        assert_eq!(end(&entries)["status"], "completed");
+        over.push((open.space, request_id));
     }
-    assert_eq!(marks(&fresh.marks()).len(), 6);
-    tokio::time::timeout(Duration::from_secs(5), here.close(Duration::ZERO))
+    // One that ended and is taken up again would have a journal again.
+    for (space, request_id) in over {
+        assert_eq!(
+            steps(&here.runtime, &space, &request_id).await,
+            BTreeMap::new()
+        );
+    }
+    assert_eq!(marks(&fresh.marks()), ["waited"; 3]);
+    tokio::time::timeout(Duration::from_secs(5), here.runtime.close(Duration::ZERO))
         .await
         .unwrap()
         .unwrap();

@@ -1,0 +1,147 @@
+//! What reaches a turn from outside: looking at it, following its stream, stopping it and adding to it, wherever it runs.
+
+use super::{Applied, Interrupt, Runtime, TurnInfo};
+use crate::access::Authorized;
+use crate::error::{Code, Error, Result};
+use crate::inbox::Inbox;
+use crate::journal::{self, Names};
+use crate::live::{Live, Stop};
+use crate::requests;
+use crate::stream::{self, Reader};
+use ambit_storage::batch::Check;
+use ambit_storage::driver::Part;
+use std::sync::Arc;
+
+impl Runtime {
+    /// What is known of a turn.
+    pub async fn turn(&self, who: &Authorized, request_id: &str) -> Result<TurnInfo> {
+        if let Some(live) = self.live(who, request_id) {
+            return Ok(live.info_now());
+        }
+        let (place, mut info) = self.found(who, request_id).await?;
+        // What is stored of a turn is not written again with each entry; its log knows how long it is.
+        let last = stream::last_number(place.driver.as_ref(), &place.names.events()).await?;
+        info.last_event = last.unwrap_or(info.last_event);
+        Ok(info)
+    }
+
+    /// A turn's stream behind this entry, wherever it runs or ran.
+    pub async fn stream(&self, who: &Authorized, request_id: &str, after: u64) -> Result<Reader> {
+        if let Some(live) = self.live(who, request_id) {
+            return live.log.reader(after);
+        }
+        let (place, _) = self.found(who, request_id).await?;
+        let log = place.names.events();
+        let expired = || {
+            Error::new(
+                Code::StreamExpired,
+                "the stream of this request is no longer kept",
+            )
+        };
+        Reader::stored(place.driver, log, after)
+            .await?
+            .ok_or_else(expired)
+    }
+
+    /// Stops a turn, wherever it runs. One that has ended stays as it is.
+    pub async fn cancel(&self, who: &Authorized, request_id: &str) -> Result<()> {
+        if let Some(live) = self.live(who, request_id) {
+            live.stop(Stop::Cancelled);
+            return Ok(());
+        }
+        let (place, _) = self.found(who, request_id).await?;
+        let stop = Interrupt {
+            is_forced: true,
+            ..Interrupt::default()
+        };
+        place.send(&stop).await.map(drop)
+    }
+
+    /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
+    pub async fn interrupt(
+        &self,
+        who: &Authorized,
+        id: &str,
+        interrupt: Interrupt,
+    ) -> Result<Applied> {
+        let id = journal::request_id(id);
+        let applied = match (interrupt.is_forced, interrupt.messages.is_empty()) {
+            (false, _) => Applied::NextStep,
+            (true, false) => Applied::Restart,
+            (true, true) => Applied::Cancel,
+        };
+        if let Some(live) = self.live(who, id) {
+            if applied == Applied::Cancel {
+                live.stop(Stop::Cancelled);
+                return Ok(applied);
+            }
+            let is_closing = live.is_closing().await;
+            if *is_closing {
+                return Err(too_late("is about to end"));
+            }
+            // The turn hears of it as it would of another node's.
+            live.inbox.send(&interrupt, None).await?;
+            return Ok(applied);
+        }
+        let (place, _) = self.found(who, id).await?;
+        match place.send(&interrupt).await? {
+            true => Ok(applied),
+            false => Err(too_late("has ended")),
+        }
+    }
+
+    /// A turn that runs here, if the caller may see it.
+    fn live(&self, who: &Authorized, id: &str) -> Option<Arc<Live>> {
+        let live = self.0.turns.get(id)?;
+        live.is_visible_to(who).then_some(live)
+    }
+
+    async fn found(&self, who: &Authorized, request_id: &str) -> Result<(Found, TurnInfo)> {
+        let unknown = || Error::not_found("request", request_id);
+        let found = requests::find(&self.contexts(who), who, request_id).await?;
+        let names = Names::new(found.space.clone(), request_id);
+        let entry = found
+            .driver
+            .get(&names.info(), Part::Whole)
+            .await?
+            .ok_or_else(unknown)?;
+        let place = Found {
+            names,
+            space: found.space,
+            driver: found.driver,
+        };
+        Ok((place, entry.value.to()?))
+    }
+}
+
+/// Where a stored turn is.
+struct Found {
+    names: Names,
+    space: ambit_storage::address::Space,
+    driver: Arc<dyn ambit_storage::driver::Driver>,
+}
+
+impl Found {
+    /// Sends something to the turn; false where it has ended. Nothing is sent to a turn of which nobody reads it any more.
+    async fn send(&self, interrupt: &Interrupt) -> Result<bool> {
+        let key = journal::open_key(&self.space, &self.names.request_id);
+        let Some(open) = self.driver.get(&key, Part::Nothing).await? else {
+            return Ok(false);
+        };
+        let version = Some(open.version);
+        let inbox = Inbox::new(self.driver.clone(), self.names.inbox());
+        match inbox
+            .send(interrupt, Some(Check::Version { key, version }))
+            .await
+        {
+            Ok(()) => Ok(true),
+            Err(error) if error.code == Code::Conflict => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn too_late(why: &str) -> Error {
+    let message = format!("the turn {why}; send the messages as a new request");
+    Error::new(Code::TooLate, message)
+}
