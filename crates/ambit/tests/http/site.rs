@@ -271,7 +271,7 @@ impl Stream {
             match line.split_once(": ").unwrap() {
                 ("id", number) => id = Some(number.parse().unwrap()),
                 ("data", text) => {
-                    data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+                    data = Some(serde_json::from_str(text).unwrap_or_else(|_| text.into()));
                 }
                 ("", comment) => self.comments.push(comment.to_owned()),
                 other => panic!("{other:?}"),
