@@ -1,6 +1,6 @@
 # Shortcuts; each is one command that also works without just.
 
-# the worked example
+# the welcome app
 run:
     cargo run --release
 

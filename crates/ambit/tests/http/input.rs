@@ -21,10 +21,9 @@ fn invalid(param: &str) -> (u16, String, Option<String>) {
     (400, "invalid_argument".to_owned(), Some(param.to_owned()))
 }
 
-#[tokio::test]
-async fn g148_a_bad_field_is_named_by_its_path() {
-    let site = Site::development().await;
-    for (name, value, param) in [
+/// Fields with a bad value, and what is to blame.
+fn bad_messages() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
         ("messages", json!([]), "messages"),
         ("messages", json!("x"), "messages"),
         ("messages", json!(["x"]), "messages[0]"),
@@ -56,6 +55,11 @@ async fn g148_a_bad_field_is_named_by_its_path() {
             "messages[0].tool_calls[0]",
         ),
         ("model", json!(5), "model"),
+    ]
+}
+
+fn bad_options() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
         ("temperature", json!("hot"), "temperature"),
         ("temperature", json!(3), "temperature"),
         ("top_p", json!(-0.1), "top_p"),
@@ -86,7 +90,13 @@ async fn g148_a_bad_field_is_named_by_its_path() {
         ("cancel_on_disconnect", json!("no"), "cancel_on_disconnect"),
         ("chat_id", json!(5), "chat_id"),
         ("accept", json!({}), "accept"),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn g148_a_bad_field_is_named_by_its_path() {
+    let site = Site::development().await;
+    for (name, value, param) in bad_messages().into_iter().chain(bad_options()) {
         let body = with(name, value);
         let answer = site.post("/v1/chat/completions", &body).await;
         assert_eq!(answer.failure(), invalid(param), "{body}");

@@ -101,7 +101,7 @@ async fn g149_json_of_10_000_levels_is_refused() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_given_up() {
     let site = Site::set(&[], |settings| {
-        settings.body_time = Duration::from_millis(50)
+        settings.body_time = Duration::from_millis(50);
     })
     .await;
     let silent = stream::pending::<Result<Vec<u8>, std::io::Error>>();

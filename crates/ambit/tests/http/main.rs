@@ -1,10 +1,6 @@
 //! The server as its clients see it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "helpers of tests fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod auth;
 mod busy;
@@ -13,6 +9,7 @@ mod input;
 mod limits;
 mod models;
 mod operation;
+mod process;
 mod repeat;
 mod site;
 mod slow;

@@ -27,7 +27,7 @@ const AGENTS: &[(&str, &str)] = &[
 ];
 
 async fn get(site: &Site, path: &str, claims: Value) -> Answer {
-    Answer::of(site.request(Method::GET, path).bearer_auth(token(claims))).await
+    Answer::of(site.request(Method::GET, path).bearer_auth(token(&claims))).await
 }
 
 async fn ids(site: &Site, claims: Value) -> Vec<String> {
@@ -73,7 +73,7 @@ async fn g057_an_agent_of_somebody_else_answers_like_one_that_does_not_exist() {
         let body = json!({"model": id, "messages": [{"role": "user", "content": "x"}]});
         let request = site.request(Method::POST, "/v1/chat/completions");
         let request = request
-            .bearer_auth(token(json!({"sub": "bob"})))
+            .bearer_auth(token(&json!({"sub": "bob"})))
             .json(&body);
         let answer = Answer::of(request).await;
         assert_eq!(answer.failure(), (404, "not_found".to_owned(), None));

@@ -100,7 +100,7 @@ async fn two_callers_keys_are_two_keys() {
     ] {
         let request = site.request(Method::POST, "/v1/chat/completions");
         let request = request
-            .bearer_auth(token(claims))
+            .bearer_auth(token(&claims))
             .header("idempotency-key", "k1");
         let answer = Answer::of(request.json(&said("hi"))).await;
         ids.push(answer.header("x-ambit-request").unwrap().to_owned());

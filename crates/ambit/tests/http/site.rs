@@ -201,7 +201,7 @@ impl Answer {
     }
 }
 
-fn client() -> Client {
+pub fn client() -> Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder().build().unwrap()
@@ -293,7 +293,9 @@ impl Stream {
     pub async fn until(&mut self, holds: impl Fn(&Value) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
-            let event = self.next().await.unwrap().expect("the stream ended before");
+            let Some(event) = self.next().await.unwrap() else {
+                panic!("the stream ended before");
+            };
             let is_it = holds(&event.data);
             events.push(event);
             if is_it {

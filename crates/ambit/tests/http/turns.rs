@@ -319,7 +319,7 @@ async fn a_silent_stream_shows_that_it_lives() {
 #[tokio::test]
 async fn g057_a_turn_of_somebody_else_answers_like_one_that_does_not_exist() {
     let site = Site::of(&[TOKENS]).await;
-    let ann = token(json!({"sub": "ann"}));
+    let ann = token(&json!({"sub": "ann"}));
     let request = site.request(Method::POST, "/v1/chat/completions");
     let mut stream = Stream::of(request.bearer_auth(&ann).json(&streamed("go on"))).await;
     let id = stream.request_id();
@@ -333,7 +333,7 @@ async fn g057_a_turn_of_somebody_else_answers_like_one_that_does_not_exist() {
         json!({"sub": "bob"}),
         json!({"sub": "ann", "tenant_id": "acme"}),
     ] {
-        let other = token(claims);
+        let other = token(&claims);
         for (method, path) in [
             (Method::GET, "/v1/chat/requests/{}"),
             (Method::GET, "/v1/chat/requests/{}/stream"),

@@ -1,0 +1,147 @@
+//! `ambit serve` as a program.
+
+use crate::site::Stream;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A secret of the environment, which nothing may show.
+const CANARY: &str = "canary-5e1f0c";
+
+fn command(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ambit"));
+    command
+        .args(arguments)
+        .env_clear()
+        .env("OPENAI_API_KEY", CANARY)
+        .env("AMBIT_LOG", "trace")
+        .env("AMBIT_LOG_FORMAT", "json")
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+/// A server that ends with its test.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// The base address that a server prints, and all that it prints up to its last line.
+fn address(server: &mut Child) -> (String, String) {
+    let mut printed = String::new();
+    let mut address = None;
+    for line in BufReader::new(server.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some((_, found)) = line.split_once(" on ").filter(|_| printed.is_empty()) {
+            address = Some(found.to_owned());
+        }
+        printed += &line;
+        printed.push('\n');
+        if line.starts_with("try: ") {
+            break;
+        }
+    }
+    (address.unwrap(), printed)
+}
+
+/// All that a server logs, read while it runs so that it never waits for its reader.
+fn log(server: &mut Child) -> std::thread::JoinHandle<String> {
+    let mut errors = server.stderr.take().unwrap();
+    std::thread::spawn(move || {
+        let mut log = String::new();
+        errors.read_to_string(&mut log).unwrap();
+        log
+    })
+}
+
+#[tokio::test]
+async fn without_an_app_the_welcome_app_is_served_until_the_process_is_told_to_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["serve", "--listen", "127.0.0.1:0"];
+    let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+    let log = log(&mut server.0);
+    let (base, printed) = address(&mut server.0);
+    let greeting =
+        format!("Ambit serves \"Welcome\" on {base}\nagents: welcome\ndevelopment mode: ");
+    assert!(printed.starts_with(&greeting), "{printed}");
+    let body = json!({"model": "welcome", "accept": "cui-web", "messages": [{"role": "user", "content": "private words"}]});
+    let request = crate::site::client().post(format!("{base}/chat/completions"));
+    let events = Stream::of(request.json(&body)).await.rest().await;
+    assert_eq!(crate::turns::status(&events), json!("completed"));
+    // SIGTERM is what a supervisor sends.
+    let id = server.0.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(server.0.wait().unwrap().success());
+    let log = log.join().unwrap();
+    let answered = log
+        .lines()
+        .find(|line| line.contains("\"answered\""))
+        .unwrap();
+    let answered: serde_json::Value = serde_json::from_str(answered).unwrap();
+    assert_eq!(answered["http.status"], json!(200));
+    assert!(
+        !log.contains(CANARY) && !log.contains("private words"),
+        "{log}"
+    );
+    assert!(folder.path().join("ambit.db").exists());
+}
+
+#[test]
+fn g060_a_server_without_authentication_does_not_listen_beyond_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let ran = run(&folder, &["serve", "--listen", address]);
+        let error = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1));
+        let expected = format!("it does not listen on {address}");
+        assert!(
+            error.contains(&expected) && error.contains("openapi/openapi.yao"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn an_app_that_cannot_be_served_is_said_to_be_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(&folder, &["serve", "nowhere"]);
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(
+        error.starts_with("ambit: the app in nowhere cannot be served:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn keys_are_made_listed_and_removed_at_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let ran = run(&folder, arguments);
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+    };
+    let (code, key) = run(&["key", "new", "--user", "ann", "--label", "script"]);
+    assert!(
+        code == Some(0) && key.starts_with("ambit_") && key.trim().len() == 46,
+        "{key}"
+    );
+    let (_, list) = run(&["key", "ls"]);
+    let row = list.lines().nth(1).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[1..], ["ann", "-", "-", "-", "-", "script"]);
+    assert!(!list.contains(key.trim()));
+    assert_eq!(run(&["key", "remove", cells[0]]).0, Some(0));
+    assert_eq!(run(&["key", "ls"]).1, "");
+    assert_eq!(run(&["key", "new"]).0, Some(1));
+}
