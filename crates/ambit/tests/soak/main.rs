@@ -1,10 +1,6 @@
 //! Many turns of all kinds, and what they leave behind. `AMBIT_SOAK=600` goes on for so many seconds.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "helpers of tests fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod bed;
 mod mix;
