@@ -226,6 +226,16 @@ export interface NextHookResponse {
   metadata?: Record<string, any>;
 }
 
+/** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
+export interface HttpResponse {
+  status: number;
+  code: number;
+  /** JSON as a value, text as text, anything else in base64; `null` without a body. */
+  data: any;
+  headers: Record<string, string[]>;
+  message: string;
+}
+
 /** Runs before the model. */
 export type CreateHook = (
   ctx: Context, messages: Message[], options: HookOptions,
@@ -530,6 +540,8 @@ export interface Exception extends Error {
 export declare function Authorized(): Authorized;
 /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
 export declare function $L(text: string): string;
+/** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
+export declare function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
 export declare const Context: { new (options?: ContextOptions): Context };
 /** Runs a process. Not available yet. */
@@ -545,22 +557,22 @@ export declare function Store(id: string): any;
 /** Queries the app's data. Not available yet. */
 export declare function Query(engine?: string): any;
 export declare const http: {
-  /** Sends a request. Not available yet. */
-  Get(url: string, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Put(url: string, payload?: any, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Patch(url: string, payload?: any, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Delete(url: string, payload?: any, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Head(url: string, payload?: any, query?: any, headers?: any): any;
-  /** Sends a request. Not available yet. */
-  Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any;
-  /** Sends a request and hands over the answer as it comes. Not available yet. */
-  Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any;
+  /** Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed. */
+  Get(url: string, query?: any, headers?: any): HttpResponse;
+  /** Sends a request. Each of `files` is `{name, filename?, type?, data}` with `data` in base64. */
+  Post(url: string, payload?: any, files?: any, query?: any, headers?: any): HttpResponse;
+  /** Sends a request. */
+  Put(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+  /** Sends a request. */
+  Patch(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+  /** Sends a request. */
+  Delete(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+  /** Sends a request. */
+  Head(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+  /** Sends a request of any method. */
+  Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): HttpResponse;
+  /** Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less. */
+  Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse;
 };
 export declare const log: {
   /** Writes a line for whoever looks for a defect. */
@@ -591,6 +603,8 @@ declare global {
   function Authorized(): Authorized;
   /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
   function $L(text: string): string;
+  /** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
+  function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
   const Context: { new (options?: ContextOptions): Context };
   /** Runs a process. Not available yet. */
@@ -606,22 +620,22 @@ declare global {
   /** Queries the app's data. Not available yet. */
   function Query(engine?: string): any;
   const http: {
-    /** Sends a request. Not available yet. */
-    Get(url: string, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Put(url: string, payload?: any, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Patch(url: string, payload?: any, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Delete(url: string, payload?: any, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Head(url: string, payload?: any, query?: any, headers?: any): any;
-    /** Sends a request. Not available yet. */
-    Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any;
-    /** Sends a request and hands over the answer as it comes. Not available yet. */
-    Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any;
+    /** Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed. */
+    Get(url: string, query?: any, headers?: any): HttpResponse;
+    /** Sends a request. Each of `files` is `{name, filename?, type?, data}` with `data` in base64. */
+    Post(url: string, payload?: any, files?: any, query?: any, headers?: any): HttpResponse;
+    /** Sends a request. */
+    Put(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+    /** Sends a request. */
+    Patch(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+    /** Sends a request. */
+    Delete(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+    /** Sends a request. */
+    Head(url: string, payload?: any, query?: any, headers?: any): HttpResponse;
+    /** Sends a request of any method. */
+    Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): HttpResponse;
+    /** Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less. */
+    Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse;
   };
   const log: {
     /** Writes a line for whoever looks for a defect. */

@@ -18,7 +18,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Serves an app
+    /// Serves an app; SIGHUP makes the server load the app's files again
     Serve(serving::Arguments),
     /// Keys for programs that call the server
     #[command(subcommand)]

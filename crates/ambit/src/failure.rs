@@ -17,6 +17,12 @@ pub enum Failure {
     Refused(String),
 }
 
+impl From<ambit_runtime::Error> for Failure {
+    fn from(error: ambit_runtime::Error) -> Self {
+        Self::Refused(error.message)
+    }
+}
+
 impl Failure {
     /// The option is given something that it does not take.
     pub fn option(option: &str, reason: impl std::fmt::Display) -> Self {

@@ -1,5 +1,6 @@
 //! Printing: tables, and texts that may hold anything.
 
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Stdout, Write};
 
@@ -66,6 +67,12 @@ fn line<const N: usize>(
         text.extend(std::iter::repeat_n(' ', pad));
     }
     writeln!(to, "{}", text.trim_end())
+}
+
+/// One JSON object on a line of its own.
+pub fn json_line(to: &mut impl Write, object: &impl Serialize) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *to, object)?;
+    writeln!(to)
 }
 
 /// The text with what could drive the terminal made visible; line breaks and tabs stay.

@@ -44,7 +44,7 @@ async fn measure(options: Options) {
     let each = began.elapsed() / CHUNKS;
     speaker.finish(&id, Status::Completed, Map::new());
     outbox.emit("stream_end", json!({}));
-    log.finish().await.expect("a store that works");
+    log.flush().await.expect("a store that works");
     let kept = if options.is_persistent {
         "stored"
     } else {

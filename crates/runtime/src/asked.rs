@@ -8,10 +8,41 @@ use crate::limits::Limits;
 use crate::outbox::Voice;
 use crate::runtime::Core;
 use crate::trace::Trace;
-use ambit_storage::ids;
 use ambit_storage::memory::Memory;
+use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
 use std::sync::Arc;
+
+impl Core {
+    /// The conversation of this name, where it is another than the caller's. One that they may not use does not exist.
+    async fn asked_chat(
+        &self,
+        caller: &Scope,
+        chat: Option<&str>,
+        agent: &str,
+    ) -> Result<Option<LiveAgent>> {
+        let Properties {
+            chat_id,
+            authorized,
+            ..
+        } = &caller.properties;
+        let Some(chat) = chat.filter(|chat| *chat != chat_id) else {
+            return Ok(None);
+        };
+        let name = chats::Name {
+            chat_id: chat,
+            assistant_id: Some(agent),
+        };
+        let unknown = |_| Error::new(Code::NotFound, format!("chat \"{chat}\" not found"));
+        let ambit = self.loaded().acting_as(&authorized.caller());
+        chats::get(&ambit, authorized, name)
+            .await
+            .map_err(unknown)?;
+        chats::open(&ambit, authorized, agent, Some(chat))
+            .await
+            .map(Some)
+    }
+}
 
 #[async_trait]
 impl Ask for Core {
@@ -21,20 +52,11 @@ impl Ask for Core {
         let agent = wanted.assistant_id.as_ref();
         let (agent, _) = loaded.agent(agent.unwrap_or(&before.assistant_id))?;
         let who = &before.authorized;
-        let chat = match &wanted.chat_id {
-            Some(chat) if *chat != before.chat_id => {
-                let name = chats::Name {
-                    chat_id: chat,
-                    assistant_id: Some(&agent.id),
-                };
-                let unknown = |_| Error::new(Code::NotFound, format!("chat \"{chat}\" not found"));
-                let ambit = loaded.acting_as(&who.caller());
-                chats::get(&ambit, who, name).await.map_err(unknown)?;
-                let session = chats::open(&ambit, who, &agent.id, Some(chat)).await?;
-                Some(session)
-            }
-            _ => None,
-        };
+        let chat = self
+            .asked_chat(caller, wanted.chat_id.as_deref(), &agent.id)
+            .await?;
+        let most = Limits::of(&loaded.app, &agent).memory_value;
+        let settings = loaded.memory("context", most);
         let context_id = format!("{}.m{}", before.request_id, ids::unguessable());
         let clock = self.stores.options().clock.clone();
         let memory = Memories {
@@ -42,7 +64,7 @@ impl Ask for Core {
                 Some(session) => session.context().memory()?,
                 None => caller.memory.chat.clone(),
             },
-            context: Memory::request(clock, who.tenant(), &context_id, self.memory)?,
+            context: Memory::request(clock, who.tenant(), &context_id, settings)?,
             ..caller.memory.clone()
         };
         let mut origin = before.origin.clone();
@@ -71,6 +93,7 @@ impl Ask for Core {
             speaker: caller.speaker.outbox().speaker(voice),
             trace: Trace::off(&context_id).root(),
             limits: Limits::of(&loaded.app, &agent),
+            http: loaded.http.clone(),
             app: loaded.app.clone(),
             agent,
             ask: caller.ask.clone(),

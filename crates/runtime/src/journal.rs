@@ -41,6 +41,9 @@ pub(crate) enum Step {
         ids: Ids,
         /// When.
         started_at: i64,
+        /// The instructions as a listener left them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<Vec<Value>>,
     },
     /// A node has taken the turn up again.
     Attempt,
@@ -48,8 +51,8 @@ pub(crate) enum Step {
     Created {
         /// 0 for the agent that was asked, 1 for the first delegate …
         leg: usize,
-        /// What it returned.
-        created: Box<Created>,
+        /// What it returned, if that was anything.
+        created: Option<Box<Created>>,
     },
     /// The agent at this place has handed over.
     Delegated {
@@ -58,7 +61,7 @@ pub(crate) enum Step {
         /// To whom, with which messages and options.
         delegate: Delegate,
     },
-    /// A model has asked for tools; its answer is in the history.
+    /// A model has answered and the turn goes on behind that; the answer is in the history.
     Answered {
         /// The place of the agent.
         leg: usize,
@@ -75,6 +78,12 @@ pub(crate) enum Step {
         round: usize,
         /// As models know them.
         messages: Vec<Value>,
+        /// The stored ones that others have appended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<String>,
+        /// How much of what was sent to the turn is taken in with them.
+        #[serde(default)]
+        inbox: u64,
     },
     /// A tool call has a result; it is in the history.
     Settled {
@@ -105,7 +114,8 @@ pub(crate) fn request_id(id: &str) -> &str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names {
     space: Space,
-    request_id: String,
+    /// The turn.
+    pub request_id: String,
 }
 
 impl Names {
@@ -155,9 +165,14 @@ pub(crate) struct Open {
 impl Open {
     /// Where it is noted: turns of one conversation stand together.
     pub fn key(&self) -> ambit_storage::address::Key {
-        let name = format!("{}/{}", self.space.digest(), self.request_id);
-        Space::turns().key(name)
+        open_key(&self.space, &self.request_id)
     }
+}
+
+/// Where the turn of this conversation is noted while it is open.
+pub(crate) fn open_key(space: &Space, request_id: &str) -> ambit_storage::address::Key {
+    let name = format!("{}/{request_id}", space.digest());
+    Space::turns().key(name)
 }
 
 /// The write that adds a step. The number makes it happen once, however often it is repeated.

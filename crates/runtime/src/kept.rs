@@ -1,19 +1,22 @@
 //! An app's agent as storage sees it: where its conversations are kept, as `context` of its package says.
 
 use crate::app;
-use ambit_storage::truncation::{self, Simple};
-use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, near};
+use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, near, truncation};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// An agent of a folder over the stores.
 pub(crate) struct Kept {
     package: Arc<app::Agent>,
+    truncation: truncation::Settings,
 }
 
 impl Kept {
-    pub fn new(agent: Arc<app::Agent>) -> Self {
-        Self { package: agent }
+    pub fn new(package: Arc<app::Agent>, truncation: truncation::Settings) -> Self {
+        Self {
+            package,
+            truncation,
+        }
     }
 
     fn options(&self, scope: &str) -> Option<&Map<String, Value>> {
@@ -53,7 +56,7 @@ impl Agent for Kept {
     }
 
     fn truncation(&self) -> truncation::Settings {
-        settings(&self.package.context.truncation)
+        self.truncation.clone()
     }
 
     fn create_history_identity(
@@ -130,19 +133,5 @@ fn value<'a>(name: &str, caller: &'a Caller) -> Result<&'a str> {
                 ))
             }
         },
-    }
-}
-
-fn settings(options: &Map<String, Value>) -> truncation::Settings {
-    let number = |name: &str| options.get(name).and_then(Value::as_u64);
-    truncation::Settings {
-        strategy: match options.get("strategy").and_then(Value::as_str) {
-            Some("simple") => Some(Arc::new(Simple)),
-            _ => None,
-        },
-        threshold: number("threshold"),
-        buffer: options.get("buffer").and_then(Value::as_f64),
-        preserve_system: options.get("preserve_system").and_then(Value::as_bool),
-        keep_messages: number("keep_messages").and_then(|count| usize::try_from(count).ok()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::app::limits::{LIMITS, in_force};
 use crate::app::{Agent, App};
-use crate::{outbox, trace};
+use crate::{net, outbox, trace};
 use std::time::Duration;
 
 /// The limits of one agent's scripts.
@@ -22,6 +22,8 @@ pub struct Limits {
     pub trace: trace::Limits,
     /// Bytes of log output of a run.
     pub log: usize,
+    /// Requests of a run.
+    pub http: net::Limits,
 }
 
 impl Default for Limits {
@@ -64,6 +66,12 @@ impl Limits {
                 field: count("trace_field"),
             },
             log: count("log"),
+            http: net::Limits {
+                at_once: count("http_calls"),
+                time: time("http_timeout"),
+                body: count("http_body"),
+                redirects: count("http_redirects"),
+            },
         }
     }
 }
@@ -86,13 +94,15 @@ mod tests {
 
     #[test]
     fn an_app_sets_limits_and_an_agent_only_lowers_them() {
-        let app = json!({"cpu": 10, "heap": "128MiB", "wall": "500ms", "log": 7});
+        let app =
+            json!({"cpu": 10, "heap": "128MiB", "wall": "500ms", "log": 7, "http_timeout": "2s"});
         let found = limits(&app, &json!({"cpu": 60, "heap": 4096, "log": 9}));
         let mut expected = Limits::default();
         expected.run.cpu = Duration::from_secs(10);
         expected.run.heap = 4096;
         expected.run.wall = Duration::from_millis(500);
         expected.log = 7;
+        expected.http.time = Duration::from_secs(2);
         assert_eq!(found, expected);
     }
 
@@ -106,6 +116,7 @@ mod tests {
             memory_value: 1 << 20,
             trace: trace::Limits::default(),
             log: 1 << 20,
+            http: net::Limits::default(),
         };
         assert_eq!(Limits::default(), expected);
     }

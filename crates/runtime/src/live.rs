@@ -1,12 +1,13 @@
 //! The turns that run on this node, and how they are told to stop.
 
 use crate::access::Authorized;
-use crate::runtime::{Interrupt, TurnInfo};
+use crate::inbox::Inbox;
+use crate::runtime::TurnInfo;
 use crate::stream::Log;
 use ambit_storage::lease::{End, Lease};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{MutexGuard as Turnstile, watch};
 
 /// What the outside can do with a running turn.
 pub(crate) struct Live {
@@ -19,8 +20,9 @@ pub(crate) struct Live {
     /// The turn has ended and its last commit is done.
     done: watch::Sender<bool>,
     stop: watch::Sender<Option<Stop>>,
-    added: Mutex<Vec<Interrupt>>,
-    is_closing: Mutex<bool>,
+    /// What is sent to it.
+    pub inbox: Inbox,
+    is_closing: tokio::sync::Mutex<bool>,
 }
 
 /// Why a turn's work is broken off.
@@ -37,15 +39,15 @@ pub(crate) enum Stop {
 }
 
 impl Live {
-    pub fn new(info: TurnInfo, log: Log, asked_by: Authorized) -> Self {
+    pub fn new(info: TurnInfo, (log, inbox): (Log, Inbox), asked_by: Authorized) -> Self {
         Self {
             info: Mutex::new(info),
             log,
             asked_by,
             done: watch::channel(false).0,
             stop: watch::channel(None).0,
-            added: Mutex::default(),
-            is_closing: Mutex::new(false),
+            inbox,
+            is_closing: tokio::sync::Mutex::new(false),
         }
     }
 }
@@ -82,12 +84,14 @@ impl Live {
         let _ = done.wait_for(|done| *done).await;
     }
 
-    /// Breaks the work off; the first reason counts, except that leaving gives way to nothing.
+    /// Breaks the work off; the first reason counts, but leaving counts always.
     pub fn stop(&self, reason: Stop) {
         self.stop.send_if_modified(|stop| {
-            let is_first = stop.is_none();
-            stop.get_or_insert(reason);
-            is_first
+            let counts = stop.is_none() || reason == Stop::Left;
+            if counts {
+                *stop = Some(reason);
+            }
+            counts
         });
     }
 
@@ -113,28 +117,24 @@ impl Live {
         }
     }
 
+    /// This node is being closed, and the turn is left to others.
+    pub fn is_left(&self) -> bool {
+        *self.stop.borrow() == Some(Stop::Left)
+    }
+
     /// Forgets a reason to stop that has been followed.
     pub fn go_on(&self) {
         self.stop.send_replace(None);
     }
 
-    /// Adds messages; false where it is too late for them.
-    pub fn add(&self, interrupt: Interrupt) -> bool {
-        if *lock(&self.is_closing) {
-            return false;
-        }
-        lock(&self.added).push(interrupt);
-        true
-    }
-
-    /// Takes what was added.
-    pub fn take_added(&self) -> Vec<Interrupt> {
-        std::mem::take(&mut lock(&self.added))
+    /// Whether it is too late for messages. While this is held, that does not change.
+    pub async fn is_closing(&self) -> Turnstile<'_, bool> {
+        self.is_closing.lock().await
     }
 
     /// It is too late for messages, until another agent takes over.
-    pub fn set_closing(&self, is_closing: bool) {
-        *lock(&self.is_closing) = is_closing;
+    pub async fn set_closing(&self, is_closing: bool) {
+        *self.is_closing.lock().await = is_closing;
     }
 }
 

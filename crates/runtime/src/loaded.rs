@@ -1,13 +1,18 @@
-//! One version of an app, ready to run: its agents known to storage, its hooks compiled.
+//! One version of an app, ready to run: its agents known to storage, its scripts compiled.
 
-use crate::app::{Agent, App, Problem, Severity};
-use crate::error::{Error, Result};
-use crate::hook::Hooks;
+use crate::app::{Agent, App, Problem, Severity, check};
+use crate::error::{Code, Error, Result};
+use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
+use crate::llm::Models;
+use crate::net::{self, AllowList};
+use crate::runtime;
+use crate::summarise;
 use ambit_script::{Engine, Folder};
-use ambit_storage::{Ambit, Caller, Stores};
+use ambit_storage::memory::{self, Ttl};
+use ambit_storage::{Ambit, Caller, Stores, truncation};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An app as turns use it. A reload makes a new one; turns that run keep theirs.
@@ -16,42 +21,79 @@ pub(crate) struct Loaded {
     pub app: Arc<App>,
     /// The same agents over the stores.
     pub ambit: Ambit,
-    /// The hooks by agent; broken ones are what is wrong with them.
-    hooks: BTreeMap<String, Result<Arc<Hooks>>>,
+    /// What reaches the hosts that the app lists.
+    pub http: net::Client,
+    /// The agents that can be asked; of broken ones what is wrong with them.
+    agents: BTreeMap<String, Result<Ready>>,
+    problems: Vec<Problem>,
+}
+
+/// What every version of an app is made with.
+#[derive(Clone)]
+pub(crate) struct Making {
+    /// The app's folder.
+    pub root: PathBuf,
+    /// The variables that `$ENV.NAME` stands for.
+    pub environment: BTreeMap<String, String>,
+    pub engine: Engine,
+    pub stores: Arc<Stores>,
+    pub storage: ambit_storage::Settings,
+    pub models: Arc<Models>,
+    /// Listeners of the application.
+    pub listeners: Option<runtime::Listeners>,
+}
+
+/// The scripts of an agent, compiled.
+struct Ready {
+    hooks: Arc<Hooks>,
+    truncation: truncation::Settings,
+}
+
+/// An agent that is being loaded.
+struct Parts {
+    sessions: Sessions,
+    listeners: Option<Arc<Listeners>>,
+    ready: Ready,
 }
 
 impl Loaded {
-    /// Loads an app and compiles its hooks. `Err` is what makes the app as a whole unusable.
-    pub fn load(
-        (root, environment): (&Path, &BTreeMap<String, String>),
-        engine: &Engine,
-        (stores, settings): (&Arc<Stores>, &ambit_storage::Settings),
-    ) -> Result<Self, Vec<Problem>> {
-        let app = Arc::new(App::load(root, environment)?);
-        let folder = Folder::new(root).map_err(|error| vec![unreadable(&error)])?;
-        let mut builder = Ambit::builder(stores.clone()).settings(settings.clone());
-        let mut hooks = BTreeMap::new();
+    /// Loads an app and compiles all its scripts. `Err` is what makes the app as a whole unusable.
+    pub fn load(making: &Making) -> Result<Self, Vec<Problem>> {
+        let app = Arc::new(App::load(&making.root, &making.environment)?);
+        let folder = folder(&making.root)?;
+        let http = reach(&app).map_err(|error| vec![wrong_host(error)])?;
+        let mut builder = Ambit::builder(making.stores.clone()).settings(making.storage.clone());
+        let (mut agents, mut listeners) = (BTreeMap::new(), Vec::new());
         for agent in app.agents.values().flatten() {
-            builder = builder.agent(Kept::new(agent.clone()));
-            hooks.insert(
-                agent.id.clone(),
-                Hooks::load(engine, &folder, &app, agent).map(Arc::new),
-            );
+            let ready = match Parts::load(making, &folder, &app, agent) {
+                Ok(parts) => {
+                    builder = builder.agent(parts.sessions);
+                    listeners.extend(parts.listeners);
+                    Ok(parts.ready)
+                }
+                Err(error) => Err(error),
+            };
+            agents.insert(agent.id.clone(), ready);
         }
         let ambit = builder.build();
-        Ok(Self { app, ambit, hooks })
+        if let Some(listeners) = &making.listeners {
+            listeners(&ambit);
+        }
+        listeners.iter().for_each(|own| own.register(ambit.bus()));
+        let mut problems = app.problems.clone();
+        problems.extend(check::scripts(&app, &making.engine));
+        Ok(Self {
+            app,
+            ambit,
+            http,
+            agents,
+            problems,
+        })
     }
 
     /// Everything that is wrong or not used.
-    pub fn problems(&self) -> Vec<Problem> {
-        let broken = |(id, hooks): (&String, &Result<Arc<Hooks>>)| {
-            let error = hooks.as_ref().err()?;
-            let agent = self.app.agents.get(id)?.as_ref().ok()?;
-            let file = agent.hooks.clone().unwrap_or_default();
-            Some(Problem::new(Severity::Error, &file, error.message.clone()))
-        };
-        let scripts = self.hooks.iter().filter_map(broken);
-        self.app.problems.iter().cloned().chain(scripts).collect()
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     /// The stored contexts as this caller may see them.
@@ -62,20 +104,87 @@ impl Loaded {
     /// An agent with its hooks.
     pub fn agent(&self, id: &str) -> Result<(Arc<Agent>, Arc<Hooks>)> {
         let agent = self.app.agent(id)?;
-        match self.hooks.get(&agent.id) {
-            Some(Ok(hooks)) => Ok((agent, hooks.clone())),
+        let hooks = self.ready(&agent.id)?.hooks.clone();
+        Ok((agent, hooks))
+    }
+
+    /// Whether long conversations of this agent are made shorter.
+    pub fn truncates(&self, agent: &str) -> Result<bool> {
+        let own = &self.ready(agent)?.truncation;
+        let levels = [own, &self.ambit.settings().truncation];
+        Ok(truncation::Settings::resolve(&levels)?.is_some())
+    }
+
+    /// What holds in a namespace of memory, for scripts that may keep values of this many bytes.
+    pub fn memory(&self, namespace: &str, value_limit: usize) -> memory::Settings {
+        let usual = self.ambit.settings().memory;
+        let default_ttl = match self.app.settings.memory_ttl.get(namespace) {
+            None => usual.default_ttl,
+            Some(0) => Ttl::Never,
+            Some(seconds) => Ttl::After(i64::try_from(seconds * 1_000).unwrap_or(i64::MAX)),
+        };
+        memory::Settings {
+            default_ttl,
+            value_limit,
+        }
+    }
+
+    fn ready(&self, id: &str) -> Result<&Ready> {
+        match self.agents.get(id) {
+            Some(Ok(ready)) => Ok(ready),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(Error::internal(format!(
-                "the hooks of {id} were not loaded"
-            ))),
+            None => Err(Error::internal(format!("agent {id} was not loaded"))),
         }
     }
 }
 
-fn unreadable(error: &std::io::Error) -> Problem {
-    Problem::new(
-        Severity::Error,
-        "",
-        format!("the app's folder cannot be read: {error}"),
+impl Parts {
+    fn load(making: &Making, folder: &Folder, app: &Arc<App>, agent: &Arc<Agent>) -> Result<Self> {
+        let engine = &making.engine;
+        let truncation = summarise::settings(app, agent, &making.models)?;
+        let behind = Box::new(Kept::new(agent.clone(), truncation.clone()));
+        let sessions = Sessions::load(engine, folder, (app, agent), behind)?;
+        let hooks = Arc::new(Hooks::load(engine, folder, app, agent)?);
+        Ok(Self {
+            sessions,
+            listeners: Listeners::load(engine, folder, (app, agent))?,
+            ready: Ready { hooks, truncation },
+        })
+    }
+}
+
+fn folder(root: &Path) -> Result<Folder, Vec<Problem>> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("the app's folder cannot be read: {error}");
+        vec![Problem::new(Severity::Error, "", message)]
+    };
+    Folder::new(root).map_err(unreadable)
+}
+
+fn reach(app: &App) -> Result<net::Client> {
+    net::Client::new(&AllowList::parse(&app.settings.http)?)
+}
+
+fn wrong_host(error: Error) -> Problem {
+    Problem::new(Severity::Error, "app.yao", error.message)
+}
+
+impl Making {
+    /// Loads the app where waiting for the disk and compiling hold nobody up.
+    pub async fn load(&self) -> Result<Loaded> {
+        let making = self.clone();
+        let loaded = tokio::task::spawn_blocking(move || Loaded::load(&making)).await;
+        let loaded =
+            loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
+        loaded.map_err(|problems| broken(&problems))
+    }
+}
+
+/// The app as a whole cannot be used.
+pub(crate) fn broken(problems: &[Problem]) -> Error {
+    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    Error::new(
+        Code::ConfigError,
+        format!("the app cannot be loaded:\n{}", texts.join("\n")),
     )
 }

@@ -207,6 +207,11 @@ fn gist(messages: &[Value]) -> Vec<(String, String)> {
     gist
 }
 
+/// The text of a message as models know it.
+pub fn text(chat: &Value) -> String {
+    content_text(chat.get("content"))
+}
+
 fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),

@@ -71,7 +71,7 @@ impl Outbox {
     }
 
     /// Emits an event of the runtime: `stream_start`, `step_start`, `references`, `interrupt` … `stream_end` is the last
-    /// entry: the log keeps it back until the turn's own batch, or `Log::finish`, stores it.
+    /// entry: the log keeps it back until the turn's own batch, or `Log::flush`, stores it.
     pub fn emit(&self, name: &str, data: Value) {
         self.desk().emit(name, data);
     }

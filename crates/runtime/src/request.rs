@@ -101,3 +101,19 @@ pub struct Skip {
     /// Media parts stay as they are.
     pub content_parsing: bool,
 }
+
+impl Skip {
+    /// The same with these keys changed; what is not said stays.
+    pub fn with(self, keys: &Value) -> Self {
+        let say =
+            |name: &str, before: bool| keys.get(name).and_then(Value::as_bool).unwrap_or(before);
+        Self {
+            history: say("history", self.history),
+            trace: say("trace", self.trace),
+            output: say("output", self.output),
+            search: say("search", self.search),
+            keyword: say("keyword", self.keyword),
+            content_parsing: say("content_parsing", self.content_parsing),
+        }
+    }
+}

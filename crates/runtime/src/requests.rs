@@ -58,9 +58,19 @@ pub fn note(context: &Context, request_id: &str, life: Duration) -> Result<Write
             fresh: context.place().0,
         },
     };
+    noting(&note, (context.ambit().caller().tenant(), request_id), life)
+}
+
+/// The same where the conversation's row is known from elsewhere.
+pub(crate) fn note_of(row: &str, place: (&str, &str), life: Duration) -> Result<Write> {
+    let row = row.to_owned();
+    noting(&Note::Row { row }, place, life)
+}
+
+fn noting(note: &Note, (tenant, request_id): (&str, &str), life: Duration) -> Result<Write> {
     Ok(Write::Apply {
-        key: Space::requests(context.ambit().caller().tenant()).key(request_id),
-        op: Op::Set(Json::of(&note)?.into()),
+        key: Space::requests(tenant).key(request_id),
+        op: Op::Set(Json::of(note)?.into()),
         life: Some(to_millis(life)),
     })
 }

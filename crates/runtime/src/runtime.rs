@@ -5,30 +5,31 @@ mod info;
 pub use info::{Applied, Interrupt, Started, Status, TurnInfo};
 
 use crate::access::Authorized;
-use crate::app::{App, Problem, Severity};
+use crate::app::watch::Watch;
+use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
+use crate::inbox::Inbox;
 use crate::journal::{self, Names};
 use crate::live::{Live, Stop, Turns};
 use crate::llm::Models;
-use crate::loaded::Loaded;
+use crate::loaded::{Loaded, Making, broken};
 use crate::request::Request;
 use crate::stream::{self, Reader};
 use crate::tool::Toolbox;
-use crate::{requests, turn};
+use crate::upkeep::{self, Temporary};
+use crate::{requests, retention, turn};
 use ambit_script::Engine;
-use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::batch::Check;
 use ambit_storage::driver::Part;
-use ambit_storage::json::Json;
-use ambit_storage::{Ambit, Stores, ids, lease, memory};
+use ambit_storage::upkeep::{Sweeper, SweeperOptions};
+use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-
-/// How often a node looks for turns that nobody runs any more.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// What a runtime is made of.
 pub struct Settings {
@@ -58,18 +59,18 @@ pub struct Runtime(Arc<Core>);
 /// What all turns share.
 pub(crate) struct Core {
     pub stores: Arc<Stores>,
-    pub memory: memory::Settings,
     pub tools: Arc<dyn Toolbox>,
     pub turns: Turns,
-    pub models: Models,
+    pub models: Arc<Models>,
     pub is_development: bool,
-    engine: Engine,
-    storage: ambit_storage::Settings,
-    root: PathBuf,
-    environment: BTreeMap<String, String>,
-    listeners: Option<Listeners>,
+    making: Making,
     loaded: RwLock<Arc<Loaded>>,
+    /// Reloads come one after the other: the last one is of the newest files.
+    reloading: tokio::sync::Mutex<()>,
     tasks: Mutex<JoinSet<()>>,
+    pub temporary: Temporary,
+    /// They erase expired values of the stores.
+    sweepers: Mutex<Vec<Sweeper>>,
     is_closing: Mutex<bool>,
 }
 
@@ -78,33 +79,41 @@ impl Runtime {
     pub async fn open(settings: Settings) -> Result<Self> {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
-        let memory = settings.storage.memory;
-        let load = Loaded::load(
-            (&settings.app, &settings.environment),
-            &engine,
-            (&settings.stores, &settings.storage),
-        );
-        let loaded = load.map_err(|problems| broken(&problems))?;
-        let core = Arc::new(Core {
-            stores: settings.stores,
-            memory,
-            tools: settings.tools,
-            turns: Turns::default(),
-            models: Models::new(),
-            is_development: settings.is_development,
-            engine,
-            storage: settings.storage,
+        let models = Arc::new(Models::new());
+        let making = Making {
             root: settings.app,
             environment: settings.environment,
+            engine,
+            stores: settings.stores.clone(),
+            storage: settings.storage,
+            models: models.clone(),
             listeners: settings.listeners,
+        };
+        let watch = settings.is_development.then(|| Watch::new(&making.root));
+        let loaded = making.load().await?;
+        let core = Arc::new(Core {
+            stores: settings.stores,
+            tools: settings.tools,
+            turns: Turns::default(),
+            models,
+            is_development: settings.is_development,
+            making,
             loaded: RwLock::new(Arc::new(loaded)),
+            reloading: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
+            temporary: Temporary::default(),
+            sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
-        core.listen();
-        let runtime = Self(core);
-        runtime.0.spawn(upkeep(Arc::downgrade(&runtime.0)));
-        Ok(runtime)
+        core.spawn(upkeep::recover(Arc::downgrade(&core)));
+        core.spawn(upkeep::tidy(Arc::downgrade(&core)));
+        let drivers = core.stores.drivers().values().cloned();
+        let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
+        *lock(&core.sweepers) = drivers.map(sweep).collect();
+        if let Some(watch) = watch {
+            core.spawn(follow(Arc::downgrade(&core), watch));
+        }
+        Ok(Self(core))
     }
 
     /// The app as it is loaded now.
@@ -118,40 +127,52 @@ impl Runtime {
     }
 
     /// Loads the app's files again: all of them or, if one is broken, none. The answer is what is wrong or not used.
-    pub fn reload(&self) -> Result<Vec<Problem>> {
-        let core = &self.0;
-        let load = Loaded::load(
-            (&core.root, &core.environment),
-            &core.engine,
-            (&core.stores, &core.storage),
-        );
-        let loaded = load.map_err(|problems| broken(&problems))?;
-        let errors: Vec<Problem> = loaded
-            .problems()
-            .into_iter()
-            .filter(|problem| problem.severity == Severity::Error)
-            .collect();
-        if !errors.is_empty() && !core.is_development {
-            return Err(broken(&errors));
+    /// Turns that run keep what they began with.
+    pub async fn reload(&self) -> Result<Vec<Problem>> {
+        self.0.reload().await
+    }
+
+    /// What is wrong with the app as it is loaded now, or not used.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.0.loaded().problems().to_vec()
+    }
+
+    /// Loads the app's files again beside the turns that run, and logs what came of it.
+    pub async fn reload_and_tell(&self) {
+        match self.reload().await {
+            Ok(problems) => {
+                tracing::info!("the app's files are loaded again");
+                for problem in problems.iter().filter(|problem| problem.is_error()) {
+                    tracing::error!("{problem}");
+                }
+            }
+            Err(error) => tracing::error!("the app goes on as it was: {error}"),
         }
-        let problems = loaded.problems();
-        *core.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
-        core.listen();
-        Ok(problems)
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
     pub async fn start(&self, request: Request) -> Result<Started> {
         if *lock(&self.0.is_closing) {
-            return Err(Error::new(
-                Code::Unavailable,
-                "the server is being stopped; send the request again in a moment",
-            ));
+            return Err(stopping());
         }
-        let turn = turn::begin(&self.0, request).await?;
-        let started = turn.started()?;
-        self.0.spawn(turn.run());
-        Ok(started)
+        let (tell, told) = oneshot::channel();
+        let core = self.0.clone();
+        // A task of its own: whoever asked may leave at any moment, and a turn half begun would hold the conversation.
+        self.0.spawn(async move {
+            let begun = match turn::begin(&core, request).await {
+                Ok(turn) => turn.started().map(|started| (turn, started)),
+                Err(error) => Err(error),
+            };
+            match begun {
+                Ok((turn, started)) => {
+                    // The turn goes on without whoever asked for it.
+                    let _ = tell.send(Ok(started));
+                    turn.run().await;
+                }
+                Err(error) => drop(tell.send(Err(error))),
+            }
+        });
+        told.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// What is known of a turn.
@@ -190,11 +211,12 @@ impl Runtime {
             live.stop(Stop::Cancelled);
             return Ok(());
         }
-        let (place, info) = self.found(who, request_id).await?;
-        if info.status == Status::Running {
-            lease::ask_to_end(place.driver.as_ref(), &place.space.lease(), 0).await?;
-        }
-        Ok(())
+        let (place, _) = self.found(who, request_id).await?;
+        let stop = Interrupt {
+            is_forced: true,
+            ..Interrupt::default()
+        };
+        place.send(&stop).await.map(drop)
     }
 
     /// Adds to a running turn, or stops it. The turn is named by its context's or by its own id.
@@ -211,42 +233,23 @@ impl Runtime {
             (true, true) => Applied::Cancel,
         };
         if let Some(live) = self.live(who, id) {
-            let too_late = || {
-                Error::new(
-                    Code::TooLate,
-                    "the turn is about to end; send the messages as a new request",
-                )
-            };
-            if applied != Applied::Cancel && !live.add(interrupt) {
-                return Err(too_late());
+            if applied == Applied::Cancel {
+                live.stop(Stop::Cancelled);
+                return Ok(applied);
             }
-            match applied {
-                Applied::NextStep => {}
-                Applied::Restart => live.stop(Stop::Restart),
-                Applied::Cancel => live.stop(Stop::Cancelled),
+            let is_closing = live.is_closing().await;
+            if *is_closing {
+                return Err(too_late("is about to end"));
             }
+            // The turn hears of it as it would of another node's.
+            live.inbox.send(&interrupt, None).await?;
             return Ok(applied);
         }
-        let (place, info) = self.found(who, id).await?;
-        if info.status != Status::Running {
-            return Err(Error::new(
-                Code::TooLate,
-                "the turn has ended; send the messages as a new request",
-            ));
+        let (place, _) = self.found(who, id).await?;
+        match place.send(&interrupt).await? {
+            true => Ok(applied),
+            false => Err(too_late("has ended")),
         }
-        let entry = NewEntry {
-            id: ids::unguessable(),
-            body: Json::of(&interrupt)?,
-        };
-        let write = Write::Append {
-            log: place.names.inbox(),
-            entries: vec![entry],
-        };
-        place.driver.commit(Batch::of([write])).await?;
-        if applied != Applied::NextStep {
-            lease::ask_to_end(place.driver.as_ref(), &place.space.lease(), 0).await?;
-        }
-        Ok(applied)
     }
 
     /// The stored contexts as this caller may see them.
@@ -257,6 +260,13 @@ impl Runtime {
     /// The stores.
     pub fn stores(&self) -> &Arc<Stores> {
         &self.0.stores
+    }
+
+    /// Drops streams and traces whose time is over, and temporary conversations. The runtime does so by itself, every ten
+    /// seconds and every minute. The answer is how many notes of turns were followed.
+    pub async fn drop_expired(&self) -> usize {
+        upkeep::end_temporary(&self.0).await;
+        retention::drop_due(&self.0).await
     }
 
     /// Takes no more requests, gives running turns this long, and leaves the rest to be taken up later.
@@ -271,6 +281,10 @@ impl Runtime {
         }
         let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
         tasks.shutdown().await;
+        let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));
+        for sweeper in sweepers {
+            sweeper.stop().await;
+        }
         Ok(())
     }
 
@@ -305,6 +319,31 @@ struct Found {
     driver: Arc<dyn ambit_storage::driver::Driver>,
 }
 
+impl Found {
+    /// Sends something to the turn; false where it has ended. Nothing is sent to a turn of which nobody reads it any more.
+    async fn send(&self, interrupt: &Interrupt) -> Result<bool> {
+        let key = journal::open_key(&self.space, &self.names.request_id);
+        let Some(open) = self.driver.get(&key, Part::Nothing).await? else {
+            return Ok(false);
+        };
+        let version = Some(open.version);
+        let inbox = Inbox::new(self.driver.clone(), self.names.inbox());
+        match inbox
+            .send(interrupt, Some(Check::Version { key, version }))
+            .await
+        {
+            Ok(()) => Ok(true),
+            Err(error) if error.code == Code::Conflict => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn too_late(why: &str) -> Error {
+    let message = format!("the turn {why}; send the messages as a new request");
+    Error::new(Code::TooLate, message)
+}
+
 impl Core {
     /// The app's present version.
     pub fn loaded(&self) -> Arc<Loaded> {
@@ -321,38 +360,39 @@ impl Core {
         tasks.spawn(task);
     }
 
-    /// How streams and traces are kept.
-    pub fn stream_options(&self) -> stream::Options {
-        stream::Options::default()
-    }
-
-    fn listen(&self) {
-        if let Some(listeners) = &self.listeners {
-            listeners(&self.loaded().ambit);
+    async fn reload(&self) -> Result<Vec<Problem>> {
+        let _one_at_a_time = self.reloading.lock().await;
+        let loaded = self.making.load().await?;
+        let problems = loaded.problems().to_vec();
+        let errors: Vec<Problem> = problems
+            .iter()
+            .filter(|it| it.is_error())
+            .cloned()
+            .collect();
+        if !errors.is_empty() && !self.is_development {
+            return Err(broken(&errors));
         }
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        Ok(problems)
     }
 }
 
-/// Takes up turns that nobody runs any more, for as long as the runtime is there.
-async fn upkeep(core: std::sync::Weak<Core>) {
+fn stopping() -> Error {
+    Error::new(
+        Code::Unavailable,
+        "the server is being stopped; send the request again",
+    )
+}
+
+/// Loads the app again when its files have changed, for as long as the runtime is there.
+async fn follow(core: Weak<Core>, mut watch: Watch) {
     loop {
+        watch.changed().await;
         let Some(core) = core.upgrade() else {
             return;
         };
-        if let Err(error) = turn::recover_all(&core).await {
-            tracing::warn!(%error, "open turns could not be looked for");
-        }
-        drop(core);
-        tokio::time::sleep(LOOK).await;
+        Runtime(core).reload_and_tell().await;
     }
-}
-
-fn broken(problems: &[Problem]) -> Error {
-    let texts: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    Error::new(
-        Code::ConfigError,
-        format!("the app cannot be loaded:\n{}", texts.join("\n")),
-    )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

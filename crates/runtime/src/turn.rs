@@ -3,25 +3,34 @@
 //! `begin` holds the conversation and records the input. Then, for the agent that was asked and for each one it hands over to:
 //! `Create` → the model, with its tools → `Next`. `close` commits what was said and ends the stream.
 
+mod arguments;
+
+mod answers;
 mod begin;
 mod close;
+mod fit;
+mod history;
 mod interrupt;
+mod keep;
 mod leg;
 mod model;
 mod next;
+mod outside;
 mod parts;
 mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod said;
+mod stage;
 mod tools;
 mod voice;
 
 pub(crate) use begin::begin;
 pub(crate) use recover::recover_all;
 
-use crate::error::Result;
-use crate::journal::{self, Ids, Names, Step};
+use crate::error::{Error, Result};
+use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
 use crate::loaded::Loaded;
 use crate::outbox::Outbox;
@@ -31,10 +40,13 @@ use crate::stream::Log;
 use crate::trace::Trace;
 use ambit_storage::LiveAgent;
 use ambit_storage::memory::Memory;
+use ambit_storage::storage::Message;
+use futures::FutureExt;
 use leg::{Handover, Leg};
 use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -56,19 +68,19 @@ pub(crate) struct Turn {
     memory: Memory,
     /// What hooks have changed for those that come after them.
     settings: Settings,
-    /// Stored messages from before the turn, and the request's new ones, as models know them.
-    history: Vec<Value>,
+    /// The end of what was stored before the turn.
+    history: Vec<Message>,
+    /// The last stored message that was looked at.
+    seen: Option<String>,
     /// What has been journalled.
     replay: Replay,
     /// What the model calls of the turn have used and said.
-    said: model::Said,
+    said: said::Said,
     /// The leg and the round that are under way.
     at: (usize, usize),
-    /// The number of the stream's end.
-    last_event: u64,
     /// The turn is closed for the sake of the next one, which holds the conversation.
     keeps_conversation: bool,
-    /// How much of what other nodes have sent is taken in.
+    /// How much of what was sent to the turn is taken in.
     inbox: u64,
     started_at: i64,
 }
@@ -80,6 +92,8 @@ struct Settings {
     theme: String,
     route: String,
     metadata: Map<String, Value>,
+    /// The instructions as a listener left them.
+    instructions: Option<Vec<Value>>,
 }
 
 impl Turn {
@@ -90,29 +104,49 @@ impl Turn {
             if !matches!(end, Err(Stop::Restart)) {
                 break end;
             }
-            if let Err(error) = self.begin_anew().await {
-                break Ok(Err(error));
+            match self.begin_anew().await {
+                Ok(None) => {}
+                Ok(Some(stop)) => break Err(stop),
+                Err(error) => break Ok(Err(error)),
             }
         };
-        close::close(self, end).await;
+        // Why it was left, if it was, is logged there.
+        let _ = close::close(self, end).await;
     }
 
     /// Drops the work at once where the turn has to stop; what has been said so far is kept by the outbox.
     async fn work(&mut self) -> Result<Result<Response>, Stop> {
-        let (live, lease) = (self.live.clone(), self.session.context().lease());
-        let stop = tokio::select! {
+        let (live, lease, inbox) = (
+            self.live.clone(),
+            self.session.context().lease(),
+            self.inbox,
+        );
+        tokio::select! {
             biased;
-            stop = live.stopped(lease.as_ref()) => stop,
-            outcome = self.answer() => return Ok(outcome),
-        };
-        Err(self.meaning_of(stop).await)
+            stop = live.stopped(lease.as_ref()) => Err(stop),
+            stop = live.inbox.forced(inbox) => Err(stop),
+            outcome = AssertUnwindSafe(self.answer()).catch_unwind() => {
+                let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
+                Ok(outcome.unwrap_or_else(defect))
+            }
+        }
     }
 
     async fn answer(&mut self) -> Result<Response> {
+        // What was done before is passed over once more, and said once more.
+        self.said.tools.clear();
         let mut leg = Leg::first(self)?;
         loop {
+            self.at = (leg.at, 0);
+            if let Some(delegate) = leg.handed_over(self) {
+                leg = leg.delegate(self, delegate).await?;
+                continue;
+            }
             match self.leg(&leg).await? {
-                Handover::Done(response) => return Ok(*response),
+                Handover::Done(mut response) => {
+                    self.structured(&mut response).await?;
+                    return Ok(*response);
+                }
                 Handover::To(delegate) => leg = leg.delegate(self, delegate).await?,
             }
         }
@@ -120,29 +154,28 @@ impl Turn {
 
     /// One agent's part of the turn.
     async fn leg(&mut self, leg: &Leg) -> Result<Handover> {
+        if leg.call.skip.history {
+            // What was said before this agent is stored all the same.
+            self.store_answers().await?;
+        }
+        let handover = self.steps(leg).await;
+        if leg.call.skip.history {
+            self.leave_unstored();
+        }
+        handover
+    }
+
+    async fn steps(&mut self, leg: &Leg) -> Result<Handover> {
         let created = leg.create(self).await?;
         if let Some(delegate) = created.delegate.clone() {
             return Ok(Handover::To(delegate));
         }
-        let plan = plan::Plan::new(self, leg, created)?;
-        let answer = model::converse(self, leg, &plan).await;
+        let answer = model::converse(self, leg, created).await;
         next::next(self, leg, answer).await
     }
 
-    /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
-    async fn record(&mut self, step: Step) -> Result<()> {
-        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        self.session.context().stage_beside([write]);
-        self.session.context().save().await?;
-        self.replay.add(step);
-        Ok(())
-    }
-
-    /// Notes a step that becomes durable with the next one: without it, it would be done once more.
-    fn note(&mut self, step: Step) -> Result<()> {
-        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        self.session.context().stage_beside([write]);
-        self.replay.add(step);
-        Ok(())
+    /// A place where a test may end the process.
+    fn reach(&self, point: &'static str) {
+        self.core.stores.options().fault_points.reach(point);
     }
 }

@@ -3,6 +3,7 @@
 use crate::host::Value;
 use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::This;
+use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
 use serde_json::{Map, Number, Value as Json};
 
@@ -31,11 +32,20 @@ pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<Js<'js>> {
         Json::Object(members) => {
             let object = Object::new(ctx.clone())?;
             for (name, member) in members {
-                object.set(name.as_str(), json_to_js(ctx, member)?)?;
+                put(&object, name, json_to_js(ctx, member)?)?;
             }
             object.into_value()
         }
     })
+}
+
+/// Gives an object a member. Setting `__proto__` would let data choose what the object inherits; it is a name like any other.
+fn put<'js>(object: &Object<'js>, name: &str, value: Js<'js>) -> Result<()> {
+    if name != "__proto__" {
+        return object.set(name, value);
+    }
+    let member = Property::from(value);
+    object.prop(name, member.writable().enumerable().configurable())
 }
 
 fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<Js<'js>> {
@@ -89,7 +99,7 @@ fn fill<'js>(
 ) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, member) in members {
-        object.set(name.as_str(), to_js(ctx, make, member)?)?;
+        put(&object, name, to_js(ctx, make, member)?)?;
     }
     Ok(object)
 }

@@ -78,9 +78,15 @@ impl Space {
         Self::new(tenant, "i:settings".to_owned())
     }
 
-    /// The turns under way in a store, whoever runs them.
+    /// The turns under way in a store, whoever runs them: a name begins with the digest of the conversation's space, and
+    /// goes with that space.
     pub fn turns() -> Self {
         Self::new(DEFAULT_TENANT, "i:turns".to_owned())
+    }
+
+    /// What turns that have ended leave behind for a time, by the end of that time.
+    pub fn left_by_turns() -> Self {
+        Self::new(DEFAULT_TENANT, "i:left".to_owned())
     }
 
     /// Which conversation a request of the tenant belongs to, by the request's id.

@@ -204,6 +204,7 @@ impl Definition {
             history,
             usage,
             recorded: Vec::new(),
+            row: None,
         })
     }
 

@@ -83,6 +83,11 @@ pub enum Write {
         /// Which names.
         pattern: Pattern,
     },
+    /// Deletes one log with its entries; one that is not there is no error. What is appended later begins a new generation.
+    Drop {
+        /// The log.
+        log: LogKey,
+    },
     /// Erases all logs and values of a space; if it had an `items` log, that one stays, empty, as a new generation.
     Clear {
         /// The space.
@@ -208,7 +213,8 @@ pub enum Outcome {
         /// True where this batch made it.
         is_new: bool,
     },
-    /// How many things were erased: entries and values for `Clear` and `Remove`, values for `Wipe`, rows for `Untrack`.
+    /// How many things were erased: entries and values for `Clear` and `Remove`, entries for `Drop`, values for `Wipe`,
+    /// rows for `Untrack`.
     Erased(u64),
     /// Done, nothing to say.
     Done,
@@ -299,7 +305,9 @@ impl Write {
     /// Refuses texts that name an owner or stand in an index row and that not every store can keep.
     fn check_texts(&self) -> Result<()> {
         match self {
-            Self::Append { log, .. } | Self::Redact { log, .. } => owned(&log.space),
+            Self::Append { log, .. } | Self::Redact { log, .. } | Self::Drop { log } => {
+                owned(&log.space)
+            }
             Self::Mirror(Mirror::Log { log, .. }) => owned(&log.space),
             Self::Apply { key, .. } | Self::Mirror(Mirror::Value { key, .. }) => owned(&key.space),
             Self::Wipe { space, .. } | Self::Clear { space } | Self::Remove { space } => {

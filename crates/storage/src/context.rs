@@ -271,7 +271,7 @@ impl Context {
         history.staged().extra.extend(writes);
     }
 
-    /// The id of the history's index row, once a save has tracked it.
+    /// The id of the history's index row, once there is one.
     pub fn row_id(&self) -> Option<String> {
         self.session.state().row.clone()
     }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// A lease ends this long after its last renewal.
-pub const LEASE_LIFE: Duration = Duration::from_secs(10);
+/// A lease ends this long after its last renewal: soon enough for the next turn to start within 10 s of its holder's death.
+pub const LEASE_LIFE: Duration = Duration::from_secs(9);
 /// How often the holder looks after its lease and for those who want to interrupt it.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often those who wait try again.

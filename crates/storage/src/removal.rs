@@ -289,7 +289,8 @@ fn untrack(row: &Tracked, memory: Option<&String>) -> Vec<Write> {
     ids.map(untrack).collect()
 }
 
-/// The writes that go with the erasure of an identity: a history takes its memory along, usage its sums.
+/// The writes that go with the erasure of an identity: a history takes its memory along, and what is noted of turns that
+/// nobody runs any more; usage its sums.
 pub(crate) async fn following(
     ambit: &Ambit,
     driver: &dyn Driver,
@@ -299,13 +300,37 @@ pub(crate) async fn following(
     match identity.scope() {
         Some(ChatHistoryStorage::PREFIX) => {
             let memory = identity.with_scope(memory::SCOPE)?;
-            Ok(vec![action.on(Space::of(tenant, &memory))])
+            let mut writes = open_turns(driver, &Space::of(tenant, identity)).await?;
+            writes.push(action.on(Space::of(tenant, &memory)));
+            Ok(writes)
         }
         Some(UsageStorage::PREFIX) => {
             carried_over(ambit, driver, &Space::of(tenant, identity)).await
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// The writes that forget the open turns of a history, and the requests that they are known by.
+async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
+    let scan = Scan {
+        pattern: Pattern::parse(&format!("{}/*", space.digest())),
+        after: None,
+        limit: CHUNK,
+        part: Part::Nothing,
+    };
+    let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
+    let keys = open.flat_map(|(name, _)| {
+        let request = name.split_once('/').map_or("", |(_, request)| request);
+        let known = Space::requests(&space.tenant).key(request);
+        [known, Space::turns().key(name)]
+    });
+    let forget = |key| Write::Apply {
+        key,
+        op: Op::Del,
+        life: None,
+    };
+    Ok(keys.map(forget).collect())
 }
 
 impl Action {

@@ -53,6 +53,10 @@ pub(crate) fn end(space: &Space) -> Vec<Write> {
         .into_iter()
         .map(|space| Write::Remove { space })
         .collect();
+    writes.push(Write::Wipe {
+        space: Space::turns(),
+        pattern: Pattern::parse(&format!("{}/*", space.digest())),
+    });
     writes.push(Write::Apply {
         key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
         op: Op::Del,

@@ -25,6 +25,16 @@ const SQL: &[&str] = &[
 /// Where the environment may be read.
 const ENVIRONMENT: &[&str] = &["crates/ambit/src/settings"];
 
+/// The parts of the runtime that turns are made of. What they need of a turn they are given.
+const PARTS: &[&str] = &[
+    "crates/runtime/src/frame",
+    "crates/runtime/src/llm",
+    "crates/runtime/src/net",
+    "crates/runtime/src/outbox",
+    "crates/runtime/src/stream",
+    "crates/runtime/src/trace",
+];
+
 /// Every line, and every file, that breaks a rule.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -36,6 +46,10 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
             findings.extend(place(source, SQL, is_sql, "SQL belongs in the drivers"));
             let what = "the environment is read in the settings of crates/ambit alone";
             findings.extend(place(source, ENVIRONMENT, reads_environment, what));
+        }
+        if PARTS.iter().any(|part| source.path.starts_with(part)) {
+            let what = "a part of turns knows no turn, hook or ctx";
+            findings.extend(place(source, &[], looks_up, what));
         }
     }
     findings
@@ -88,6 +102,12 @@ fn is_sql(line: &str) -> bool {
         || both("update ", " set ")
 }
 
+fn looks_up(line: &str) -> bool {
+    ["crate::turn", "crate::hook", "crate::ctx"]
+        .iter()
+        .any(|module| line.contains(module))
+}
+
 fn reads_environment(line: &str) -> bool {
     ["env::var", "env::vars", "env::var_os", "env::vars_os"]
         .iter()
@@ -101,6 +121,14 @@ mod tests {
 
     fn findings(path: &str, text: &str) -> Vec<Finding> {
         check(&[source(path, text)])
+    }
+
+    #[test]
+    fn parts_of_turns_do_not_look_up() {
+        let text = "use crate::ctx::Scope;";
+        assert_eq!(findings("crates/runtime/src/outbox.rs", text).len(), 1);
+        assert_eq!(findings("crates/runtime/src/llm/retry.rs", text).len(), 1);
+        assert_eq!(findings("crates/runtime/src/turn/parts.rs", text), []);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use ambit_runtime::ask::Nobody;
 use ambit_runtime::ctx::{self, Memories, Properties, Scope};
 use ambit_runtime::hook::Hooks;
 use ambit_runtime::limits::Limits;
+use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
 use ambit_runtime::request::Origin;
 use ambit_runtime::stream::{self, Log, Place};
@@ -76,6 +77,7 @@ struct Stage {
     app: Arc<App>,
     agent: Arc<Agent>,
     limits: Limits,
+    http: net::Client,
     driver: Arc<dyn Driver>,
     clock: Clock,
     tenant: String,
@@ -100,6 +102,7 @@ impl Stage {
         Ok(Self {
             hooks,
             limits: Limits::of(&app, &agent),
+            http: net::Client::new(&net::AllowList::default())?,
             app: Arc::new(app),
             agent: Arc::new(agent),
             driver: Arc::clone(&bench.driver),
@@ -168,6 +171,7 @@ impl Stage {
             app: Arc::clone(&self.app),
             agent: Arc::clone(&self.agent),
             limits: self.limits,
+            http: self.http.clone(),
             ask: Arc::new(Nobody),
         })
     }

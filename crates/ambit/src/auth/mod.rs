@@ -150,6 +150,15 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
     }
 }
 
+/// Claims besides ids and roles that have a name of their own wherever a caller comes from.
+const CLAIMS: [&str; 3] = ["client_id", "session_id", "scope"];
+
+/// The roles that a text names, separated by spaces or commas.
+fn roles(text: &str) -> Vec<String> {
+    let names = text.split([' ', ',']).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
 /// An id that came with credentials: 1 to 200 bytes without U+0000.
 fn id(name: &str, text: &str) -> Result<String> {
     match crate::http::check_id(name, text) {

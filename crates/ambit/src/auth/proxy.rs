@@ -1,6 +1,6 @@
 //! Identities that a trusted reverse proxy puts into headers. They count only on connections from its own addresses.
 
-use super::{Found, id, refused};
+use super::{CLAIMS, Found, id, refused, roles};
 use ambit_runtime::{Authorized, Error, Result};
 use axum::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -49,15 +49,11 @@ impl Proxy {
             tenant_id: one("tenant_id")?,
             ..Authorized::default()
         };
-        for name in ["client_id", "session_id", "scope"] {
+        for name in CLAIMS {
             let value = text(name)?.map(|text| (name.to_owned(), text.into()));
             authorized.claims.extend(value);
         }
-        let roles = text("roles")?.unwrap_or_default().split([',', ' ']);
-        let roles = roles
-            .filter(|role| !role.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let roles = roles(text("roles")?.unwrap_or_default());
         Ok(Some(Found { authorized, roles }))
     }
 

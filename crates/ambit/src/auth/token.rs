@@ -1,6 +1,6 @@
 //! JSON Web Tokens of issuers that the app trusts. Ambit checks tokens; it issues none.
 
-use super::{Found, id, refused};
+use super::{CLAIMS, Found, id, refused, roles};
 use ambit_runtime::{Authorized, Result};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
@@ -95,8 +95,8 @@ impl Issuer {
             tenant_id: one("tenant_id")?,
             ..Authorized::default()
         };
-        let roles = self.list(&claims, "roles");
-        for name in ["client_id", "session_id", "scope"] {
+        let roles = self.roles(&claims);
+        for name in CLAIMS {
             let value = text(name).map(Value::from);
             authorized
                 .claims
@@ -139,18 +139,14 @@ impl Issuer {
         }
     }
 
-    fn list(&self, claims: &Map<String, Value>, name: &str) -> Vec<String> {
-        match self.claim(claims, name) {
+    fn roles(&self, claims: &Map<String, Value>) -> Vec<String> {
+        match self.claim(claims, "roles") {
             Some(Value::Array(texts)) => texts
                 .iter()
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
                 .collect(),
-            Some(Value::String(text)) => text
-                .split([' ', ','])
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            Some(Value::String(text)) => roles(text),
             _ => Vec::new(),
         }
     }

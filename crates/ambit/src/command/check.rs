@@ -4,7 +4,8 @@ use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, harmless};
 use crate::settings::environment;
-use ambit_runtime::app::{Problem, Severity};
+use ambit::auth::Config;
+use ambit_runtime::app::{App, Problem, Severity};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,16 +19,16 @@ pub struct Arguments {
 
 /// Prints everything that is wrong with an app or has no effect there.
 pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
-    let problems = ambit_runtime::check(&arguments.app, &environment())
+    let mut problems = ambit_runtime::check(&arguments.app, &environment())
         .map_err(|error| Failure::Refused(error.message))?;
+    if let Ok(app) = App::load(&arguments.app, &environment()) {
+        problems.extend(Config::of(&app).err());
+    }
     for problem in &problems {
         writeln!(out, "{}", harmless(&problem.to_string()))?;
     }
     out.flush()?;
-    if problems
-        .iter()
-        .any(|problem| problem.severity == Severity::Error)
-    {
+    if problems.iter().any(Problem::is_error) {
         return Err(Failure::Refused(counts(&problems)));
     }
     writeln!(out, "nothing is broken: {}", counts(&problems))?;

@@ -57,7 +57,7 @@ pub async fn run(ambit: &Ambit, key: &Key, out: &mut Output) -> Result<Outcome> 
     match key {
         Key::New(new) => make(ambit, &keys, new, out).await,
         Key::Ls => list(&keys, out).await,
-        Key::Remove { id } => match keys.remove(id).await.map_err(failed)? {
+        Key::Remove { id } => match keys.remove(id).await? {
             true => Ok(Outcome::Done),
             false => Err(Failure::Refused(format!(
                 "there is no key {id}; `ambit key ls` lists them"
@@ -83,14 +83,14 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         expires_at: new.days.map(|days| now + i64::from(days) * DAY),
         ..Grant::default()
     };
-    let secret = keys.make(grant).await.map_err(failed)?;
+    let secret = keys.make(grant).await?;
     writeln!(out, "{secret}")?;
     Ok(Outcome::Done)
 }
 
 async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
     let mut table = Table::new(["ID", "USER", "TEAM", "TENANT", "ROLES", "ENDS", "LABEL"]);
-    let rows = keys.list().await.map_err(failed)?.into_iter().map(|grant| {
+    let rows = keys.list().await?.into_iter().map(|grant| {
         [
             grant.id,
             output::or_dash(grant.user_id.as_deref()),
@@ -107,8 +107,4 @@ async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
     });
     table.print(out, &rows.collect::<Vec<_>>())?;
     Ok(Outcome::Done)
-}
-
-fn failed(error: ambit_runtime::Error) -> Failure {
-    Failure::Refused(error.message)
 }

@@ -5,7 +5,7 @@ use super::row::{Row, word};
 use crate::failure::Result;
 use crate::filter::Filters;
 use crate::moment;
-use crate::output::{Output, Table, one_line, or_dash};
+use crate::output::{Output, Table, json_line, one_line, or_dash};
 use ambit_storage::Ambit;
 use clap::Args;
 use std::io::Write;
@@ -47,8 +47,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
         for tracked in &page {
             let row = Row::of(ambit, tracked).await?;
             if arguments.json {
-                serde_json::to_writer(&mut *out, &row).map_err(std::io::Error::from)?;
-                writeln!(out)?;
+                json_line(out, &row)?;
             } else {
                 cells.push(cells_of(&row));
             }

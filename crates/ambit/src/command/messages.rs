@@ -3,7 +3,7 @@
 use super::{Outcome, row};
 use crate::failure::{Failure, Result};
 use crate::moment;
-use crate::output::{Output, harmless, one_line};
+use crate::output::{Output, harmless, json_line, one_line};
 use ambit_storage::memory::SCOPE as MEMORY;
 use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind, Stored, StoredItem};
 use ambit_storage::{Ambit, Json};
@@ -86,8 +86,7 @@ fn print_json(item: &StoredItem, out: &mut Output) -> std::io::Result<()> {
         stored_at: item.stored_at,
         item: &item.body,
     };
-    serde_json::to_writer(&mut *out, &line)?;
-    writeln!(out)
+    json_line(out, &line)
 }
 
 fn print(item: &StoredItem, scope: Option<&str>, out: &mut Output) -> std::io::Result<()> {

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
@@ -60,10 +60,8 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         is_development,
         tools: Arc::new(NoTools),
         listeners: None,
-    });
-    let runtime = runtime
-        .await
-        .map_err(|error| Failure::Refused(error.message))?;
+    })
+    .await?;
     let settings = http::Settings {
         base: config.base.clone(),
         is_development,
@@ -73,7 +71,7 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
     let auth = Authenticator::new(config, &store);
     greet(&runtime, &auth, &settings, address);
     let server = Server {
-        runtime: runtime.clone(),
+        runtime,
         auth,
         store,
         settings,
@@ -91,6 +89,7 @@ async fn serve(
     grace: Duration,
 ) -> Result<()> {
     let runtime = server.runtime.clone();
+    let hangup = signal(SignalKind::hangup())?;
     let (told, hears) = oneshot::channel::<()>();
     let serving = http::serve(listener, Arc::new(server), async move {
         // An end that is dropped says the same as one that is told.
@@ -100,23 +99,28 @@ async fn serve(
     tokio::select! {
         served = &mut serving => return Ok(served?),
         () = stop => {}
+        () = reloads(&runtime, hangup) => {}
     }
     tracing::info!(
         seconds = grace.as_secs(),
         "stopping: no new requests, running turns may finish"
     );
     drop(told);
-    let closing = async {
-        let closed = runtime.close(grace).await;
-        closed.map_err(|error| Failure::Refused(error.message))
-    };
     let ending = async {
         // What is still being sent then is cut; it is stored and can be read again.
         timeout(grace + LAST, &mut serving).await.unwrap_or(Ok(()))
     };
-    let (closed, served) = tokio::join!(closing, ending);
+    let (closed, served) = tokio::join!(runtime.close(grace), ending);
     closed?;
     Ok(served?)
+}
+
+/// Loads the app's files again each time that the process is asked to. Never ends.
+async fn reloads(runtime: &Runtime, mut hangup: Signal) {
+    loop {
+        hangup.recv().await;
+        runtime.reload_and_tell().await;
+    }
 }
 
 /// Ends when the process is asked to stop.

@@ -4,7 +4,7 @@ use super::Outcome;
 use super::row::{Row, find, word};
 use crate::failure::Result;
 use crate::moment;
-use crate::output::{Output, one_line, or_dash};
+use crate::output::{Output, json_line, one_line, or_dash};
 use ambit_storage::Ambit;
 use ambit_storage::directory::Tracked;
 use clap::Args;
@@ -23,8 +23,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     let tracked = find(ambit, &arguments.id).await?;
     let row = Row::of(ambit, &tracked).await?;
     if arguments.json {
-        serde_json::to_writer(&mut *out, &row).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        json_line(out, &row)?;
     } else {
         print(&row, &tracked, out)?;
     }

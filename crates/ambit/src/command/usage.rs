@@ -3,12 +3,11 @@
 use super::Outcome;
 use crate::failure::{Failure, Result};
 use crate::filter::check_agent;
-use crate::output::{Output, Table, one_line};
+use crate::output::{Output, Table, json_line, one_line};
 use ambit_storage::{Ambit, Error, Totals, Usage, UsageField};
 use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
 
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -145,8 +144,7 @@ fn print_json(
         group: group.into_iter().collect(),
         totals,
     };
-    serde_json::to_writer(&mut *out, &line)?;
-    writeln!(out)
+    json_line(out, &line)
 }
 
 fn cells_of(name: &str, totals: &Totals) -> [String; 6] {

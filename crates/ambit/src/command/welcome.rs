@@ -1,5 +1,6 @@
 //! The app that is served where none is named. It is part of the program, and unpacked to be served.
 
+use super::new::write;
 use crate::failure::Result;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -30,11 +31,7 @@ impl Welcome {
             .prefix("ambit-welcome-")
             .tempdir()?;
         for (name, text) in FILES {
-            let path = folder.path().join(name);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(path, text)?;
+            write(&folder.path().join(name), text)?;
         }
         Ok(Self(folder))
     }

@@ -30,7 +30,7 @@ pub struct Options {
     pub model: String,
     /// The turn.
     pub request_id: String,
-    /// When the request came, in seconds since 1970.
+    /// When the turn began, in seconds since 1970.
     pub created: i64,
     /// `stream_options.include_usage`.
     pub include_usage: bool,

@@ -2,12 +2,10 @@
 
 use super::list::{self, Listing, Paging};
 use super::{Body, Conditions, Failure, Params, Problem, Shared, Who};
-use crate::moment;
 use ambit_runtime::chats::{
     self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status,
 };
 use ambit_runtime::{Error, Result, requests};
-use ambit_storage::clock::Millis;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -42,8 +40,8 @@ async fn index(
         assistant_id: conditions.id("assistant_id")?,
         status: status.as_deref().map(Status::parse).transpose()?,
         keywords: conditions.text("keywords")?,
-        from: time(&mut conditions, "from")?,
-        to: time(&mut conditions, "to")?,
+        from: conditions.time("from")?,
+        to: conditions.time("to")?,
     };
     let order = conditions.text("order_by")?;
     let order = order
@@ -56,27 +54,26 @@ async fn index(
     Ok(Json(paging.listing(part)))
 }
 
-/// A day, an instant, or milliseconds since 1970.
-pub fn time(conditions: &mut Conditions, name: &'static str) -> Result<Option<Millis>> {
-    let Some(text) = conditions.text(name)? else {
-        return Ok(None);
-    };
-    moment_of(name, &text).map(Some)
+/// A chat of the path and, where several have one of its name, the agent.
+struct Called {
+    chat_id: String,
+    assistant_id: Option<String>,
 }
 
-/// The same of a text of a body.
-pub fn moment_of(name: &str, text: &str) -> Result<Millis> {
-    if let Ok(millis) = text.parse() {
-        return Ok(millis);
+impl Called {
+    fn take(params: &Params, conditions: &mut Conditions) -> Result<Self> {
+        Ok(Self {
+            chat_id: params.id("chat_id")?,
+            assistant_id: conditions.id("assistant_id")?,
+        })
     }
-    let refused =
-        |why: String| Error::invalid(name, format!("{name} \"{text}\" is no time; {why}"));
-    moment::parse(text).map_err(refused)
-}
 
-/// The agent, where several have a chat of one name.
-fn agent(conditions: &mut Conditions) -> Result<Option<String>> {
-    conditions.id("assistant_id")
+    fn name(&self) -> Name<'_> {
+        Name {
+            chat_id: &self.chat_id,
+            assistant_id: self.assistant_id.as_deref(),
+        }
+    }
 }
 
 /// One chat.
@@ -89,14 +86,10 @@ async fn show(
     params: Params,
     mut conditions: Conditions,
 ) -> Result<Json<Chat>, Failure> {
-    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    let chat = Called::take(&params, &mut conditions)?;
     conditions.finish()?;
-    let name = Name {
-        chat_id: &chat_id,
-        assistant_id: agent.as_deref(),
-    };
     let ambit = server.runtime.contexts(&who);
-    Ok(Json(chats::get(&ambit, &who, name).await?))
+    Ok(Json(chats::get(&ambit, &who, chat.name()).await?))
 }
 
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
@@ -110,17 +103,15 @@ async fn change(
     mut conditions: Conditions,
     Body(body): Body,
 ) -> Result<Json<Chat>, Failure> {
-    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    let chat = Called::take(&params, &mut conditions)?;
     conditions.finish()?;
     let change: Map<String, Value> = serde_json::from_slice(&body).map_err(|error| {
         Error::invalid("body", format!("the body must be a JSON object: {error}"))
     })?;
-    let name = Name {
-        chat_id: &chat_id,
-        assistant_id: agent.as_deref(),
-    };
     let ambit = server.runtime.contexts(&who);
-    Ok(Json(chats::update(&ambit, &who, name, &change).await?))
+    Ok(Json(
+        chats::update(&ambit, &who, chat.name(), &change).await?,
+    ))
 }
 
 /// Removes messages, logs, traces and memory of a chat.
@@ -133,14 +124,10 @@ async fn remove(
     params: Params,
     mut conditions: Conditions,
 ) -> Result<StatusCode, Failure> {
-    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    let chat = Called::take(&params, &mut conditions)?;
     conditions.finish()?;
-    let name = Name {
-        chat_id: &chat_id,
-        assistant_id: agent.as_deref(),
-    };
     let ambit = server.runtime.contexts(&who);
-    chats::remove(&ambit, &who, name).await?;
+    chats::remove(&ambit, &who, chat.name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -164,7 +151,7 @@ async fn messages(
     params: Params,
     mut conditions: Conditions,
 ) -> Result<Json<MessagesPage>, Failure> {
-    let (chat_id, agent) = (params.id("chat_id")?, agent(&mut conditions)?);
+    let chat = Called::take(&params, &mut conditions)?;
     let number = "a message's sequence, a whole number";
     let filter = MessageFilter {
         before: conditions.parsed("before", number)?,
@@ -175,12 +162,8 @@ async fn messages(
         request_id: conditions.id("request_id")?,
     };
     conditions.finish()?;
-    let name = Name {
-        chat_id: &chat_id,
-        assistant_id: agent.as_deref(),
-    };
     let ambit = server.runtime.contexts(&who);
-    let Messages { items, next } = chats::messages(&ambit, &who, name, &filter).await?;
+    let Messages { items, next } = chats::messages(&ambit, &who, chat.name(), &filter).await?;
     Ok(Json(MessagesPage { items, next }))
 }
 

@@ -1,12 +1,14 @@
 //! Rows of the index and what they stand for.
 
-use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who, chats, list};
-use ambit_runtime::Result;
+use super::params::{Conditions, Params, time};
+use super::{Body, Failure, Fields, Problem, Server, Shared, Who, list};
+use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{self, Action, Item, ItemFilter, Report, Row, RowFilter};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -45,7 +47,7 @@ async fn index(
         chat: conditions.id("chat")?,
         group: conditions.id("group")?,
         scope: conditions.id("scope")?,
-        active_before: chats::time(&mut conditions, "active_before")?,
+        active_before: conditions.time("active_before")?,
     };
     let cursor = conditions.text("cursor")?;
     let limit = list::limit(&mut conditions)?;
@@ -108,10 +110,7 @@ async fn clear(
     params: Params,
     conditions: Conditions,
 ) -> Result<StatusCode, Failure> {
-    conditions.finish()?;
-    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
-    contexts::act(&ambit, &who, &id, Action::Clear).await?;
-    Ok(StatusCode::NO_CONTENT)
+    act(&server, &who, (&params, conditions), Action::Clear).await
 }
 
 /// Removes the data and the row of one context.
@@ -123,9 +122,18 @@ async fn remove(
     params: Params,
     conditions: Conditions,
 ) -> Result<StatusCode, Failure> {
+    act(&server, &who, (&params, conditions), Action::Remove).await
+}
+
+async fn act(
+    server: &Server,
+    who: &Authorized,
+    (params, conditions): (&Params, Conditions),
+    action: Action,
+) -> Result<StatusCode, Failure> {
     conditions.finish()?;
-    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
-    contexts::act(&ambit, &who, &id, Action::Remove).await?;
+    let (id, ambit) = (params.id("id")?, server.runtime.contexts(who));
+    contexts::act(&ambit, who, &id, action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -138,11 +146,7 @@ async fn clear_all(
     conditions: Conditions,
     Body(body): Body,
 ) -> Result<Json<Report>, Failure> {
-    conditions.finish()?;
-    let (filter, is_dry) = wanted(&body)?;
-    let ambit = server.runtime.contexts(&who);
-    let report = contexts::act_on_all(&ambit, &who, (&filter, is_dry), Action::Clear).await?;
-    Ok(Json(report))
+    act_on_all(&server, &who, (conditions, &body), Action::Clear).await
 }
 
 /// Removes all contexts that match.
@@ -154,20 +158,31 @@ async fn remove_all(
     conditions: Conditions,
     Body(body): Body,
 ) -> Result<Json<Report>, Failure> {
+    act_on_all(&server, &who, (conditions, &body), Action::Remove).await
+}
+
+async fn act_on_all(
+    server: &Server,
+    who: &Authorized,
+    (conditions, body): (Conditions, &[u8]),
+    action: Action,
+) -> Result<Json<Report>, Failure> {
     conditions.finish()?;
-    let (filter, is_dry) = wanted(&body)?;
-    let ambit = server.runtime.contexts(&who);
-    let report = contexts::act_on_all(&ambit, &who, (&filter, is_dry), Action::Remove).await?;
+    let (filter, is_dry) = wanted(body)?;
+    let ambit = server.runtime.contexts(who);
+    let report = contexts::act_on_all(&ambit, who, (&filter, is_dry), action).await?;
     Ok(Json(report))
 }
 
 /// Which contexts, and whether nothing is to be changed. A body without any condition means all, and has to be an object.
 fn wanted(body: &[u8]) -> Result<(RowFilter, bool), Failure> {
     let mut fields = Fields::of(body)?;
-    let active_before = match fields.value("active_before")? {
-        None => None,
-        Some(at) => Some(moment(&at)?),
-    };
+    let active_before = fields.value("active_before")?;
+    let active_before = active_before.map(|at| match at {
+        Value::String(text) => time("active_before", &text),
+        other => time("active_before", &other.to_string()),
+    });
+    let active_before = active_before.transpose()?;
     let filter = RowFilter {
         agent: fields.text("agent")?,
         user: fields.text("user")?,
@@ -179,12 +194,4 @@ fn wanted(body: &[u8]) -> Result<(RowFilter, bool), Failure> {
     let is_dry = fields.flag("dry_run")?.unwrap_or(false);
     fields.finish()?;
     Ok((filter, is_dry))
-}
-
-fn moment(at: &serde_json::Value) -> Result<i64> {
-    let text = match at {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    chats::moment_of("active_before", &text)
 }

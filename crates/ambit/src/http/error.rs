@@ -22,12 +22,7 @@ impl From<Error> for Failure {
 
 impl From<ambit_storage::Error> for Failure {
     fn from(error: ambit_storage::Error) -> Self {
-        let is_size = matches!(error, ambit_storage::Error::Limited { .. });
-        let mut error = Error::from(error);
-        if is_size {
-            error.status = Some(StatusCode::PAYLOAD_TOO_LARGE.as_u16());
-        }
-        error.into()
+        Error::from(error).into()
     }
 }
 
@@ -58,7 +53,6 @@ impl IntoResponse for Failure {
 pub(super) fn too_large(limit: usize) -> Error {
     let message = format!("the body is larger than {limit} bytes");
     let mut error = Error::new(Code::LimitExceeded, message);
-    error.status = Some(StatusCode::PAYLOAD_TOO_LARGE.as_u16());
     error.details = Some(Box::new(serde_json::json!({ "limit": limit })));
     error
 }
@@ -79,7 +73,8 @@ fn of_code(code: &Code) -> StatusCode {
         Code::Conflict | Code::ChatBusy | Code::TooLate | Code::Cancelled => StatusCode::CONFLICT,
         Code::StreamExpired => StatusCode::GONE,
         Code::Unsupported | Code::LlmContentFilter => StatusCode::UNPROCESSABLE_ENTITY,
-        Code::LimitExceeded | Code::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::LimitExceeded => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
         Code::Internal
         | Code::ConfigError
         | Code::Corrupt

@@ -11,6 +11,8 @@ use std::fmt;
 
 /// At most so many items of a list are looked at.
 const ITEMS: usize = 10_000;
+/// What any value must be.
+const JSON: &str = "JSON of at most 128 levels, its texts without lone surrogates";
 
 /// The fields of an object that nobody has taken yet. An absent field and `null` are the same.
 pub struct Fields<'a> {
@@ -82,7 +84,7 @@ impl<'a> Fields<'a> {
 
     /// Any value.
     pub fn value(&mut self, name: &'static str) -> Result<Option<Value>> {
-        self.read(name, "JSON of at most 128 levels")
+        self.read(name, JSON)
     }
 
     /// An object as it is.
@@ -107,7 +109,7 @@ impl<'a> Fields<'a> {
         let items = items
             .into_iter()
             .enumerate()
-            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), "JSON of at most 128 levels"));
+            .map(|(at, raw)| read(raw, &format!("{place}[{at}]"), JSON));
         items.collect::<Result<_>>().map(Some)
     }
 
@@ -141,11 +143,7 @@ impl<'a> Fields<'a> {
     pub fn rest(self) -> Result<Map<String, Value>> {
         let place = self.place;
         let rest = self.left.into_iter().map(|(name, raw)| {
-            let value = read(
-                raw,
-                &format!("{place}.{name}"),
-                "JSON of at most 128 levels",
-            )?;
+            let value = read(raw, &format!("{place}.{name}"), JSON)?;
             Ok((name, value))
         });
         rest.collect()

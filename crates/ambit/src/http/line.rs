@@ -1,6 +1,7 @@
 //! Connections, which the server can cut: who does not read what is sent must not be waited for.
 
 use super::{Shared, router};
+use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use futures::task::AtomicWaker;
@@ -20,7 +21,16 @@ pub async fn serve(
     server: Shared,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let service = router(server).into_make_service_with_connect_info::<Peer>();
+    run(listener, router(server), stop).await
+}
+
+/// Puts a service on a listener.
+pub(super) async fn run(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let service = router.into_make_service_with_connect_info::<Peer>();
     axum::serve(Lines(listener), service)
         .with_graceful_shutdown(stop)
         .await

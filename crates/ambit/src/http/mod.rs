@@ -77,6 +77,8 @@ pub struct Settings {
     pub body_time: Duration,
     /// How often a silent stream shows that it lives.
     pub ping: Duration,
+    /// How long a stream of OpenAI's shape keeps its headers back, so that a turn that fails at once has a status.
+    pub status_wait: Duration,
     /// Bytes that a reader of a stream may fall behind.
     pub lag_limit: usize,
 }
@@ -90,6 +92,7 @@ impl Default for Settings {
             body_limit: 4 << 20,
             body_time: Duration::from_secs(60),
             ping: Duration::from_secs(15),
+            status_wait: Duration::from_millis(250),
             lag_limit: 4 << 20,
         }
     }
@@ -143,8 +146,12 @@ pub const ROUTES: &[Row] = &[
 
 /// The server as a service; `serve` puts it on a listener.
 pub fn router(server: Shared) -> Router {
+    assemble(server, ROUTES)
+}
+
+fn assemble(server: Shared, rows: &[Row]) -> Router {
     let mut routes = OpenApiRouter::with_openapi(document::head());
-    for row in ROUTES {
+    for row in rows {
         let guard = from_fn_with_state((server.clone(), row.right), guard::check);
         let guarded = (row.routes)().route_layer(guard);
         routes = match row.is_based {
@@ -170,4 +177,73 @@ async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> Failure 
     let mut error = Error::new(ambit_runtime::Code::Unsupported, message);
     error.status = Some(405);
     error.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measures, Right, Row, Server, Settings, Shared, assemble, line};
+    use crate::auth::{Authenticator, Config};
+    use ambit_runtime::tool::NoTools;
+    use ambit_runtime::{Runtime, runtime};
+    use ambit_storage::Stores;
+    use ambit_storage::driver::Options;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use utoipa_axum::router::OpenApiRouter;
+    use utoipa_axum::routes;
+
+    #[utoipa::path(get, path = "/panic", responses((status = 200)))]
+    async fn panics() {
+        panic!("details that are nobody's business");
+    }
+
+    fn routes() -> OpenApiRouter<Shared> {
+        OpenApiRouter::new().routes(routes!(panics))
+    }
+
+    async fn server(folder: &tempfile::TempDir) -> Shared {
+        std::fs::write(folder.path().join("app.yao"), "{}").unwrap();
+        let stores = Arc::new(Stores::builder(Options::default()).build().unwrap());
+        let store = stores.index().unwrap().driver().clone();
+        let runtime = Runtime::open(runtime::Settings {
+            app: folder.path().to_owned(),
+            stores,
+            storage: ambit_storage::Settings::default(),
+            environment: BTreeMap::new(),
+            is_development: false,
+            tools: Arc::new(NoTools),
+            listeners: None,
+        });
+        let runtime = runtime.await.unwrap();
+        let config = Config::of(&runtime.app()).unwrap();
+        Arc::new(Server {
+            auth: Authenticator::new(config, &store),
+            runtime,
+            store,
+            settings: Settings::default(),
+            measures: Measures::default(),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_an_error_without_details() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = [Row::beside(Right::Anybody, routes)];
+        let router = assemble(server(&folder).await, &rows);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(line::run(listener, router, std::future::pending()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = b"GET /panic HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        serving.abort();
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+        let expected = r#"{"error":{"message":"the server failed; its log says why","type":"server_error","code":"internal","#;
+        assert!(answer.contains(expected), "{answer}");
+        assert!(!answer.contains("business"), "{answer}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Ids in paths and conditions behind `?`.
 
 use super::Failure;
+use crate::moment;
 use ambit_runtime::{Error, Result};
+use ambit_storage::clock::Millis;
 use ambit_storage::near;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -130,6 +132,12 @@ impl Conditions {
         }
     }
 
+    /// A day, an instant, or milliseconds since 1970.
+    pub fn time(&mut self, name: &'static str) -> Result<Option<Millis>> {
+        let text = self.text(name)?;
+        text.map(|text| time(name, &text)).transpose()
+    }
+
     /// Refuses conditions that nobody has taken.
     pub fn finish(self) -> Result<()> {
         let Some((name, _)) = self.left.first() else {
@@ -141,6 +149,16 @@ impl Conditions {
             format!("{name} is not a condition of this route{hint}"),
         ))
     }
+}
+
+/// A day, an instant, or milliseconds since 1970.
+pub fn time(name: &str, text: &str) -> Result<Millis> {
+    if let Ok(millis) = text.parse() {
+        return Ok(millis);
+    }
+    let refused =
+        |why: String| Error::invalid(name, format!("{name} \"{text}\" is no time; {why}"));
+    moment::parse(text).map_err(refused)
 }
 
 /// Text behind a `?`, with `+` and `%xx` replaced; `None` where that is not UTF-8.

@@ -18,7 +18,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// Frames are hardly ever smaller; so many fit into the bytes that a reader may be behind.
 const FRAME: usize = 64;
-const PING: Bytes = Bytes::from_static(b": ping\n\n");
+/// What a silent stream says from time to time.
+pub const PING: Bytes = Bytes::from_static(b": ping\n\n");
 
 /// One reader's view of a turn.
 pub struct View {

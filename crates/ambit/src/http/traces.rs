@@ -1,6 +1,7 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
 use super::list::{Listing, Paging};
+use super::sse::PING;
 use super::{Conditions, Failure, Params, Problem, Server, Shared, Who};
 use ambit_runtime::chats::Part;
 use ambit_runtime::inspect::traces::{self, Log, Row, TraceFilter};
@@ -270,7 +271,7 @@ impl Follower {
             match changed.await {
                 Ok(true) => {}
                 Ok(false) => return Err(Error::new(Code::Unavailable, "the store was closed")),
-                Err(_) => return Ok(Some((Bytes::from_static(b": ping\n\n"), false))),
+                Err(_) => return Ok(Some((PING, false))),
             }
         }
     }

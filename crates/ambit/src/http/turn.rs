@@ -1,6 +1,6 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
-use super::chat::Given;
+use super::chat::{Given, check_said};
 use super::sse::{self, View};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
 use crate::format;
@@ -142,22 +142,7 @@ fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
     };
     let messages = fields.list("messages")?.unwrap_or_default();
     for (at, message) in messages.iter().enumerate() {
-        let place = format!("messages[{at}]");
-        if message.get("role").is_some_and(|role| role != "user") {
-            let place = format!("{place}.role");
-            return Err(Error::invalid(&place, format!("{place} must be user")).into());
-        }
-        if !matches!(
-            message.get("content"),
-            Some(Value::String(_) | Value::Array(_))
-        ) {
-            let place = format!("{place}.content");
-            return Err(Error::invalid(
-                &place,
-                format!("{place} must be a string or a list of parts"),
-            )
-            .into());
-        }
+        check_said(message, &format!("messages[{at}]"))?;
     }
     if messages.is_empty() && !is_forced {
         return Err(Error::invalid("messages", "messages must hold at least one message").into());

@@ -62,8 +62,8 @@ async fn sums(
         date_from: conditions.text("date_from")?,
         date_to: conditions.text("date_to")?,
         time_zone: conditions.text("time_zone")?,
-        from_instant: super::chats::time(&mut conditions, "from_instant")?,
-        to_instant: super::chats::time(&mut conditions, "to_instant")?,
+        from_instant: conditions.time("from_instant")?,
+        to_instant: conditions.time("to_instant")?,
     };
     let group_by = conditions.text("group_by")?;
     let field = group_by.as_deref().map(UsageField::parse).transpose()?;

@@ -73,6 +73,18 @@ fn check_names_the_place_of_what_is_wrong() {
 }
 
 #[test]
+fn check_says_what_would_stop_the_server() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    std::fs::create_dir(place.path("shop/openapi")).unwrap();
+    let access = r#"{"auth": {"mode": "token"}}"#;
+    std::fs::write(place.path("shop/openapi/openapi.yao"), access).unwrap();
+    let ran = place.run_as(&["check", "shop"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("openapi/openapi.yao: "), "{}", ran.out);
+}
+
+#[test]
 fn every_example_is_without_fault() {
     let place = Place::new();
     let examples = std::fs::read_dir(repository("examples")).unwrap();

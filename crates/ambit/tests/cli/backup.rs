@@ -1,6 +1,6 @@
 //! `ambit backup`.
 
-use crate::place::{Place, Ran, say, told};
+use crate::place::{Place, Ran, say, session, told};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,12 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 async fn g141_a_backup_made_while_others_write_opens_at_one_point_in_time() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     say(&agent, &["first"]).await;
     let is_over = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&is_over);
@@ -100,12 +95,7 @@ fn stores_with_tools_of_their_own_are_refused_naming_them() {
 async fn the_primary_of_several_stores_is_copied() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     say(&agent, &["hello"]).await;
     ambit.close().await.unwrap();
     place.driver("other.db").await.close().await.unwrap();

@@ -1,6 +1,6 @@
 //! `ambit doctor`.
 
-use crate::place::{Place, Ran, say};
+use crate::place::{Place, Ran, say, session};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, Write};
@@ -9,12 +9,7 @@ use ambit_storage::batch::{Batch, Write};
 async fn a_healthy_store_is_said_to_be() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     say(&agent, &["hello"]).await;
     ambit.close().await.unwrap();
     let healthy = "healthy: 1 contexts looked at, 0 findings left";
@@ -30,12 +25,7 @@ async fn a_healthy_store_is_said_to_be() {
 async fn out_of_step(place: &Place) {
     let files = [("one", "one.db"), ("two", "two.db")];
     let ambit = place.open_with(&["Support"], &files).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     say(&agent, &["hello", "hi"]).await;
     ambit.close().await.unwrap();
     let identity = SessionIdentity::builder("Support")

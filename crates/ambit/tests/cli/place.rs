@@ -139,6 +139,12 @@ pub fn told(output: Output) -> Ran {
     }
 }
 
+/// The session of this user with this agent.
+pub async fn session(ambit: &Ambit, agent: &str, user: &str) -> LiveAgent {
+    let agent = ambit.agent(agent).unwrap();
+    agent.for_user_id(user).await.unwrap()
+}
+
 /// A conversation of `texts`, by turns of a person and a model, saved.
 pub async fn say(agent: &LiveAgent, texts: &[&str]) {
     for (at, text) in texts.iter().enumerate() {

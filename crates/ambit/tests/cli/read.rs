@@ -1,6 +1,6 @@
 //! `ambit` alone, `context ls`, `context show` and `context messages`.
 
-use crate::place::{Place, Ran, say, spend};
+use crate::place::{Place, Ran, say, session, spend};
 use ambit_storage::storage::{Message, ToolCall};
 use serde_json::json;
 
@@ -181,12 +181,7 @@ async fn more_contexts_than_a_page_are_all_listed_once() {
 async fn nothing_that_matches_is_said_and_is_no_error() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     say(&agent, &["hello"]).await;
     ambit.close().await.unwrap();
     let filters: [&[&str]; 5] = [
@@ -258,12 +253,7 @@ async fn a_shown_context_says_where_it_is_and_who_touched_it() {
 async fn messages_are_printed_in_parts_and_from_the_archive() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     let texts: Vec<String> = (1..=450).map(|number| format!("text {number}")).collect();
     say(
         &agent,
@@ -305,12 +295,7 @@ async fn messages_are_printed_in_parts_and_from_the_archive() {
 async fn messages_are_readable_and_cannot_drive_the_terminal() {
     let place = Place::new();
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     let history = agent.history();
     for message in [
         Message::user("red \x1b[31m\nand more"),

@@ -1,16 +1,11 @@
 //! Arguments that make no sense: the message names the argument and what would do, and the program ends with 1.
 
-use crate::place::{Place, Ran, say};
+use crate::place::{Place, Ran, say, session};
 use ambit_storage::{Ambit, LiveAgent};
 
 async fn stored(place: &Place) {
     let ambit: Ambit = place.open(&["SupportAgent"]).await;
-    let agent: LiveAgent = ambit
-        .agent("SupportAgent")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent: LiveAgent = session(&ambit, "SupportAgent", "ann").await;
     say(&agent, &["hello"]).await;
     ambit.close().await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! `context move`.
 
-use crate::place::{Place, Ran, say};
+use crate::place::{Place, Ran, say, session};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::{ITEMS, Space};
 use ambit_storage::driver::{Part, Range, Scan};
@@ -12,12 +12,7 @@ const OLD_AND_NEW: [(&str, &str); 2] = [("sqlite", "main.db"), ("new", "new.db")
 /// A conversation in `main.db`, an empty `new.db`, and the stores' arguments.
 async fn stored(place: &Place, messages: usize) -> [String; 4] {
     let ambit = place.open(&["Support"]).await;
-    let agent = ambit
-        .agent("Support")
-        .unwrap()
-        .for_user_id("ann")
-        .await
-        .unwrap();
+    let agent = session(&ambit, "Support", "ann").await;
     agent
         .context()
         .memory()

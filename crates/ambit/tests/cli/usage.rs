@@ -1,6 +1,6 @@
 //! `ambit usage`.
 
-use crate::place::{Place, Ran, say, spend};
+use crate::place::{Place, Ran, say, session, spend};
 use serde_json::json;
 
 async fn spent(place: &Place) {
@@ -14,12 +14,7 @@ async fn spent(place: &Place) {
         let agent = ambit.agent(agent).unwrap().for_user_id(user).await.unwrap();
         spend(&agent, model, tokens).await;
     }
-    let silent = ambit
-        .agent("Sales")
-        .unwrap()
-        .for_user_id("carl")
-        .await
-        .unwrap();
+    let silent = session(&ambit, "Sales", "carl").await;
     say(&silent, &["hello"]).await;
     ambit.close().await.unwrap();
 }

@@ -11,8 +11,9 @@ pub struct Server {
     pub url: String,
     /// A key for it; empty where none is needed.
     pub key: String,
-    child: Child,
-    _data: TempDir,
+    pub child: Child,
+    /// Goes with the server.
+    data: Option<TempDir>,
 }
 
 impl Server {
@@ -33,8 +34,17 @@ impl Server {
     }
 
     fn start(app: &Path, data: TempDir, key: String) -> Self {
+        let folder = data.path().to_str().unwrap().to_owned();
+        let mut server = Self::over(app, &["--data", &folder]);
+        server.key = key;
+        server.data = Some(data);
+        server
+    }
+
+    /// Serves an app with these options.
+    pub fn over(app: &Path, options: &[&str]) -> Self {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_ambit"));
-        serve.arg("serve").arg(app).arg("--data").arg(data.path());
+        serve.arg("serve").arg(app).args(options);
         serve.args(["--listen", "127.0.0.1:0", "--log", "error"]);
         let mut child = serve.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
@@ -43,10 +53,10 @@ impl Server {
         // The rest of the output is read too, so that the server never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self {
-            url: greeting.expect("the server says where it is"),
-            key,
+            url: greeting.unwrap(),
+            key: String::new(),
             child,
-            _data: data,
+            data: None,
         }
     }
 }

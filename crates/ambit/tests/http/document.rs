@@ -20,8 +20,11 @@ fn sources() -> Vec<String> {
     sources
 }
 
+/// The text before the file's own tests.
 fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
+    let text = std::fs::read_to_string(path).unwrap();
+    let before = text.split("\n#[cfg(test)]").next();
+    before.unwrap_or_default().to_owned()
 }
 
 fn operations(document: &Value) -> Vec<String> {

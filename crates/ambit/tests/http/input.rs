@@ -46,6 +46,16 @@ fn bad_messages() -> Vec<(&'static str, Value, &'static str)> {
         ),
         (
             "messages",
+            json!([{"role": "user", "content": [{"type": "text"}]}]),
+            "messages[0].content[0]",
+        ),
+        (
+            "messages",
+            json!([{"role": "user", "content": "x", "name": 5}]),
+            "messages[0].name",
+        ),
+        (
+            "messages",
             json!([{"role": "tool", "content": "x"}]),
             "messages[0].tool_call_id",
         ),
@@ -107,6 +117,27 @@ async fn g148_a_bad_field_is_named_by_its_path() {
             message.contains(param) || name == "mode",
             "{body}: {message}"
         );
+    }
+}
+
+#[tokio::test]
+async fn g148_bad_messages_for_a_turn_that_runs_are_refused_before_they_reach_it() {
+    let site = Site::development().await;
+    for (message, param) in [
+        (json!("x"), "messages[0]"),
+        (json!({"content": "x"}), "messages[0].role"),
+        (
+            json!({"role": "system", "content": "x"}),
+            "messages[0].role",
+        ),
+        (
+            json!({"role": "user", "content": [5]}),
+            "messages[0].content[0]",
+        ),
+    ] {
+        let body = json!({"type": "graceful", "messages": [message]});
+        let answer = site.post("/v1/chat/completions/c/append", &body).await;
+        assert_eq!(answer.failure(), invalid(param), "{body}");
     }
 }
 

@@ -125,3 +125,12 @@ async fn metadata_of_more_than_16_kib_is_refused() {
     );
     assert_eq!(answer.failure(), expected);
 }
+
+#[tokio::test]
+async fn a_name_that_is_too_long_is_a_matter_of_size_and_not_of_pace() {
+    let site = Site::development().await;
+    let path = format!("/v1/memory/user/keys/{}", "x".repeat(3000));
+    let answer = site.get(&path).await;
+    assert_eq!(answer.failure(), (413, "limit_exceeded".to_owned(), None));
+    assert_eq!(answer.header("retry-after"), None);
+}

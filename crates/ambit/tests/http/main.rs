@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod answers;
+mod apart;
 mod auth;
+mod beginning;
 mod busy;
 mod document;
+mod fuzz;
 mod input;
 mod limits;
 mod models;
@@ -14,3 +18,4 @@ mod repeat;
 mod site;
 mod slow;
 mod turns;
+mod values;

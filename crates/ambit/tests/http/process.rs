@@ -1,6 +1,6 @@
 //! `ambit serve` as a program.
 
-use crate::site::Stream;
+use crate::site::{Answer, HELLO, Stream, TOKENS, write};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -95,6 +95,67 @@ async fn without_an_app_the_welcome_app_is_served_until_the_process_is_told_to_s
         "{log}"
     );
     assert!(folder.path().join("ambit.db").exists());
+}
+
+/// Asks until this is answered.
+async fn await_answer(base: &str, key: &str, expected: &str) {
+    let began = std::time::Instant::now();
+    let mut answer = String::new();
+    while !answer.contains(expected) {
+        assert!(began.elapsed().as_secs() < 60, "{answer}");
+        let request = crate::site::client().post(format!("{base}/chat/completions"));
+        let request = request.bearer_auth(key).json(&crate::turns::said("hi"));
+        answer = Answer::of(request).await.text;
+    }
+}
+
+fn hooks(folder: &TempDir, text: &str) {
+    write(&folder.path().join("assistants/hello/src/index.ts"), text);
+}
+
+#[tokio::test]
+async fn in_development_a_changed_file_takes_effect_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO {
+        write(&folder.path().join(name), text);
+    }
+    let arguments = ["serve", ".", "--dev", "--listen", "127.0.0.1:0"];
+    let mut server = Serving(command(&folder, &arguments).spawn().unwrap());
+    drop(log(&mut server.0));
+    let (base, _) = address(&mut server.0);
+    await_answer(&base, "", "echo: hi").await;
+    hooks(&folder, "export function Create(ctx) { ctx.Send('new'); }");
+    await_answer(&base, "", "new").await;
+    hooks(&folder, "export function Create(ctx) {");
+    await_answer(&base, "", "config_error").await;
+}
+
+#[tokio::test]
+async fn g122_a_server_that_is_told_to_loads_its_app_again_all_or_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain([&TOKENS]) {
+        write(&folder.path().join(name), text);
+    }
+    let made = run(&folder, &["key", "new", "--user", "ann"]);
+    let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let arguments = ["serve", ".", "--listen", "127.0.0.1:0"];
+    let mut serve = command(&folder, &arguments);
+    let mut server = Serving(serve.env("AMBIT_LOG", "info").spawn().unwrap());
+    let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    let (base, _) = address(&mut server.0);
+    let id = server.0.id().to_string();
+    let mut reload = |outcome: &str| {
+        let told = Command::new("kill").args(["-HUP", &id]).status();
+        assert!(told.unwrap().success());
+        assert!(lines.any(|line| line.unwrap().contains(outcome)));
+    };
+    await_answer(&base, &key, "echo: hi").await;
+    hooks(&folder, "export function Create(ctx) { ctx.Send('new'); }");
+    reload("the app's files are loaded again");
+    await_answer(&base, &key, "new").await;
+    hooks(&folder, "export function Create(ctx) {");
+    reload("the app goes on as it was");
+    await_answer(&base, &key, "new").await;
 }
 
 #[test]

@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Once};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -117,6 +118,8 @@ impl Site {
         let mut settings = Settings {
             base: config.base.clone(),
             is_development,
+            // A busy machine must not turn a status into an event.
+            status_wait: Duration::from_secs(10),
             ..Settings::default()
         };
         set(&mut settings);

@@ -4,10 +4,21 @@ use super::Connector;
 use super::loader::Loader;
 use super::problem::{Problem, Severity};
 use super::read::{Field, Kind};
+use crate::llm::PROVIDERS;
 use ambit_storage::near;
 
 /// Types that answer as a model does.
-pub const MODELS: &[&str] = &["openai", "anthropic", "gemini", "ollama", "scripted"];
+pub const MODELS: &[&str] = &models();
+
+const fn models() -> [&'static str; PROVIDERS.len()] {
+    let mut kinds = [""; PROVIDERS.len()];
+    let mut at = 0;
+    while at < PROVIDERS.len() {
+        kinds[at] = PROVIDERS[at].kind;
+        at += 1;
+    }
+    kinds
+}
 
 /// Types that keep data.
 pub const STORES: &[&str] = &["redis", "sqlite3", "postgres"];
@@ -74,6 +85,7 @@ const RULE: Kind = Kind::Object(&[
         "tool_calls",
         Kind::List(&Kind::Object(&[
             Field::required("name", Kind::Text),
+            Field::new("id", Kind::Text),
             Field::new("arguments", Kind::Any),
         ])),
     ),

@@ -102,7 +102,7 @@ impl fmt::Debug for Access {
 /// `ambit` of `app.yao`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// `limits` of hooks.md, only those that are set.
+    /// `limits`, only those that are set.
     pub limits: Map<String, Value>,
     /// Hosts that scripts may reach.
     pub http: Vec<Value>,

@@ -122,12 +122,11 @@ pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Trac
         ..reach.filter()
     };
     let visible = reach::every(ambit, &filter).await?;
-    let (own, others): (Vec<_>, Vec<_>) =
+    let (own, mut others): (Vec<_>, Vec<_>) =
         visible.into_iter().partition(|row| open::is_own(row, who));
     if !own.is_empty() {
         return only(own, name);
     }
-    let mut others = others;
     let agent = |row: &Tracked| {
         let mut touches = row.touches.iter();
         name.assistant_id

@@ -76,6 +76,7 @@ async fn row(ambit: &Ambit, reach: &Reach, id: String) -> Result<Option<Tracked>
     let own = reach.filter();
     Ok(row.filter(|row| row.team.as_deref() == reach.team() && !own.matches(row)))
 }
+
 /// Shares the row with this team, or takes that back.
 pub(super) async fn set(ambit: &Ambit, row: &Tracked, team: &str, is_shared: bool) -> Result<()> {
     let chat = row.identity.chat_name().map(str::to_owned);

@@ -1,10 +1,9 @@
 //! `ctx` itself: its properties, and `new Context`.
 
-use super::{Call, Class, Method, Reach, later, memory, message, trace};
+use super::{Call, Class, Method, Reach, done, later, memory, message, trace};
 use crate::ask::Wanted;
 use crate::error::{Error, Result};
 use ambit_script::{Object, Value};
-use futures::FutureExt;
 use serde_json::{Map, Value as Json, json};
 
 /// `ctx`.
@@ -45,7 +44,7 @@ const RELEASE: &[Method] = &[Method {
     signature: "Release(): void",
     doc: "Lets go of a context made with `new Context`. In a hook it does nothing.",
     needs: None,
-    call: |call| release(call).boxed(),
+    call: |call| done(release(call)),
 }];
 
 /// `new Context(…)`.
@@ -53,7 +52,7 @@ pub const GLOBALS: &[Method] = &[Method {
     signature: "Context(options?: ContextOptions): Context",
     doc: "`new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded.",
     needs: None,
-    call: |call| open(call).boxed(),
+    call: |call| done(open(call)),
 }];
 
 /// The `ctx` object of a context.

@@ -1,10 +1,9 @@
 //! Methods of the reference whose part of Ambit is not there yet. They are in the tables, so that scripts type-check and
 //! are told clearly; each row moves to its own file with its part.
 
-use super::{Call, Class, Method};
+use super::{Call, Class, Method, done};
 use crate::error::{Code, Error, Result};
 use ambit_script::Value;
-use futures::FutureExt;
 
 /// The objects of `ctx` by name.
 pub const PARTS: &[(&str, &Class)] = &[
@@ -20,7 +19,7 @@ macro_rules! rows {
             signature: $signature,
             doc: $doc,
             needs: None,
-            call: |call| std::future::ready(refuse(call)).boxed(),
+            call: |call| done(std::future::ready(refuse(call))),
         },)*]
     };
 }
@@ -111,14 +110,6 @@ pub const GLOBALS: &[Method] = rows! {
     "Store(id: string): any": "A store of the app. Not available yet.",
     "Query(engine?: string): any": "Queries the app's data. Not available yet.",
     "time.After(ms: number, process: string, ...args: any[]): void": "Runs a process later in this run. Not available yet.",
-    "http.Get(url: string, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Post(url: string, payload?: any, files?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Put(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Patch(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Delete(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Head(url: string, payload?: any, query?: any, headers?: any): any": "Sends a request. Not available yet.",
-    "http.Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): any": "Sends a request. Not available yet.",
-    "http.Stream(method: string, url: string, callback: (chunk: string) => any, payload?: any, query?: any, headers?: any): any": "Sends a request and hands over the answer as it comes. Not available yet.",
 };
 
 fn refuse(call: &Call<'_>) -> Result<Value> {

@@ -1,11 +1,10 @@
 //! `ctx.memory`: the methods of a namespace, and the deprecated `ctx.space`.
 
-use super::{Call, Class, Method, Reach};
+use super::{Call, Class, Method, Reach, done};
 use crate::error::{Error, Result};
 use ambit_script::{Object, Value};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::{Memory, Ttl};
-use futures::FutureExt;
 use serde_json::{Value as Json, json};
 
 /// A namespace of memory.
@@ -37,28 +36,28 @@ const GET: Method = Method {
     signature: "Get(key: string): any",
     doc: "The value; `null` if there is none.",
     needs: KEY,
-    call: |call| get(call).boxed(),
+    call: |call| done(get(call)),
 };
 
 const SET: Method = Method {
     signature: "Set(key: string, value: any, ttl?: number | string | null): void",
     doc: "Replaces value, type and life. `ttl` is seconds, or a text such as `\"5m\"`; 0 is for ever.",
     needs: Some((2, "key and value arguments")),
-    call: |call| set(call).boxed(),
+    call: |call| done(set(call)),
 };
 
 const CLEAR: Method = Method {
     signature: "Clear(): void",
     doc: "Deletes all values of this namespace, and nothing else.",
     needs: None,
-    call: |call| clear(call).boxed(),
+    call: |call| done(clear(call)),
 };
 
 const KEYS: Method = Method {
     signature: "Keys(pattern?: string): string[]",
     doc: "The keys, sorted; with a pattern, those that match.",
     needs: None,
-    call: |call| keys(call).boxed(),
+    call: |call| done(keys(call)),
 };
 
 const ALIASES: &[Method] = &[
@@ -68,7 +67,7 @@ const ALIASES: &[Method] = &[
         signature: "Delete(key: string): void",
         doc: "Deletes a value. A `*` in the key stands for any characters.",
         needs: KEY,
-        call: |call| del(call).boxed(),
+        call: |call| done(del(call)),
     },
     CLEAR,
     KEYS,
@@ -81,26 +80,26 @@ const VALUES: &[Method] = &[
         signature: "Del(key: string): void",
         doc: "Deletes a value. A `*` in the key stands for any characters, and `\\*` for a star.",
         needs: KEY,
-        call: |call| del(call).boxed(),
+        call: |call| done(del(call)),
     },
     Method {
         signature: "Has(key: string): boolean",
         doc: "Whether there is a value.",
         needs: KEY,
-        call: |call| has(call).boxed(),
+        call: |call| done(has(call)),
     },
     Method {
         signature: "GetDel(key: string): any",
         doc: "Takes the value away; of many callers one gets it.",
         needs: KEY,
-        call: |call| get_del(call).boxed(),
+        call: |call| done(get_del(call)),
     },
     KEYS,
     Method {
         signature: "Len(): number",
         doc: "How many values there are.",
         needs: None,
-        call: |call| len(call).boxed(),
+        call: |call| done(len(call)),
     },
     CLEAR,
 ];
@@ -110,13 +109,13 @@ const NUMBERS: &[Method] = &[
         signature: "Incr(key: string, delta?: number): number",
         doc: "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
         needs: KEY,
-        call: |call| incr(call).boxed(),
+        call: |call| done(incr(call)),
     },
     Method {
         signature: "Decr(key: string, delta?: number): number",
         doc: "Subtracts from a number, which may go below zero.",
         needs: KEY,
-        call: |call| decr(call).boxed(),
+        call: |call| done(decr(call)),
     },
 ];
 
@@ -127,31 +126,31 @@ const LISTS: &[Method] = &[
         signature: "Push(key: string, values: any, ...more: any[]): number",
         doc: "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
         needs: ADDED,
-        call: |call| push(call).boxed(),
+        call: |call| done(push(call)),
     },
     Method {
         signature: "Pop(key: string): any",
         doc: "Takes the last item; `null` if there is none.",
         needs: KEY,
-        call: |call| pop(call).boxed(),
+        call: |call| done(pop(call)),
     },
     Method {
         signature: "Pull(key: string, count: number): any[]",
         doc: "Takes the last `count` items, in stored order.",
         needs: Some((2, "key and count arguments")),
-        call: |call| pull(call).boxed(),
+        call: |call| done(pull(call)),
     },
     Method {
         signature: "PullAll(key: string): any[]",
         doc: "Takes all items and leaves an empty list.",
         needs: KEY,
-        call: |call| pull_all(call).boxed(),
+        call: |call| done(pull_all(call)),
     },
     Method {
         signature: "AddToSet(key: string, values: any, ...more: any[]): number",
         doc: "Appends what is not in the list yet. Returns the new length.",
         needs: ADDED,
-        call: |call| add_to_set(call).boxed(),
+        call: |call| done(add_to_set(call)),
     },
 ];
 
@@ -160,37 +159,37 @@ const ARRAYS: &[Method] = &[
         signature: "ArrayLen(key: string): number",
         doc: "How many items; 0 if there is no list.",
         needs: KEY,
-        call: |call| array_len(call).boxed(),
+        call: |call| done(array_len(call)),
     },
     Method {
         signature: "ArrayGet(key: string, index: number): any",
         doc: "One item; a negative index counts from the end. `null` outside.",
         needs: Some((2, "key and index arguments")),
-        call: |call| array_get(call).boxed(),
+        call: |call| done(array_get(call)),
     },
     Method {
         signature: "ArraySet(key: string, index: number, value: any): void",
         doc: "Replaces one item; a negative index counts from the end. Throws outside.",
         needs: Some((3, "key, index, and value arguments")),
-        call: |call| array_set(call).boxed(),
+        call: |call| done(array_set(call)),
     },
     Method {
         signature: "ArraySlice(key: string, start: number, end?: number): any[]",
         doc: "The items from `start` to `end`, both included; negative ones count from the end.",
         needs: Some((2, "key and start arguments")),
-        call: |call| array_slice(call).boxed(),
+        call: |call| done(array_slice(call)),
     },
     Method {
         signature: "ArrayPage(key: string, page: number, size: number): any[]",
         doc: "One page of items; pages count from 1.",
         needs: Some((3, "key, page, and size arguments")),
-        call: |call| array_page(call).boxed(),
+        call: |call| done(array_page(call)),
     },
     Method {
         signature: "ArrayAll(key: string): any[]",
         doc: "All items.",
         needs: KEY,
-        call: |call| array_all(call).boxed(),
+        call: |call| done(array_all(call)),
     },
 ];
 

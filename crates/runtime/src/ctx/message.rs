@@ -1,10 +1,9 @@
 //! The messaging methods of `ctx`. What they mean, and their errors, is the outbox's.
 
-use super::{Call, Method};
+use super::{Call, Method, done};
 use crate::error::Result;
 use crate::outbox::Speaker;
 use ambit_script::Value;
-use futures::FutureExt;
 use serde_json::Value as Json;
 
 macro_rules! row {
@@ -13,7 +12,7 @@ macro_rules! row {
             signature: $signature,
             doc: $doc,
             needs: None,
-            call: |call| std::future::ready(say(call, $call)).boxed(),
+            call: |call| done(std::future::ready(say(call, $call))),
         }
     };
 }

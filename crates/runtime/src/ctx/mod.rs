@@ -16,9 +16,10 @@ pub use generate::{declarations, reference};
 pub use run::{Reach, Run};
 pub use scope::{Memories, Properties, Scope};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::globals;
-use ambit_script::{Callback, Caller, Surface, Value};
+use ambit_script::{Callback, Caller, HostError, Surface, Value};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -52,7 +53,23 @@ pub struct Method {
 }
 
 /// Does what was called.
-pub type Do = for<'a> fn(&'a Call<'a>) -> BoxFuture<'a, Result<Value>>;
+pub type Do = for<'a> fn(&'a Call<'a>) -> BoxFuture<'a, Result<Value, HostError>>;
+
+/// What a row's function answers, as the engine takes it.
+pub fn done<'a>(
+    answer: impl Future<Output = Result<Value>> + Send + 'a,
+) -> BoxFuture<'a, Result<Value, HostError>> {
+    answer.map(|answer| answer.map_err(HostError::from)).boxed()
+}
+
+impl From<Error> for HostError {
+    fn from(error: Error) -> Self {
+        Self {
+            status: error.status.map(f64::from),
+            ..Self::new(error.code.as_str(), error.message)
+        }
+    }
+}
 
 /// One call, with what it may reach.
 pub struct Call<'a> {
@@ -94,6 +111,7 @@ pub const CLASSES: &[&Class] = &[
 pub const GLOBALS: &[&[Method]] = &[
     globals::METHODS,
     globals::LOG,
+    globals::WEB,
     context::GLOBALS,
     later::GLOBALS,
 ];
@@ -106,6 +124,11 @@ impl Method {
     pub fn name(&self) -> &'static str {
         let end = self.signature.find(['(', '<']);
         &self.signature[..end.unwrap_or(self.signature.len())]
+    }
+
+    /// Whether the script goes on while it is done.
+    fn is_promise(&self) -> bool {
+        self.signature.contains("): Promise<")
     }
 }
 
@@ -130,7 +153,10 @@ pub fn surface() -> Surface {
     Surface {
         classes: classes.collect(),
         globals: globals
-            .map(|method| ambit_script::Method::new(method.name()))
+            .map(|method| match method.is_promise() {
+                true => ambit_script::Method::promise(method.name()),
+                false => ambit_script::Method::new(method.name()),
+            })
             .collect(),
         unavailable: UNAVAILABLE.iter().map(|&name| name.to_owned()).collect(),
     }

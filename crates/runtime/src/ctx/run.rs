@@ -2,8 +2,9 @@
 
 use super::trace::Cursor;
 use super::{Call, Scope, find};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 use crate::globals::Log;
+use crate::net;
 use crate::trace::Node;
 use ambit_script::{Host, HostError, Value};
 use async_trait::async_trait;
@@ -16,6 +17,7 @@ pub struct Run {
     reaches: Mutex<Vec<Arc<Reach>>>,
     own: Arc<Reach>,
     log: Log,
+    http: net::Client,
 }
 
 /// A context within a run.
@@ -30,13 +32,14 @@ pub struct Reach {
 }
 
 impl Run {
-    /// A run of this function, whose steps are traced below a node.
-    pub fn new(scope: &Arc<Scope>, function: &str, node: Node) -> Self {
+    /// A run of this function, whose steps are traced below a node, and whose requests go out through a client of its own.
+    pub fn new(scope: &Arc<Scope>, function: &str, node: Node, http: net::Client) -> Self {
         let own = Arc::new(Reach::new(scope, 0, node));
         Self {
             log: Log::new(scope, function),
             reaches: Mutex::new(vec![Arc::clone(&own)]),
             own,
+            http,
         }
     }
 
@@ -48,6 +51,11 @@ impl Run {
     /// Where its log lines go.
     pub fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// What its requests go out through.
+    pub fn http(&self) -> &net::Client {
+        &self.http
     }
 
     /// Adds a context that the script made.
@@ -68,7 +76,7 @@ impl Run {
         reaches.get(number).cloned()
     }
 
-    async fn answer(&self, call: ambit_script::Call) -> Result<Value> {
+    async fn answer(&self, call: ambit_script::Call) -> Result<Value, HostError> {
         if call.class == "console" {
             self.log.console(&call.method, &call.arguments);
             return Ok(Value::Undefined);
@@ -80,7 +88,7 @@ impl Run {
             && call.arguments.len() < count
         {
             let text = format!("{} requires {what}", method.name());
-            return Err(Error::new(Code::InvalidArgument, text));
+            return Err(Error::new(Code::InvalidArgument, text).into());
         }
         let call = Call {
             run: self,
@@ -100,10 +108,7 @@ impl Run {
 #[async_trait]
 impl Host for Run {
     async fn call(&self, call: ambit_script::Call) -> Result<Value, HostError> {
-        self.answer(call).await.map_err(|error| HostError {
-            status: error.status.map(f64::from),
-            ..HostError::new(error.code.as_str(), error.message)
-        })
+        self.answer(call).await
     }
 }
 
@@ -123,7 +128,7 @@ impl Reach {
     }
 
     /// Lets go of a context that the script made: its memory is emptied and its trace ends. False if that was done before.
-    pub async fn release(&self) -> Result<bool> {
+    pub async fn release(&self) -> crate::Result<bool> {
         let is_first = self.let_go();
         if is_first {
             self.scope.memory.context.clear().await?;

@@ -4,6 +4,7 @@ use crate::access::Authorized;
 use crate::app::{Agent, App};
 use crate::ask::Ask;
 use crate::limits::Limits;
+use crate::net;
 use crate::outbox::Speaker;
 use crate::request::Origin;
 use crate::trace::Node;
@@ -29,6 +30,8 @@ pub struct Scope {
     pub agent: Arc<Agent>,
     /// What its scripts may use.
     pub limits: Limits,
+    /// What reaches the hosts that the app lists.
+    pub http: net::Client,
     /// Who is asked for what only a runtime can do.
     pub ask: Arc<dyn Ask>,
 }

@@ -224,6 +224,16 @@ export interface NextHookResponse {
   metadata?: Record<string, any>;
 }
 
+/** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
+export interface HttpResponse {
+  status: number;
+  code: number;
+  /** JSON as a value, text as text, anything else in base64; `null` without a body. */
+  data: any;
+  headers: Record<string, string[]>;
+  message: string;
+}
+
 /** Runs before the model. */
 export type CreateHook = (
   ctx: Context, messages: Message[], options: HookOptions,

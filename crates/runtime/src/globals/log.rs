@@ -1,10 +1,9 @@
 //! `console` and `log`: lines of scripts in the log of the server.
 
 use super::printf::{format, plain};
-use crate::ctx::{Call, Method, Scope};
+use crate::ctx::{Call, Method, Scope, done};
 use crate::error::{Code, Error, Result};
 use ambit_script::Value;
-use futures::FutureExt;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +14,7 @@ macro_rules! row {
             signature: $signature,
             doc: $doc,
             needs: Some((1, "a format argument")),
-            call: |call| std::future::ready(write(call)).boxed(),
+            call: |call| done(std::future::ready(write(call))),
         }
     };
 }

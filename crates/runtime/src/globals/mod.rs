@@ -1,15 +1,16 @@
-//! Global functions that need nothing but the run itself.
+//! Global functions.
 
 mod log;
 mod printf;
+mod web;
 
 pub use log::{LOG, Log, write_line};
+pub use web::WEB;
 
 use crate::app::locales::Words;
-use crate::ctx::{Call, Method};
+use crate::ctx::{Call, Method, done};
 use crate::error::{Error, Result};
 use ambit_script::Value;
-use futures::FutureExt;
 use serde_json::Value as Json;
 use std::time::Duration;
 
@@ -19,19 +20,19 @@ pub const METHODS: &[Method] = &[
         signature: "Authorized(): Authorized",
         doc: "A copy of `ctx.authorized`.",
         needs: None,
-        call: |call| std::future::ready(Ok(call.reach.scope.authorized().into())).boxed(),
+        call: |call| done(std::future::ready(Ok(call.reach.scope.authorized().into()))),
     },
     Method {
         signature: "$L(text: string): string",
         doc: "The translation of a text for `ctx.locale`; an unknown text comes back unchanged.",
         needs: Some((1, "a text argument")),
-        call: |call| std::future::ready(localized(call)).boxed(),
+        call: |call| done(std::future::ready(localized(call))),
     },
     Method {
         signature: "time.Sleep(ms: number): void",
         doc: "Waits. It counts as time of the run, not as processor time.",
         needs: Some((1, "a milliseconds argument")),
-        call: |call| sleep(call).boxed(),
+        call: |call| done(sleep(call)),
     },
 ];
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 /// What `Create` changes of its turn. Absent fields change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Created {
     /// The whole list for the model; never empty.
     pub messages: Option<Vec<Value>>,
@@ -44,6 +45,20 @@ const USES: &[&str] = &[
 ];
 
 impl Created {
+    /// As a response shows it: what `Create` returned and nothing else.
+    pub fn shown(&self) -> Value {
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(self) else {
+            return Value::Null;
+        };
+        fields.retain(|_, value| {
+            !value.is_null() && value.as_object().is_none_or(|map| !map.is_empty())
+        });
+        if let Some(Value::Object(options)) = fields.remove("options") {
+            fields.extend(options);
+        }
+        Value::Object(fields)
+    }
+
     /// Reads the returned value; keys that are not read are named in the trace.
     pub(super) fn read(value: Value, node: &Node) -> Result<Option<Self>> {
         let Some(mut fields) = Returned::of("Create", value)? else {

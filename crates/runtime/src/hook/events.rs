@@ -1,7 +1,7 @@
-//! The events of storage as scripts see them: one row each.
+//! The events of storage and of turns as scripts see them: one row each.
 
 use super::listeners::{Listeners, Payload, Seen};
-use ambit_storage::event::{self, Bus};
+use ambit_storage::event::Bus;
 use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,12 +23,12 @@ macro_rules! events {
         ];
     };
     (@after $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], []) => {
-        $listeners.after::<event::$name>($bus, |_event| {
+        $listeners.after::<known::$name>($bus, |_event| {
             Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
         })
     };
     (@before $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], [$($changed:ident)*]) => {
-        $listeners.before::<event::$name>($bus, Seen {
+        $listeners.before::<known::$name>($bus, Seen {
             payload: |_event| {
                 Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
             },
@@ -74,6 +74,23 @@ events! {
     after AgentInitialized { } []
     after AgentCleared { } []
     after EngineError { provider: plain, error: plain, retried: plain, } []
+    after ConversationStarted { } []
+    after ConversationEnded { status: plain, message: plain, } []
+    before BeforeReinjectingInstructions { instructions: plain, } [instructions]
+    before BeforeSend { message: plain, } [message]
+    after AfterSend { message: plain, } []
+    before BeforeResponse { request: plain, } [request]
+    after AfterResponse { response: plain, } []
+    before BeforeToolExecution { tool: plain, call_id: plain, arguments: plain, } [arguments]
+    after AfterToolExecution { tool: plain, call_id: plain, arguments: plain, result: plain, error: plain, } []
+    before BeforeStructuredOutput { response: plain, } [response]
+    before BeforeSaveHistory { messages: plain, } []
+}
+
+/// All events by name.
+mod known {
+    pub use crate::event::*;
+    pub use ambit_storage::event::*;
 }
 
 fn plain<T: serde::Serialize>(value: &T) -> Value {
@@ -139,7 +156,9 @@ from_json!(
     ambit_storage::SessionIdentity,
     std::collections::BTreeMap<String, String>,
     std::collections::BTreeMap<String, Vec<Json>>,
-    Vec<Json>
+    Vec<Json>,
+    Vec<Value>,
+    Value
 );
 
 fn parsed<T: DeserializeOwned>(value: Value) -> std::result::Result<T, String> {

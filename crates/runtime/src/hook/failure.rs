@@ -2,9 +2,14 @@
 
 use crate::ctx::Scope;
 use crate::error::{Code, Error};
-use crate::trace::{Level, Node};
+use crate::trace::{Cutter, Level, Node};
 use ambit_script::{LoadError, Thrown};
 use serde_json::Value;
+
+/// Bytes of what a script says of its failure: it goes into answers, streams, traces and the log.
+const MESSAGE: usize = 4096;
+/// Bytes of a code that a script gives to its own failure.
+const CODE: usize = 100;
 
 /// A script that cannot be loaded.
 pub fn load(error: &LoadError) -> Error {
@@ -21,8 +26,9 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
         Script::ReturnedTooMuch { .. } => {
             Error::new(Code::HookError, format!("{file} {hook}: {error}"))
         }
-        Script::NeverSettles(_) | Script::NotAFunction(_) | Script::NoFunction { .. } => {
-            Error::new(Code::HookError, error.to_string())
+        Script::NotAFunction(_) => Error::new(Code::HookError, error.to_string()),
+        Script::NeverSettles(_) | Script::NoFunction { .. } => {
+            Error::new(Code::HookError, format!("{file}: {error}"))
         }
         Script::Cancelled => Error::new(Code::Cancelled, format!("{hook} was cancelled")),
         Script::Internal(_) => Error::internal(error.to_string()),
@@ -40,7 +46,9 @@ fn of_thrown(thrown: &Thrown) -> Error {
         "" => "a script threw an error without a message".to_owned(),
         message => message.to_owned(),
     };
-    let code = thrown.code.as_deref().map(Code::from);
+    let message = Cutter::new(MESSAGE).text(message);
+    let code = thrown.code.as_deref().filter(|code| code.len() <= CODE);
+    let code = code.map(Code::from);
     let code = code.filter(|code| thrown.name == "Exception" || is_of_a_store(code));
     Error {
         status: thrown.status.and_then(status),

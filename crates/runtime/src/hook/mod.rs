@@ -18,8 +18,9 @@ pub use sessions::Sessions;
 
 use crate::app::{Agent, App};
 use crate::ctx::{self, Run, Scope};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::limits::Limits;
+use crate::net::AllowList;
 use crate::trace::{Node, Start};
 use ambit_script::{Engine, Files, Program, Source};
 use serde_json::{Value, json};
@@ -31,6 +32,8 @@ pub struct Hooks {
     engine: Engine,
     program: Option<Arc<Program>>,
     limits: Limits,
+    /// What of the app's hosts the agent leaves.
+    hosts: Option<AllowList>,
 }
 
 /// What a hook returned, and the node of its run.
@@ -47,10 +50,16 @@ impl Hooks {
             let file = file.clone();
             engine.load(files, &Source { file, folder })
         });
+        let hosts = agent.http.as_deref().map(AllowList::parse).transpose();
+        let hosts = hosts.map_err(|error| {
+            let text = error.message.replace("capabilities.http", "runtime.http");
+            Error::new(Code::ConfigError, text)
+        })?;
         Ok(Self {
             engine: engine.clone(),
             program: program.transpose().map_err(|error| failure::load(&error))?,
             limits: Limits::of(app, agent),
+            hosts,
         })
     }
 
@@ -108,7 +117,8 @@ impl Hooks {
             start.input = json!(arguments);
         }
         let node = scope.trace.add(start);
-        let run = Arc::new(Run::new(scope, hook, node.clone()));
+        let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());
+        let run = Arc::new(Run::new(scope, hook, node.clone(), http));
         let mut given = vec![ctx::object(run.own())];
         given.extend(arguments.into_iter().map(Into::into));
         let result = self

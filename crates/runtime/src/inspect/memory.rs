@@ -46,28 +46,21 @@ pub struct Named {
     pub expires_at: Option<Millis>,
 }
 
+/// What keeps the memories of users and teams: the same that turns write to.
+fn keeper(ambit: &Ambit) -> Result<Arc<dyn Driver>> {
+    Ok(ambit.stores().for_scope(SCOPE)?.driver().clone())
+}
+
 /// What the caller's user keeps; reads as empty and refuses writes where there is none.
 pub fn of_user(ambit: &Ambit, tenant: &str, user: Option<&str>) -> Result<Memory> {
-    let index = ambit.stores().index()?;
     let settings = ambit.settings().memory;
-    Ok(Memory::user(
-        index.driver().clone(),
-        tenant,
-        user,
-        settings,
-    )?)
+    Ok(Memory::user(keeper(ambit)?, tenant, user, settings)?)
 }
 
 /// What a team keeps; reads as empty and refuses writes where there is none.
 pub fn of_team(ambit: &Ambit, tenant: &str, team: Option<&str>) -> Result<Memory> {
-    let index = ambit.stores().index()?;
     let settings = ambit.settings().memory;
-    Ok(Memory::team(
-        index.driver().clone(),
-        tenant,
-        team,
-        settings,
-    )?)
+    Ok(Memory::team(keeper(ambit)?, tenant, team, settings)?)
 }
 
 /// The memory of a conversation by its history's row, kept as the row has it on record.
@@ -110,13 +103,12 @@ fn of_chat(ambit: &Ambit, row: &Tracked) -> Result<Memory> {
 /// The memory that a request names. One that the caller may not use is one that does not exist.
 pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<Open> {
     let tenant = who.tenant();
-    let index = ambit.stores().index()?.driver().clone();
     match which.space {
         "user" => {
             let user = owner(who, which, who.user_id.as_deref())?;
             Ok(Open {
                 memory: of_user(ambit, tenant, user)?,
-                driver: index,
+                driver: keeper(ambit)?,
                 space: user.map(|user| Space::user_memory(tenant, user)),
             })
         }
@@ -124,7 +116,7 @@ pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<O
             let team = owner(who, which, who.team_id.as_deref())?;
             Ok(Open {
                 memory: of_team(ambit, tenant, team)?,
-                driver: index,
+                driver: keeper(ambit)?,
                 space: team.map(|team| Space::team_memory(tenant, team)),
             })
         }

@@ -3,6 +3,7 @@
 use crate::access::Authorized;
 use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Reach, Rows, Window};
 use crate::error::{Error, Result};
+use crate::journal::Names;
 use crate::requests::{self, Place};
 use crate::runtime::{Status, TurnInfo};
 use ambit_storage::Ambit;
@@ -13,6 +14,7 @@ use ambit_storage::directory::Tracked;
 use ambit_storage::driver::{Driver, Part as ValuePart, Range, Scan, Watch};
 use ambit_storage::pattern::Pattern;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A trace in one line.
@@ -165,10 +167,11 @@ fn name(request_id: &str) -> String {
 /// Values read in one go.
 const BATCH: usize = 500;
 
-/// The turns of a conversation that are still known.
+/// The turns of a conversation whose traces are kept. One that runs may have nothing stored of it yet.
 async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
     let space = Space::of(&row.tenant, &row.identity);
+    let logs: BTreeSet<String> = driver.logs(&space).await?.into_iter().collect();
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let scan = Scan {
@@ -183,7 +186,10 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
         for (found, entry) in found {
             // Deeper names are what the turn itself keeps.
             if found.matches('/').count() == 1 {
-                rows.push(entry.value.to::<TurnInfo>()?.into());
+                let turn: TurnInfo = entry.value.to()?;
+                let is_kept =
+                    logs.contains(&Names::new(space.clone(), &turn.request_id).trace().name);
+                rows.extend((is_kept || turn.status == Status::Running).then(|| turn.into()));
             }
         }
         if is_over {
@@ -192,7 +198,7 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
     }
 }
 
-/// What is known of a turn, and where it is kept.
+/// What is known of a turn whose trace is kept, and where.
 async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Place)> {
     let unknown = || Error::not_found("trace", id);
     let place = requests::find(ambit, who, id).await.map_err(|error| {
@@ -203,8 +209,13 @@ async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Pl
     })?;
     let key = place.space.key(name(id));
     let entry = place.driver.get(&key, ValuePart::Whole).await?;
-    let entry = entry.ok_or_else(unknown)?;
-    Ok((entry.value.to()?, place))
+    let turn: TurnInfo = entry.ok_or_else(unknown)?.value.to()?;
+    let log = Names::new(place.space.clone(), id).trace();
+    let head = place.driver.read(&log, Range::head()).await?.head;
+    match head.is_some() || turn.status == Status::Running {
+        true => Ok((turn, place)),
+        false => Err(unknown()),
+    }
 }
 
 /// The log of one trace.

@@ -1,6 +1,7 @@
 //! An answer put together from its pieces, and the two shapes in which it goes on.
 
 use super::{Piece, Usage};
+use ambit_storage::storage::UsageRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -72,6 +73,22 @@ impl Answer {
             self.tool_calls.push(ToolCall::default());
         }
         self.tool_calls.get_mut(index)
+    }
+
+    /// What the call used, to be booked; nothing where the provider did not say.
+    pub fn record(&self, provider: &str) -> Option<UsageRecord> {
+        let usage = &self.usage;
+        let detail = |details: &Map<String, Value>, name: &str| details.get(name)?.as_i64();
+        (*usage != Usage::default()).then(|| UsageRecord {
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            total_tokens: Some(usage.total_tokens),
+            cached_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
+            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
+            model_name: Some(self.model.clone()).filter(|model| !model.is_empty()),
+            provider_name: Some(provider.to_owned()),
+            ..UsageRecord::default()
+        })
     }
 
     /// The message to put behind the others in the next call.

@@ -1,5 +1,6 @@
 //! Why a call of a model failed, and what may be told of it.
 
+use super::secrets::Secrets;
 use crate::error::{Code, Error};
 use serde_json::Value;
 use std::time::Duration;
@@ -13,7 +14,7 @@ const QUOTED: usize = 500;
 pub struct Failure {
     /// Whether the same call may succeed later.
     pub kind: FailureKind,
-    /// What the provider said, without secrets.
+    /// What the provider said.
     pub message: String,
     /// When to try again, if the provider said so.
     pub retry_after: Option<Duration>,
@@ -65,6 +66,16 @@ impl Failure {
         self
     }
 
+    /// Without secrets, and with no more than that of the provider's words. Cut before, a secret may be left in part.
+    pub fn without(mut self, secrets: &Secrets) -> Self {
+        let message = secrets.hide(&self.message);
+        self.message = match message.split_once(": ") {
+            Some((what, said)) => format!("{what}: {}", quote(said)),
+            None => message,
+        };
+        self
+    }
+
     /// Whether the same call may be made again, as long as nothing was shown.
     pub fn is_repeatable(&self) -> bool {
         matches!(self.kind, FailureKind::Temporary | FailureKind::RateLimited)
@@ -79,7 +90,7 @@ impl Failure {
             _ if is_filtered(&body) => FailureKind::ContentFilter,
             _ => FailureKind::Permanent,
         };
-        let said = quote(&words(&body));
+        let said = words(&body);
         let colon = if said.is_empty() { "" } else { ": " };
         let mut failure = Self::new(kind, format!("the provider answered {status}{colon}{said}"));
         failure.retry_after = retry_delay(&body);
@@ -98,7 +109,7 @@ impl Failure {
             _ if is_filtered(body) => FailureKind::ContentFilter,
             _ => FailureKind::Permanent,
         };
-        let said = quote(&words(body));
+        let said = words(body);
         Self::new(kind, format!("the provider reported an error: {said}"))
     }
 }

@@ -4,16 +4,15 @@ use super::Failure;
 use super::failure::FailureKind;
 use super::secrets::Secrets;
 use crate::app::Connector;
+use crate::net::tls;
 use ambit_storage::memory::Ttl;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Proxy, Response, redirect};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 use url::Url;
@@ -64,23 +63,6 @@ fn build(proxy: &str) -> Result<Client, Failure> {
 
 fn unusable(error: &dyn std::error::Error) -> Failure {
     Failure::permanent(format!("no HTTP client can be made: {error}"))
-}
-
-/// TLS as the system trusts it. A system without roots still reaches models over plain HTTP; over TLS it reaches none.
-pub fn tls() -> Result<ClientConfig, rustls::Error> {
-    let builder = || {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
-    };
-    let trusting = builder()?.with_platform_verifier();
-    let trusting = match trusting {
-        Ok(trusting) => trusting,
-        Err(error) => {
-            tracing::warn!(%error, "the system has no certificates: models cannot be reached over https");
-            builder()?.with_root_certificates(RootCertStore::empty())
-        }
-    };
-    Ok(trusting.with_no_client_auth())
 }
 
 /// Where a connector's requests go, and how.
@@ -157,9 +139,8 @@ impl Endpoint {
     }
 
     /// The failure as it may be told: by whom, and without secrets.
-    pub fn tell(&self, mut failure: Failure) -> Failure {
-        failure.message = self.secrets.hide(&failure.message);
-        failure.of(&self.connector)
+    pub fn tell(&self, failure: Failure) -> Failure {
+        failure.without(&self.secrets).of(&self.connector)
     }
 }
 

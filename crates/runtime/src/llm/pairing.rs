@@ -23,6 +23,20 @@ pub fn paired(messages: &[Value]) -> Vec<Value> {
     pairing.messages
 }
 
+/// What a call gives its tool, for providers that take only an object.
+pub fn arguments(call: &Value) -> Value {
+    let written = &call["function"]["arguments"];
+    let read = written
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    match read.unwrap_or_else(|| written.clone()) {
+        Value::Object(arguments) => Value::Object(arguments),
+        Value::Null => json!({}),
+        // The model sees what it wrote, in the only shape that is taken.
+        other => json!({"arguments": other}),
+    }
+}
+
 #[derive(Default)]
 struct Pairing {
     messages: Vec<Value>,

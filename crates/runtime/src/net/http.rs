@@ -1,7 +1,7 @@
 //! `http.Get`, `http.Post` and their like, as scripts call them. A request that fails is an answer with status 0.
 
 use super::{Client, Opened, Redirect, Refusal, RefusalKind, Request, Response, multipart};
-use ambit_script::{Call, Callback, HostError};
+use ambit_script::{Callback, HostError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -54,8 +54,13 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 /// Answers one call of a function of `http`.
-pub async fn call(client: &Client, call: &Call) -> Result<Value, HostError> {
-    let name = call.method.strip_prefix("http.").unwrap_or(&call.method);
+pub async fn call(
+    client: &Client,
+    method: &str,
+    arguments: &[Value],
+    callbacks: &[Callback],
+) -> Result<Value, HostError> {
+    let name = method.strip_prefix("http.").unwrap_or(method);
     let unknown = || {
         HostError::new(
             "unsupported",
@@ -70,15 +75,14 @@ pub async fn call(client: &Client, call: &Call) -> Result<Value, HostError> {
             format!("{name} requires a {what} argument"),
         )
     };
-    let argument =
-        |place: Option<usize>| call.arguments.get(place?).filter(|value| !value.is_null());
+    let argument = |place: Option<usize>| arguments.get(place?).filter(|value| !value.is_null());
     if function.at.method.is_some() && argument(function.at.method).is_none() {
         return Err(missing("method"));
     }
     if argument(Some(function.at.url)).is_none() {
         return Err(missing("url"));
     }
-    let request = read(function, &call.arguments);
+    let request = read(function, arguments);
     if name != "Stream" {
         let answered = match request {
             Ok(request) => client.send(request).await,
@@ -86,7 +90,7 @@ pub async fn call(client: &Client, call: &Call) -> Result<Value, HostError> {
         };
         return Ok(answered.map_or_else(|refusal| refused(&refusal), answer));
     }
-    let callback = call.callbacks.first().ok_or_else(|| missing("callback"))?;
+    let callback = callbacks.first().ok_or_else(|| missing("callback"))?;
     let opened = match request {
         Ok(request) => client.open(request).await,
         Err(refusal) => Err(refusal),

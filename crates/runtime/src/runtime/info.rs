@@ -16,6 +16,8 @@ pub struct Started {
     pub trace_id: String,
     /// The agent that was asked.
     pub assistant_id: String,
+    /// Milliseconds since 1970.
+    pub started_at: i64,
     /// The turn's stream from its beginning.
     pub stream: Reader,
 }

@@ -98,14 +98,14 @@ impl Log {
         self.0.shared.change(|state| state.extend(number, more))
     }
 
-    /// Adds the last entry. It is stored by `take_waiting`, `flush` or `finish` alone, so that nobody sees the end before what
+    /// Adds the last entry. It is stored by `take_waiting` or `flush` alone, so that nobody sees the end before what
     /// must be stored with it. Entries behind it are dropped.
     pub fn append_last(&self, text: impl Into<Arc<str>>) -> u64 {
         self.0.shared.change(|state| state.append_last(text.into()))
     }
 
     /// What is waiting, for the turn's own batch: a short turn then costs two commits instead of four. Must not be held while
-    /// `flush` or `finish` is called.
+    /// `flush` is called.
     pub async fn take_waiting(&self) -> Taken {
         let shared = self.0.shared.clone();
         let pen = shared.pen().await;
@@ -118,14 +118,9 @@ impl Log {
         }
     }
 
-    /// Stores all that is waiting now.
+    /// Stores all that is waiting now, and ends the log if its last entry is among it.
     pub async fn flush(&self) -> Result<()> {
         self.0.shared.store().await
-    }
-
-    /// Stores what is left, and ends the log if it has its last entry.
-    pub async fn finish(&self) -> Result<()> {
-        self.flush().await
     }
 
     /// Waits until the log cannot be written any more, and says why. Never returns for a log that ends as it should.
@@ -149,6 +144,11 @@ impl Log {
     /// The number of the last entry that readers can see.
     pub fn last(&self) -> u64 {
         self.0.shared.state().last()
+    }
+
+    /// The number of the last entry, whether readers can see it or not.
+    pub fn written(&self) -> u64 {
+        self.0.shared.state().written()
     }
 
     /// Follows the log behind this number.

@@ -35,31 +35,18 @@ enum Source {
 struct Live {
     shared: Arc<Shared>,
     grown: watch::Receiver<()>,
-    /// The last number and the bytes that had been shown when this reader came.
-    since: (u64, u64),
-    /// Bytes given out of what was shown since.
-    given: u64,
 }
 
 impl Reader {
     pub(super) fn live(shared: Arc<Shared>, after: u64) -> Result<Self> {
         let grown = shared.grown.subscribe();
-        let since = {
-            let state = shared.state();
-            (state.last(), state.shown_bytes())
-        };
-        check(after, since.0)?;
+        check(after, shared.state().last())?;
         Ok(Self {
             driver: shared.place.driver.clone(),
             log: shared.place.log.clone(),
             after,
             cursor: Cursor::default(),
-            source: Source::Live(Live {
-                shared,
-                grown,
-                since,
-                given: 0,
-            }),
+            source: Source::Live(Live { shared, grown }),
         })
     }
 
@@ -124,22 +111,7 @@ impl Reader {
         }
     }
 
-    /// Bytes that were added since this reader came and that it has not taken.
-    pub fn lag_bytes(&self) -> u64 {
-        match &self.source {
-            Source::Live(live) => {
-                let shown = live.shared.state().shown_bytes() - live.since.1;
-                shown.saturating_sub(live.given)
-            }
-            Source::Store { .. } | Source::Over => 0,
-        }
-    }
-
     fn give(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
-        if let Source::Live(live) = &mut self.source {
-            let new = entries.iter().filter(|entry| entry.number > live.since.0);
-            live.given += new.map(|entry| entry.text.len() as u64).sum::<u64>();
-        }
         if let Some(last) = entries.last() {
             self.after = last.number;
         }

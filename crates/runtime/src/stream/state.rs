@@ -36,7 +36,7 @@ pub(super) struct State {
     pub options: Options,
     pub phase: Phase,
     /// When the last step was begun.
-    pub stepped: Instant,
+    stepped: Instant,
     /// The number of the next entry.
     next: u64,
     waiting: Vec<Waiting>,
@@ -49,7 +49,6 @@ pub(super) struct State {
     shown: VecDeque<Arc<str>>,
     shown_last: u64,
     kept_bytes: usize,
-    shown_bytes: u64,
 }
 
 /// What a reader finds.
@@ -89,7 +88,6 @@ impl State {
             shown: VecDeque::new(),
             shown_last: stored,
             kept_bytes: 0,
-            shown_bytes: 0,
         }
     }
 
@@ -162,8 +160,8 @@ impl State {
         self.shown_last
     }
 
-    pub fn shown_bytes(&self) -> u64 {
-        self.shown_bytes
+    pub fn written(&self) -> u64 {
+        self.next - 1
     }
 
     pub fn due(&self) -> Due {
@@ -223,7 +221,6 @@ impl State {
 
     fn show(&mut self, text: Arc<str>) {
         self.kept_bytes += text.len();
-        self.shown_bytes += text.len() as u64;
         self.shown_last += 1;
         self.shown.push_back(text);
         while self.options.is_persistent && self.kept_bytes > self.options.kept {

@@ -9,6 +9,7 @@ mod node;
 mod state;
 
 pub use board::Board;
+pub(crate) use cut::Cutter;
 pub use event::{About, Event, Level, LogLine, NodeView, Noted, SpaceView, Status};
 pub use fold::{Info, Tree, fold, fold_texts};
 pub use node::{Node, Start};

@@ -1,14 +1,21 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
+use super::leg::Leg;
+use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, model, recover};
+use super::{Settings, Turn, answers, history, prompt, recover, said};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
-use crate::event::{BeforeSend, ConversationStarted};
+use crate::event::{
+    BeforeReinjectingInstructions, BeforeSend, ConversationEnded, ConversationStarted,
+};
+use crate::hook::Created;
+use crate::inbox::Inbox;
 use crate::journal::{self, Ids, Names, Open, Step};
+use crate::limits::Limits;
 use crate::live::Live;
 use crate::loaded::Loaded;
-use crate::outbox::{self, Outbox};
+use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::{Core, Status, TurnInfo};
 use crate::stream::{self, Log};
@@ -16,21 +23,19 @@ use crate::trace::{self, Trace};
 use crate::{chats, message};
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::Write;
+use ambit_storage::event::ChatHistoryLoaded;
 use ambit_storage::json::Json;
 use ambit_storage::memory::Memory;
 use ambit_storage::op::Op;
-use ambit_storage::storage::Message;
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{LiveAgent, ids};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
-
-/// How many messages of history a model sees where nothing else is said.
-const HISTORY: usize = 20;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
     let loaded = core.loaded();
-    let (agent, _) = loaded.agent(&request.agent)?;
+    let (agent, hooks) = loaded.agent(&request.agent)?;
     let ambit = loaded.acting_as(&request.authorized.caller());
     let session = chats::open(
         &ambit,
@@ -39,18 +44,25 @@ pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
         request.chat.as_deref(),
     )
     .await?;
-    hold(core, &session, &request).await?;
+    hold(&session, &request).await?;
     let context = session.context().clone();
-    let begun = record(core, loaded, &agent, session, request).await;
+    let limits = *hooks.limits();
+    core.stores.options().fault_points.reach("turn.held");
+    let begun = match recover::settle_orphans(core, &session).await {
+        Ok(()) => record(core, (loaded, limits), &agent, session, request).await,
+        Err(error) => Err(error),
+    };
     if begun.is_err() {
         context.discard();
-        context.end_turn().await?;
+        if let Err(error) = context.end_turn().await {
+            tracing::warn!(%error, "a conversation was not given back; its lease will expire");
+        }
     }
     begun
 }
 
 /// Takes the conversation's lease, and says which turn has it if that is refused.
-async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Result<()> {
+async fn hold(session: &LiveAgent, request: &Request) -> Result<()> {
     let context = session.context();
     if let Err(error) = context.begin_turn(request.on_busy).await {
         let mut error = Error::from(error);
@@ -63,12 +75,12 @@ async fn hold(core: &Arc<Core>, session: &LiveAgent, request: &Request) -> Resul
         }
         return Err(error);
     }
-    recover::settle_orphans(core, session).await
+    Ok(())
 }
 
 async fn record(
     core: &Arc<Core>,
-    loaded: Arc<Loaded>,
+    (loaded, limits): (Arc<Loaded>, Limits),
     agent: &Agent,
     session: LiveAgent,
     mut request: Request,
@@ -81,76 +93,56 @@ async fn record(
         chat_id: session.chat_name().unwrap_or_default().to_owned(),
     };
     request.chat = Some(ids.chat_id.clone());
-    let stored = stored_history(&loaded, agent, &session, &request).await?;
-    request
-        .messages
-        .drain(..message::repeated(&stored, &request.messages));
+    let stored = history::load(&loaded, agent, &session, &request).await?;
+    let seen = history::with_answers(&stored, &request.messages);
+    let repeated = message::repeated(&seen, &request.messages);
+    let first_new = answers::first_new(&seen, &request.messages, repeated)?;
+    request.messages.drain(..first_new);
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
         loaded,
+        limits,
         session,
         request,
         ids,
         started_at,
     };
     let names = parts.names();
-    let log = Log::open(parts.place(names.events()), core.stream_options());
-    let trace_log = Log::open(parts.place(names.trace()), core.stream_options());
+    let log = Log::open(parts.place(names.events()), stream::Options::default());
+    let trace_log = Log::open(parts.place(names.trace()), stream::Options::default());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
-    let outbox = Outbox::new(log.clone(), outbox::Limits::default(), clock);
+    let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
+    turn.seen = stored.last().map(|message| message.id.clone());
     turn.history = stored;
     turn.announce(ConversationStarted {
         about: turn.about(),
     })
     .await;
-    turn.take_in().await?;
-    turn.outbox.emit("stream_start", turn.start_event(agent));
-    turn.first_commit().await?;
-    Ok(turn)
-}
-
-/// The end of the stored history, as models know it; empty where the turn leaves history alone.
-pub(super) async fn stored_history(
-    loaded: &Loaded,
-    agent: &Agent,
-    session: &LiveAgent,
-    request: &Request,
-) -> Result<Vec<Value>> {
-    if request.skip.history {
-        return Ok(Vec::new());
+    if let Err(error) = turn.take_on(agent).await {
+        turn.announce(ConversationEnded {
+            about: turn.about(),
+            status: if error.code == Code::Vetoed {
+                "vetoed"
+            } else {
+                "failed"
+            },
+            message: Some(error.message.clone()),
+        })
+        .await;
+        return Err(error);
     }
-    let wanted = history_size(loaded, agent);
-    // A client that sends everything again sends more than the model is shown.
-    let loaded = session
-        .history()
-        .tail(wanted.max(2 * request.messages.len()))
-        .await?;
-    Ok(chat_view(&loaded, None))
-}
-
-/// How many messages of history a model of this agent sees.
-pub(super) fn history_size(loaded: &Loaded, agent: &Agent) -> usize {
-    let sizes = [agent.history_size, loaded.app.defaults.history_size];
-    sizes.into_iter().flatten().next().unwrap_or(HISTORY)
-}
-
-/// Stored messages as a model may see them: calls and results in pairs, what is only for show left out, and without what
-/// belongs to this turn.
-pub(super) fn chat_view(messages: &[Message], turn: Option<&str>) -> Vec<Value> {
-    let before = messages
-        .iter()
-        .filter(|message| turn.is_none() || message.turn_id.as_deref() != turn);
-    let before: Vec<Message> = before.cloned().collect();
-    let paired = ambit_storage::storage::for_model(&before);
-    paired.iter().filter_map(message::to_chat).collect()
+    turn.reach("turn.begun");
+    Ok(turn)
 }
 
 /// What a turn is put together from.
 pub(super) struct Parts {
     pub core: Arc<Core>,
     pub loaded: Arc<Loaded>,
+    /// What the agent that was asked may use.
+    pub limits: Limits,
     pub session: LiveAgent,
     pub request: Request,
     pub ids: Ids,
@@ -180,6 +172,7 @@ impl Parts {
             core,
             loaded,
             session,
+            limits,
             request,
             ids,
             started_at,
@@ -197,18 +190,17 @@ impl Parts {
             response: None,
         };
         let clock = core.stores.options().clock.clone();
-        let memory = Memory::request(
-            clock,
-            request.authorized.tenant(),
-            &ids.context_id,
-            core.memory,
-        )?;
-        let live = Arc::new(Live::new(info, log.clone(), request.authorized.clone()));
+        let kept = loaded.memory("context", limits.memory_value);
+        let memory = Memory::request(clock, request.authorized.tenant(), &ids.context_id, kept)?;
+        let inbox = Inbox::new(session.context().place().1, names.inbox());
+        let heard = (log.clone(), inbox);
+        let live = Arc::new(Live::new(info, heard, request.authorized.clone()));
         let settings = Settings {
             locale: request.origin.locale.clone(),
             theme: request.origin.theme.clone(),
             route: request.origin.route.clone(),
             metadata: request.metadata.clone(),
+            instructions: None,
         };
         Ok(Turn {
             core,
@@ -223,10 +215,10 @@ impl Parts {
             memory,
             settings,
             history: Vec::new(),
+            seen: None,
             replay: Replay::default(),
-            said: model::Said::default(),
+            said: said::Said::default(),
             at: (0, 0),
-            last_event: 0,
             inbox: 0,
             keeps_conversation: false,
             request,
@@ -253,7 +245,7 @@ impl Parts {
         }
         let settings = trace::Settings {
             about: self.about_trace(),
-            limits: trace::Limits::default(),
+            limits: self.limits.trace,
             clock: self.core.stores.options().clock.clone(),
             sink: Box::new(log.clone()),
         };
@@ -262,6 +254,47 @@ impl Parts {
 }
 
 impl Turn {
+    /// Shows listeners what the turn begins with, and makes the request durable.
+    async fn take_on(&mut self, agent: &Agent) -> Result<()> {
+        if self.hears::<ChatHistoryLoaded>() && !self.request.skip.history {
+            let count = self.session.history().count().await?;
+            let messages = self.history.iter().map(Json::of);
+            let messages = messages.collect::<ambit_storage::Result<Vec<_>>>()?;
+            self.announce(ChatHistoryLoaded {
+                about: self.about(),
+                storage: ChatHistoryStorage::PREFIX.to_owned(),
+                count,
+                messages,
+            })
+            .await;
+        }
+        self.reinject().await?;
+        self.take_in().await?;
+        self.outbox.emit("stream_start", self.start_event(agent));
+        self.first_commit().await
+    }
+
+    /// Lets listeners change the instructions of a conversation that has begun already, or that the request brings along.
+    async fn reinject(&mut self) -> Result<()> {
+        let is_under_way = !self.history.is_empty() || self.request.messages.len() > 1;
+        if !is_under_way || !self.hears::<BeforeReinjectingInstructions>() {
+            return Ok(());
+        }
+        let leg = Leg::first(self)?;
+        let plan = Plan::new(self, &leg, Created::default())?;
+        let own = prompt::instructions(self, &leg, &plan).messages;
+        let event = self
+            .ask(BeforeReinjectingInstructions {
+                about: self.about(),
+                instructions: own.clone(),
+            })
+            .await?;
+        if event.instructions != own {
+            self.settings.instructions = Some(event.instructions);
+        }
+        Ok(())
+    }
+
     /// Stages the request's messages, each as listeners leave it.
     async fn take_in(&mut self) -> Result<()> {
         let mut taken = Vec::new();
@@ -276,9 +309,10 @@ impl Turn {
             let chat = self.ask(event).await?.message;
             let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
-            stored
-                .extras
-                .insert("message_id".to_owned(), format!("U{}", at + 1).into());
+            stored.extras.insert(
+                "message_id".to_owned(),
+                format!("{}{}", answers::OF_CLIENT, at + 1).into(),
+            );
             if stored.role == ambit_storage::storage::Role::User {
                 stored.extras.insert("type".to_owned(), "user_input".into());
             }
@@ -297,8 +331,12 @@ impl Turn {
             request: Box::new(self.request.clone()),
             ids: self.ids.clone(),
             started_at: self.started_at,
+            instructions: self.settings.instructions.clone(),
         };
         let context = self.session.context();
+        if context.is_temporary() {
+            self.core.temporary.note(self.request.authorized.tenant());
+        }
         let open = self.open_note();
         let set = |key, value: Json| Write::Apply {
             key,
@@ -311,6 +349,17 @@ impl Turn {
             journal::write(&self.names.journal(), 0, &begin)?,
             self.request_note()?,
         ];
+        if self.history.is_empty() && !self.request.skip.history {
+            let asked = self
+                .request
+                .messages
+                .iter()
+                .find(|chat| chat["role"] == "user");
+            let text = asked.map(message::text).unwrap_or_default();
+            if !text.trim().is_empty() {
+                writes.push(chats::entitle(&context.place().0, &text)?);
+            }
+        }
         let mut told = self.log.take_waiting().await;
         writes.append(&mut told.writes);
         context.stage_beside(writes);
@@ -336,27 +385,5 @@ impl Turn {
             space: context.place().0,
             request_id: self.ids.request_id.clone(),
         }
-    }
-
-    fn start_event(&self, agent: &Agent) -> Value {
-        let app = &self.loaded.app;
-        let locale = &self.settings.locale;
-        let words = app.words(agent, locale);
-        let text = |text: &str| words.fill(text).into_owned();
-        json!({
-            "context_id": self.ids.context_id,
-            "request_id": self.ids.request_id,
-            "timestamp": self.started_at,
-            "chat_id": self.ids.chat_id,
-            "trace_id": self.ids.request_id,
-            "assistant": {
-                "assistant_id": agent.id,
-                "type": if agent.is_worker { "worker" } else { "assistant" },
-                "name": text(&agent.name),
-                "avatar": agent.avatar,
-                "description": text(&agent.description),
-            },
-            "metadata": self.request.metadata,
-        })
     }
 }

@@ -5,29 +5,36 @@ use crate::error::Result;
 use crate::frame::Status;
 use crate::journal::Step;
 use crate::live::Stop;
+use crate::llm::Answer;
 use crate::message;
 use crate::runtime::Interrupt;
-use ambit_storage::driver::Range;
 use serde_json::{Value, json};
 
-/// Entries of the inbox read at once: more than anybody sends during one step.
-const MOST: usize = 256;
-
 impl Turn {
-    /// Takes in messages for this round. True where there were any.
-    pub(super) async fn take_added(&mut self, leg: usize, round: usize) -> Result<bool> {
-        let added = self.added().await?;
+    /// Takes in messages for the round behind this one, whose answer `done` is if it asks for nothing more. True where there
+    /// were any.
+    pub(super) async fn take_added(&mut self, done: Option<&Answer>) -> Result<bool> {
+        let (leg, round) = self.at;
+        let added = self.received().await?;
         if added.is_empty() {
-            return Ok(false);
+            return Ok(self.replay.has_added(leg, round + 1));
         }
         self.store_answers().await?;
-        self.add(added, (leg, round), Vec::new()).await?;
+        if let (Some(answer), None) = (done, self.replay.answered(leg, round)) {
+            let answer = answer.clone();
+            let answer = Box::new(answer);
+            self.note(Step::Answered { leg, round, answer })?;
+        }
+        self.add(added, (leg, round + 1), Vec::new()).await?;
         Ok(true)
     }
 
     /// After a forced interrupt: what the model has said so far stays, and counts for the next call with the new messages.
-    pub(super) async fn begin_anew(&mut self) -> Result<()> {
+    pub(super) async fn begin_anew(&mut self) -> Result<Option<Stop>> {
+        self.live.go_on();
+        let (leg, round) = self.at;
         let open = self.outbox.open_messages();
+        self.close_calls("cancelled").await?;
         self.outbox.close_all(Status::Partial, false);
         let partial = open
             .iter()
@@ -38,49 +45,35 @@ impl Turn {
         });
         let before: Vec<Value> = partial.collect();
         self.store_answers().await?;
-        let added = self.added().await?;
-        self.add(added, self.at, before).await?;
-        self.live.go_on();
+        let added = self.received().await?;
+        let is_cancelled = added
+            .iter()
+            .any(|interrupt| interrupt.stops() == Some(Stop::Cancelled));
+        let round = match self.replay.answered(leg, round) {
+            Some(_) => round + 1,
+            None => round,
+        };
+        self.add(added, (leg, round), before).await?;
+        Ok(is_cancelled.then_some(Stop::Cancelled))
+    }
+
+    /// What came in too late to be answered stays in the conversation.
+    pub(super) async fn keep_late(&mut self) -> Result<()> {
+        let late = self.received().await?;
+        if late.iter().all(|interrupt| interrupt.messages.is_empty()) {
+            return Ok(());
+        }
+        for interrupt in &late {
+            self.take(interrupt).await?;
+        }
+        self.session.context().save().await?;
         Ok(())
     }
 
-    /// What a reason to stop means: a wish of another node may have come with messages.
-    pub(super) async fn meaning_of(&mut self, stop: Stop) -> Stop {
-        if stop != Stop::Cancelled {
-            return stop;
-        }
-        let sent = self.received().await.unwrap_or_default();
-        let is_restart = sent
-            .iter()
-            .any(|interrupt| interrupt.is_forced && !interrupt.messages.is_empty());
-        for interrupt in sent {
-            self.live.add(interrupt);
-        }
-        if is_restart {
-            Stop::Restart
-        } else {
-            Stop::Cancelled
-        }
-    }
-
-    /// Everything that has come in since the last call, from here and from other nodes.
-    async fn added(&mut self) -> Result<Vec<Interrupt>> {
-        let mut added = self.live.take_added();
-        added.extend(self.received().await?);
-        Ok(added)
-    }
-
-    /// What other nodes have sent.
+    /// What has come in since the last call.
     async fn received(&mut self) -> Result<Vec<Interrupt>> {
-        let (_, driver) = self.session.context().place();
-        let page = driver
-            .read(&self.names.inbox(), Range::from(self.inbox + 1, MOST))
-            .await?;
-        let mut received = Vec::new();
-        for entry in page.entries {
-            self.inbox = entry.seq;
-            received.push(entry.body.to()?);
-        }
+        let (received, last) = self.live.inbox.read(self.inbox).await?;
+        self.inbox = last;
         Ok(received)
     }
 
@@ -94,23 +87,32 @@ impl Turn {
         let mut messages = before;
         for interrupt in added {
             self.tell_of(&interrupt);
+            self.take(&interrupt).await?;
             self.settings.metadata.extend(interrupt.metadata);
-            for (at, chat) in interrupt.messages.into_iter().enumerate() {
-                let mut stored = message::from_chat(&format!("messages[{at}]"), &chat)?;
-                stored.turn_id = Some(self.ids.request_id.clone());
-                stored.extras.insert("type".to_owned(), "user_input".into());
-                if !self.request.skip.history {
-                    self.session.history().add_message(stored).await?;
-                }
-                messages.push(chat);
-            }
+            messages.extend(interrupt.messages);
         }
         self.record(Step::Added {
             leg,
             round,
             messages,
+            ids: Vec::new(),
+            inbox: self.inbox,
         })
         .await
+    }
+
+    /// Stages the messages for the history.
+    async fn take(&self, interrupt: &Interrupt) -> Result<()> {
+        if self.request.skip.history {
+            return Ok(());
+        }
+        for (at, chat) in interrupt.messages.iter().enumerate() {
+            let mut stored = message::from_chat(&format!("messages[{at}]"), chat)?;
+            stored.turn_id = Some(self.ids.request_id.clone());
+            stored.extras.insert("type".to_owned(), "user_input".into());
+            self.session.history().add_message(stored).await?;
+        }
+        Ok(())
     }
 
     fn tell_of(&self, interrupt: &Interrupt) {

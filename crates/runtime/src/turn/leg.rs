@@ -1,16 +1,14 @@
 //! One agent's part of a turn: the one that was asked, or one that another has handed over to.
 
-use super::{Turn, begin};
+use super::{Turn, history};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::hook::{Created, Delegate, Hooks};
 use crate::journal::Step;
+use crate::message;
 use crate::request::Skip;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-/// Agents in a row, the first one included.
-const DEPTH: usize = 10;
 
 /// What the agents of a turn hand on.
 pub(super) enum Handover {
@@ -52,15 +50,20 @@ impl Leg {
     pub fn first(turn: &Turn) -> Result<Self> {
         let request = &turn.request;
         let (agent, hooks) = turn.loaded.agent(&request.agent)?;
-        let size = begin::history_size(&turn.loaded, &agent);
+        let size = history::size(&turn.loaded, &agent)?;
         let old = turn.history.len().saturating_sub(size);
-        let messages = turn.history[old..].iter().chain(&request.messages).cloned();
+        let mut all = turn.history[old..].to_vec();
+        for (at, chat) in request.messages.iter().enumerate() {
+            all.push(message::from_chat(&format!("messages[{at}]"), chat)?);
+        }
+        // Together: the request may answer calls that the history has left open.
+        let messages = history::chat_view(&all);
         Ok(Self {
             at: 0,
             chain: vec![agent.id.clone()],
             agent,
             hooks,
-            messages: messages.collect(),
+            messages,
             call: CallOptions {
                 connector: request.connector.clone(),
                 mode: request.mode.clone(),
@@ -76,22 +79,24 @@ impl Leg {
     pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
         let at = self.at + 1;
         if turn.replay.delegated(at).is_none() {
+            turn.store_answers().await?;
             turn.record(Step::Delegated {
                 leg: at,
                 delegate: delegate.clone(),
             })
             .await?;
         }
-        turn.live.set_closing(false);
+        turn.live.set_closing(false).await;
         let Delegate {
             agent_id,
             messages,
             mut options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
-        if chain.len() > DEPTH {
+        let most = self.hooks.limits().delegate_depth;
+        if at > most {
             let message = format!(
-                "delegate depth limit {DEPTH} exceeded: {}",
+                "delegate depth limit {most} exceeded: {}",
                 chain.join(" → ")
             );
             return Err(Error::new(Code::DelegateDepth, message));
@@ -125,10 +130,20 @@ impl Leg {
         })
     }
 
+    /// To whom this agent has handed over in an earlier attempt. What it did for the turn counts as it did then.
+    pub fn handed_over(&self, turn: &mut Turn) -> Option<Delegate> {
+        let delegate = turn.replay.delegated(self.at + 1)?.clone();
+        if let Some(created) = turn.replay.created(self.at).flatten().cloned() {
+            turn.settings.apply(&created);
+        }
+        turn.said.tools.extend(turn.replay.results(self.at));
+        Some(delegate)
+    }
+
     /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
     pub async fn create(&self, turn: &mut Turn) -> Result<Created> {
         let created = match turn.replay.created(self.at) {
-            Some(created) => created.clone(),
+            Some(created) => created.cloned().unwrap_or_default(),
             None => {
                 let scope = turn.scope(self)?;
                 let options = self.call.options(&turn.settings.metadata);
@@ -136,12 +151,12 @@ impl Leg {
                     .hooks
                     .create(&scope, self.messages.clone(), options)
                     .await?;
-                let created = created.unwrap_or_default();
                 turn.note(Step::Created {
                     leg: self.at,
-                    created: Box::new(created.clone()),
+                    created: created.clone().map(Box::new),
                 })?;
-                created
+                turn.reach("turn.created");
+                created.unwrap_or_default()
             }
         };
         turn.settings.apply(&created);
@@ -156,9 +171,7 @@ impl CallOptions {
         let mode = text(options.remove("mode"));
         let search = options.remove("search");
         let skip = options.remove("skip");
-        let skip = skip
-            .and_then(|skip| serde_json::from_value(skip).ok())
-            .unwrap_or(before);
+        let skip = skip.map_or(before, |skip| before.with(&skip));
         let disabled = options.remove("disable_global_prompts");
         options.remove("metadata");
         Self {

@@ -1,59 +1,33 @@
 //! The model's part: it is called until it asks for no more tools, and heard as it speaks.
 
 use super::Turn;
+use super::fit::{self, Wanted};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
+use super::said::Spoken;
 use super::tools::{self, Offered};
 use super::voice::Voice;
 use crate::app::Connector;
 use crate::error::{Code, Error, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::Status;
+use crate::hook::Created;
 use crate::journal::Step;
 use crate::llm::retry::{self, Retry};
-use crate::llm::{self, Usage, capabilities};
+use crate::llm::{self, capabilities};
 use ambit_storage::event::EngineError;
-use ambit_storage::storage::UsageRecord;
 use futures::StreamExt;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::sync::Arc;
-
-/// What the models of a turn have said and used.
-#[derive(Default)]
-pub(super) struct Said {
-    /// Tokens of all calls.
-    pub usage: Usage,
-    /// The connector that was called last.
-    pub connector: Option<String>,
-    /// Why the last answer ended.
-    pub finish_reason: String,
-    /// The shown messages that the history has already.
-    pub stored: HashSet<String>,
-    /// Calls made.
-    pub calls: usize,
-    /// `payload.tools`.
-    pub tools: Vec<Value>,
-    /// Answers that are not in the history yet, with the messages in which they were shown.
-    pub answers: Vec<Spoken>,
-    /// The messages in which tool calls were shown, by the call's id.
-    pub calls_shown: Vec<(String, String)>,
-}
-
-/// An answer and how it was shown.
-pub(super) struct Spoken {
-    pub answer: llm::Answer,
-    pub agent: String,
-    /// The messages, in order; the first is where the answer stands.
-    pub shown: Vec<String>,
-}
 
 /// What came of the model's part.
 #[derive(Default)]
 pub(super) struct Heard {
     /// What was sent to the model, or would have been.
     pub messages: Vec<Value>,
+    /// How many of them are instructions.
+    instructions: usize,
     /// The last answer, as `payload.completion`.
     pub completion: Option<Value>,
     /// Why there is no good answer.
@@ -74,9 +48,14 @@ impl Failed {
 }
 
 /// Calls the agent's model until it has answered. A failure is part of what was heard.
-pub(super) async fn converse(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Heard {
+pub(super) async fn converse(turn: &mut Turn, leg: &Leg, created: Created) -> Heard {
     let mut heard = Heard::default();
-    if let Err(failed) = talk(turn, leg, plan, &mut heard).await {
+    turn.said.is_structured = false;
+    let talked = match Plan::new(turn, leg, created) {
+        Ok(plan) => talk(turn, leg, &plan, &mut heard).await,
+        Err(error) => Err(Failed::at("build")(error)),
+    };
+    if let Err(failed) = talked {
         heard.failure = Some(failed);
     }
     heard
@@ -84,6 +63,7 @@ pub(super) async fn converse(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Heard {
 
 async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Result<(), Failed> {
     let mut instructions = prompt::instructions(turn, leg, plan);
+    heard.instructions = instructions.messages.len();
     heard.messages.append(&mut instructions.messages);
     let own = plan.messages.as_ref().unwrap_or(&leg.messages);
     heard.messages.extend_from_slice(own);
@@ -93,50 +73,59 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     let offered = tools::offered(turn, leg, plan).await;
     let offered = offered.map_err(Failed::at("build"))?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
+    turn.said.is_structured = plan.is_structured();
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
         turn.at = (leg.at, round);
         heard.messages.extend(turn.replay.added(leg.at, round));
         let is_last = round >= most;
         if is_last {
-            let limit = format!("the limit of {most} tool rounds is reached");
-            turn.warn(&format!("{limit}: one last call without tools"));
+            turn.warn(&last_call(most));
         }
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let call = Call {
-                    plan,
-                    tools: if is_last {
-                        Vec::new()
-                    } else {
-                        offered.definitions()
-                    },
-                    messages: &heard.messages,
-                    is_last,
+                let tools = match is_last {
+                    true => Vec::new(),
+                    false => offered.definitions(),
                 };
-                let answer = model.speak(turn, leg, &call).await;
+                let answer = model.ask(turn, leg, (plan, tools), heard).await;
                 answer.map_err(Failed::at("llm"))?
             }
         };
         turn.said.finish_reason.clone_from(&answer.finish_reason);
         heard.completion = Some(turn.completion(&answer));
         let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
-        if !is_done {
+        let runs_tools = !is_last && offered.has_own_tool(&answer);
+        if runs_tools {
             heard.messages.push(answer.message());
             let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
             heard.messages.extend(results);
         }
-        let added = turn.take_added(leg.at, round + 1).await;
-        let added = added.map_err(Failed::at("llm"))?;
-        match is_done {
-            true if !added => return Ok(()),
-            true => heard.messages.push(answer.message()),
-            false if !leg.agent.mcp.tool_loop => return Ok(()),
-            false => {}
+        if offered.has_client_tool(&answer) {
+            // The client's results come with its next request; nothing can stand between them and their calls.
+            return Ok(());
+        }
+        // From here on nothing comes in unless it is taken in below.
+        turn.live.set_closing(is_done).await;
+        let done = is_done.then_some(&answer);
+        let added = turn.take_added(done).await.map_err(Failed::at("llm"))?;
+        if is_done && !added {
+            return Ok(());
+        }
+        turn.live.set_closing(false).await;
+        if is_done {
+            heard.messages.push(answer.message());
+        }
+        if !leg.agent.mcp.tool_loop && !is_done {
+            return Ok(());
         }
     }
     Ok(())
+}
+
+fn last_call(most: usize) -> String {
+    format!("the limit of {most} tool rounds is reached: one last call without tools")
 }
 
 /// Makes the answer durable and runs the tools it asks for; the answer is what the model is told.
@@ -153,6 +142,7 @@ async fn run_tools(
             answer: Box::new(answer.clone()),
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
+        turn.reach("turn.answered");
     }
     let work = tools::Round {
         leg,
@@ -174,12 +164,18 @@ struct Call<'a> {
     plan: &'a Plan,
     tools: Vec<Value>,
     messages: &'a [Value],
-    is_last: bool,
 }
 
 impl Model {
     fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
-        let connector = turn.loaded.app.model(&plan.connector)?;
+        let connector = turn
+            .loaded
+            .app
+            .model(&plan.connector)
+            .map_err(|error| Error {
+                code: Code::ConfigError,
+                ..error
+            })?;
         let provider = turn.core.models.open(&connector);
         let provider =
             provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))?;
@@ -187,6 +183,34 @@ impl Model {
             connector,
             provider,
         })
+    }
+
+    /// Calls the model with all that it is to see by now, as far as it fits.
+    async fn ask(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        (plan, tools): (&Plan, Vec<Value>),
+        heard: &mut Heard,
+    ) -> Result<llm::Answer> {
+        let (at, round) = turn.at;
+        heard.messages.extend(turn.take_appended(at, round).await?);
+        let wanted = Wanted {
+            plan,
+            connector: &self.connector,
+            tools: &tools,
+            messages: &heard.messages,
+            instructions: heard.instructions,
+        };
+        if let Some(fitting) = fit::fit(turn, leg, wanted).await? {
+            heard.messages = fitting;
+        }
+        let call = Call {
+            plan,
+            tools,
+            messages: &heard.messages,
+        };
+        self.speak(turn, leg, &call).await
     }
 
     /// Calls the model and shows what it says as it says it.
@@ -202,14 +226,18 @@ impl Model {
         turn.said.calls += 1;
         let id = self.connector.id.as_str();
         let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
-        let node = turn.node("llm", id, input);
+        let node = turn.node(leg, "llm", id, input);
         turn.said.connector = Some(id.to_owned());
         turn.outbox.emit(
             "step_start",
             json!({"step": "llm", "index": index, "connector": id}),
         );
         let started = turn.now();
-        let (answer, failure) = self.listen(turn, leg, &request).await;
+        let (answer, failure, retries) = self.listen(turn, leg, &request).await;
+        for retry in retries {
+            self.tell_failure(turn, retry.failure.to_string(), true)
+                .await;
+        }
         match &failure {
             None => node.complete(Some(answer.message())),
             Some(failure) => node.fail(&failure.message),
@@ -223,14 +251,8 @@ impl Model {
             }),
         );
         if let Some(failure) = failure {
-            let (about, provider) = (turn.about(), self.connector.kind.clone());
-            turn.announce(EngineError {
-                about,
-                provider,
-                error: failure.message.clone(),
-                retried: false,
-            })
-            .await;
+            self.tell_failure(turn, failure.message.clone(), false)
+                .await;
             return Err(failure);
         }
         turn.announce(AfterResponse {
@@ -238,13 +260,24 @@ impl Model {
             response: answer.message(),
         })
         .await;
+        turn.persist_usage().await?;
         Ok(answer)
+    }
+
+    async fn tell_failure(&self, turn: &Turn, error: String, retried: bool) {
+        turn.announce(EngineError {
+            about: turn.about(),
+            provider: self.connector.kind.clone(),
+            error,
+            retried,
+        })
+        .await;
     }
 
     /// The call as listeners leave it.
     async fn request(&self, turn: &Turn, call: &Call<'_>) -> Result<llm::Call> {
         let mut options = call.plan.options.clone();
-        if call.is_last || call.tools.is_empty() {
+        if call.tools.is_empty() {
             options.remove("tool_choice");
         }
         let request = llm::Call {
@@ -277,17 +310,18 @@ impl Model {
         turn: &mut Turn,
         leg: &Leg,
         request: &llm::Call,
-    ) -> (llm::Answer, Option<Error>) {
+    ) -> (llm::Answer, Option<Error>, Vec<Retry>) {
         let mut answer = llm::Answer::default();
-        let trace = turn.trace.root();
+        let (trace, mut retries) = (turn.trace.root(), Vec::new());
         let mut on_retry = |retry: &Retry| {
             let (attempt, failure) = (retry.attempt, &retry.failure);
             trace.warn(format!("call {attempt} of the model failed: {failure}"));
+            retries.push(retry.clone());
         };
         let pieces = retry::call(self.provider.as_ref(), request, None, &mut on_retry).await;
         let mut pieces = match pieces {
             Ok(pieces) => pieces,
-            Err(failure) => return (answer, Some(Error::from(failure))),
+            Err(failure) => return (answer, Some(Error::from(failure)), retries),
         };
         let mut voice = Voice::new(turn.speaker(leg));
         let failure = loop {
@@ -309,38 +343,31 @@ impl Model {
             Status::Partial
         };
         let shown = voice.finish(status);
-        if answer != llm::Answer::default() {
+        let mut kept = answer.clone();
+        if failure.is_some() {
+            // Nobody will run what was asked for in a broken answer.
+            kept.tool_calls.clear();
+        }
+        if !(kept.text.is_empty() && kept.reasoning.is_empty() && kept.tool_calls.is_empty())
+            || (failure.is_none() && kept != llm::Answer::default())
+        {
             let spoken = Spoken {
-                answer: answer.clone(),
+                answer: kept,
                 agent: leg.agent.id.clone(),
                 shown,
             };
             turn.said.answers.push(spoken);
         }
-        (answer, failure)
+        (answer, failure, retries)
     }
 
     /// Books what the call used.
     fn count(&self, turn: &mut Turn, answer: &llm::Answer) -> Result<()> {
-        let usage = &answer.usage;
-        if *usage == Usage::default() {
+        let Some(mut record) = answer.record(&self.connector.kind) else {
             return Ok(());
-        }
-        turn.said.usage.add(usage);
-        let detail = |details: &serde_json::Map<String, Value>, name: &str| {
-            details.get(name).and_then(Value::as_i64)
         };
-        let record = UsageRecord {
-            prompt_tokens: usage.prompt_tokens,
-            completion_tokens: usage.completion_tokens,
-            total_tokens: Some(usage.total_tokens),
-            cached_tokens: detail(&usage.prompt_tokens_details, "cached_tokens"),
-            reasoning_tokens: detail(&usage.completion_tokens_details, "reasoning_tokens"),
-            turn_id: Some(turn.ids.request_id.clone()),
-            model_name: Some(answer.model.clone()).filter(|model| !model.is_empty()),
-            provider_name: Some(self.connector.kind.clone()),
-            ..UsageRecord::default()
-        };
+        turn.said.usage.add(&answer.usage);
+        record.turn_id = Some(turn.ids.request_id.clone());
         turn.session.context().usage().record(record)?;
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::Turn;
 use super::leg::{Handover, Leg};
 use super::model::Heard;
 use crate::error::Result;
-use crate::hook::Outcome;
+use crate::hook::{Created, Outcome};
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -44,18 +44,28 @@ impl Response {
 
 /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
 pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
-    turn.live.set_closing(true);
+    turn.live.set_closing(true).await;
     let mut response = Response {
-        create: json!(turn.replay.created(leg.at)),
+        create: turn
+            .replay
+            .created(leg.at)
+            .flatten()
+            .map_or(Value::Null, Created::shown),
         completion: heard.completion.unwrap_or_default(),
         tools: turn.said.tools.clone(),
         assistant_id: leg.agent.id.clone(),
         ..Response::default()
     };
     let failure = heard.failure;
+    if failure
+        .as_ref()
+        .is_some_and(|failed| failed.stage != "tool")
+    {
+        response.completion = Value::Null;
+    }
     let mut payload = json!({
         "messages": heard.messages,
-        "completion": if failure.is_some() { Value::Null } else { response.completion.clone() },
+        "completion": response.completion,
         "tools": response.tools,
         "error": failure.as_ref().map(|failed| failed.error.message.as_str()),
         "search": null,
@@ -78,6 +88,9 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
             "the turn goes on after a failure ({}): {}",
             failed.stage, failed.error
         ));
+    }
+    for (name, value) in decided.iter().flat_map(|decided| &decided.metadata) {
+        turn.trace.root().set_metadata(name, value.clone());
     }
     let Some(decided) = decided else {
         return Ok(Handover::Done(Box::new(response)));

@@ -2,25 +2,23 @@
 
 use super::Turn;
 use super::leg::Leg;
+use crate::app::Agent;
 use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
-use crate::limits::Limits;
 use crate::llm::Answer;
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
 use crate::requests;
+use crate::retention::{self, Terms};
 use crate::runtime::Started;
-use crate::trace::{Node, Start};
+use crate::trace::{Node, Start, Trace};
 use ambit_storage::batch::Write;
+use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a stream is kept where the app does not say.
-const STREAM_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -31,12 +29,36 @@ impl Turn {
             chat_id: self.ids.chat_id.clone(),
             trace_id: self.ids.request_id.clone(),
             assistant_id: self.request.agent.clone(),
+            started_at: self.started_at,
             stream: self.log.reader(0)?,
         })
     }
 
     pub(super) fn now(&self) -> i64 {
         self.core.stores.options().clock.now()
+    }
+
+    /// What the stream's first entry says.
+    pub(super) fn start_event(&self, agent: &Agent) -> Value {
+        let app = &self.loaded.app;
+        let locale = &self.settings.locale;
+        let words = app.words(agent, locale);
+        let text = |text: &str| words.fill(text).into_owned();
+        json!({
+            "context_id": self.ids.context_id,
+            "request_id": self.ids.request_id,
+            "timestamp": self.started_at,
+            "chat_id": self.ids.chat_id,
+            "trace_id": self.ids.request_id,
+            "assistant": {
+                "assistant_id": agent.id,
+                "type": if agent.is_worker { "worker" } else { "assistant" },
+                "name": text(&agent.name),
+                "avatar": agent.avatar,
+                "description": text(&agent.description),
+            },
+            "metadata": self.request.metadata,
+        })
     }
 
     /// What the events of this turn say.
@@ -65,9 +87,17 @@ impl Turn {
         self.trace.root().warn(text);
     }
 
+    /// Where an agent's part is traced.
+    fn leg_trace(&self, leg: &Leg) -> Trace {
+        match leg.call.skip.trace {
+            true => Trace::off(&self.ids.request_id),
+            false => self.trace.clone(),
+        }
+    }
+
     /// A step of an agent, in the trace.
-    pub(super) fn node(&self, kind: &str, label: &str, input: Value) -> Node {
-        self.trace
+    pub(super) fn node(&self, leg: &Leg, kind: &str, label: &str, input: Value) -> Node {
+        self.leg_trace(leg)
             .root()
             .add(Start::new(kind, label).with_input(input))
     }
@@ -85,12 +115,13 @@ impl Turn {
     pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
         Ok(Arc::new(Scope {
             properties: self.properties(leg),
-            memory: self.memories()?,
+            memory: self.memories(leg)?,
             speaker: self.speaker(leg),
-            trace: self.trace.root(),
+            trace: self.leg_trace(leg).root(),
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
-            limits: Limits::of(&self.loaded.app, &leg.agent),
+            limits: *leg.hooks.limits(),
+            http: self.loaded.http.clone(),
             ask: self.core.clone(),
         }))
     }
@@ -115,18 +146,25 @@ impl Turn {
         }
     }
 
-    fn memories(&self) -> Result<Memories> {
+    fn memories(&self, leg: &Leg) -> Result<Memories> {
         let authorized = &self.request.authorized;
         let driver = self.core.stores.for_scope(SCOPE)?.driver().clone();
-        let (tenant, settings) = (authorized.tenant(), self.core.memory);
+        let tenant = authorized.tenant();
+        let most = leg.hooks.limits().memory_value;
+        let settings = |namespace| self.loaded.memory(namespace, most);
         Ok(Memories {
             user: Memory::user(
                 driver.clone(),
                 tenant,
                 authorized.user_id.as_deref(),
-                settings,
+                settings("user"),
             )?,
-            team: Memory::team(driver, tenant, authorized.team_id.as_deref(), settings)?,
+            team: Memory::team(
+                driver,
+                tenant,
+                authorized.team_id.as_deref(),
+                settings("team"),
+            )?,
             chat: self.session.context().memory()?,
             context: self.memory.clone(),
         })
@@ -156,11 +194,58 @@ impl Turn {
         chats::note(&self.session.context().place().0, &last)
     }
 
-    /// The note by which the turn is found by its id alone, as long as its stream is kept.
+    /// How long what the turn leaves is kept.
+    pub(super) fn terms(&self) -> Terms {
+        Terms::of(&self.loaded.app.settings)
+    }
+
+    /// The note by which the turn is found by its id alone.
     pub(super) fn request_note(&self) -> Result<Write> {
-        let kept = self.loaded.app.settings.stream_retention;
-        let life = kept.map_or(STREAM_RETENTION, Duration::from_secs);
-        requests::note(self.session.context(), &self.ids.request_id, life)
+        let context = self.session.context();
+        let life = match context.is_temporary() {
+            true => context.ambit().settings().temporary_life,
+            false => self.terms().known(),
+        };
+        requests::note(context, &self.ids.request_id, life)
+    }
+
+    /// What ends with the turn, and the notes by which upkeep ends the rest of what it leaves.
+    pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
+        let over = [self.names.journal(), self.names.inbox()];
+        let mut writes = Vec::from(over.map(|log| Write::Drop { log }));
+        let Some(row) = self.row().await? else {
+            writes.push(self.request_note()?);
+            return Ok(writes);
+        };
+        let (tenant, id) = (self.request.authorized.tenant(), &self.ids.request_id);
+        let known = self.terms().known();
+        writes.push(requests::note_of(&row, (tenant, id), known)?);
+        let ended = retention::Ended {
+            tenant,
+            row,
+            request_id: id,
+            at: ended_at,
+            is_traced: self.trace.is_on(),
+        };
+        writes.extend(retention::notes(&ended, self.terms())?);
+        Ok(writes)
+    }
+
+    /// The index row of the conversation's history; a temporary one has none. A turn that is only closed has saved nothing
+    /// that would tell.
+    async fn row(&self) -> Result<Option<String>> {
+        let context = self.session.context();
+        let known = context.row_id();
+        if known.is_some() || context.is_temporary() {
+            return Ok(known);
+        }
+        let space = context.place().0;
+        let filter = Filter {
+            storage_key: Some(space.path),
+            ..Filter::tenant(space.tenant)
+        };
+        let row = chats::first(context.ambit(), &filter).await?;
+        Ok(row.map(|row| row.id))
     }
 }
 

@@ -31,6 +31,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Whether the answer is to have a given form.
+    pub fn is_structured(&self) -> bool {
+        let form = self.options.get("response_format");
+        let form = form.and_then(|form| form.get("type"));
+        form.is_some_and(|form| form != "text")
+    }
+
     pub fn new(turn: &Turn, leg: &Leg, created: Created) -> Result<Self> {
         let agent = &leg.agent;
         let mut options = agent.options.clone();

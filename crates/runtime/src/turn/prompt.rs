@@ -27,6 +27,13 @@ pub(super) fn instructions(turn: &Turn, leg: &Leg, plan: &Plan) -> Instructions 
     for warning in chosen.warning.iter().chain(&filled.warnings) {
         turn.warn(warning);
     }
+    let changed = turn.settings.instructions.as_ref();
+    if let (Some(messages), 0, None) = (changed, leg.at, &plan.preset) {
+        return Instructions {
+            messages: messages.clone(),
+            has_own: !chosen.own.is_empty(),
+        };
+    }
     let messages = filled.prompts.into_iter().map(|prompt| {
         let mut message = json!({"role": prompt.role, "content": prompt.content});
         if let Some(name) = prompt.name {

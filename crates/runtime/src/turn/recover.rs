@@ -2,14 +2,14 @@
 
 use super::begin::Parts;
 use super::replay::Replay;
-use super::{Turn, begin};
+use super::{Turn, history};
 use crate::error::{Code, Error, Result};
 use crate::frame::Status;
 use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
-use crate::outbox::{self, Outbox};
+use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::Core;
-use crate::stream::Log;
+use crate::stream::{self, Log};
 use crate::{chats, trace};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
@@ -19,6 +19,7 @@ use ambit_storage::lease::OnBusy;
 use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::Message;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Messages that a turn itself may have added behind the history it began with.
@@ -85,16 +86,36 @@ async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Res
         return Ok(false);
     };
     let session = left.session(core).await?;
-    match session.context().begin_turn(OnBusy::Reject).await {
+    let context = session.context().clone();
+    match context.begin_turn(OnBusy::Reject).await {
         Err(ambit_storage::Error::Busy { .. }) => return Ok(false),
         taken => taken?,
     }
+    let taken = go_on(core, driver, (open, session)).await;
+    if !matches!(taken, Ok(true)) {
+        context.discard();
+        context.end_turn().await?;
+    }
+    taken
+}
+
+/// Goes on with a turn whose conversation is held; false where it has ended meanwhile.
+async fn go_on(
+    core: &Arc<Core>,
+    driver: &Arc<dyn Driver>,
+    (open, session): (&Open, LiveAgent),
+) -> Result<bool> {
     if driver.get(&open.key(), Part::Nothing).await?.is_none() {
-        session.context().end_turn().await?;
         return Ok(false);
     }
+    // Whoever had the conversation until now may have gone on since the journal was read first.
+    let Some(left) = Left::read(driver, open).await? else {
+        return Ok(false);
+    };
     let is_hopeless = journal::idle_attempts(&left.steps) >= ATTEMPTS;
-    let mut turn = left.turn(core, session.clone()).await?;
+    let mut turn = left.turn(core, session).await?;
+    let note = turn.request_note()?;
+    turn.session.context().stage_beside([note]);
     turn.record(Step::Attempt).await?;
     core.turns.insert(&turn.ids.request_id, turn.live.clone());
     tracing::info!(
@@ -102,7 +123,8 @@ async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Res
         "an interrupted turn is taken up again"
     );
     match is_hopeless {
-        true => core.spawn(async move { turn.give_up().await }),
+        // Why it was left, if it was, is logged there.
+        true => core.spawn(async move { drop(turn.give_up().await) }),
         false => core.spawn(turn.run()),
     }
     Ok(true)
@@ -115,7 +137,7 @@ pub(super) async fn settle_orphans(core: &Arc<Core>, session: &LiveAgent) -> Res
         if let Some(left) = Left::read(&driver, &open).await? {
             let mut turn = left.turn(core, session.clone()).await?;
             turn.keeps_conversation = true;
-            turn.give_up().await;
+            turn.give_up().await?;
         }
     }
     Ok(())
@@ -126,6 +148,7 @@ struct Left {
     request: Box<Request>,
     ids: Ids,
     started_at: i64,
+    instructions: Option<Vec<Value>>,
     steps: Vec<Step>,
 }
 
@@ -138,6 +161,7 @@ impl Left {
             request,
             ids,
             started_at,
+            instructions,
         }) = steps.first().cloned()
         else {
             let forget = Write::Apply {
@@ -152,6 +176,7 @@ impl Left {
             request,
             ids,
             started_at,
+            instructions,
             steps,
         }))
     }
@@ -172,47 +197,65 @@ impl Left {
     /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
     async fn turn(self, core: &Arc<Core>, session: LiveAgent) -> Result<Turn> {
         let loaded = core.loaded();
-        let (agent, _) = loaded.agent(&self.request.agent)?;
+        let (agent, hooks) = loaded.agent(&self.request.agent)?;
+        let limits = *hooks.limits();
         let parts = Parts {
             core: core.clone(),
             loaded: loaded.clone(),
+            limits,
             session,
             request: *self.request,
             ids: self.ids,
             started_at: self.started_at,
         };
         let names = parts.names();
-        let events = Log::resume(parts.place(names.events()), core.stream_options()).await?;
-        let traced = Log::resume(parts.place(names.trace()), core.stream_options()).await?;
+        let events = Log::resume(parts.place(names.events()), stream::Options::default()).await?;
+        let traced = Log::resume(parts.place(names.trace()), stream::Options::default()).await?;
         let clock = core.stores.options().clock.clone();
-        let outbox = Outbox::restore(
-            events.log.clone(),
-            outbox::Limits::default(),
-            clock,
-            &events.entries,
-        )?;
+        let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
-        let size = begin::history_size(&loaded, &agent);
-        let stored = turn.session.history().tail(size + OWN).await?;
-        turn.history = begin::chat_view(&stored, Some(&turn.ids.request_id));
-        let of_turn = stored
-            .iter()
-            .filter(|message| message.turn_id.as_deref() == Some(&turn.ids.request_id));
-        turn.said.stored = of_turn.flat_map(shown_ids).collect();
+        let size = history::size(&loaded, &agent)?;
+        let mut stored = turn.session.history().tail(size + OWN).await?;
+        let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
+        turn.said.stored = stored.iter().filter(is_own).flat_map(shown_ids).collect();
+        turn.said.calls_shown = stored.iter().filter(is_own).flat_map(shown_calls).collect();
+        // What others have appended since the turn began is taken in as such.
+        let first = stored.iter().position(|message| is_own(&message));
+        stored.truncate(first.unwrap_or(stored.len()));
+        turn.seen = stored.last().map(|message| message.id.clone());
+        turn.history = stored;
+        turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
+        turn.inbox = turn.replay.inbox();
+        for (_, _, answer) in turn.replay.answers() {
+            turn.said.calls += 1;
+            turn.said.usage.add(&answer.usage);
+        }
         Ok(turn)
     }
 }
 
 impl Turn {
     /// Closes a turn that cannot be gone on with.
-    async fn give_up(self) {
+    async fn give_up(self) -> Result<()> {
         let message = "the server stopped during this turn; send the request again";
-        super::close::close(self, Ok(Err(Error::new(Code::Internal, message)))).await;
+        super::close::close(self, Ok(Err(Error::new(Code::Internal, message)))).await
     }
+}
+
+/// The calls that a stored message asks for, each with the message in which it was shown.
+fn shown_calls(message: &Message) -> Vec<(String, String)> {
+    let shown = message.extras.get("shown");
+    let shown = shown.and_then(serde_json::Value::as_array);
+    let text = |view: &serde_json::Value, name: &str| view.get(name)?.as_str().map(str::to_owned);
+    let calls = shown
+        .into_iter()
+        .flatten()
+        .filter_map(|view| Some((text(view, "call")?, text(view, "message_id")?)));
+    calls.collect()
 }
 
 /// The shown messages that a stored one stands for.

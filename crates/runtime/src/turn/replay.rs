@@ -12,7 +12,7 @@ pub(super) struct Replay {
 }
 
 /// A tool call's journalled end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Settled {
     /// The entry of `payload.tools`.
     pub result: Value,
@@ -34,10 +34,10 @@ impl Replay {
         self.steps.push(step);
     }
 
-    /// What `Create` of this leg returned, if it has.
-    pub fn created(&self, at: usize) -> Option<&Created> {
+    /// What `Create` of this leg returned, if it has returned.
+    pub fn created(&self, at: usize) -> Option<Option<&Created>> {
         self.steps.iter().find_map(|step| match step {
-            Step::Created { leg, created } if *leg == at => Some(created.as_ref()),
+            Step::Created { leg, created } if *leg == at => Some(created.as_deref()),
             _ => None,
         })
     }
@@ -77,6 +77,58 @@ impl Replay {
         })
     }
 
+    /// The stored messages of others that were taken in.
+    pub fn taken(&self) -> impl Iterator<Item = &str> {
+        let taken = self.steps.iter().filter_map(|step| match step {
+            Step::Added { ids, .. } => Some(ids),
+            _ => None,
+        });
+        taken.flatten().map(String::as_str)
+    }
+
+    /// What came of all calls of this leg, in the order of the calls.
+    pub fn results(&self, at: usize) -> Vec<Value> {
+        let mut results: Vec<_> = self
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Settled {
+                    leg,
+                    round,
+                    index,
+                    result,
+                    ..
+                } if *leg == at => Some(((*round, *index), result.clone())),
+                _ => None,
+            })
+            .collect();
+        results.sort_by_key(|(place, _)| *place);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// The answers that the turn has gone on behind, with their legs and rounds.
+    pub fn answers(&self) -> impl Iterator<Item = (usize, usize, &Answer)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Answered { leg, round, answer } => Some((*leg, *round, answer.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// How much of what was sent to the turn is taken in.
+    pub fn inbox(&self) -> u64 {
+        let taken = self.steps.iter().map(|step| match step {
+            Step::Added { inbox, .. } => *inbox,
+            _ => 0,
+        });
+        taken.max().unwrap_or_default()
+    }
+
+    /// Whether messages came in that count before this round.
+    pub fn has_added(&self, at: usize, of: usize) -> bool {
+        let is_it = |step: &Step| matches!(step, Step::Added { leg, round, .. } if (*leg, *round) == (at, of));
+        self.steps.iter().any(is_it)
+    }
+
     /// Messages that came in while the turn ran and that count before this round.
     pub fn added(&self, at: usize, of: usize) -> Vec<Value> {
         let added = self.steps.iter().filter_map(|step| match step {
@@ -84,6 +136,7 @@ impl Replay {
                 leg,
                 round,
                 messages,
+                ..
             } if (*leg, *round) == (at, of) => Some(messages.clone()),
             _ => None,
         });

@@ -2,6 +2,7 @@
 //! in the order in which it asked.
 
 use super::Turn;
+use super::arguments;
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Settled;
@@ -10,6 +11,8 @@ use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
+use crate::outbox::Speaker;
+use crate::request::Skip;
 use crate::tool::{Caller, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
@@ -69,16 +72,17 @@ impl Offered {
 
     /// True where the client has to run one of the calls.
     pub fn has_client_tool(&self, answer: &Answer) -> bool {
-        let name = |tool: &Value| {
-            tool.pointer("/function/name")
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        let names: Vec<String> = self.client.iter().filter_map(name).collect();
-        answer
-            .tool_calls
-            .iter()
-            .any(|call| names.contains(&call.name))
+        answer.tool_calls.iter().any(|call| self.is_clients(call))
+    }
+
+    /// True where one of the calls is run here.
+    pub fn has_own_tool(&self, answer: &Answer) -> bool {
+        answer.tool_calls.iter().any(|call| !self.is_clients(call))
+    }
+
+    fn is_clients(&self, call: &ToolCall) -> bool {
+        let name = |tool: &Value| tool.pointer("/function/name") == Some(&json!(call.name));
+        self.client.iter().any(name)
     }
 
     fn find(&self, name: &str) -> Option<&Tool> {
@@ -109,7 +113,9 @@ impl Round<'_> {
         let mut results: Vec<Option<Settled>> = (0..calls.len())
             .map(|index| turn.replay.settled(self.leg.at, self.round, index))
             .collect();
+        let is_own = |index: &usize| !self.offered.is_clients(&calls[*index]);
         let open = (0..calls.len()).filter(|index| results[*index].is_none());
+        let open = open.filter(is_own);
         let mut waiting: VecDeque<usize> = open.collect();
         let most = if self.leg.agent.mcp.parallel {
             AT_ONCE
@@ -130,10 +136,10 @@ impl Round<'_> {
             let index = ended.index;
             results[index] = Some(self.settle(turn, ended).await?);
         }
-        let told = calls.iter().zip(results).map(|(call, settled)| {
-            let settled = settled.unwrap_or_else(|| Settled { result: Value::Null, text: String::new() });
+        let told = calls.iter().zip(results).filter_map(|(call, settled)| {
+            let settled = settled?;
             turn.said.tools.push(settled.result);
-            json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text})
+            Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
         });
         Ok(told.collect())
     }
@@ -147,11 +153,7 @@ impl Round<'_> {
     ) -> Result<impl Future<Output = Ended> + use<>> {
         let tool = self.offered.find(&call.name).cloned();
         let mut refused = None;
-        let mut arguments = match serde_json::from_str(if call.arguments.trim().is_empty() {
-            "{}"
-        } else {
-            &call.arguments
-        }) {
+        let mut arguments = match arguments::read(&call.arguments) {
             Ok(arguments) => arguments,
             Err(error) => {
                 refused = Some(format!(
@@ -218,7 +220,18 @@ impl Round<'_> {
             "error": error,
             "round": self.round,
         });
-        turn.store_result(call, &outcome).await?;
+        turn.reach("turn.tool_done");
+        turn.announce(AfterToolExecution {
+            about: turn.about(),
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            arguments,
+            result: (!outcome.is_error).then(|| outcome.data.clone()),
+            error,
+        })
+        .await;
+        turn.store_result(self.leg.call.skip, call, &outcome)
+            .await?;
         let text = outcome.text.clone();
         turn.record(Step::Settled {
             leg: self.leg.at,
@@ -228,24 +241,16 @@ impl Round<'_> {
             text: text.clone(),
         })
         .await?;
-        turn.show_result(self.leg, call, &outcome);
-        turn.announce(AfterToolExecution {
-            about: turn.about(),
-            tool: call.name.clone(),
-            call_id: call.id.clone(),
-            arguments,
-            result: (!outcome.is_error).then_some(outcome.data),
-            error,
-        })
-        .await;
+        turn.reach("turn.settled");
+        turn.show_result(&turn.speaker(self.leg), call, &outcome);
         Ok(Settled { result, text })
     }
 }
 
 impl Turn {
     /// Stages a result for the history.
-    async fn store_result(&self, call: &ToolCall, outcome: &Outcome) -> Result<()> {
-        if self.request.skip.history {
+    async fn store_result(&self, skip: Skip, call: &ToolCall, outcome: &Outcome) -> Result<()> {
+        if self.request.skip.history || skip.history {
             return Ok(());
         }
         let mut message = Message::result(call.id.clone(), outcome.text.clone());
@@ -258,9 +263,50 @@ impl Turn {
         Ok(())
     }
 
+    /// Gives each call that nobody will answer any more a result that says why, so that the history goes on being one that
+    /// every provider accepts.
+    pub(super) async fn close_calls(&mut self, why: &str) -> Result<()> {
+        let answers: Vec<_> = self
+            .replay
+            .answers()
+            .map(|(leg, round, answer)| (leg, round, answer.tool_calls.clone()))
+            .collect();
+        for (leg, round, calls) in answers {
+            for (index, call) in calls.iter().enumerate() {
+                if self.replay.settled(leg, round, index).is_none() {
+                    self.close_call((leg, round, index), call, why).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn close_call(
+        &mut self,
+        (leg, round, index): (usize, usize, usize),
+        call: &ToolCall,
+        why: &str,
+    ) -> Result<()> {
+        let outcome = failed(why.to_owned());
+        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
+        let skip = options.and_then(|options| options.get("skip"));
+        let skip = skip.map_or(self.request.skip, |skip| self.request.skip.with(skip));
+        self.store_result(skip, call, &outcome).await?;
+        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        self.note(Step::Settled {
+            leg,
+            round,
+            index,
+            result: json!({"toolcall_id": call.id, "server": null, "tool": call.name, "arguments": arguments,
+                "result": null, "error": why, "round": round}),
+            text: why.to_owned(),
+        })?;
+        self.show_result(&self.outbox.speaker(Default::default()), call, &outcome);
+        Ok(())
+    }
+
     /// Amends the call's message with what came of it.
-    fn show_result(&self, leg: &Leg, call: &ToolCall, outcome: &Outcome) {
-        let speaker = self.speaker(leg);
+    fn show_result(&self, speaker: &Speaker, call: &ToolCall, outcome: &Outcome) {
         let mut shown = self.said.calls_shown.iter().rev();
         let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
             return;

@@ -5,6 +5,7 @@ use ambit_runtime::ask::{Ask, Nobody};
 use ambit_runtime::ctx::{self, Memories, Properties, Scope};
 use ambit_runtime::hook::{Created, Hooks, Nexted};
 use ambit_runtime::limits::Limits;
+use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
 use ambit_runtime::request::{Client, Origin};
 use ambit_runtime::stream::{self, Log, Place};
@@ -183,6 +184,7 @@ impl Stage {
             }),
             agent: Arc::new(self.agent.clone()),
             limits: Limits::of(&self.app, &self.agent),
+            http: net::Client::new(&net::AllowList::default()).unwrap(),
             ask: Arc::clone(&self.ask),
         })
     }

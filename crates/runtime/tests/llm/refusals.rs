@@ -106,6 +106,20 @@ async fn a_refused_content_is_told_apart() {
 }
 
 #[tokio::test]
+async fn g072_a_failure_that_is_cut_holds_no_part_of_a_secret() {
+    for fake in FAKES {
+        for before in 490..500 {
+            let said = format!("{}{KEY}", "x".repeat(before));
+            let body = json!({"error": {"message": said}}).to_string();
+            let (_server, model) = fake.serve(vec![Reply::json(401, &body)]).await;
+            let told = failure(&*model, &asking("hi")).await.to_string();
+            assert!(told.contains("xxx*"), "{told}");
+            assert!(!told.contains(&KEY[..5]), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn g072_no_failure_repeats_a_secret() {
     let secrets = [
         KEY,

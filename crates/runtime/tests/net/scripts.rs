@@ -18,7 +18,7 @@ impl Host for Web {
     async fn call(&self, call: Call) -> Result<Value, HostError> {
         let answer = match call.method.as_str() {
             "fetch" => fetch::call(&self.0, &call.arguments[0]).await,
-            _ => http::call(&self.0, &call).await,
+            method => http::call(&self.0, method, &call.arguments, &call.callbacks).await,
         };
         answer.map(Value::Json)
     }

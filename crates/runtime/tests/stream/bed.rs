@@ -68,7 +68,7 @@ pub fn outbox(log: &Log, limits: Limits) -> (Outbox, Speaker) {
 pub async fn end(outbox: &Outbox) {
     outbox.close_all(ambit_runtime::frame::Status::Completed, true);
     outbox.emit("stream_end", json!({"status": "completed"}));
-    outbox.log().finish().await.unwrap();
+    outbox.log().flush().await.unwrap();
 }
 
 /// Everything that a reader gets, to the end.

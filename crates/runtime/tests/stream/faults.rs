@@ -33,7 +33,7 @@ async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
         log.append("2");
         assert_eq!(reader.next().await.unwrap().unwrap()[0].number, 1);
         log.append_last("3");
-        log.finish().await.unwrap();
+        log.flush().await.unwrap();
         drain(&mut reader).await;
         let stored = read_all(driver.as_ref(), &key()).await.unwrap().unwrap();
         assert_eq!(texts(&stored.entries), ["1", "2", "3"], "{fault:?}");
@@ -64,7 +64,7 @@ async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_
         .unwrap();
     new.log.append("\"seen\"");
     new.log.append_last("\"end\"");
-    new.log.finish().await.unwrap();
+    new.log.flush().await.unwrap();
     assert_eq!(texts(&drain(&mut reader).await), ["\"seen\"", "\"end\""]);
 }
 
@@ -81,7 +81,7 @@ async fn a_read_that_fails_can_be_repeated() {
     );
     let mut reader = log.reader(0).unwrap();
     log.append_last("1");
-    log.finish().await.unwrap();
+    log.flush().await.unwrap();
     flaky.fail(Fault::Read, 1);
     assert_eq!(reader.next().await.unwrap_err().code, Code::Unavailable);
     assert_eq!(texts(&drain(&mut reader).await), ["1"]);

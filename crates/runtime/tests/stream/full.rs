@@ -53,7 +53,7 @@ async fn g113_a_full_log_is_bounded_and_evicts_no_other() {
     };
     let other = Log::open(other, Options::default());
     other.append_last("\"other\"");
-    other.finish().await.unwrap();
+    other.flush().await.unwrap();
     let options = Options {
         budget: 20_000,
         ..Options::default()

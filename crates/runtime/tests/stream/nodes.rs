@@ -83,7 +83,7 @@ async fn g108_readers_go_on_when_another_node_takes_the_turn_up() {
     assert_eq!(outbox.open_messages(), [id]);
     outbox.close_all(Status::Error, false);
     outbox.emit("stream_end", json!({"status": "error"}));
-    outbox.log().finish().await.unwrap();
+    outbox.log().flush().await.unwrap();
     // The reader that came to the first node, and was told nothing.
     let all = [seen, drain(&mut reader).await].concat();
     let frames = frames(&all);
@@ -128,7 +128,7 @@ async fn g111_a_turn_that_is_taken_up_again_after_its_end_stores_nothing() {
                 .is_err()
         );
         resumed.log.append("\"late\"");
-        resumed.log.finish().await.unwrap();
+        resumed.log.flush().await.unwrap();
         assert_eq!(again.messages(), first.messages());
         assert_eq!(
             drain(&mut resumed.log.reader(0).unwrap()).await,

@@ -215,7 +215,7 @@ async fn g110_a_turn_taken_up_again_ends_everything_that_was_open() {
         speaker.send(&[json!("back again"), json!("B1")]).unwrap();
         outbox.close_all(Status::Error, false);
         outbox.emit("stream_end", json!({"status": "error", "code": "internal"}));
-        resumed.log.finish().await.unwrap();
+        resumed.log.flush().await.unwrap();
         let entries = drain(&mut resumed.log.reader(0).unwrap()).await;
         check(&entries, &outbox);
     }

@@ -123,7 +123,7 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
     let mut slow = log.reader(0).unwrap();
     log.flush().await.unwrap();
     let first = slow.next().await.unwrap().unwrap();
-    assert_eq!((first.len(), slow.lag_bytes()), (1, 0));
+    assert_eq!(first.len(), 1);
     let piece = "x".repeat(1000);
     let mut quick = log.reader(1).unwrap();
     let mut got = first.clone();
@@ -139,8 +139,6 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
             got.extend(quick.next().await.unwrap().unwrap());
         }
     }
-    assert_eq!(quick.lag_bytes(), 0);
-    assert!(slow.lag_bytes() > 4 << 20, "{}", slow.lag_bytes());
     end(&outbox).await;
     drop(slow);
     got.extend(drain(&mut quick).await);
@@ -148,18 +146,6 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
     let rest = drain(&mut again).await;
     assert_eq!([first, rest].concat(), got);
     assert_eq!(held(&frames(&got)).messages(), outbox.messages());
-}
-
-#[tokio::test]
-async fn a_reader_that_starts_over_is_not_behind_for_what_was_there_before() {
-    let log = Log::open(place(&memory().await), unstored());
-    log.append("\"one\"");
-    let mut reader = log.reader(0).unwrap();
-    assert_eq!(reader.lag_bytes(), 0);
-    log.append("\"three\"");
-    assert_eq!(reader.lag_bytes(), 7);
-    assert_eq!(reader.next().await.unwrap().unwrap().len(), 2);
-    assert_eq!(reader.lag_bytes(), 0);
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ async fn what_was_taken_and_not_stored_waits_again() {
     drop(log.take_waiting().await);
     log.append("2");
     log.append_last("3");
-    log.finish().await.unwrap();
+    log.flush().await.unwrap();
     let numbers: Vec<u64> = drain(&mut reader)
         .await
         .iter()
@@ -140,6 +140,6 @@ async fn the_end_is_not_seen_before_it_is_stored_on_purpose() {
         tokio::task::yield_now().await;
     }
     assert_eq!(log.last(), 1);
-    log.finish().await.unwrap();
+    log.flush().await.unwrap();
     assert_eq!(drain(&mut reader).await.len(), 1);
 }

@@ -70,7 +70,7 @@ async fn pieces_that_wait_together_become_one_entry() {
             json!({"message_start": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}}}),
             json!({"type": "tool_call", "props": {"content": "Hello"}, "chunk_id": "C1", "message_id": "M1", "delta": true}),
             json!({"type": "tool_call", "props": {"arguments": "{}"}, "chunk_id": "C2", "message_id": "M1", "delta": true, "delta_path": "arguments", "delta_action": "append"}),
-            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}, "chunk_count": 2, "status": "completed", "extra": {"auto_ended": true}}}),
+            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}, "chunk_count": 2, "status": "completed", "extra": {"auto_ended": true}}}),
         ]
     );
 }
@@ -117,7 +117,7 @@ async fn sending_into_blocks_and_changing_after_the_end() {
     );
 }
 
-/// The frames of wire.md, section 4: a call of a tool, and its amendment when the tool has run.
+/// A call of a tool, and its amendment when the tool has run.
 #[tokio::test]
 async fn a_tool_call_is_merged_appended_ended_and_amended() {
     let log = Log::open(place(&memory().await), unstored());
@@ -144,7 +144,7 @@ async fn a_tool_call_is_merged_appended_ended_and_amended() {
             json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}, "chunk_count": 2, "status": "completed"}}),
             json!({"message_start": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}, "amend": true}}),
             json!({"type": "tool_call", "props": {"status": "completed", "result": {"ok": true}}, "chunk_id": "C3", "message_id": "M1", "delta": true, "delta_action": "merge"}),
-            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0}, "amend": true, "chunk_count": 1, "status": "completed"}}),
+            json!({"message_end": {"message_id": "M1", "type": "tool_call", "tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}, "amend": true, "chunk_count": 1, "status": "completed"}}),
         ]
     );
     assert_eq!(outbox.take_warnings(), Vec::<String>::new());

@@ -1,10 +1,12 @@
 //! An app in a folder of its own, over stores of a test's choice.
 
+use crate::toolbox::Tools;
 use ambit_runtime::runtime::{Runtime, Settings, Started};
 use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Frame, Request};
-use ambit_storage::Stores;
 use ambit_storage::driver::Options;
+use ambit_storage::storage::Message;
+use ambit_storage::{LiveAgent, Stores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,10 +52,129 @@ pub fn settings(app: &Path, stores: Stores) -> Settings {
 
 /// A runtime over the process's memory.
 pub async fn place(list: &[(&str, &str)]) -> Place {
+    place_with(list, |_| {}).await
+}
+
+/// The same with other settings.
+pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut Settings)) -> Place {
     let app = files(list);
     let stores = Stores::builder(Options::default()).build().unwrap();
-    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    let mut settings = settings(app.path(), stores);
+    set(&mut settings);
+    let runtime = Runtime::open(settings).await.unwrap();
     Place { runtime, app }
+}
+
+/// A runtime whose agents have these tools.
+pub async fn place_of_tools(list: &[(&str, &str)], tools: Tools) -> Place {
+    place_with(list, |settings| settings.tools = Arc::new(tools)).await
+}
+
+/// An agent of one package, one prompt and these hooks.
+pub fn agent(package: &Value, hooks: &str) -> Vec<(String, String)> {
+    named("hello", package, hooks)
+}
+
+/// The same under another name.
+pub fn named(name: &str, package: &Value, hooks: &str) -> Vec<(String, String)> {
+    let mut whole = json!({"name": name, "connector": "echo"});
+    for (key, value) in package.as_object().unwrap() {
+        whole[key] = value.clone();
+    }
+    let mut files = vec![
+        (format!("assistants/{name}/package.yao"), whole.to_string()),
+        (
+            format!("assistants/{name}/prompts.yml"),
+            "- role: system\n  content: Be kind.\n".to_owned(),
+        ),
+    ];
+    if !hooks.is_empty() {
+        files.push((format!("assistants/{name}/src/index.ts"), hooks.to_owned()));
+    }
+    files
+}
+
+/// A connector that follows these rules.
+pub fn model(name: &str, rules: &Value) -> (String, String) {
+    let text =
+        json!({"type": "scripted", "label": name, "options": {"model": name, "rules": rules}});
+    (format!("connectors/{name}.conn.yao"), text.to_string())
+}
+
+/// A connector that answers with the request it got.
+pub fn mirror() -> (String, String) {
+    model("mirror", &json!([{"reply": "{{request}}"}]))
+}
+
+/// As the helpers above take it.
+pub fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
+    let files = files.iter();
+    files
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect()
+}
+
+/// A request as the mirror saw it: the last text that was shown.
+pub fn mirrored(frames: &[Frame]) -> Value {
+    let shown = shown(frames);
+    let text = shown.iter().rev().find(|(kind, _)| kind == "text").unwrap();
+    serde_json::from_str(text.1.as_str().unwrap()).unwrap()
+}
+
+/// Roles and texts of messages as models know them.
+pub fn said(messages: &Value) -> Vec<String> {
+    let one = |message: &Value| {
+        let content = match &message["content"] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        format!("{}: {content}", message["role"].as_str().unwrap())
+    };
+    messages.as_array().unwrap().iter().map(one).collect()
+}
+
+/// The stored conversation of Ann's with this agent, opened anew.
+pub async fn session(place: &Place, agent: &str) -> LiveAgent {
+    let ambit = place.runtime.contexts(&ann());
+    let agent = ambit.agent(agent).unwrap();
+    agent.for_user_id("ann").chat("chat-1").await.unwrap()
+}
+
+/// What is stored of it.
+pub async fn history(place: &Place, agent: &str) -> Vec<Message> {
+    session(place, agent)
+        .await
+        .history()
+        .messages()
+        .await
+        .unwrap()
+}
+
+/// Roles and texts of what is stored.
+pub async fn remembered(place: &Place, agent: &str) -> Vec<String> {
+    let stored = history(place, agent).await;
+    let one = |message: &Message| {
+        let text = match &message.tool_result {
+            Some(result) => result.content.as_str().unwrap_or_default().to_owned(),
+            None => message.text(),
+        };
+        format!("{:?}: {text}", message.role).to_lowercase()
+    };
+    stored.iter().map(one).collect()
+}
+
+/// The whole trace of a turn, as text.
+pub async fn traced(place: &Place, frames: &[Frame]) -> String {
+    let id = end(frames)["request_id"].as_str().unwrap().to_owned();
+    let ambit = place.runtime.contexts(&ann());
+    let log = ambit_runtime::inspect::traces::open(&ambit, &ann(), &id)
+        .await
+        .unwrap();
+    let entries = log.all().await.unwrap();
+    entries
+        .iter()
+        .map(|entry| entry.body.as_str().to_owned())
+        .collect()
 }
 
 /// A request of Ann's to this agent.

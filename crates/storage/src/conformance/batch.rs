@@ -197,6 +197,7 @@ async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
         apply(&here.key("number"), Op::Del),
         apply(&here.key("number"), Op::GetDel),
         wipe(here, "*"),
+        drop_log(&here.log("items")),
         clear(here),
         remove(here),
         track("other", &identity("other")),

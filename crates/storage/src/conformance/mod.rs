@@ -16,6 +16,7 @@ macro_rules! cases {
 mod batch;
 mod close;
 mod directory;
+mod drop;
 mod filter;
 mod flaky;
 mod lease;
@@ -84,6 +85,7 @@ pub const AREAS: &[(&str, &[Case])] = &[
     ("race", race::CASES),
     ("scan", scan::CASES),
     ("space", space::CASES),
+    ("drop", drop::CASES),
     ("directory", directory::CASES),
     ("filter", filter::CASES),
     ("mirror", mirror::CASES),

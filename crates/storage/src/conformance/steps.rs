@@ -124,6 +124,10 @@ pub(super) fn clear(space: &Space) -> Write {
     }
 }
 
+pub(super) fn drop_log(log: &LogKey) -> Write {
+    Write::Drop { log: log.clone() }
+}
+
 pub(super) fn remove(space: &Space) -> Write {
     Write::Remove {
         space: space.clone(),

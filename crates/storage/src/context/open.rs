@@ -19,6 +19,8 @@ pub(crate) struct Parts {
     pub(crate) usage: UsageStorage,
     /// Storages of other kinds that the index has on record.
     pub(crate) recorded: Vec<SharedCell>,
+    /// The id of the history's index row, where it has one.
+    pub(crate) row: Option<String>,
 }
 
 impl Parts {
@@ -27,6 +29,7 @@ impl Parts {
         let placement = || stores.chain(&row.placement);
         match row.identity.scope() {
             Some(ChatHistoryStorage::PREFIX) => {
+                self.row = Some(row.id.clone());
                 self.history = ChatHistoryStorage::new(
                     row.identity.clone(),
                     placement()?,
@@ -82,7 +85,10 @@ impl Context {
             tenant,
             options: parts.history.options(),
             recorded: parts.recorded,
-            state: Mutex::new(State::new(history.clone(), usage.clone())),
+            state: Mutex::new(State {
+                row: parts.row,
+                ..State::new(history.clone(), usage.clone())
+            }),
             saving: Default::default(),
         };
         let context = Self {

@@ -119,7 +119,9 @@ impl Driver for Memory {
 pub(super) fn notify(hub: &Hub, batch: &Batch) {
     for write in &batch.writes {
         match write {
-            Write::Append { log, .. } | Write::Redact { log, .. } => hub.notify(log),
+            Write::Append { log, .. } | Write::Redact { log, .. } | Write::Drop { log } => {
+                hub.notify(log);
+            }
             Write::Clear { .. } | Write::Remove { .. } | Write::Mirror(_) => hub.notify_all(),
             _ => {}
         }

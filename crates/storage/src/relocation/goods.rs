@@ -146,9 +146,17 @@ impl Goods {
             if compare::difference(from, to, space).await?.is_none() {
                 continue;
             }
-            for name in from.logs(space).await? {
-                copy::log(from, to, &space.log(name)).await?;
+            let logs = from.logs(space).await?;
+            for name in &logs {
+                copy::log(from, to, &space.log(name.as_str())).await?;
             }
+            // Copying erases nothing: logs may have been dropped since.
+            let gone = to.logs(space).await?.into_iter();
+            let gone = gone.filter(|name| !logs.contains(name));
+            let drops = gone.map(|name| Write::Drop {
+                log: space.log(name),
+            });
+            to.commit(Batch::of(drops)).await?;
             for name in names(from, space).await?.union(&names(to, space).await?) {
                 copy::value(from, to, &space.key(name.as_str())).await?;
             }

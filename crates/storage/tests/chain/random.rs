@@ -21,7 +21,7 @@ fn write(seed: &mut u64, turn: usize) -> Write {
     let at = roll(seed, 3);
     let log = space(at).log(["items", "overlays"][roll(seed, 2)]);
     let key = space(at).key(["k", "l"][roll(seed, 2)]);
-    match roll(seed, 16) {
+    match roll(seed, 17) {
         0..=4 => append(&log, &turn.to_string()),
         5 => set(&key, &turn.to_string()),
         6 => apply(&space(at).key("n"), Op::Incr(1.into())),
@@ -45,6 +45,7 @@ fn write(seed: &mut u64, turn: usize) -> Write {
             tenant: "default".to_owned(),
             id: format!("row-{at}"),
         },
+        15 => Write::Drop { log },
         _ => track(at),
     }
 }

@@ -151,6 +151,11 @@ pub fn everything() -> Batch {
 pub fn erasures() -> Vec<(&'static str, Vec<Write>)> {
     let bodies = vec![(1, Json::of("forgotten").unwrap())];
     vec![
+        ("drop", vec![Write::Drop { log: items() }]),
+        (
+            "drop and begin again",
+            vec![Write::Drop { log: items() }, append(&items(), "new")],
+        ),
         ("clear", vec![Write::Clear { space: space(0) }]),
         (
             "remove",

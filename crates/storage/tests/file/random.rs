@@ -225,7 +225,8 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> Write {
             space,
             pattern: Pattern::parse(dice.pick(&["*", "o*", "li\\*st"])),
         },
-        9 if dice.roll(2) == 0 => Write::Clear { space },
+        9 => Write::Drop { log },
+        14 if dice.roll(2) == 0 => Write::Clear { space },
         10 if dice.roll(2) == 0 => Write::Remove { space },
         11 => Write::Untrack {
             tenant: "default".to_owned(),

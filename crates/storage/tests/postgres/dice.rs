@@ -152,7 +152,7 @@ impl Dice {
     }
 
     pub fn write_without_mirror(&mut self) -> Write {
-        match self.below(30) {
+        match self.below(31) {
             0..10 => {
                 let log = self.log();
                 let entries = (0..self.below(5)).map(|_| {
@@ -188,6 +188,7 @@ impl Dice {
                 space: self.space(),
             },
             25..29 => self.track(),
+            29 => Write::Drop { log: self.log() },
             _ => Write::Untrack {
                 tenant: "default".to_owned(),
                 id: format!("row-{}", self.below(9)),

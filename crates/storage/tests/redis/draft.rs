@@ -207,7 +207,7 @@ fn mirror(dice: &mut Dice, number: u64) -> Mirror {
 fn write(dice: &mut Dice, number: u64) -> Write {
     let space = dice.of(&spaces());
     let log = space.log(dice.of(&["items", "items", "overlays", "b\u{1}"]));
-    match dice.below(40) {
+    match dice.below(41) {
         0..8 => Write::Append {
             log,
             entries: (0..dice.below(4))
@@ -235,6 +235,7 @@ fn write(dice: &mut Dice, number: u64) -> Write {
             id: format!("row-{}", number.saturating_sub(dice.below(30) as u64)),
         },
         15 => Write::Mirror(mirror(dice, number)),
+        16 => Write::Drop { log },
         _ => Write::Apply {
             key: space.key(dice.of(&NAMES)),
             op: op(dice),

@@ -1,7 +1,7 @@
 //! Moves that nobody disturbs, and those that are refused.
 
 use crate::place::{Place, converse, held, identity, notes, placements, row, spaces};
-use ambit_storage::address::{ITEMS, Space};
+use ambit_storage::address::{ITEMS, LogKey, Space};
 use ambit_storage::batch::{Batch, NewEntry, Write};
 use ambit_storage::driver::Driver;
 use ambit_storage::lease::OnBusy;
@@ -198,6 +198,39 @@ async fn what_is_appended_while_it_is_copied_or_after_comes_along() {
         assert_eq!(stored.count(), 152, "{point}");
         assert_eq!(stored.after(151, 1).await.unwrap()[0].id, "late", "{point}");
         assert_eq!(stored.state(), State::Live);
+    }
+}
+
+#[tokio::test]
+async fn a_log_dropped_while_it_is_copied_is_not_in_the_copy() {
+    for point in ["move.noted", "move.copied", "move.frozen"] {
+        let place = Place::new();
+        let ambit = place.open(&["c"], &["a"]);
+        converse(&ambit).await;
+        let space = &spaces("chatHistory")[0];
+        let (kept, gone) = (space.log("turn/1/trace"), space.log("turn/1/events"));
+        let write = |log: &LogKey| Write::Append {
+            log: log.clone(),
+            entries: vec![NewEntry {
+                id: "a".to_owned(),
+                body: Json::of(&1).unwrap(),
+            }],
+        };
+        let logs = Batch::of([write(&kept), write(&gone)]);
+        place.driver("a").commit(logs).await.unwrap();
+        let old = place.driver("a").clone();
+        place.at_points(move |reached| {
+            if reached == point {
+                let log = gone.clone();
+                let done = old.commit(Batch::of([Write::Drop { log }])).now_or_never();
+                done.expect("memory answers at once").unwrap();
+            }
+        });
+        let id = row(&ambit, "chatHistory").await.id;
+        relocate(&ambit, &id, &["b"]).await.unwrap();
+        let names = place.driver("b").logs(space).await.unwrap();
+        let turns = names.into_iter().filter(|name| name.starts_with("turn/"));
+        assert_eq!(turns.collect::<Vec<_>>(), ["turn/1/trace"], "{point}");
     }
 }
 

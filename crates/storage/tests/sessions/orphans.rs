@@ -1,10 +1,13 @@
-//! Rows of the index whose storage has no data.
+//! Rows of the index whose storage has no data, and notes of turns that nobody runs any more.
 
 use crate::setting::*;
 use crate::stores::Store;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::driver::{Part, Scan};
 use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::State;
 use ambit_storage::{Ambit, Json, LiveAgent, Patrolled, Query, Settings, memory};
 use std::time::Duration;
@@ -19,6 +22,7 @@ pub const CASES: &[Case] = cases![
     g031_first_writes_beside_a_patrol_all_keep_their_rows,
     a_row_without_data_under_a_lease_stays,
     a_row_whose_store_fails_stays_and_is_told,
+    g069_the_note_of_a_turn_left_open_goes_with_its_session_alone,
 ];
 
 /// A session whose first save ended between its row and its data.
@@ -205,4 +209,47 @@ async fn a_row_whose_store_fails_stays_and_is_told(store: &'static Store) {
     };
     assert_eq!(patrol(&ambit).await, failed);
     assert_eq!(chats(&ambit).await, ["s"]);
+}
+
+async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'static Store) {
+    let setting = Setting::of(store).await;
+    let ambit = setting.ambit(Settings::default());
+    let mut agents = Vec::new();
+    for chat in ["removed", "cleared", "kept"] {
+        let agent = open(&ambit, "Other", chat).await;
+        say(&agent, "one").await.unwrap();
+        let (space, driver) = agent.context().place();
+        for turn in ["r1", "r2"] {
+            let turn = format!("{turn}-{chat}");
+            let keys = [
+                Space::turns().key(format!("{}/{turn}", space.digest())),
+                Space::requests(&space.tenant).key(turn),
+            ];
+            let note = |key| Write::Apply {
+                key,
+                op: Op::Set(Json::of(&space).unwrap().into()),
+                life: None,
+            };
+            driver.commit(Batch::of(keys.map(note))).await.unwrap();
+        }
+        agents.push(agent);
+    }
+    agents[0].context().remove().await.unwrap();
+    let cleared = Query::every(&ambit).for_chat("cleared").clear().await;
+    assert_eq!(cleared.unwrap().failed, []);
+    let (space, driver) = agents[2].context().place();
+    let scan = Scan {
+        pattern: Pattern::all(),
+        after: None,
+        limit: 100,
+        part: Part::Nothing,
+    };
+    let names = async |of: &Space| {
+        let left = driver.scan(of, &scan).await.unwrap().into_iter();
+        left.map(|(name, _)| name).collect::<Vec<String>>()
+    };
+    let turns = ["r1-kept", "r2-kept"];
+    let noted = turns.map(|turn| format!("{}/{turn}", space.digest()));
+    assert_eq!(names(&Space::turns()).await, noted);
+    assert_eq!(names(&Space::requests(&space.tenant)).await, turns);
 }

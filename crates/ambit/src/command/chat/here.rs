@@ -1,7 +1,7 @@
 //! An app that runs in this process.
 
 use super::{Answer, Arguments};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::settings::{StoreOptions, environment};
 use ambit::format::{self, Format, Options};
 use ambit_runtime::request::Origin;
@@ -41,7 +41,7 @@ impl Here {
             ..Authorized::default()
         };
         Ok(Self {
-            runtime: runtime.await.map_err(refused)?,
+            runtime: runtime.await?,
             who,
             agent: arguments.agent.clone(),
         })
@@ -60,7 +60,7 @@ impl Here {
             },
             ..Request::default()
         };
-        let started = self.runtime.start(request).await.map_err(refused)?;
+        let started = self.runtime.start(request).await?;
         let options = Options {
             model: started.assistant_id,
             request_id: started.request_id.clone(),
@@ -75,12 +75,11 @@ impl Here {
     }
 
     pub async fn cancel(&self, request_id: &str) -> Result<()> {
-        let cancelled = self.runtime.cancel(&self.who, request_id).await;
-        cancelled.map_err(refused)
+        Ok(self.runtime.cancel(&self.who, request_id).await?)
     }
 
     pub async fn close(self) -> Result<()> {
-        self.runtime.close(GRACE).await.map_err(refused)
+        Ok(self.runtime.close(GRACE).await?)
     }
 }
 
@@ -93,13 +92,9 @@ fn chunks(reader: Reader, format: Box<dyn Format>) -> BoxStream<'static, Result<
                 .map(Ok)
                 .collect(),
             Ok(None) => return None,
-            Err(error) => vec![Err(refused(error))],
+            Err(error) => vec![Err(error.into())],
         };
         Some((iter(chunks), (reader, format)))
     });
     steps.flatten().boxed()
-}
-
-fn refused(error: ambit_runtime::Error) -> Failure {
-    Failure::Refused(error.message)
 }

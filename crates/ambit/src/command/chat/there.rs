@@ -3,7 +3,7 @@
 use super::Answer;
 use crate::failure::{Failure, Result};
 use crate::settings::token;
-use ambit_runtime::llm::http::tls;
+use ambit_runtime::net::tls;
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
 use reqwest::{Client, RequestBuilder, Response};

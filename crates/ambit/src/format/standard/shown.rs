@@ -98,61 +98,57 @@ fn target(url: &str) -> String {
 mod tests {
     use super::{Place, text_of};
     use ambit_runtime::frame::Shown;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn text(kind: &str, props: serde_json::Value) -> Option<String> {
-        let message = Shown {
+    fn message(kind: &str, props: &Value) -> Shown {
+        Shown {
             kind: kind.to_owned(),
             props: props.as_object().cloned().unwrap_or_default(),
             ..Shown::default()
-        };
-        text_of(&message).map(|shown| shown.text)
+        }
+    }
+
+    fn text(kind: &str, props: &Value) -> Option<String> {
+        text_of(&message(kind, props)).map(|shown| shown.text)
     }
 
     #[test]
     fn media_are_markdown() {
         let image = text(
             "image",
-            json!({"url": "https://a/b (1).png", "alt": "a [b]"}),
+            &json!({"url": "https://a/b (1).png", "alt": "a [b]"}),
         );
         assert_eq!(
             image.as_deref(),
             Some(r"![a \[b\]](https://a/b%20%281%29.png)")
         );
-        let audio = text("audio", json!({"url": "https://a/b.mp3"}));
+        let audio = text("audio", &json!({"url": "https://a/b.mp3"}));
         assert_eq!(audio.as_deref(), Some("[audio](https://a/b.mp3)"));
-        let own = text("download", json!({"url": "/f", "title": "The file"}));
+        let own = text("download", &json!({"url": "/f", "title": "The file"}));
         assert_eq!(own.as_deref(), Some("[The file](/f)"));
     }
 
     #[test]
     fn an_image_without_an_address_is_its_description() {
         assert_eq!(
-            text("image", json!({"alt": "a cat"})).as_deref(),
+            text("image", &json!({"alt": "a cat"})).as_deref(),
             Some("a cat")
         );
-        assert_eq!(text("image", json!({})), None);
-        assert_eq!(text("video", json!({})), None);
+        assert_eq!(text("image", &json!({})), None);
+        assert_eq!(text("video", &json!({})), None);
     }
 
     #[test]
     fn own_types_show_their_content_if_it_is_text() {
-        assert_eq!(text("note", json!({"content": "x"})).as_deref(), Some("x"));
-        assert_eq!(text("note", json!({"content": {"a": 1}})), None);
-        assert_eq!(text("table", json!({"rows": []})), None);
+        assert_eq!(text("note", &json!({"content": "x"})).as_deref(), Some("x"));
+        assert_eq!(text("note", &json!({"content": {"a": 1}})), None);
+        assert_eq!(text("table", &json!({"rows": []})), None);
     }
 
     #[test]
     fn thoughts_and_progress_are_reasoning() {
         for kind in ["thinking", "loading"] {
-            let message = Shown {
-                kind: kind.to_owned(),
-                props: json!({"content": "x", "message": "x"})
-                    .as_object()
-                    .cloned()
-                    .unwrap_or_default(),
-                ..Shown::default()
-            };
+            let message = message(kind, &json!({"content": "x", "message": "x"}));
             let found = text_of(&message).map(|shown| (shown.place, shown.is_line));
             assert_eq!(found, Some((Place::Reasoning, kind == "loading")));
         }

@@ -22,7 +22,7 @@ pub struct Asked {
     pub is_streaming: bool,
     /// What the answer looks like.
     pub format: &'static format::Row,
-    /// What the format must know; the turn's id is filled in.
+    /// What the format must know; the turn's id and its time are filled in.
     pub view: format::Options,
     /// Equal for equal requests.
     pub fingerprint: String,
@@ -72,6 +72,7 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
     let leaving = cancels.then(|| Leaving::of(server, &who, &started.request_id));
     let mut options = asked.view;
     options.request_id = started.request_id.clone();
+    options.created = started.started_at / 1000;
     if !asked.is_streaming {
         let entries = all(&mut started.stream).await?;
         leaving.into_iter().for_each(Leaving::stays);
@@ -82,7 +83,7 @@ pub async fn answer(server: &Shared, asked: Asked, given: &Given) -> Result<Resp
     }
     let mut first = Vec::new();
     if asked.format.name == format::DEFAULT {
-        first = beginning(&mut started.stream, server.settings.ping).await?;
+        first = beginning(&mut started.stream, server.settings.status_wait).await?;
         if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
             return Ok(refuse(server, &who, &started, failed).await);
         }
@@ -108,8 +109,8 @@ async fn all(reader: &mut Reader) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The log up to the first thing that a client would be shown. A turn that fails before that can still be answered with a
-/// status; who waits too long for it is told that there is an answer.
+/// The log up to the first thing that a client would be shown, or as far as it comes in this time. A turn that fails within
+/// it can still be answered with a status; whose model takes longer, the client must have the turn's id to stop it by.
 async fn beginning(reader: &mut Reader, wait: Duration) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let reading = async {

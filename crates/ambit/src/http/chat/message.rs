@@ -47,8 +47,22 @@ fn check(message: &Value, place: &str, agent: &Agent) -> Result<()> {
             format!("{param} is missing; it names the call that is answered"),
         ));
     }
+    text(message, "name", place)?;
     check_calls(message, place)?;
     check_content(message, role, place)
+}
+
+/// Refuses what is no message of a person.
+pub fn check_said(message: &Value, place: &str) -> Result<()> {
+    let Value::Object(fields) = message else {
+        return Err(Error::invalid(place, format!("{place} must be an object")));
+    };
+    if fields.get("role").is_none_or(|role| role != "user") {
+        let place = format!("{place}.role");
+        return Err(Error::invalid(&place, format!("{place} must be user")));
+    }
+    text(fields, "name", place)?;
+    check_content(fields, "user", place)
 }
 
 fn check_content(message: &Map<String, Value>, role: &str, place: &str) -> Result<()> {
@@ -66,14 +80,15 @@ fn check_content(message: &Map<String, Value>, role: &str, place: &str) -> Resul
 
 fn check_parts(parts: &[Value], place: &str) -> Result<()> {
     for (at, part) in parts.iter().enumerate() {
-        let has_type = part.get("type").is_some_and(Value::is_string);
-        if !has_type {
-            let place = format!("{place}[{at}]");
-            return Err(Error::invalid(
-                &place,
-                format!("{place} must be an object with a type"),
-            ));
-        }
+        let kind = part.get("type").and_then(Value::as_str);
+        let has_text = part.get("text").is_some_and(Value::is_string);
+        let what = match kind {
+            None => "an object with a type",
+            Some("text") if !has_text => "an object with a text",
+            Some(_) => continue,
+        };
+        let place = format!("{place}[{at}]");
+        return Err(Error::invalid(&place, format!("{place} must be {what}")));
     }
     Ok(())
 }

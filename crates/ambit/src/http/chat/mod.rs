@@ -10,6 +10,7 @@ mod request;
 
 pub use answer::{Asked, answer};
 pub use given::Given;
+pub use message::check_said;
 
 use super::{Body, Failure, Params, Problem, Shared, Who};
 use axum::extract::State;

@@ -114,6 +114,7 @@ async fn join(server: &Server, who: &Authorized, turn: Turn) -> Result<Begun> {
             chat_id: turn.chat_id,
             trace_id: turn.trace_id,
             assistant_id: turn.assistant_id,
+            started_at: known.started_at,
             stream,
         },
     })

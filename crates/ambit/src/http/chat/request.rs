@@ -10,7 +10,6 @@ use ambit_runtime::request::{Origin, Skip};
 use ambit_runtime::{Authorized, Code, Error, Request, Result};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bytes of metadata.
 const METADATA: usize = 16 << 10;
@@ -86,7 +85,6 @@ pub fn read(
         .unwrap_or(format.name != format::DEFAULT);
     let view = format::Options {
         model: agent.id.clone(),
-        created: now(),
         include_usage: include_usage(&mut fields)?,
         client_tools,
         ..format::Options::default()
@@ -245,10 +243,4 @@ fn include_usage(fields: &mut Fields<'_>) -> Result<bool> {
         return Ok(false);
     };
     Ok(options.flag("include_usage")?.unwrap_or(false))
-}
-
-/// Seconds since 1970.
-fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(0))
 }

@@ -5,6 +5,7 @@ use crate::app::defaults::USES;
 use crate::app::prompts::read::LIST;
 use crate::app::read::{Field, Kind};
 use crate::app::{limits, search};
+use crate::llm::capabilities;
 
 const TEXTS: Kind = Kind::List(&Kind::Text);
 const ANY: Kind = Kind::Map(&Kind::Any);
@@ -119,17 +120,7 @@ pub const TABLE: &[Field] = &[
         Kind::Object(&[
             Field::new("optional", Kind::Boolean),
             Field::new("connectors", TEXTS),
-            Field::new(
-                "filters",
-                Kind::List(&Kind::OneOf(&[
-                    "vision",
-                    "audio",
-                    "tool_calls",
-                    "reasoning",
-                    "json",
-                    "streaming",
-                ])),
-            ),
+            Field::new("filters", Kind::List(&Kind::OneOf(capabilities::NAMES))),
         ]),
     ),
     Field::new("options", OPTIONS),

@@ -6,9 +6,8 @@ mod nodes;
 
 pub use cursor::Cursor;
 
-use super::{Class, Method, Reach};
+use super::{Class, Method, Reach, done};
 use ambit_script::{Object, Value};
-use futures::FutureExt;
 use serde_json::{Value as Json, json};
 
 /// `ctx.trace`.
@@ -47,7 +46,7 @@ macro_rules! row {
             signature: $signature,
             doc: $doc,
             needs: None,
-            call: |call| std::future::ready(Ok($module::$call(call))).boxed(),
+            call: |call| done(std::future::ready(Ok($module::$call(call)))),
         }
     };
 }

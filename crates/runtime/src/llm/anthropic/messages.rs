@@ -1,6 +1,6 @@
 //! Messages as Anthropic has them: instructions apart, two roles by turns, results of tools in what the user says.
 
-use super::super::pairing::paired;
+use super::super::pairing::{arguments, paired};
 use super::super::{Failure, media};
 use serde_json::{Value, json};
 
@@ -110,17 +110,8 @@ fn text_block(text: &str) -> Option<Value> {
 }
 
 fn tool_use(call: &Value) -> Value {
-    let written = &call["function"]["arguments"];
-    let read = written
-        .as_str()
-        .and_then(|text| serde_json::from_str(text).ok());
-    let input = match read.unwrap_or_else(|| written.clone()) {
-        Value::Object(input) => Value::Object(input),
-        Value::Null => json!({}),
-        // The model sees what it wrote, in the only shape that is taken.
-        other => json!({"arguments": other}),
-    };
-    json!({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": input})
+    let (name, input) = (&call["function"]["name"], arguments(call));
+    json!({"type": "tool_use", "id": call["id"], "name": name, "input": input})
 }
 
 fn result(message: &Value) -> Result<Value, Failure> {

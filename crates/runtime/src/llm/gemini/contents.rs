@@ -2,7 +2,7 @@
 
 use super::super::Failure;
 use super::super::media::{self, Source};
-use super::super::pairing::paired;
+use super::super::pairing::{arguments, paired};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -109,19 +109,6 @@ fn model(message: &Value, signed: bool, made: &mut BTreeMap<String, Call>) -> Ve
         made.insert(ours, Call { name, id });
     }
     parts
-}
-
-fn arguments(call: &Value) -> Value {
-    let written = &call["function"]["arguments"];
-    let read = written
-        .as_str()
-        .and_then(|text| serde_json::from_str(text).ok());
-    match read.unwrap_or_else(|| written.clone()) {
-        Value::Object(arguments) => Value::Object(arguments),
-        Value::Null => json!({}),
-        // The model sees what it wrote, in the only shape that is taken.
-        other => json!({"arguments": other}),
-    }
 }
 
 fn response(message: &Value, call: Option<&Call>) -> Value {

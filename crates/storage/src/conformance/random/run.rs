@@ -188,6 +188,7 @@ impl Run {
                 space,
                 pattern: Pattern::parse(pattern),
             },
+            Action::Drop(log) => Write::Drop { log },
             Action::Clear(space) => Write::Clear { space },
             Action::Remove(space) => Write::Remove { space },
             Action::Track(id, identity, agent, drivers) => {

@@ -60,6 +60,7 @@ pub(super) enum Action {
     Renew(Key),
     Release(Key),
     Wipe(Space, &'static str),
+    Drop(LogKey),
     Clear(Space),
     Remove(Space),
     /// Tracks an identity for an agent; sometimes with other drivers than most do.
@@ -230,7 +231,8 @@ impl Random {
                 let entries = entries.collect();
                 Action::Append(self.log(), entries)
             }
-            25..=28 => Action::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
+            25 => Action::Drop(self.log()),
+            26..=28 => Action::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
             29..=68 => Action::Apply(self.key(), self.op(), self.pick(LIVES)),
             69..=71 => self.tally(),
             72..=75 => {

@@ -151,8 +151,11 @@ impl Chain {
         if owes || touched.starts_anew {
             return copy::anew(from, to, space).await;
         }
-        if !touched.wipes.is_empty() {
-            to.commit(Batch::of(touched.wipes.iter().cloned())).await?;
+        let drops = touched.dropped.iter().cloned();
+        let drops = drops.map(|log| Write::Drop { log });
+        let erasures: Vec<Write> = touched.wipes.iter().cloned().chain(drops).collect();
+        if !erasures.is_empty() {
+            to.commit(Batch::of(erasures)).await?;
         }
         for log in &touched.logs {
             copy::log(from, to, log).await?;

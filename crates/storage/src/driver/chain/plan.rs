@@ -21,6 +21,8 @@ pub struct Touched {
     pub starts_anew: bool,
     /// Wipes, repeated as they are before values are copied.
     pub wipes: Vec<Write>,
+    /// Logs that are dropped, and copied anew where a later write of the batch made them again.
+    pub dropped: BTreeSet<LogKey>,
     /// Entries whose bodies are copied: what a redaction met depends on its place in the batch.
     pub redacted: BTreeMap<LogKey, BTreeSet<u64>>,
     /// Logs to copy.
@@ -85,13 +87,13 @@ fn note_write(plan: &mut Plan, write: &Write) {
             (&log.space, touched)
         }
         Write::Redact { log, bodies } => {
-            let mut touched = of(&log.space);
-            touched.logs_seen.insert(log.clone());
-            touched.logs.insert(log.clone());
-            let redacted = touched.redacted.entry(log.clone()).or_default();
-            redacted.extend(bodies.iter().map(|(seq, _)| *seq));
-            touched.erases = true;
-            (&log.space, touched)
+            let redacted = erased(plan, log).redacted.entry(log.clone());
+            let seqs = bodies.iter().map(|(seq, _)| *seq);
+            return redacted.or_default().extend(seqs);
+        }
+        Write::Drop { log } => {
+            erased(plan, log).dropped.insert(log.clone());
+            return;
         }
         Write::Apply { op, .. } if is_lease(op) => return,
         Write::Apply { key, op, .. } => {
@@ -134,6 +136,15 @@ fn note_write(plan: &mut Plan, write: &Write) {
         }
     };
     plan.insert(space.clone(), touched);
+}
+
+/// What is known of the space of a log in which something is erased.
+fn erased<'a>(plan: &'a mut Plan, log: &LogKey) -> &'a mut Touched {
+    let touched = plan.entry(log.space.clone()).or_default();
+    touched.logs_seen.insert(log.clone());
+    touched.logs.insert(log.clone());
+    touched.erases = true;
+    touched
 }
 
 fn note_row(plan: &mut Plan, space: &Space) {

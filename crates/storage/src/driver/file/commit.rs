@@ -165,7 +165,9 @@ impl Touched {
                     self.rows.insert(log.space.clone());
                 }
             }
-            Write::Redact { log, .. } | Write::Mirror(Mirror::Log { log, .. }) => {
+            Write::Redact { log, .. }
+            | Write::Drop { log }
+            | Write::Mirror(Mirror::Log { log, .. }) => {
                 self.spaces.insert(log.space.clone());
             }
             Write::Apply { key, .. } | Write::Mirror(Mirror::Value { key, .. }) => {

@@ -23,6 +23,9 @@ const BACKWARD: &str = "SELECT l.generation, l.last, e.seq, e.entry_id, e.at, e.
 const REDACT: &str = "UPDATE entry SET body = w.body FROM unnest($3::bigint[], $4::text[]) AS w (seq, body) \
      WHERE entry.log_id = (SELECT id FROM log WHERE space = $1 AND name = $2) AND entry.seq = w.seq \
      RETURNING entry.seq";
+const DROP: &str = "WITH gone AS (DELETE FROM log WHERE space = $1 AND name = $2 RETURNING id, last), \
+     emptied AS (DELETE FROM entry WHERE log_id IN (SELECT id FROM gone)) \
+     SELECT coalesce((SELECT last FROM gone), 0)";
 
 /// The condition that a log ends at `head`.
 pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> Call {
@@ -113,6 +116,12 @@ pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> Call {
         let erased = wanted.iter().filter(|seq| done.contains(seq)).count();
         Ok(Outcome::Erased(erased as u64))
     })
+}
+
+/// Deletes a log.
+pub(super) fn drop_log(log: &LogKey) -> Call {
+    let values = bind![place::space(&log.space), log.name.clone().into_bytes()];
+    Call::new(DROP, values).reading(|rows| Ok(Outcome::Erased(unsigned(one(rows)?.get(0)))))
 }
 
 /// Goes on with another store's entries.

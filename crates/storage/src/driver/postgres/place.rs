@@ -84,7 +84,9 @@ impl Locks {
 
     fn write(&mut self, write: &Write) {
         match write {
-            Write::Append { log, .. } | Write::Redact { log, .. } => self.log(log, true),
+            Write::Append { log, .. } | Write::Redact { log, .. } | Write::Drop { log } => {
+                self.log(log, true);
+            }
             Write::Apply { key, .. } => self.value(key, true),
             Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
                 self.space(space, true);

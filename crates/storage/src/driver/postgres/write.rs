@@ -85,6 +85,7 @@ async fn queue(transaction: &mut Transaction, write: &Write, erased: &Erased) ->
     let call = match write {
         Write::Append { log, entries } => log::append(log, entries),
         Write::Redact { log, bodies } => log::redact(log, bodies),
+        Write::Drop { log } => log::drop_log(log),
         Write::Apply { key, op, life } => return value::apply(transaction, key, op, *life).await,
         Write::Wipe { space, pattern } => return value::wipe(transaction, space, pattern).await,
         Write::Clear { space } => erase(space, Some(ITEMS), erased),
@@ -124,6 +125,7 @@ fn changed(batch: &Batch) -> Vec<String> {
     let log = |write: &Write| match write {
         Write::Append { log, .. }
         | Write::Redact { log, .. }
+        | Write::Drop { log }
         | Write::Mirror(Mirror::Log { log, .. }) => Some(place::topic(log)),
         _ => None,
     };

@@ -249,6 +249,15 @@ function writes.redact()
   return redact(space, name, take_many(2 * tonumber(take())))
 end
 
+function writes.drop()
+  local space, name = take(), take()
+  local _, last = head_of(space, name)
+  call('UNLINK', log('e', space, name), log('i', space, name))
+  call('HDEL', at('g', space), name)
+  wake(space, name)
+  return {tonumber(last or '0')}
+end
+
 function writes.put()
   local space, name, header = take(), take(), take()
   put(space, name, header, take())

@@ -139,6 +139,7 @@ impl Plan {
                 }
                 Ok(Answer::Erased)
             }
+            Write::Drop { log } => Ok(self.drop_log(log)),
             Write::Apply { key, op, life } => self.apply(key, op, *life).map(Answer::Known),
             Write::Wipe { space, pattern } => Ok(self.wipe(space, pattern)),
             Write::Clear { space } => Ok(self.forget(space, ITEMS)),
@@ -179,6 +180,15 @@ impl Plan {
         let pieces: Vec<&str> = pattern.pieces().collect();
         self.say(&["wipe", &space.digest(), is_all, &pieces.len().to_string()]);
         self.say(&pieces);
+        Answer::Erased
+    }
+
+    fn drop_log(&mut self, log: &LogKey) -> Answer {
+        if let Some(head) = self.seen.heads.get_mut(log) {
+            *head = None;
+        }
+        self.appended.remove(log);
+        self.say(&["drop", &log.space.digest(), &log.name]);
         Answer::Erased
     }
 

@@ -202,6 +202,7 @@ impl Ledger {
         match write {
             Write::Append { log, entries } => self.append(log, entries, now),
             Write::Redact { log, bodies } => self.redact(log, bodies),
+            Write::Drop { log } => self.drop_log(log),
             Write::Apply { key, op, life } => self.operate(key, op, *life, now),
             Write::Wipe { space, pattern } => self.wipe(space, pattern, now),
             Write::Clear { space } => self.clear(space),
@@ -283,7 +284,9 @@ impl Ledger {
 
     fn forget_of(&mut self, write: &Write) {
         match write {
-            Write::Append { log, .. } | Write::Redact { log, .. } => self.forget(&log.space),
+            Write::Append { log, .. } | Write::Redact { log, .. } | Write::Drop { log } => {
+                self.forget(&log.space);
+            }
             Write::Apply { key, .. } => self.forget(&key.space),
             Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
                 self.forget(space);

@@ -206,6 +206,20 @@ impl Ledger {
         Ok(erased(count))
     }
 
+    pub(super) fn drop_log(&mut self, key: &LogKey) -> Done<Outcome> {
+        let Some(log) = self.log(key)? else {
+            return Ok(erased(0));
+        };
+        let count = self.run("DELETE FROM entry WHERE log = ?1", [log.id])?;
+        self.run("DELETE FROM log WHERE id = ?1", [log.id])?;
+        if let Some(known) = self.space(&key.space)? {
+            known.logs.remove(&key.name);
+            let space = known.id;
+            self.forget_empty(&key.space, space)?;
+        }
+        Ok(erased(count))
+    }
+
     pub(super) fn clear(&mut self, space: &Space) -> Done<Outcome> {
         self.erase(space, Some(ITEMS))
     }

@@ -25,6 +25,8 @@ pub const RETRY: Duration = Duration::from_secs(1);
 pub struct Scrub {
     /// Since when something is to be done.
     due: Option<Instant>,
+    /// Whether it is done as soon as no writer waits, or with the next second.
+    is_urgent: bool,
     /// Whether something was removed since the file was last rewritten.
     has_removed: bool,
     /// When the file was last rewritten, and how long that took.
@@ -35,13 +37,19 @@ impl Scrub {
     /// Notes what a commit did.
     pub fn note(&mut self, has_removed: bool, place: &Place) {
         self.has_removed |= has_removed;
-        if self.due.is_none() && (has_removed || place.size("-wal") > LONG_WAL) {
-            self.due = Some(Instant::now());
+        if has_removed || place.size("-wal") > LONG_WAL {
+            self.cut_soon();
         }
     }
 
     /// Cuts the WAL, which still has what a sweep has erased. The file is not rewritten: sweeps must be short.
     pub fn cut_soon(&mut self) {
+        self.is_urgent = true;
+        self.cut_later();
+    }
+
+    /// Cuts the WAL once a second: logs that are dropped have served their time, and many are dropped in a second.
+    pub fn cut_later(&mut self) {
         self.due.get_or_insert_with(Instant::now);
     }
 
@@ -50,9 +58,10 @@ impl Scrub {
         self.due.is_some()
     }
 
-    /// True where it has been put off for long enough, however many jobs wait.
-    pub fn is_overdue(&self) -> bool {
-        self.due.is_some_and(|since| since.elapsed() > RETRY)
+    /// True where its time has come: no writer waits, or it has been put off for long enough.
+    pub fn is_time(&self, is_idle: bool) -> bool {
+        let is_overdue = |since: Instant| since.elapsed() >= RETRY;
+        self.due.is_some_and(is_overdue) || (is_idle && self.is_urgent)
     }
 
     /// Does it, unless there is nothing to do; what does not succeed is tried again later.
@@ -63,6 +72,7 @@ impl Scrub {
         let waiting = ledger.connection.busy_timeout(WAIT.min(place.busy));
         let done = waiting.and_then(|()| self.rewrite_and_cut(ledger, place));
         let restored = ledger.connection.busy_timeout(place.busy);
+        self.is_urgent = false;
         self.due = match done.and_then(|done| restored.map(|()| done)) {
             Ok(true) => None,
             Ok(false) => Some(Instant::now()),

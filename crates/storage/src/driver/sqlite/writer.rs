@@ -99,7 +99,9 @@ impl Writer {
                 Ok(Message::Look) => self.look(),
                 Err(RecvTimeoutError::Timeout) => {
                     self.look();
-                    self.scrub.run(&self.ledger, &self.place);
+                    if self.scrub.is_time(true) {
+                        self.scrub.run(&self.ledger, &self.place);
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     self.scrub.finish(&self.ledger, &self.place);
@@ -142,7 +144,10 @@ impl Writer {
         if jobs.iter().zip(&answers).any(has_swept) {
             self.scrub.cut_soon();
         }
-        if is_idle || self.scrub.is_overdue() {
+        if jobs.iter().any(drops) {
+            self.scrub.cut_later();
+        }
+        if self.scrub.is_time(is_idle) {
             self.scrub.run(&self.ledger, &self.place);
         }
         for (job, answer) in jobs.into_iter().zip(answers) {
@@ -274,6 +279,12 @@ fn has_swept((job, answer): (&Job, &Result<Vec<Outcome>>)) -> bool {
     let is_sweep = matches!(job.work, Work::Sweep(_));
     let outcome = answer.as_ref().ok().and_then(|outcomes| outcomes.first());
     is_sweep && matches!(outcome, Some(Outcome::Erased(1..)))
+}
+
+/// True where a job drops a log.
+fn drops(job: &Job) -> bool {
+    let is_drop = |write: &Write| matches!(write, Write::Drop { .. });
+    matches!(&job.work, Work::Commit(batch) if batch.writes.iter().any(is_drop))
 }
 
 fn removes(write: &Write) -> bool {

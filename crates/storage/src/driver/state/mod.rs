@@ -162,6 +162,11 @@ impl State {
                 Ok((outcome, Undo::Value(key.clone(), before)))
             }
             Write::Wipe { space, pattern } => Ok(self.wipe(space, pattern, now)),
+            Write::Drop { log } => {
+                let before = self.spaces.put_log(log, None);
+                let erased = before.as_ref().map_or(0, |log| log.head().last);
+                Ok((Outcome::Erased(erased), Undo::Log(log.clone(), before)))
+            }
             Write::Clear { space } => Ok(self.clear(space)),
             Write::Remove { space } => {
                 let before = self.spaces.remove(space);

@@ -62,7 +62,7 @@ impl Store {
     async fn any_write(&self, dice: &mut Dice) -> Write {
         let space = dice.pick(&spaces());
         let log = space.log(dice.pick(&LOGS));
-        match dice.roll(24) {
+        match dice.roll(25) {
             0..=6 => Write::Append {
                 log,
                 entries: (0..dice.roll(4)).map(|_| any_entry(dice)).collect(),
@@ -87,6 +87,7 @@ impl Store {
             },
             18 => Write::Clear { space },
             19 => Write::Remove { space },
+            23 => Write::Drop { log },
             20 | 21 => Write::Track(Box::new(any_track(dice))),
             22 => Write::Untrack {
                 tenant: dice.pick(&["t", "other"]).to_owned(),

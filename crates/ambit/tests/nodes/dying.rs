@@ -1,0 +1,110 @@
+//! A node that ends in the middle of a turn.
+
+use crate::Run;
+use crate::place::{Place, is_text, last_words, said, whole};
+use serde_json::json;
+
+pub const CASES: &[(&str, Run)] = &[
+    (
+        "g108_the_stream_of_a_killed_node_goes_on_at_another_without_gap_or_repetition",
+        |place| Box::pin(killed(place)),
+    ),
+    (
+        "a_node_that_is_told_to_stop_ends_its_turns_first",
+        |place| Box::pin(told(place)),
+    ),
+    (
+        "g108_a_turn_that_outlasts_its_node_s_grace_goes_on_at_another",
+        |place| Box::pin(out_of_grace(place)),
+    ),
+    (
+        "g108_a_node_that_starts_again_goes_on_with_its_own_turns",
+        |place| Box::pin(restarted(place)),
+    ),
+];
+
+const ALL: &str = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
+
+async fn killed(place: Place) {
+    let (first, second) = (place.node(), place.node());
+    let mut stream = first.stream("go on").await;
+    let id = stream.request_id();
+    let mut events = stream.until(is_text).await;
+    first.kill();
+    events.extend(last_words(&mut stream).await);
+    let last = events.last().unwrap().id.unwrap();
+    let rest = second.resume(&id, last).await.rest().await;
+    events.extend(rest);
+    assert_eq!(whole(&events), "completed");
+    assert_eq!(second.resume(&id, 0).await.rest().await, events);
+    check_story(&second.messages().await);
+    let next = second.chat(&said("hi")).await.json();
+    assert_eq!(
+        next["choices"][0]["message"]["content"],
+        json!("echo: hi"),
+        "{next}"
+    );
+    let third = place.node();
+    let messages = third.messages().await;
+    let newest = messages.iter().rev().take(2);
+    let newest: Vec<&str> = newest.map(|(_, text, _)| text.as_str()).collect();
+    assert_eq!(newest, ["echo: hi", "hi"]);
+}
+
+/// The question, what had been said until the node ended, and the answer.
+fn check_story(messages: &[(String, String, String)]) {
+    let [question, partial, answer] = messages else {
+        panic!("{messages:?}");
+    };
+    assert_eq!((&*question.0, &*question.1), ("user", "go on"));
+    assert!(
+        ALL.starts_with(&partial.1) && partial.2 == "partial",
+        "{messages:?}"
+    );
+    let whole = ("assistant", ALL, "completed");
+    assert_eq!((&*answer.0, &*answer.1, &*answer.2), whole);
+}
+
+async fn told(place: Place) {
+    let first = place.node();
+    let mut stream = first.stream("go on").await;
+    let mut events = stream.until(is_text).await;
+    first.terminate();
+    events.extend(stream.rest().await);
+    assert_eq!(whole(&events), "completed");
+    assert!(first.wait().success());
+    let answer = (
+        "assistant".to_owned(),
+        ALL.to_owned(),
+        "completed".to_owned(),
+    );
+    assert_eq!(place.node().messages().await.pop(), Some(answer));
+}
+
+async fn out_of_grace(place: Place) {
+    let (first, second) = (place.node_with(&["--grace", "0"]), place.node());
+    let mut stream = first.stream("go on").await;
+    let id = stream.request_id();
+    let mut events = stream.until(is_text).await;
+    first.terminate();
+    events.extend(last_words(&mut stream).await);
+    let last = events.last().unwrap().id.unwrap();
+    events.extend(second.resume(&id, last).await.rest().await);
+    assert_eq!(whole(&events), "completed");
+    assert!(first.wait().success());
+    check_story(&second.messages().await);
+}
+
+async fn restarted(place: Place) {
+    let first = place.node();
+    let mut stream = first.stream("go on").await;
+    let id = stream.request_id();
+    let mut events = stream.until(is_text).await;
+    first.kill();
+    events.extend(last_words(&mut stream).await);
+    let last = events.last().unwrap().id.unwrap();
+    let again = place.node();
+    events.extend(again.resume(&id, last).await.rest().await);
+    assert_eq!(whole(&events), "completed");
+    check_story(&again.messages().await);
+}

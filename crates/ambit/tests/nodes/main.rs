@@ -1,0 +1,40 @@
+//! Several nodes of one installation: `ambit serve` processes over one store. Every case runs on every store that nodes can
+//! share.
+
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails its case")]
+
+mod dying;
+mod place;
+#[path = "../clients/server.rs"]
+#[expect(dead_code, reason = "what the tests with clients use of it too")]
+mod server;
+mod sharing;
+#[path = "../http/site.rs"]
+#[expect(dead_code, reason = "what the tests of the whole server use of it too")]
+mod site;
+
+use libtest_mimic::{Arguments, Trial};
+use place::{Place, STORES};
+
+type Run = fn(Place) -> futures::future::BoxFuture<'static, ()>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for store in STORES {
+        for (name, run) in [dying::CASES, sharing::CASES].concat() {
+            let trial = Trial::test(format!("{}::{name}", store.name), move || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()?;
+                runtime.block_on(run(Place::over(store)));
+                Ok(())
+            });
+            // As in the storage crate: a store whose server is not configured has no cases.
+            if (store.place)().is_some() {
+                trials.push(trial);
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}

@@ -1,0 +1,183 @@
+//! What a case stands on: an app and a fresh store, and nodes that serve the one over the other.
+
+use crate::server::Server;
+use crate::site::{self, Answer, Event, HELLO, Stream};
+use ambit_runtime::Frame;
+use ambit_runtime::frame::invariants;
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use std::process::{Command, ExitStatus};
+use tempfile::TempDir;
+
+/// A kind of store.
+pub struct Store {
+    pub name: &'static str,
+    /// A fresh place for it; none where its server is not configured.
+    pub place: fn() -> Option<(String, Option<TempDir>)>,
+}
+
+pub const STORES: &[Store] = &[
+    Store {
+        name: "sqlite",
+        place: || {
+            let folder = tempfile::tempdir().unwrap();
+            let url = format!("sqlite:{}/ambit.db", folder.path().display());
+            Some((url, Some(folder)))
+        },
+    },
+    Store {
+        name: "postgres",
+        place: || server("TEST_POSTGRES_URL", "ambit_schema"),
+    },
+    Store {
+        name: "redis",
+        place: || server("TEST_REDIS_URL", "ambit_prefix"),
+    },
+];
+
+fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
+    let server = std::env::var_os(variable)?.into_string().unwrap();
+    let join = if server.contains('?') { '&' } else { '?' };
+    let fresh = rand::random::<u64>();
+    Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
+}
+
+/// An app and a store.
+pub struct Place {
+    store: String,
+    app: TempDir,
+    _data: Option<TempDir>,
+}
+
+impl Place {
+    pub fn over(store: &Store) -> Self {
+        let (store, data) = (store.place)().unwrap();
+        let app = tempfile::tempdir().unwrap();
+        for (name, text) in HELLO {
+            site::write(&app.path().join(name), text);
+        }
+        Self {
+            store,
+            app,
+            _data: data,
+        }
+    }
+
+    /// Another node.
+    pub fn node(&self) -> Node {
+        self.node_with(&[])
+    }
+
+    /// Another node, started with these options too.
+    pub fn node_with(&self, options: &[&str]) -> Node {
+        let all = [&["--store", &self.store], options].concat();
+        Node {
+            server: Server::over(self.app.path(), &all),
+            client: site::client(),
+        }
+    }
+}
+
+/// A server process, and a client of it.
+pub struct Node {
+    server: Server,
+    client: Client,
+}
+
+impl Node {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.server.url))
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path)).await
+    }
+
+    /// The answer to this body of a chat request, read whole.
+    pub async fn chat(&self, body: &Value) -> Answer {
+        Answer::of(self.asked(body)).await
+    }
+
+    /// The stream that answers this text.
+    pub async fn stream(&self, text: &str) -> Stream {
+        let mut body = said(text);
+        body["accept"] = json!("cui-web");
+        Stream::of(self.asked(&body)).await
+    }
+
+    pub fn asked(&self, body: &Value) -> RequestBuilder {
+        self.request(Method::POST, "/chat/completions").json(body)
+    }
+
+    /// The stream of a turn behind an entry.
+    pub async fn resume(&self, request_id: &str, after: u64) -> Stream {
+        let path = format!("/chat/requests/{request_id}/stream?accept=cui-web");
+        let request = self.request(Method::GET, &path);
+        Stream::of(request.header("last-event-id", after)).await
+    }
+
+    /// The shown messages of the conversation: role, text, status.
+    pub async fn messages(&self) -> Vec<(String, String, String)> {
+        let answer = self.get("/chat/sessions/c1/messages").await.json();
+        let rows = answer["data"].as_array().or(answer["items"].as_array());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let row = |row: &Value| {
+            let content = text(&row["props"]["content"]);
+            (text(&row["role"]), content, text(&row["status"]))
+        };
+        rows.unwrap_or_else(|| panic!("{answer}"))
+            .iter()
+            .map(row)
+            .collect()
+    }
+
+    /// Ends the process as a power cut does.
+    pub fn kill(mut self) {
+        self.server.child.kill().unwrap();
+        self.server.child.wait().unwrap();
+    }
+
+    /// Asks the process to end, as a supervisor does.
+    pub fn terminate(&self) {
+        let id = self.server.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+    }
+
+    /// How the process has ended.
+    pub fn wait(mut self) -> ExitStatus {
+        self.server.child.wait().unwrap()
+    }
+}
+
+/// A request with this text.
+pub fn said(text: &str) -> Value {
+    json!({"model": "hello", "chat_id": "c1", "messages": [{"role": "user", "content": text}]})
+}
+
+pub fn is_text(data: &Value) -> bool {
+    data["type"] == "text"
+}
+
+/// What a stream still gives until it ends or breaks off.
+pub async fn last_words(stream: &mut Stream) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Ok(Some(event)) = stream.next().await {
+        events.push(event);
+    }
+    events
+}
+
+/// Refuses a stream that is not whole: numbers without gaps, every start ended, one end. The answer is how the turn ended.
+pub fn whole(events: &[Event]) -> String {
+    let numbers: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    let frames = events
+        .iter()
+        .map(|event| serde_json::from_value(event.data.clone()).unwrap());
+    let frames: Vec<Frame> = frames.collect();
+    invariants::check(&frames).unwrap();
+    let end = &events.last().unwrap().data["props"];
+    assert_eq!(end["event"], "stream_end");
+    end["data"]["status"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,72 @@
+//! `http` and `fetch`: requests of scripts, to the hosts that the app lists and the agent leaves.
+
+use crate::ctx::{Call, Method};
+use crate::net::{fetch, http};
+use ambit_script::{HostError, Value};
+use futures::FutureExt;
+use serde_json::Value as Json;
+
+macro_rules! row {
+    ($signature:literal, $doc:literal) => {
+        Method {
+            signature: $signature,
+            doc: $doc,
+            needs: None,
+            call: |call| send(call).boxed(),
+        }
+    };
+}
+
+/// The functions.
+pub const WEB: &[Method] = &[
+    row!(
+        "http.Get(url: string, query?: any, headers?: any): HttpResponse",
+        "Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed."
+    ),
+    row!(
+        "http.Post(url: string, payload?: any, files?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request. Each of `files` is `{name, filename?, type?, data}` with `data` in base64."
+    ),
+    row!(
+        "http.Put(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request."
+    ),
+    row!(
+        "http.Patch(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request."
+    ),
+    row!(
+        "http.Delete(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request."
+    ),
+    row!(
+        "http.Head(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request."
+    ),
+    row!(
+        "http.Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): HttpResponse",
+        "Sends a request of any method."
+    ),
+    row!(
+        "http.Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse",
+        "Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less."
+    ),
+    Method {
+        signature: "fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>",
+        doc: "The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed.",
+        needs: None,
+        call: |call| fetched(call).boxed(),
+    },
+];
+
+async fn send(call: &Call<'_>) -> Result<Value, HostError> {
+    let client = call.run.http();
+    let name = call.method.name();
+    let answer = http::call(client, name, &call.arguments, &call.callbacks).await?;
+    Ok(Value::Json(answer))
+}
+
+async fn fetched(call: &Call<'_>) -> Result<Value, HostError> {
+    let request = call.arguments.first().unwrap_or(&Json::Null);
+    fetch::call(call.run.http(), request).await.map(Value::Json)
+}

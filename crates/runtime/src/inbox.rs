@@ -1,0 +1,92 @@
+//! What people send to a turn that is running, from whichever node: a log, so that nothing taken on is lost with a process.
+
+use crate::error::{Error, Result};
+use crate::live::Stop;
+use crate::runtime::Interrupt;
+use ambit_storage::address::LogKey;
+use ambit_storage::batch::{Batch, Check, NewEntry, Write};
+use ambit_storage::driver::{Driver, Range};
+use ambit_storage::ids;
+use ambit_storage::json::Json;
+use std::sync::Arc;
+
+/// Entries read at once: more than anybody sends during one step.
+const MOST: usize = 256;
+
+/// One turn's inbox.
+#[derive(Clone)]
+pub(crate) struct Inbox {
+    driver: Arc<dyn Driver>,
+    log: LogKey,
+}
+
+impl Inbox {
+    pub fn new(driver: Arc<dyn Driver>, log: LogKey) -> Self {
+        Self { driver, log }
+    }
+
+    /// Puts something in, if this holds.
+    pub async fn send(&self, interrupt: &Interrupt, check: Option<Check>) -> Result<()> {
+        let entry = NewEntry {
+            id: ids::unguessable(),
+            body: Json::of(interrupt)?,
+        };
+        let mut batch = Batch::of([Write::Append {
+            log: self.log.clone(),
+            entries: vec![entry],
+        }]);
+        batch.checks.extend(check);
+        self.driver.commit(batch).await?;
+        Ok(())
+    }
+
+    /// What came in behind this entry, and the number of the last of it.
+    pub async fn read(&self, after: u64) -> Result<(Vec<Interrupt>, u64)> {
+        let range = Range::from(after + 1, MOST);
+        let page = self.driver.read(&self.log, range).await?;
+        let mut last = after;
+        let mut received = Vec::new();
+        for entry in page.entries {
+            last = entry.seq;
+            received.push(entry.body.to()?);
+        }
+        Ok((received, last))
+    }
+
+    /// Waits for something behind this entry that cannot wait for the next step.
+    pub async fn forced(&self, after: u64) -> Stop {
+        match self.watch(after).await {
+            Ok(stop) => stop,
+            Err(error) => {
+                // What came in is taken up at the next step all the same.
+                tracing::warn!(log = %self.log, %error, "a turn does not hear what is sent to it");
+                std::future::pending().await
+            }
+        }
+    }
+
+    async fn watch(&self, mut after: u64) -> Result<Stop> {
+        let mut watch = self.driver.watch(&self.log).await?;
+        loop {
+            let (received, last) = self.read(after).await?;
+            after = last;
+            if let Some(stop) = received.iter().find_map(Interrupt::stops) {
+                return Ok(stop);
+            }
+            if !watch.changed().await {
+                return Err(Error::internal("the store has been closed"));
+            }
+        }
+    }
+}
+
+impl Interrupt {
+    /// How it breaks the work off, if it does.
+    pub(crate) fn stops(&self) -> Option<Stop> {
+        match (self.is_forced, self.messages.is_empty()) {
+            (false, _) => None,
+            (true, false) => Some(Stop::Restart),
+            (true, true) => Some(Stop::Cancelled),
+        }
+    }
+}

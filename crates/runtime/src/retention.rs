@@ -1,0 +1,241 @@
+//! What turns leave behind when they end, and how long it is kept: their streams, their traces, and what is known of them.
+//!
+//! The last commit of a turn notes by when which of its logs go. The notes stand in the order in which they fall due, so
+//! that upkeep looks at nothing else; they tell nothing of the conversation, which they may outlive.
+
+use crate::app;
+use crate::chats;
+use crate::error::Result;
+use crate::journal::Names;
+use crate::runtime::{Core, TurnInfo};
+use ambit_storage::address::Space;
+use ambit_storage::batch::{Batch, Check, Write};
+use ambit_storage::clock::{Millis, to_millis};
+use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::driver::{Driver, Part as ValuePart, Scan};
+use ambit_storage::json::Json;
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Notes read at a time.
+const PAGE: usize = 100;
+/// At most so many turns' logs are dropped in one go, for each store.
+const MOST: usize = 1_000;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a stream is kept where the app does not say.
+const STREAM: Duration = DAY;
+/// A turn is known by its id at least this long after its end. So long its trace is kept where the app does not say.
+const KNOWN: Duration = Duration::from_secs(30 * DAY.as_secs());
+
+/// How long what a turn leaves is kept behind its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub stream: Duration,
+    pub trace: Duration,
+}
+
+impl Terms {
+    /// What the app says.
+    pub fn of(settings: &app::Settings) -> Self {
+        let term = |seconds: Option<u64>, default| seconds.map_or(default, Duration::from_secs);
+        Self {
+            stream: term(settings.stream_retention, STREAM),
+            trace: term(settings.trace_retention, KNOWN),
+        }
+    }
+
+    /// How long the turn can be asked for by its id.
+    pub fn known(&self) -> Duration {
+        KNOWN.max(self.stream).max(self.trace)
+    }
+}
+
+/// A part of what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Stream,
+    Trace,
+}
+
+/// What goes when a note falls due.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Left {
+    tenant: String,
+    /// The index row of the conversation's history.
+    row: String,
+    parts: Vec<Part>,
+}
+
+/// A turn that ends.
+pub(crate) struct Ended<'a> {
+    pub tenant: &'a str,
+    /// The index row of its conversation's history.
+    pub row: String,
+    pub request_id: &'a str,
+    pub at: Millis,
+    pub is_traced: bool,
+}
+
+/// The writes that note when the turn's logs go.
+pub(crate) fn notes(ended: &Ended<'_>, terms: Terms) -> Result<Vec<Write>> {
+    let mut due: BTreeMap<Millis, Vec<Part>> = BTreeMap::new();
+    let trace = ended.is_traced.then_some((terms.trace, Part::Trace));
+    for (term, part) in [(terms.stream, Part::Stream)].into_iter().chain(trace) {
+        let at = ended.at.saturating_add(to_millis(term));
+        due.entry(at).or_default().push(part);
+    }
+    let note = |(at, parts)| {
+        let left = Left {
+            tenant: ended.tenant.to_owned(),
+            row: ended.row.clone(),
+            parts,
+        };
+        Ok(Write::Apply {
+            key: Space::left_by_turns().key(name(at, ended.request_id)),
+            op: Op::Set(Json::of(&left)?.into()),
+            life: None,
+        })
+    };
+    due.into_iter().map(note).collect()
+}
+
+/// Names are ordered as the times in them.
+fn name(due: Millis, request_id: &str) -> String {
+    format!("{due:020}/{request_id}")
+}
+
+/// Drops the logs whose time is over, and their notes. Any number of nodes may do so at once. The answer is how many notes
+/// were followed; what fails is told and tried again later.
+pub(crate) async fn drop_due(core: &Core) -> usize {
+    let mut followed = 0;
+    for (store, driver) in core.stores.drivers() {
+        match drop_due_in(core, driver).await {
+            Ok(count) => followed += count,
+            Err(error) => {
+                tracing::warn!(store.name = store, %error, "what turns have left behind could not be looked for");
+            }
+        }
+    }
+    followed
+}
+
+async fn drop_due_in(core: &Core, driver: &Arc<dyn Driver>) -> Result<usize> {
+    // A note that falls due in this millisecond is behind it, whatever its turn is called.
+    let end = name(core.stores.options().clock.now().saturating_add(1), "");
+    let (mut after, mut followed) = (None, 0);
+    while followed < MOST {
+        let scan = Scan {
+            pattern: Pattern::all(),
+            after,
+            limit: PAGE,
+            part: ValuePart::Whole,
+        };
+        let mut page = driver.scan(&Space::left_by_turns(), &scan).await?;
+        let is_last = page.len() < PAGE;
+        page.retain(|(name, _)| *name < end);
+        let Some((last, _)) = page.last() else {
+            break;
+        };
+        after = Some(last.clone());
+        let mut done = Vec::new();
+        for (name, entry) in &page {
+            let request_id = name.split_once('/').map_or("", |(_, id)| id);
+            match follow(core, request_id, &entry.value).await {
+                Ok(()) => done.push(forget(name)),
+                Err(error) => {
+                    tracing::warn!(turn.id = request_id, %error, "the logs of a turn are kept beyond their time");
+                }
+            }
+        }
+        followed += done.len();
+        driver.commit(Batch::of(done)).await?;
+        if is_last {
+            break;
+        }
+    }
+    Ok(followed)
+}
+
+fn forget(name: &str) -> Write {
+    Write::Apply {
+        key: Space::left_by_turns().key(name),
+        op: Op::Del,
+        life: None,
+    }
+}
+
+/// Drops what a note names, wherever the conversation is now. There is nothing to do where it was removed.
+async fn follow(core: &Core, request_id: &str, note: &Json) -> Result<()> {
+    let left: Left = note.to()?;
+    let mut row = row(core, &left).await?;
+    while let Some(found) = row.take() {
+        let driver = core.stores.chain(&found.placement)?.driver().clone();
+        let names = Names::new(Space::of(&found.tenant, &found.identity), request_id);
+        let batch = ends(core, driver.as_ref(), &names, &left.parts).await?;
+        driver.commit(batch).await?;
+        // A conversation that was moved meanwhile has taken the logs along.
+        row = self::row(core, &left).await?;
+        row.take_if(|now| now.placement == found.placement);
+    }
+    Ok(())
+}
+
+/// The writes that end these parts.
+async fn ends(core: &Core, driver: &dyn Driver, names: &Names, parts: &[Part]) -> Result<Batch> {
+    let mut batch = Batch::default();
+    for part in parts {
+        match part {
+            Part::Trace => batch.writes.push(Write::Drop { log: names.trace() }),
+            Part::Stream => {
+                // Messages may have come in while the turn ended.
+                let logs = [names.events(), names.inbox()];
+                batch.writes.extend(logs.map(|log| Write::Drop { log }));
+                without_response(core, driver, names, &mut batch).await?;
+            }
+        }
+    }
+    Ok(batch)
+}
+
+/// What is known of a turn says no more, together with its stream, what the turn said.
+async fn without_response(
+    core: &Core,
+    driver: &dyn Driver,
+    names: &Names,
+    batch: &mut Batch,
+) -> Result<()> {
+    let key = names.info();
+    let Some(entry) = driver.get(&key, ValuePart::Whole).await? else {
+        return Ok(());
+    };
+    let mut info: TurnInfo = entry.value.to()?;
+    if info.response.take().is_none() {
+        return Ok(());
+    }
+    let now = core.stores.options().clock.now();
+    batch.checks.push(Check::Version {
+        key: key.clone(),
+        version: Some(entry.version),
+    });
+    batch.writes.push(Write::Apply {
+        key,
+        op: Op::Set(Json::of(&info)?.into()),
+        life: entry.expires_at.map(|end| end - now),
+    });
+    Ok(())
+}
+
+/// The index row of the conversation.
+async fn row(core: &Core, left: &Left) -> Result<Option<Tracked>> {
+    let filter = Filter {
+        id: Some(left.row.clone()),
+        ..Filter::tenant(left.tenant.as_str())
+    };
+    chats::first(&core.loaded().ambit, &filter).await
+}

@@ -1,0 +1,96 @@
+//! Making steps durable: what a turn builds on is stored before it goes on, and is never forgotten.
+
+use super::Turn;
+use crate::error::Result;
+use crate::event::{AfterSend, BeforeSaveHistory};
+use crate::journal::{self, Step};
+use ambit_storage::event::{
+    ChatHistorySaving, ContextSaving, MessageAdded, MessageAdding, UsageRecorded,
+};
+use std::time::Duration;
+
+/// How often a store that cannot be reached is asked again.
+const TRIES: u32 = 6;
+/// The longest pause between tries.
+const LONGEST: Duration = Duration::from_secs(2);
+/// The pause before the second try; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Turn {
+    /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
+    pub(super) async fn record(&mut self, step: Step) -> Result<()> {
+        self.note(step)?;
+        self.persist().await
+    }
+
+    /// Notes a step that becomes durable with the next one: without it, it would be done once more.
+    pub(super) fn note(&mut self, step: Step) -> Result<()> {
+        let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
+        self.session.context().stage_beside([write]);
+        self.replay.add(step);
+        Ok(())
+    }
+
+    /// Writes what is staged, and tells of what was said.
+    pub(super) async fn persist(&mut self) -> Result<()> {
+        self.save(false).await?;
+        for message in std::mem::take(&mut self.said.sent) {
+            let about = self.about();
+            self.announce(AfterSend { about, message }).await;
+        }
+        Ok(())
+    }
+
+    /// Makes all that is staged durable, and gives the conversation back with it if the turn ends. A store that fails for a
+    /// moment is waited for; what could not be written stays staged and goes along with the next write.
+    pub(super) async fn save(&self, is_end: bool) -> Result<()> {
+        let context = self.session.context();
+        let (mut pause, mut tries) = (PAUSE, 0);
+        loop {
+            tries += 1;
+            let saved = match is_end {
+                true => context.save_and_end_turn().await,
+                false => context.save().await,
+            };
+            match saved {
+                Ok(_) => return Ok(()),
+                Err(error) if !may_pass(&error) => return Err(error.into()),
+                Err(error) if tries >= TRIES && !(is_end && self.may_wait(&error)) => {
+                    return Err(error.into());
+                }
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause = LONGEST.min(pause * 2);
+        }
+    }
+
+    /// Writes the record of a call before the answer, if anybody can tell the order.
+    pub(super) async fn persist_usage(&mut self) -> Result<()> {
+        if self.hears::<UsageRecorded>() {
+            self.persist().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether anybody can tell that the last answer is stored before the turn is closed.
+    pub(super) fn is_watched(&self) -> bool {
+        self.hears::<AfterSend>()
+            || self.hears::<BeforeSaveHistory>()
+            || self.hears::<ContextSaving>()
+            || self.hears::<ChatHistorySaving>()
+            || self.hears::<MessageAdding>()
+            || self.hears::<MessageAdded>()
+    }
+}
+
+/// True where the same write may succeed later.
+fn may_pass(error: &ambit_storage::Error) -> bool {
+    use ambit_storage::Error as Stored;
+    matches!(
+        error,
+        Stored::Unavailable { .. }
+            | Stored::Partial { .. }
+            | Stored::Conflict { .. }
+            | Stored::Busy { .. }
+    )
+}

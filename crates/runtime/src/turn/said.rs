@@ -1,0 +1,38 @@
+//! What the models of a turn have said so far.
+
+use crate::llm::{Answer, Usage};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// What the models of a turn have said and used.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Tokens of all calls.
+    pub usage: Usage,
+    /// The connector that was called last.
+    pub connector: Option<String>,
+    /// Why the last answer ended.
+    pub finish_reason: String,
+    /// The shown messages that the history has already.
+    pub stored: HashSet<String>,
+    /// Calls made.
+    pub calls: usize,
+    /// `payload.tools`.
+    pub tools: Vec<Value>,
+    /// Answers that are not in the history yet, with the messages in which they were shown.
+    pub answers: Vec<Spoken>,
+    /// Stored answers of which listeners have not heard yet.
+    pub sent: Vec<Value>,
+    /// The answer has a form of its own.
+    pub is_structured: bool,
+    /// The messages in which tool calls were shown, by the call's id.
+    pub calls_shown: Vec<(String, String)>,
+}
+
+/// An answer and how it was shown.
+pub(super) struct Spoken {
+    pub answer: Answer,
+    pub agent: String,
+    /// The messages, in order; the first is where the answer stands.
+    pub shown: Vec<String>,
+}

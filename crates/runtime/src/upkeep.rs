@@ -1,0 +1,92 @@
+//! What a node does by itself for as long as it runs: turns that nobody runs are taken up, and what is over is ended.
+
+use crate::error::Result;
+use crate::runtime::Core;
+use crate::{retention, turn};
+use ambit_storage::Caller;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// From one look to the next.
+const LOOK: Duration = Duration::from_secs(1);
+/// Streams and traces are looked at with every so many looks.
+const RETENTION: u64 = 10;
+/// Temporary conversations too.
+const TEMPORARY: u64 = 60;
+/// A walk over the whole index.
+const PATROL: u64 = 600;
+/// Rows of the index in one step of that walk.
+const STEP: usize = 100;
+
+/// The tenants that had temporary conversations here: these are in no index.
+#[derive(Default)]
+pub(crate) struct Temporary(Mutex<BTreeSet<String>>);
+
+impl Temporary {
+    /// The tenant has one.
+    pub fn note(&self, tenant: &str) {
+        let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !tenants.contains(tenant) {
+            tenants.insert(tenant.to_owned());
+        }
+    }
+
+    fn all(&self) -> BTreeSet<String> {
+        let tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tenants.clone()
+    }
+}
+
+/// Takes up turns that nobody runs any more.
+pub(crate) async fn recover(core: Weak<Core>) {
+    while let Some(core) = core.upgrade() {
+        if let Err(error) = turn::recover_all(&core).await {
+            tracing::warn!(%error, "open turns could not be looked for");
+        }
+        drop(core);
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Ends what is over.
+pub(crate) async fn tidy(core: Weak<Core>) {
+    for look in 0_u64.. {
+        let Some(core) = core.upgrade() else {
+            return;
+        };
+        if look.is_multiple_of(RETENTION) {
+            retention::drop_due(&core).await;
+        }
+        if look.is_multiple_of(TEMPORARY) {
+            end_temporary(&core).await;
+        }
+        if look.is_multiple_of(PATROL)
+            && let Err(error) = patrol(&core).await
+        {
+            tracing::warn!(%error, "conversations that nobody uses could not be looked for");
+        }
+        drop(core);
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Ends temporary conversations that have been idle for their time. The answer is how many there were.
+pub(crate) async fn end_temporary(core: &Core) -> u64 {
+    let mut ended = 0;
+    for tenant in core.temporary.all() {
+        let ambit = core.loaded().acting_as(&Caller::system(tenant));
+        match ambit.sweep_temporary().await {
+            Ok(count) => ended += count,
+            Err(error) => tracing::warn!(%error, "temporary conversations could not be ended"),
+        }
+    }
+    ended
+}
+
+/// Removes sessions that were idle for longer than the settings keep them, and rows without data.
+async fn patrol(core: &Core) -> Result<()> {
+    let mut patrol = core.loaded().ambit.patrol();
+    while patrol.step(STEP).await?.is_some() {}
+    Ok(())
+}

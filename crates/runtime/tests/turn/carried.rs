@@ -1,0 +1,111 @@
+//! Conversations that are carried elsewhere, with what their turns have left.
+
+use crate::place::{Place, ann, files, frames, request, settings};
+use crate::retention::{DAY, HELLO, id, kept, logs, numbers, pass, pass_in, row, space, turn};
+use ambit_runtime::Code;
+use ambit_runtime::runtime::Runtime;
+use ambit_storage::Stores;
+use ambit_storage::backup::backup;
+use ambit_storage::doctor::{Finding, examine};
+use ambit_storage::driver::memory::Memory;
+use ambit_storage::driver::{Driver, Options, Range, open};
+use ambit_storage::relocation::relocate;
+use std::sync::Arc;
+
+/// A runtime over the drivers `a` and `b`, with everything in these.
+async fn two_drivers(used: &[&str]) -> Place {
+    let options = Options::default();
+    let mut builder = Stores::builder(options.clone());
+    for name in ["a", "b"] {
+        builder = builder.driver(name, Arc::new(Memory::new(options.clone())));
+    }
+    let stores = builder.default_drivers(used).build().unwrap();
+    let app = files(&[HELLO]);
+    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    Place { runtime, app }
+}
+
+#[tokio::test]
+async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
+    let place = two_drivers(&["a"]).await;
+    let (id, frames) = turn(&place, "hi").await;
+    let before = logs(&place.runtime).await;
+    let ambit = place.runtime.contexts(&ann());
+    let history = row(&place.runtime).await;
+    relocate(&ambit, &history.id, &["b"]).await.unwrap();
+    assert_eq!(row(&place.runtime).await.placement, ["b"]);
+    assert_eq!(logs(&place.runtime).await, before);
+    let drivers = place.runtime.stores().drivers().clone();
+    let left = drivers["a"].logs(&space(&history)).await.unwrap();
+    assert_eq!(left, Vec::<String>::new());
+    let last = frames.len() as u64;
+    assert_eq!(numbers(&place.runtime, &id).await, Ok(last));
+    pass(&place, DAY);
+    place.runtime.drop_expired().await;
+    let gone = Err(Code::StreamExpired);
+    assert_eq!(numbers(&place.runtime, &id).await, gone);
+    assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
+}
+
+#[tokio::test]
+async fn in_a_chain_a_stream_goes_from_every_driver() {
+    let place = two_drivers(&["a", "b"]).await;
+    let (id, _) = turn(&place, "hi").await;
+    pass(&place, DAY);
+    place.runtime.drop_expired().await;
+    let gone = Err(Code::StreamExpired);
+    assert_eq!(numbers(&place.runtime, &id).await, gone);
+    let space = space(&row(&place.runtime).await);
+    for (name, driver) in place.runtime.stores().drivers() {
+        let mut logs = driver.logs(&space).await.unwrap();
+        logs.retain(|log| log.starts_with("turn/"));
+        let expected = match name.as_str() {
+            "a" | "b" => vec![format!("turn/{id}/trace")],
+            _ => Vec::new(),
+        };
+        assert_eq!(logs, expected, "{name}");
+    }
+    assert_eq!(place.runtime.drop_expired().await, 0);
+}
+
+#[tokio::test]
+async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let options = Options::default();
+    let driver = open(&url("ambit.db"), options.clone()).await.unwrap();
+    let builder = Stores::builder(options.clone()).driver("sqlite", driver);
+    let stores = builder.default_drivers(&["sqlite"]).build().unwrap();
+    let app = files(&[HELLO]);
+    let runtime = Runtime::open(settings(app.path(), stores)).await.unwrap();
+    let first = frames(runtime.start(request("hello", "one")).await.unwrap()).await;
+    let second = frames(runtime.start(request("hello", "two")).await.unwrap()).await;
+    pass_in(&runtime, DAY);
+    runtime.drop_expired().await;
+    let third = frames(runtime.start(request("hello", "three")).await.unwrap()).await;
+    let mut found = Vec::new();
+    let mut tell = |finding: &Finding| found.push(finding.clone());
+    let ambit = runtime.contexts(&ann());
+    examine(&ambit, true, &mut tell).await.unwrap();
+    assert_eq!(found, []);
+    let names = logs(&runtime).await;
+    assert_eq!(
+        names.len(),
+        4,
+        "{:?}",
+        [id(&first), id(&second), id(&third)]
+    );
+    let copy = folder.path().join("copy.db");
+    backup(&url("ambit.db"), options.clone(), &copy)
+        .await
+        .unwrap();
+    let copied = open(&url("copy.db"), options).await.unwrap();
+    let (driver, space) = kept(&runtime).await;
+    for name in names {
+        let read = async |from: &dyn Driver| {
+            let log = space.log(name.as_str());
+            from.read(&log, Range::from(1, 1_000)).await.unwrap()
+        };
+        assert_eq!(read(&*copied).await, read(&*driver).await, "{name}");
+    }
+}

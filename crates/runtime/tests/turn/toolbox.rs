@@ -1,0 +1,94 @@
+//! Tools of a test's choice.
+
+use ambit_runtime::error::{Code, Error, Result};
+use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+/// What a call does.
+pub type Act = Arc<dyn Fn(String, Value) -> BoxFuture<'static, Result<Outcome>> + Send + Sync>;
+
+/// One server with these tools.
+#[derive(Clone)]
+pub struct Tools {
+    names: Vec<String>,
+    act: Act,
+    /// Tools that were called, with their arguments.
+    pub called: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl Tools {
+    /// Tools that all do this.
+    pub fn new(
+        names: &[&str],
+        act: impl Fn(String, Value) -> BoxFuture<'static, Result<Outcome>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            act: Arc::new(act),
+            called: Arc::default(),
+        }
+    }
+
+    /// Tools that answer with their arguments; `fail` fails as a tool, `broken` as a server, `hang` never answers.
+    pub fn usual() -> Self {
+        Self::new(&["show", "fail", "broken", "hang"], |name, arguments| {
+            Box::pin(async move {
+                match name.as_str() {
+                    "hang" => std::future::pending().await,
+                    "fail" => Ok(Outcome {
+                        data: Value::Null,
+                        text: "it does not work".to_owned(),
+                        is_error: true,
+                    }),
+                    "broken" => Err(Error::new(Code::McpError, "MCP server \"s\": gone")),
+                    _ => Ok(outcome(arguments)),
+                }
+            })
+        })
+    }
+
+    /// The names of the tools that were called.
+    pub fn names(&self) -> Vec<String> {
+        self.called
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+}
+
+/// A good outcome.
+pub fn outcome(data: Value) -> Outcome {
+    Outcome {
+        text: data.to_string(),
+        data,
+        is_error: false,
+    }
+}
+
+#[async_trait]
+impl Toolbox for Tools {
+    async fn list(&self, servers: &[Value], _caller: &Caller) -> Result<Vec<Tool>> {
+        if servers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tool = |name: &String| Tool {
+            name: format!("s__{name}"),
+            server: "s".to_owned(),
+            tool: name.clone(),
+            description: format!("does {name}"),
+            parameters: json!({"type": "object"}),
+        };
+        Ok(self.names.iter().map(tool).collect())
+    }
+
+    async fn call(&self, tool: &Tool, arguments: Value, _caller: &Caller) -> Result<Outcome> {
+        let call = (tool.tool.clone(), arguments.clone());
+        self.called.lock().unwrap().push(call);
+        (self.act)(tool.tool.clone(), arguments).await
+    }
+}
