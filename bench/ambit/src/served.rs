@@ -3,6 +3,8 @@
 use crate::client::Client;
 use crate::{Result, app, syncs};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,6 +24,10 @@ pub struct Served {
     _said: BufReader<ChildStdout>,
     _app: TempDir,
 }
+
+/// Nanoseconds that each thread has run. The process's own clock counts in ticks, and a thread that a timer wakes at every
+/// tick seems to run for all of it.
+pub struct Clock(BTreeMap<OsString, u64>);
 
 /// The program, which is built beside this one.
 pub fn program() -> Result<PathBuf> {
@@ -84,15 +90,28 @@ impl Served {
         Client::open(self.address).await
     }
 
-    /// Seconds of processor time so far.
-    pub fn processor_seconds(&self) -> Result<f64> {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        let fields = text.rsplit(") ").next().unwrap_or_default();
-        // The 14th and 15th field of all, of which two have been cut off.
-        let ticks: Result<Vec<f64>, _> =
-            fields.split(' ').skip(11).take(2).map(str::parse).collect();
-        let second = rustix::param::clock_ticks_per_second() as f64;
-        Ok(ticks?.iter().sum::<f64>() / second)
+    /// What the scheduler has counted so far.
+    pub fn clock(&self) -> Result<Clock> {
+        let mut threads = BTreeMap::new();
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            let thread = thread?;
+            // A thread may have ended since.
+            if let Ok(text) = std::fs::read_to_string(thread.path().join("schedstat")) {
+                let spent = text.split(' ').next().unwrap_or_default();
+                threads.insert(thread.file_name(), spent.parse()?);
+            }
+        }
+        Ok(Clock(threads))
+    }
+
+    /// Seconds of processor time since then.
+    pub fn spent(&self, since: &Clock) -> Result<f64> {
+        let now = self.clock()?.0;
+        let spent = now.iter().map(|(thread, spent)| {
+            let before = since.0.get(thread).copied().unwrap_or_default();
+            spent.saturating_sub(before)
+        });
+        Ok(spent.sum::<u64>() as f64 / 1e9)
     }
 
     /// MB that are resident.

@@ -55,7 +55,9 @@ fn alone(row: &Measured) -> Option<Target> {
         "W1 syncs" if store(&line.backend) == "sqlite" && line.p == 1 => Limit::AtMost(1.0),
         "W1 syncs" if store(&line.backend) == "sqlite" => Limit::AtMost(0.125),
         work if kind(work) == "W7 hook" => Limit::AtMost(0.25),
-        work if kind(work) == "W9 CPU per chunk and reader" => Limit::AtMost(10.0),
+        "W9 CPU per chunk and reader (at once)" => Limit::AtMost(10.0),
+        // To one reader a live chunk costs what it costs to wake a thread, which says nothing about the server.
+        "W9 CPU per chunk and reader (live)" if line.p > 1 => Limit::AtMost(10.0),
         "W9 rows (live)" => Limit::AtMost(1.0),
         "W10 start" => Limit::AtMost(50.0),
         "W10 resident" if line.p == 0 => Limit::AtMost(60.0),

@@ -48,7 +48,8 @@ async fn start(store: &str) -> Result<f64> {
     let mut body = Vec::new();
     client.piece(&mut body).await?;
     let spent = served.since.elapsed().as_secs_f64() * 1e3;
-    if head.status != 200 || !body.starts_with(b"data: ") {
+    let is_stream = String::from_utf8_lossy(&body).contains("data: ");
+    if head.status != 200 || !is_stream {
         return Err(format!("the first answer is {}", String::from_utf8_lossy(&body)).into());
     }
     while client.piece(&mut body).await? {}

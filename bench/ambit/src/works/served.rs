@@ -21,11 +21,11 @@ pub async fn run(bench: &Bench) -> Result<()> {
     for clients in CLIENTS {
         let each = bench.sizes.operations.div_ceil(clients);
         turns(&served, &format!("b{clients}"), clients, BEFORE).await?;
-        let (cpu, start) = (served.processor_seconds()?, std::time::Instant::now());
+        let (cpu, start) = (served.clock()?, std::time::Instant::now());
         let spent = turns(&served, &format!("c{clients}"), clients, each).await?;
         let seconds = start.elapsed().as_secs_f64();
         let count = (clients * each) as f64;
-        let cpu = (served.processor_seconds()? - cpu) * 1e3 / count;
+        let cpu = served.spent(&cpu)? * 1e3 / count;
         let row = |work, unit| Row {
             work,
             p: clients,

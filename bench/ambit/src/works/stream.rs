@@ -50,12 +50,12 @@ pub async fn run(bench: &Bench) -> Result<()> {
         for pace in PACES {
             let times = bench.sizes.streams(pace.agent == LIVE, readers);
             follow(&served, pace.agent, "warm", readers).await?;
-            let before = served.processor_seconds()?;
+            let before = served.clock()?;
             for time in 0..times {
                 let chat = format!("c{readers}-{time}");
                 follow(&served, pace.agent, &chat, readers).await?;
             }
-            let spent = (served.processor_seconds()? - before) * 1e6;
+            let spent = served.spent(&before)? * 1e6;
             let row = Row {
                 work: pace.work,
                 p: readers,

@@ -47,6 +47,6 @@ fn soak() -> Duration {
         clippy::disallowed_methods,
         reason = "how long a test runs is no setting of the product"
     )]
-    let seconds = std::env::var("AMBIT_SOAK").unwrap_or_default();
-    Duration::from_secs(seconds.parse().unwrap_or(0))
+    let seconds = std::env::var_os("AMBIT_SOAK").map(|text| text.into_string().unwrap());
+    Duration::from_secs(seconds.map_or(0, |text| text.parse().unwrap()))
 }

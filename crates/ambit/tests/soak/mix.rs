@@ -4,8 +4,23 @@ use crate::site::{Answer, Stream};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-/// Agents beside that of `HELLO`.
+/// Agents beside that of `HELLO`, and a model that takes less time.
 pub const APP: &[(&str, &str)] = &[
+    (
+        "connectors/script.conn.yao",
+        r#"{
+            "label": "Script",
+            "type": "scripted",
+            "options": {
+                "model": "script",
+                "rules": [
+                    {"match": {"last_user": "^go on"}, "reply": "1 2 3 4 5 6 7 8 9 10 11 12", "delay": "10ms"},
+                    {"match": {"last_user": "^never ends"}, "reply": "0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9", "delay": "60ms"},
+                    {"match": {"last_user": "^refuse"}, "error": {"status": 400, "message": "no such model"}}
+                ]
+            }
+        }"#,
+    ),
     (
         "assistants/hooked/package.yao",
         r#"{"name": "Hooked", "public": true, "connector": "script"}"#,
