@@ -43,10 +43,6 @@ fn g085_many_turns_of_all_kinds_leave_nothing_behind() {
 }
 
 fn soak() -> Duration {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how long a test runs is no setting of the product"
-    )]
     let seconds = std::env::var_os("AMBIT_SOAK").map(|text| text.into_string().unwrap());
     Duration::from_secs(seconds.map_or(0, |text| text.parse().unwrap()))
 }
