@@ -230,6 +230,11 @@ impl Left {
         turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
         turn.inbox = turn.replay.inbox();
+        let is_stored = |id: &String| turn.said.stored.contains(id);
+        let unstored = turn.replay.unstored();
+        turn.said.answers = unstored
+            .filter(|it| !it.shown.iter().any(is_stored))
+            .collect();
         for (_, _, answer) in turn.replay.answers() {
             turn.said.calls += 1;
             turn.said.usage.add(&answer.usage);
