@@ -113,10 +113,12 @@ impl Turn {
     fn note_answer(&mut self) -> Result<()> {
         let (leg, round) = self.at;
         let spoken = self.said.answers.last();
-        let Some(spoken) = spoken.filter(|it| it.at == self.at && !it.shown.is_empty()) else {
+        let Some(spoken) = spoken.filter(|it| it.at == self.at) else {
             return Ok(());
         };
-        if self.replay.answered(leg, round).is_some() {
+        let is_noted = self.replay.answered(leg, round).is_some();
+        // What was not shown could not be told from what is stored; calls are open until the answer is.
+        if is_noted || spoken.shown.is_empty() || !spoken.answer.tool_calls.is_empty() {
             return Ok(());
         }
         let step = Step::Answered {
