@@ -1,6 +1,6 @@
 //! What scripts ask of the runtime from inside a turn.
 
-use crate::ask::{Ask, Wanted};
+use crate::ask::Wanted;
 use crate::chats;
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::{Code, Error, Result};
@@ -10,7 +10,6 @@ use crate::runtime::Core;
 use crate::trace::Trace;
 use ambit_storage::memory::Memory;
 use ambit_storage::{LiveAgent, ids};
-use async_trait::async_trait;
 use std::sync::Arc;
 
 impl Core {
@@ -42,11 +41,9 @@ impl Core {
             .await
             .map(Some)
     }
-}
 
-#[async_trait]
-impl Ask for Core {
-    async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>> {
+    /// A detached context.
+    pub(crate) async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>> {
         let before = &caller.properties;
         let loaded = self.loaded();
         let agent = wanted.assistant_id.as_ref();

@@ -33,6 +33,7 @@ pub mod runtime;
 mod schema;
 pub mod stream;
 mod summarise;
+pub mod together;
 pub mod tool;
 pub mod trace;
 mod turn;

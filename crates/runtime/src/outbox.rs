@@ -65,6 +65,14 @@ impl Outbox {
         Self(Arc::new(Mutex::new(Desk::new(log, limits, clock))))
     }
 
+    /// The messages of a call that nobody sees, in a log of their own; no id of theirs is another's.
+    pub fn apart(&self, log: Log) -> Self {
+        let desk = self.desk();
+        let mut apart = Desk::new(log, desk.limits, desk.clock.clone());
+        apart.counters = desk.counters.clone();
+        Self(Arc::new(Mutex::new(apart)))
+    }
+
     /// Somebody who speaks here.
     pub fn speaker(&self, voice: Voice) -> Speaker {
         Speaker::new(self.clone(), voice)

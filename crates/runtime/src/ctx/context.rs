@@ -1,6 +1,6 @@
 //! `ctx` itself: its properties, and `new Context`.
 
-use super::{Call, Class, Method, Reach, done, later, memory, message, trace};
+use super::{Call, Class, Method, Reach, done, later, memory, message, nested, trace};
 use crate::ask::Wanted;
 use crate::error::{Error, Result};
 use ambit_script::{Object, Value};
@@ -94,6 +94,7 @@ pub fn object(reach: &Reach) -> Value {
     members.extend(
         later::PARTS
             .iter()
+            .chain(nested::PARTS)
             .map(|(name, class)| ((*name).to_owned(), part(reach, class))),
     );
     Value::Object(Object {

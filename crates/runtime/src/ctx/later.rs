@@ -6,12 +6,7 @@ use crate::error::{Code, Error, Result};
 use ambit_script::Value;
 
 /// The objects of `ctx` by name.
-pub const PARTS: &[(&str, &Class)] = &[
-    ("mcp", &MCP),
-    ("search", &SEARCH),
-    ("agent", &AGENTS),
-    ("llm", &MODELS),
-];
+pub const PARTS: &[(&str, &Class)] = &[("mcp", &MCP), ("search", &SEARCH)];
 
 macro_rules! rows {
     ($($signature:literal: $doc:literal,)*) => {
@@ -74,33 +69,6 @@ pub const SEARCH: Class = class!(
     }
 );
 
-/// `ctx.agent`.
-pub const AGENTS: Class = class!(
-    "Agents",
-    "ctx.agent",
-    "Calls of other agents. Not available yet.",
-    rows! {
-        "Call(agent_id: string, messages: any, options?: any): any": "Calls an agent.",
-        "All(requests: any[], options?: any): any[]": "Calls agents at once and waits for all.",
-        "Any(requests: any[], options?: any): any[]": "Calls agents at once and waits for the first success.",
-        "Race(requests: any[], options?: any): any[]": "Calls agents at once and waits for the first that ends.",
-    }
-);
-
-/// `ctx.llm`.
-pub const MODELS: Class = class!(
-    "Models",
-    "ctx.llm",
-    "Calls of models. Not available yet.",
-    rows! {
-        "Stream(connector: string, messages: any, options?: any): any": "Calls a model.",
-        "All(requests: any[], options?: any): any[]": "Calls models at once and waits for all.",
-        "Any(requests: any[], options?: any): any[]": "Calls models at once and waits for the first success.",
-        "Race(requests: any[], options?: any): any[]": "Calls models at once and waits for the first that ends.",
-        "GenerateImage(...args: any[]): never": "Not supported.",
-    }
-);
-
 /// Global functions.
 pub const GLOBALS: &[Method] = rows! {
     "Process(name: string, ...args: any[]): any": "Runs a process. Not available yet.",
@@ -114,12 +82,6 @@ pub const GLOBALS: &[Method] = rows! {
 
 fn refuse(call: &Call<'_>) -> Result<Value> {
     let name = call.method.name();
-    if name == "GenerateImage" {
-        return Err(Error::new(
-            Code::Unsupported,
-            "GenerateImage is not supported",
-        ));
-    }
     let part = PARTS.iter().find(|(_, class)| class.name == call.class);
     let place = part.map_or_else(String::new, |(part, _)| format!("ctx.{part}."));
     let text = format!("{place}{name} is not available yet");

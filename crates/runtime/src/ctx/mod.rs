@@ -7,6 +7,7 @@ mod generate;
 mod later;
 mod memory;
 mod message;
+mod nested;
 mod run;
 mod scope;
 mod trace;
@@ -103,8 +104,8 @@ pub const CLASSES: &[&Class] = &[
     &trace::BOARD,
     &later::MCP,
     &later::SEARCH,
-    &later::AGENTS,
-    &later::MODELS,
+    &nested::AGENTS,
+    &nested::MODELS,
 ];
 
 /// The global functions. A name like `log.Info` is a member of a global object.

@@ -9,6 +9,8 @@ use crate::stream::Log;
 use ambit_storage::clock::{Clock, Millis};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) struct Desk {
     pub log: Log,
@@ -20,7 +22,7 @@ pub(super) struct Desk {
     pub threads: Vec<Group>,
     pub warnings: Vec<String>,
     /// The last ids given out: messages, blocks, threads, chunks.
-    pub counters: [u64; 4],
+    pub counters: Arc<[AtomicU64; 4]>,
     /// Bytes of all that was said.
     pub bytes: usize,
     pub is_ended: bool,
@@ -69,7 +71,7 @@ impl Desk {
             blocks: Vec::new(),
             threads: Vec::new(),
             warnings: Vec::new(),
-            counters: [0; 4],
+            counters: Arc::default(),
             bytes: 0,
             is_ended: false,
         }
@@ -92,8 +94,8 @@ impl Desk {
 
     fn free_id(&mut self, which: usize, letter: &str, is_used: fn(&Self, &str) -> bool) -> String {
         loop {
-            self.counters[which] += 1;
-            let id = format!("{letter}{}", self.counters[which]);
+            let number = self.counters[which].fetch_add(1, Ordering::Relaxed) + 1;
+            let id = format!("{letter}{number}");
             if !is_used(self, &id) {
                 return id;
             }
@@ -105,8 +107,8 @@ impl Desk {
         if let Some(track) = self.tracks.get_mut(id) {
             track.chunks += 1;
         }
-        self.counters[3] += 1;
-        format!("C{}", self.counters[3])
+        let number = self.counters[3].fetch_add(1, Ordering::Relaxed) + 1;
+        format!("C{number}")
     }
 
     /// Adds a frame to the log.

@@ -130,7 +130,7 @@ impl Desk {
     /// Ids up to this one are not given out again.
     fn count_up(&mut self, which: usize, letter: &str, id: Option<&str>) {
         let number = id.and_then(|id| id.strip_prefix(letter)?.parse::<u32>().ok());
-        self.counters[which] = self.counters[which].max(number.unwrap_or(0).into());
+        self.counters[which].fetch_max(number.unwrap_or(0).into(), Ordering::Relaxed);
     }
 }
 
