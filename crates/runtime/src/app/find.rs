@@ -75,6 +75,23 @@ impl App {
         self.of_kind(connector, MODELS, "is no model")
     }
 
+    /// A model, found as [`App::model`] finds it, and behind it those that stand in for it, in the order in which they are
+    /// asked: each of its list, followed by that one's own.
+    pub fn models(&self, name: &str) -> Result<Vec<Arc<Connector>>> {
+        let mut line: Vec<Arc<Connector>> = Vec::new();
+        let mut waiting = vec![self.model(name)?];
+        while let Some(connector) = waiting.pop() {
+            if line.iter().any(|known| known.id == connector.id) {
+                continue;
+            }
+            let own = connector.fallback.iter().rev();
+            let own = own.filter_map(|id| self.connectors.get(id)?.as_ref().ok());
+            waiting.extend(own.cloned());
+            line.push(connector);
+        }
+        Ok(line)
+    }
+
     /// A connector that keeps data.
     pub fn storage(&self, name: &str) -> Result<Arc<Connector>> {
         let connector = self.connector(name)?;
