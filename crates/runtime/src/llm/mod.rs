@@ -18,6 +18,7 @@ mod scripted;
 mod secrets;
 mod sse;
 mod stream;
+pub mod thoughts;
 
 pub use answer::Answer;
 pub use capabilities::Capabilities;

@@ -5,8 +5,9 @@ use ambit_runtime::app::App;
 
 /// The connectors that are asked for one, in order.
 fn line(app: &App, id: &str) -> Vec<String> {
-    let models = app.models(id).unwrap();
-    models.iter().map(|model| model.id.clone()).collect()
+    let (model, others) = app.models(id).unwrap();
+    let all = [model].into_iter().chain(others);
+    all.map(|model| model.id.clone()).collect()
 }
 
 /// A connector file of this list.

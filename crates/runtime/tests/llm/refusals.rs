@@ -16,9 +16,9 @@ fn refusal(status: u16) -> Reply {
 async fn a_status_says_whether_to_try_again() {
     let cases = [
         (400, FailureKind::Permanent, Code::LlmError),
-        (401, FailureKind::Permanent, Code::LlmError),
-        (403, FailureKind::Permanent, Code::LlmError),
-        (404, FailureKind::Permanent, Code::LlmError),
+        (401, FailureKind::Unusable, Code::LlmError),
+        (403, FailureKind::Unusable, Code::LlmError),
+        (404, FailureKind::Unusable, Code::LlmError),
         (408, FailureKind::Temporary, Code::LlmError),
         (429, FailureKind::RateLimited, Code::LlmRateLimited),
         (500, FailureKind::Temporary, Code::LlmError),
