@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt};
 use rand::seq::IndexedRandom;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,19 +31,21 @@ pub trait Decode: Send + 'static {
     fn end(&mut self, out: &mut Vec<Piece>);
 }
 
-/// The pieces of an answer.
-pub fn pieces(
+/// Sends a call, written in its protocol, and gives the pieces of its answer.
+pub async fn ask(
+    endpoint: &Arc<Endpoint>,
     call: &Call,
-    endpoint: Arc<Endpoint>,
-    response: Response,
+    body: Result<Map<String, Value>, Failure>,
     decoder: impl Decode,
-) -> Pieces {
+) -> Result<Pieces, Failure> {
+    let body = body.map_err(|failure| endpoint.tell(failure))?;
+    let response = endpoint.post(body).await?;
     let kind = response.headers().get(CONTENT_TYPE);
     let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let pump = Pump {
         response,
         decoder,
-        endpoint,
+        endpoint: endpoint.clone(),
         parser: Parser::default(),
         body: is_whole.then(Vec::new),
         ready: VecDeque::new(),
@@ -54,7 +56,7 @@ pub fn pieces(
         let item = pump.next().await?;
         Some((item, pump))
     });
-    checked(call, pieces.boxed())
+    Ok(checked(call, pieces.boxed()))
 }
 
 struct Pump<D> {

@@ -65,6 +65,8 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     let offered = offered.map_err(Failed::at("build"))?;
     let mut line = Line::of(turn, plan).map_err(Failed::at("build"))?;
     turn.said.is_structured = plan.is_structured();
+    let tools = offered.definitions();
+    let mut asked = Asked { leg, plan, tools };
     let most = leg.agent.mcp.max_turn;
     for round in 0.. {
         turn.at = (leg.at, round);
@@ -72,15 +74,11 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         let is_last = round >= most;
         if is_last {
             turn.warn(&last_call(most));
+            asked.tools.clear();
         }
         let answer = match turn.replay.answered(leg.at, round) {
             Some(answer) => answer.clone(),
             None => {
-                let tools = match is_last {
-                    true => Vec::new(),
-                    false => offered.definitions(),
-                };
-                let asked = Asked { leg, plan, tools };
                 let answer = line.ask(turn, &asked, heard).await;
                 answer.map_err(Failed::at("llm"))?
             }
