@@ -339,6 +339,7 @@ fn keep(turn: &mut Turn, leg: &Leg, (answer, status): (&Answer, Status), shown: 
         !(answer.text.is_empty() && answer.reasoning.is_empty() && answer.tool_calls.is_empty());
     if says || (is_whole && answer != Answer::default()) {
         turn.said.answers.push(Spoken {
+            at: turn.at,
             answer,
             agent: leg.agent.id.clone(),
             shown,

@@ -130,6 +130,7 @@ async fn run_tools(
             leg: leg.at,
             round,
             answer: Box::new(answer.clone()),
+            unstored: None,
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
         turn.reach("turn.answered");
