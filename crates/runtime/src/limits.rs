@@ -8,6 +8,8 @@ use std::time::Duration;
 /// The limits of one agent's scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// A turn, from the moment when a node takes it on.
+    pub turn: Duration,
     /// One run of a script.
     pub run: ambit_script::Limits,
     /// Processes within processes.
@@ -43,6 +45,7 @@ impl Limits {
         let count = |name: &str| usize::try_from(amount(name)).unwrap_or(usize::MAX);
         let time = |name: &str| Duration::from_millis(amount(name));
         Self {
+            turn: time("turn"),
             run: ambit_script::Limits {
                 cpu: time("cpu"),
                 wall: time("wall"),
@@ -109,6 +112,7 @@ mod tests {
     #[test]
     fn what_nobody_sets_is_what_each_part_has_by_itself() {
         let expected = Limits {
+            turn: Duration::from_secs(3_600),
             run: ambit_script::Limits::default(),
             process_depth: 32,
             delegate_depth: 10,

@@ -1,7 +1,7 @@
 //! How an agent's long conversations are made shorter, and the summariser that its strategies ask: the agent's own model with
 //! a fixed prompt.
 
-use crate::app::{Agent, App};
+use crate::app::{Agent, App, Connector};
 use crate::error::{Code, Error, Result};
 use crate::llm::{self, Models, retry};
 use ambit_storage::storage::{Message, Role, UsageRecord};
@@ -96,19 +96,34 @@ impl Summariser {
         form: Form,
         usage: &mut Vec<UsageRecord>,
     ) -> Result<String> {
-        let connector = self.app.model(&self.agent.connector)?;
-        let failed = |failure: llm::Failure| Error::new(Code::LlmError, failure.message);
-        let provider = self.models.open(&connector).map_err(failed)?;
+        let (mut connector, others) = self.app.models(&self.agent.connector)?;
+        let mut others = others.into_iter();
         let call = call(source, form);
-        let mut pieces = retry::call(provider.as_ref(), &call, None, &mut |_| {})
-            .await
-            .map_err(failed)?;
+        loop {
+            let asked = self.ask_one(&connector, &call, usage).await;
+            // Nothing of a summary is shown before it is whole: one that broke off is begun anew.
+            connector = match (asked, others.next()) {
+                (Err(failure), Some(next)) if failure.is_of_connector() => next,
+                (asked, _) => return Ok(asked?),
+            };
+        }
+    }
+
+    async fn ask_one(
+        &self,
+        connector: &Arc<Connector>,
+        call: &llm::Call,
+        usage: &mut Vec<UsageRecord>,
+    ) -> Result<String, llm::Failure> {
+        let provider = self.models.open(connector)?;
+        // The turn that needs the summary has a deadline of its own.
+        let mut pieces = retry::call(provider.as_ref(), call, None, &mut |_| {}).await?;
         let mut answer = llm::Answer::default();
         let mut failure = None;
         while let Some(piece) = pieces.next().await {
             match piece {
                 Ok(piece) => answer.take(&piece),
-                Err(error) => failure = Some(failed(error)),
+                Err(broken) => failure = Some(broken),
             }
         }
         usage.extend(answer.record(&connector.kind));

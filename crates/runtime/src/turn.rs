@@ -7,6 +7,7 @@ mod arguments;
 
 mod answers;
 mod begin;
+mod call;
 mod close;
 mod fit;
 mod history;
@@ -29,7 +30,7 @@ mod voice;
 pub(crate) use begin::begin;
 pub(crate) use recover::{Failing, recover_all};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
 use crate::loaded::Loaded;
@@ -48,6 +49,7 @@ use replay::Replay;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use tokio::time::{Instant, sleep_until};
 
 /// A request in flight: everything that belongs to it and to nobody else.
 pub(crate) struct Turn {
@@ -83,6 +85,8 @@ pub(crate) struct Turn {
     /// How much of what was sent to the turn is taken in.
     inbox: u64,
     started_at: i64,
+    /// When it ends in any case; what was before a restart does not count.
+    deadline: Option<Instant>,
 }
 
 /// What `Create` may change for the rest of the turn.
@@ -125,6 +129,7 @@ impl Turn {
             biased;
             stop = live.stopped(lease.as_ref()) => Err(stop),
             stop = live.inbox.forced(inbox) => Err(stop),
+            () = passed(self.deadline) => Ok(Err(late())),
             outcome = AssertUnwindSafe(self.answer()).catch_unwind() => {
                 let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
                 Ok(outcome.unwrap_or_else(defect))
@@ -178,4 +183,17 @@ impl Turn {
     fn reach(&self, point: &'static str) {
         self.core.stores.options().fault_points.reach(point);
     }
+}
+
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn late() -> Error {
+    let message =
+        "the turn took longer than the limit \"turn\" allows; ambit.limits in app.yao sets it";
+    Error::new(Code::Timeout, message)
 }

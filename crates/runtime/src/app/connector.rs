@@ -1,11 +1,16 @@
 //! `connectors/**.conn.yao`: models and stores by name.
 
+mod fallback;
+
 use super::Connector;
 use super::loader::Loader;
 use super::problem::{Problem, Severity};
 use super::read::{Field, Kind};
 use crate::llm::PROVIDERS;
 use ambit_storage::near;
+use fallback::Listed;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Types that answer as a model does.
 pub const MODELS: &[&str] = &models();
@@ -43,6 +48,9 @@ const PRICE: Kind = Kind::Object(&[
     Field::new("output", Kind::Number),
 ]);
 
+/// Connectors that stand in for a model.
+const FALLBACK: Field = Field::new("fallback", Kind::List(&Kind::Text));
+
 const MODEL: Kind = Kind::Object(&[
     Field::new("model", Kind::Text),
     Field::new("key", Kind::Text),
@@ -63,6 +71,7 @@ const MODEL: Kind = Kind::Object(&[
     Field::new("extra_body", Kind::Map(&Kind::Any)),
     Field::new("timeout", Kind::Duration),
     Field::new("price", PRICE),
+    FALLBACK,
     Field::unused("azure", ": name the deployment's own address in \"host\""),
     Field::unused("version", " in Ambit"),
 ]);
@@ -109,6 +118,7 @@ const SCRIPTED: Kind = Kind::Object(&[
     Field::new("usage", Kind::Map(&Kind::Count)),
     Field::new("capabilities", CAPABILITIES),
     Field::new("price", PRICE),
+    FALLBACK,
 ]);
 
 const fn table(options: Kind) -> [Field; 6] {
@@ -133,9 +143,30 @@ const TABLE: Kind = Kind::By("type", |kind| match kind {
     _ => &OF_OTHERS,
 });
 
-/// Reads one connector.
-pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Connector, Problem> {
-    let fields = loader.fields(file, &TABLE)?;
+/// Reads all connectors.
+pub fn load(loader: &mut Loader) -> BTreeMap<String, Result<Arc<Connector>, Problem>> {
+    let mut lists = Vec::new();
+    let files = loader.items("connectors", &[".conn.yao"]);
+    let found = files.into_iter().map(|(id, file)| {
+        let connector = file.and_then(|file| one(loader, &id, &file, &mut lists));
+        (id, connector)
+    });
+    let mut found: BTreeMap<_, _> = found.collect();
+    fallback::judge(loader, &mut found, &lists);
+    let shared = found.into_iter();
+    shared
+        .map(|(id, connector)| (id, connector.map(Arc::new)))
+        .collect()
+}
+
+fn one(
+    loader: &mut Loader,
+    id: &str,
+    file: &str,
+    lists: &mut Vec<Listed>,
+) -> Result<Connector, Problem> {
+    let (fields, node) = loader.placed(file, &TABLE)?;
+    lists.extend(Listed::of(id, file, &node));
     let kind = fields.text("type");
     if !MODELS.contains(&kind.as_str()) && !STORES.contains(&kind.as_str()) {
         let known = || MODELS.iter().chain(STORES).copied();
@@ -146,10 +177,12 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Connector, Prob
         let problem = Problem::new(Severity::Notice, file, message);
         loader.problems.push(problem);
     }
+    let options = fields.object("options");
     Ok(Connector {
         id: id.to_owned(),
         kind,
         label: fields.text("label"),
-        options: fields.object("options").0,
+        fallback: options.texts("fallback"),
+        options: options.0,
     })
 }

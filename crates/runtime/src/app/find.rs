@@ -75,6 +75,28 @@ impl App {
         self.of_kind(connector, MODELS, "is no model")
     }
 
+    /// A model, found as [`App::model`] finds it, and those that stand in for it, in the order in which they are asked: each of
+    /// its list, followed by that one's own.
+    pub fn models(&self, name: &str) -> Result<(Arc<Connector>, Vec<Arc<Connector>>)> {
+        let model = self.model(name)?;
+        let mut others: Vec<Arc<Connector>> = Vec::new();
+        let mut waiting = self.stand_ins(&model);
+        while let Some(other) = waiting.pop() {
+            if !others.iter().any(|known| known.id == other.id) {
+                waiting.extend(self.stand_ins(&other));
+                others.push(other);
+            }
+        }
+        Ok((model, others))
+    }
+
+    /// What a connector's own list names, the last one first.
+    fn stand_ins(&self, connector: &Connector) -> Vec<Arc<Connector>> {
+        let named = connector.fallback.iter().rev();
+        let usable = named.filter_map(|id| self.connectors.get(id)?.as_ref().ok());
+        usable.cloned().collect()
+    }
+
     /// A connector that keeps data.
     pub fn storage(&self, name: &str) -> Result<Arc<Connector>> {
         let connector = self.connector(name)?;

@@ -27,7 +27,8 @@ pub enum Unit {
 
 use Unit::{Bytes, Milliseconds, Things};
 
-const ROWS: [Limit; 24] = [
+const ROWS: [Limit; 25] = [
+    row("turn", Milliseconds, 3_600_000),
     row("cpu", Milliseconds, 5_000),
     row("wall", Milliseconds, 600_000),
     row("heap", Bytes, 64 << 20),

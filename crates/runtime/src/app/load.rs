@@ -24,10 +24,7 @@ impl App {
         let is_guarded = access(&mut loader, &mut app);
         defaults::load(&mut loader, &mut app);
         let agents = package::folders(&loader);
-        for (id, file) in loader.items("connectors", &[".conn.yao"]) {
-            let connector = file.and_then(|file| connector::load(&mut loader, &id, &file));
-            app.connectors.insert(id, connector.map(Arc::new));
-        }
+        app.connectors = connector::load(&mut loader);
         app.stores = store::load(&mut loader);
         app.servers = server::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);

@@ -103,10 +103,15 @@ impl Loader {
 
     /// The values of a file that holds an object.
     pub fn fields(&mut self, file: &str, kind: &Kind) -> Result<Fields, Problem> {
-        let (value, _) = self.value(file, kind)?;
+        Ok(self.placed(file, kind)?.0)
+    }
+
+    /// The same, and where they stand.
+    pub fn placed(&mut self, file: &str, kind: &Kind) -> Result<(Fields, Node), Problem> {
+        let (value, node) = self.value(file, kind)?;
         match value {
-            Value::Object(fields) => Ok(Fields(fields)),
-            _ => Ok(Fields::default()),
+            Value::Object(fields) => Ok((Fields(fields), node)),
+            _ => Ok((Fields::default(), node)),
         }
     }
 

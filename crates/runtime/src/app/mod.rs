@@ -314,6 +314,8 @@ pub struct Connector {
     pub kind: String,
     /// What people call it.
     pub label: String,
+    /// `options.fallback`: the connectors that are asked when this one fails.
+    pub fallback: Vec<String>,
     /// `options`, variables replaced. Holds secrets: never shown or logged.
     pub options: Map<String, Value>,
 }

@@ -29,7 +29,9 @@ pub enum FailureKind {
     RateLimited,
     /// The content was refused.
     ContentFilter,
-    /// The call is wrong, or the key is: trying again does not help.
+    /// The key is refused, nothing is paid or the model is not there: trying again does not help, another connector may.
+    Unusable,
+    /// The call is wrong: trying again does not help.
     Permanent,
     /// The stream broke off after something was shown, or a chunk could not be read.
     Broken,
@@ -81,15 +83,19 @@ impl Failure {
         matches!(self.kind, FailureKind::Temporary | FailureKind::RateLimited)
     }
 
+    /// Whether another connector may do better, as long as nothing was shown. What is wrong with a call or its content is so
+    /// everywhere.
+    pub fn is_of_connector(&self) -> bool {
+        !matches!(
+            self.kind,
+            FailureKind::Permanent | FailureKind::ContentFilter
+        )
+    }
+
     /// What an answer with this status means. The body is a provider's, of any shape.
     pub fn of_status(status: u16, body: &str) -> Self {
         let body: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
-        let kind = match status {
-            429 => FailureKind::RateLimited,
-            408 | 500.. => FailureKind::Temporary,
-            _ if is_filtered(&body) => FailureKind::ContentFilter,
-            _ => FailureKind::Permanent,
-        };
+        let kind = kind(Some(status.into()), &body);
         let said = words(&body);
         let colon = if said.is_empty() { "" } else { ": " };
         let mut failure = Self::new(kind, format!("the provider answered {status}{colon}{said}"));
@@ -103,14 +109,22 @@ impl Failure {
         let error = error.unwrap_or(body);
         let names = ["code", "type", "status"].map(|key| error.get(key));
         let status = names.iter().flatten().find_map(|value| status_of(value));
-        let kind = match status {
-            Some(429) => FailureKind::RateLimited,
-            Some(408 | 500..) => FailureKind::Temporary,
-            _ if is_filtered(body) => FailureKind::ContentFilter,
-            _ => FailureKind::Permanent,
-        };
         let said = words(body);
-        Self::new(kind, format!("the provider reported an error: {said}"))
+        Self::new(
+            kind(status, body),
+            format!("the provider reported an error: {said}"),
+        )
+    }
+}
+
+fn kind(status: Option<u64>, body: &Value) -> FailureKind {
+    match status {
+        Some(429) => FailureKind::RateLimited,
+        Some(408 | 500..) => FailureKind::Temporary,
+        _ if is_filtered(body) => FailureKind::ContentFilter,
+        Some(401..=404) => FailureKind::Unusable,
+        _ if is_key_refused(body) => FailureKind::Unusable,
+        _ => FailureKind::Permanent,
     }
 }
 
@@ -121,6 +135,10 @@ fn status_of(code: &Value) -> Option<u64> {
     }
     let name = code.as_str()?;
     match name.to_ascii_lowercase().as_str() {
+        "authentication_error" | "invalid_api_key" | "unauthenticated" => Some(401),
+        "billing_error" | "insufficient_quota" => Some(402),
+        "permission_error" | "permission_denied" => Some(403),
+        "not_found_error" | "not_found" | "model_not_found" => Some(404),
         "rate_limit_error" | "rate_limit_exceeded" | "resource_exhausted" => Some(429),
         "overloaded_error"
         | "unavailable"
@@ -171,6 +189,16 @@ fn is_filtered(body: &Value) -> bool {
     names.any(|name| matches!(name, "content_filter" | "content_policy_violation"))
 }
 
+/// Google's way of saying so: its status is 400.
+fn is_key_refused(body: &Value) -> bool {
+    let details = body.pointer("/error/details").and_then(Value::as_array);
+    let mut details = details.into_iter().flatten();
+    details.any(|one| {
+        one.get("reason")
+            .is_some_and(|why| why == "API_KEY_INVALID")
+    })
+}
+
 /// Google's way of saying when to come again.
 fn retry_delay(body: &Value) -> Option<Duration> {
     let details = body.pointer("/error/details")?.as_array()?;
@@ -186,7 +214,10 @@ impl From<Failure> for Error {
         let code = match failure.kind {
             FailureKind::RateLimited => Code::LlmRateLimited,
             FailureKind::ContentFilter => Code::LlmContentFilter,
-            FailureKind::Temporary | FailureKind::Permanent | FailureKind::Broken => Code::LlmError,
+            FailureKind::Temporary
+            | FailureKind::Unusable
+            | FailureKind::Permanent
+            | FailureKind::Broken => Code::LlmError,
         };
         Self::new(code, failure.message)
     }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Proxy, Response, redirect};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -65,29 +65,47 @@ fn unusable(error: &dyn std::error::Error) -> Failure {
     Failure::permanent(format!("no HTTP client can be made: {error}"))
 }
 
+/// How a protocol is reached where a connector does not say otherwise.
+pub struct Service<'a> {
+    /// The provider's own host.
+    pub host: &'a str,
+    /// The path that a bare origin gets.
+    pub root: &'a str,
+    /// Where calls go below that.
+    pub path: &'a str,
+    /// The header of the key, and what stands in front of the key there.
+    pub key: (&'a str, &'a str),
+}
+
 /// Where a connector's requests go, and how.
 pub struct Endpoint {
+    /// Where calls go.
+    pub url: Url,
     client: Client,
     headers: HeaderMap,
+    /// What is added to each body.
+    extra: Map<String, Value>,
     connector: String,
     secrets: Secrets,
     silence: Duration,
 }
 
 impl Endpoint {
-    /// Of a connector: its proxy, headers and time limit. `key` is the header that carries its key, if it has one.
+    /// Of a connector: its address, proxy, key, headers and time limit.
     pub fn of(
         connector: &Connector,
         clients: &Clients,
-        key: Option<(&str, String)>,
+        service: &Service<'_>,
     ) -> Result<Self, Failure> {
+        let url = below(&base(connector, service)?, service.path);
         let proxy = text(connector, "http_proxy").unwrap_or_default();
         let secrets = Secrets::of(connector);
         let client = clients.through(proxy);
         let client = client.map_err(|failure| failure.of(&connector.id))?;
         let mut headers = HeaderMap::new();
-        if let Some((name, value)) = key {
-            put(&mut headers, name, &value)
+        if let Some(key) = text(connector, "key") {
+            let (name, before) = service.key;
+            put(&mut headers, name, &format!("{before}{key}"))
                 .ok_or_else(|| wrong(connector, "key", "holds characters that no header may"))?;
         }
         let own = connector.options.get("headers").and_then(Value::as_object);
@@ -97,9 +115,15 @@ impl Endpoint {
                 .and_then(|value| put(&mut headers, name, value))
                 .ok_or_else(|| wrong(connector, "headers", &format!("cannot send \"{name}\"")))?;
         }
+        let extra = connector
+            .options
+            .get("extra_body")
+            .and_then(Value::as_object);
         Ok(Self {
+            url,
             client,
             headers,
+            extra: extra.cloned().unwrap_or_default(),
             connector: connector.id.clone(),
             secrets,
             silence: silence(connector)?,
@@ -119,9 +143,11 @@ impl Endpoint {
     }
 
     /// Sends a call and waits for the answer to begin.
-    pub async fn post(&self, url: &Url, body: &Value) -> Result<Response, Failure> {
-        let request = self.client.post(url.clone()).headers(self.headers.clone());
-        let sent = timeout(self.silence, request.json(body).send()).await;
+    pub async fn post(&self, mut body: Map<String, Value>) -> Result<Response, Failure> {
+        body.extend(self.extra.clone());
+        let request = self.client.post(self.url.clone());
+        let request = request.headers(self.headers.clone()).json(&body);
+        let sent = timeout(self.silence, request.send()).await;
         let response = match sent {
             Err(_) => return Err(self.tell(silent(self.silence))),
             Ok(Err(error)) => return Err(self.tell(unreachable(&error))),
@@ -152,23 +178,23 @@ pub fn text<'a>(connector: &'a Connector, name: &str) -> Option<&'a str> {
 
 /// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
 /// with a path of its own is used as it is.
-pub fn base(connector: &Connector, host: &str, path: &str) -> Result<Url, Failure> {
+fn base(connector: &Connector, service: &Service<'_>) -> Result<Url, Failure> {
     let option = match text(connector, "host") {
         Some(_) => "host",
         None => "proxy",
     };
-    let mut url = Url::parse(text(connector, option).unwrap_or(host))
+    let mut url = Url::parse(text(connector, option).unwrap_or(service.host))
         .ok()
         .filter(|url| url.has_host() && url.scheme().starts_with("http"))
         .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
     if url.path() == "/" {
-        url.set_path(path);
+        url.set_path(service.root);
     }
     Ok(url)
 }
 
 /// A place below an address, whose query is kept.
-pub fn below(base: &Url, path: &str) -> Url {
+fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
     url

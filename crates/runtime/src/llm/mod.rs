@@ -18,6 +18,7 @@ mod scripted;
 mod secrets;
 mod sse;
 mod stream;
+pub mod thoughts;
 
 pub use answer::Answer;
 pub use capabilities::Capabilities;
@@ -60,6 +61,28 @@ pub struct Call {
     pub tools: Vec<Value>,
     /// `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format`, `reasoning_effort` …
     pub options: Map<String, Value>,
+}
+
+impl Call {
+    /// An option that is set.
+    fn option(&self, name: &str) -> Option<&Value> {
+        self.options.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Tokens that the answer may have, if the call or the connector's settings say so.
+    fn limit(&self, settings: &Map<String, Value>) -> Option<u64> {
+        let asked = ["max_completion_tokens", "max_tokens"].map(|name| self.option(name));
+        let mut limits = asked.into_iter().chain([settings.get("max_tokens")]);
+        limits.find_map(|limit| limit?.as_u64())
+    }
+
+    /// Texts at which the answer is to end.
+    fn stops(&self) -> Option<Value> {
+        self.option("stop").map(|stop| match stop {
+            Value::String(stop) => Value::from([stop.as_str()].as_slice()),
+            stops => stops.clone(),
+        })
+    }
 }
 
 /// One step of an answer, in order.

@@ -3,7 +3,7 @@
 use super::{Call, Failure, Piece, Pieces, Provider};
 use futures::stream::{self, StreamExt};
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 /// Calls in all.
 const TRIES: u32 = 3;
@@ -24,7 +24,8 @@ pub struct Retry {
 }
 
 /// Calls a model; when its network, its rate limit or its server fails before the first piece that shows anything, calls
-/// it again: three tries in all. Returns when something is to be shown. Dropping the future or the stream ends the call.
+/// it again: three tries in all, and none where the pause before it would reach the deadline. Returns when something is to be
+/// shown; a failure here means that nothing was. Dropping the future or the stream ends the call.
 pub async fn call(
     provider: &dyn Provider,
     call: &Call,
@@ -33,7 +34,7 @@ pub async fn call(
 ) -> Result<Pieces, Failure> {
     let mut attempt = 1;
     loop {
-        let failure = match within(deadline, begin(provider, call)).await {
+        let failure = match begin(provider, call).await {
             Ok(pieces) => return Ok(pieces),
             Err(failure) => failure,
         };
@@ -63,19 +64,6 @@ async fn begin(provider: &dyn Provider, call: &Call) -> Result<Pieces, Failure> 
         }
     }
     Ok(stream::iter(first).chain(pieces).boxed())
-}
-
-async fn within<T>(
-    deadline: Option<Instant>,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    let Some(deadline) = deadline else {
-        return work.await;
-    };
-    let late = || Failure::temporary("the model did not answer within the turn's time");
-    timeout_at(deadline, work)
-        .await
-        .unwrap_or_else(|_| Err(late()))
 }
 
 /// How long to wait before the next try; none if there is to be none.

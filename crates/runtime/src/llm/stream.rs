@@ -2,13 +2,13 @@
 //! ids of calls that are never empty and never the same.
 
 use super::http::{Endpoint, silent, unreachable};
-use super::sse::{Event, Parser};
+use super::sse::Parser;
 use super::{Call, Failure, FailureKind, Piece, Pieces};
 use futures::stream::{self, StreamExt};
 use rand::seq::IndexedRandom;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ const WHOLE: usize = 64 << 20;
 
 /// Reads one protocol.
 pub trait Decode: Send + 'static {
-    /// Reads one event of a stream.
-    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure>;
+    /// Reads the data of one event of a stream.
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure>;
 
     /// Reads an answer that came in one piece.
     fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure>;
@@ -31,19 +31,21 @@ pub trait Decode: Send + 'static {
     fn end(&mut self, out: &mut Vec<Piece>);
 }
 
-/// The pieces of an answer.
-pub fn pieces(
+/// Sends a call, written in its protocol, and gives the pieces of its answer.
+pub async fn ask(
+    endpoint: &Arc<Endpoint>,
     call: &Call,
-    endpoint: Arc<Endpoint>,
-    response: Response,
+    body: Result<Map<String, Value>, Failure>,
     decoder: impl Decode,
-) -> Pieces {
+) -> Result<Pieces, Failure> {
+    let body = body.map_err(|failure| endpoint.tell(failure))?;
+    let response = endpoint.post(body).await?;
     let kind = response.headers().get(CONTENT_TYPE);
     let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let pump = Pump {
         response,
         decoder,
-        endpoint,
+        endpoint: endpoint.clone(),
         parser: Parser::default(),
         body: is_whole.then(Vec::new),
         ready: VecDeque::new(),
@@ -54,7 +56,7 @@ pub fn pieces(
         let item = pump.next().await?;
         Some((item, pump))
     });
-    checked(call, pieces.boxed())
+    Ok(checked(call, pieces.boxed()))
 }
 
 struct Pump<D> {
@@ -98,17 +100,17 @@ impl<D: Decode> Pump<D> {
             return;
         }
         match self.parser.push(chunk) {
-            Ok(events) => events.iter().for_each(|event| self.event(event)),
+            Ok(events) => events.iter().for_each(|data| self.event(data)),
             Err(failure) => self.fail(failure),
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, data: &str) {
         if self.is_over {
             return;
         }
         let mut out = Vec::new();
-        let read = self.decoder.event(event, &mut out);
+        let read = self.decoder.event(data, &mut out);
         if matches!(out.last(), Some(Piece::End { .. })) {
             self.is_over = true;
             self.has_tail = true;
@@ -135,7 +137,7 @@ impl<D: Decode> Pump<D> {
             return;
         }
         let rest = self.parser.rest();
-        let read = rest.map_or(Ok(()), |event| self.decoder.event(&event, &mut out));
+        let read = rest.map_or(Ok(()), |data| self.decoder.event(&data, &mut out));
         // An event that was cut cannot be read: then the cut is what is told.
         let told = read
             .err()
@@ -158,6 +160,24 @@ impl<D: Decode> Pump<D> {
 /// The stream ended without saying that it is whole.
 pub fn cut() -> Failure {
     Failure::temporary("the answer broke off before its end")
+}
+
+/// The JSON of an event; some servers send events without anything.
+pub fn read(data: &str) -> Result<Option<Value>, Failure> {
+    match data.trim() {
+        "" => Ok(None),
+        json => match serde_json::from_str(json) {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => Err(unreadable(json)),
+        },
+    }
+}
+
+/// Adds a piece of this text, if there is any.
+pub fn push(out: &mut Vec<Piece>, text: &str, piece: impl FnOnce(String) -> Piece) {
+    if !text.is_empty() {
+        out.push(piece(text.to_owned()));
+    }
 }
 
 /// A chunk that is not what the protocol says.

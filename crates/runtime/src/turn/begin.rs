@@ -31,6 +31,7 @@ use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{LiveAgent, ids};
 use serde_json::json;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Holds the conversation and records the request. Until this returns, nothing has been answered.
 pub(crate) async fn begin(core: &Arc<Core>, request: Request) -> Result<Turn> {
@@ -224,6 +225,8 @@ impl Parts {
             request,
             ids,
             started_at,
+            // A limit of centuries is none.
+            deadline: Instant::now().checked_add(limits.turn),
         })
     }
 

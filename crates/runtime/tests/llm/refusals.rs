@@ -16,9 +16,10 @@ fn refusal(status: u16) -> Reply {
 async fn a_status_says_whether_to_try_again() {
     let cases = [
         (400, FailureKind::Permanent, Code::LlmError),
-        (401, FailureKind::Permanent, Code::LlmError),
-        (403, FailureKind::Permanent, Code::LlmError),
-        (404, FailureKind::Permanent, Code::LlmError),
+        (401, FailureKind::Unusable, Code::LlmError),
+        (402, FailureKind::Unusable, Code::LlmError),
+        (403, FailureKind::Unusable, Code::LlmError),
+        (404, FailureKind::Unusable, Code::LlmError),
         (408, FailureKind::Temporary, Code::LlmError),
         (429, FailureKind::RateLimited, Code::LlmRateLimited),
         (500, FailureKind::Temporary, Code::LlmError),
@@ -94,6 +95,28 @@ async fn googles_form_of_it_is_in_the_body() {
     let (_server, model) = FAKES[3].serve(vec![Reply::json(429, body)]).await;
     let failed = failure(&*model, &asking("hi")).await;
     assert_eq!(failed.retry_after, Some(Duration::from_millis(12_500)));
+}
+
+#[tokio::test]
+async fn a_refused_key_is_told_apart_whatever_the_status() {
+    let google = r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[
+        {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}"#;
+    let (_server, model) = FAKES[3].serve(vec![Reply::json(400, google)]).await;
+    let failed = failure(&*model, &asking("hi")).await;
+    assert_eq!(failed.kind, FailureKind::Unusable);
+    for name in [
+        "authentication_error",
+        "billing_error",
+        "permission_error",
+        "not_found_error",
+    ] {
+        let event = format!(
+            "data: {{\"type\":\"error\",\"error\":{{\"type\":\"{name}\",\"message\":\"No.\"}}}}\n\n"
+        );
+        let (_server, model) = FAKES[2].serve(vec![Reply::stream(&event)]).await;
+        let failed = failure(&*model, &asking("hi")).await;
+        assert_eq!(failed.kind, FailureKind::Unusable, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -159,7 +159,7 @@ async fn it_fails_as_a_server_would() {
         (429, FailureKind::RateLimited),
         (503, FailureKind::Temporary),
         (408, FailureKind::Temporary),
-        (401, FailureKind::Permanent),
+        (401, FailureKind::Unusable),
     ];
     for (status, kind) in cases {
         let rules = json!({"rules": [{"error": {"status": status, "message": "no luck"}}]});

@@ -14,6 +14,7 @@ pub fn connector(kind: &str, options: Value) -> Arc<Connector> {
         id: "test.model".to_owned(),
         kind: kind.to_owned(),
         label: "Test".to_owned(),
+        fallback: Vec::new(),
         options: options.as_object().unwrap().clone(),
     })
 }

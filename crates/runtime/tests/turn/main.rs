@@ -8,6 +8,7 @@ mod client;
 mod created;
 mod delegates;
 mod events;
+mod fallback;
 mod faults;
 mod fitting;
 mod listeners;
@@ -18,6 +19,10 @@ mod plain;
 mod reloads;
 mod retention;
 mod scripts;
+#[expect(dead_code, reason = "the tests of providers use all of it")]
+#[path = "../llm/server.rs"]
+mod server;
+mod servers;
 mod stops;
 mod toolbox;
 mod tools;

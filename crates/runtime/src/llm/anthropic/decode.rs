@@ -1,7 +1,6 @@
 //! Events of Anthropic's streams.
 
-use super::super::sse::Event;
-use super::super::stream::{Decode, unreadable};
+use super::super::stream::{Decode, push, read, unreadable};
 use super::super::{Failure, Piece, Usage};
 use serde_json::{Map, Value, json};
 
@@ -32,11 +31,10 @@ enum Block {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure> {
-        if event.data.trim().is_empty() {
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        let Some(data) = read(data)? else {
             return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data).map_err(|_| unreadable(&event.data))?;
+        };
         match data["type"].as_str() {
             Some("message_start") => self.start(&data["message"], out),
             Some("content_block_start") => self.begin(&data["content_block"], out),
@@ -49,7 +47,7 @@ impl Decode for Decoder {
             Some("message_stop") => self.end(out),
             Some("error") => return Err(Failure::of_event(&data)),
             Some(_) => {}
-            None => return Err(unreadable(&event.data)),
+            None => return Err(unreadable(&data.to_string())),
         }
         Ok(())
     }
@@ -109,10 +107,10 @@ impl Decoder {
         let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
         self.block = Block::Other;
         match block["type"].as_str() {
-            Some("text") => self.text(text("text"), out),
+            Some("text") => self.text(&text("text"), out),
             Some("thinking") => {
                 let (thinking, signature) = (text("thinking"), text("signature"));
-                push(out, thinking.clone(), Piece::Reasoning);
+                push(out, &thinking, Piece::Reasoning);
                 self.block = Block::Thinking {
                     thinking,
                     signature,
@@ -144,10 +142,10 @@ impl Decoder {
     fn delta(&mut self, delta: &Value, out: &mut Vec<Piece>) {
         let text = |key: &str| delta[key].as_str().unwrap_or_default().to_owned();
         match (delta["type"].as_str(), &mut self.block) {
-            (Some("text_delta"), _) => self.text(text("text"), out),
+            (Some("text_delta"), _) => self.text(&text("text"), out),
             (Some("thinking_delta"), Block::Thinking { thinking, .. }) => {
                 thinking.push_str(&text("thinking"));
-                push(out, text("thinking"), Piece::Reasoning);
+                push(out, &text("thinking"), Piece::Reasoning);
             }
             (Some("signature_delta"), Block::Thinking { signature, .. }) => {
                 signature.push_str(&text("signature"));
@@ -155,7 +153,7 @@ impl Decoder {
             (Some("input_json_delta"), Block::Tool { has_arguments }) => {
                 let (index, text) = (self.calls - 1, text("partial_json"));
                 *has_arguments |= !text.is_empty();
-                push(out, text, |text| Piece::Arguments { index, text });
+                push(out, &text, |text| Piece::Arguments { index, text });
             }
             _ => {}
         }
@@ -181,7 +179,7 @@ impl Decoder {
         }
     }
 
-    fn text(&mut self, text: String, out: &mut Vec<Piece>) {
+    fn text(&mut self, text: &str, out: &mut Vec<Piece>) {
         self.text += text.len();
         push(out, text, Piece::Text);
     }
@@ -216,11 +214,5 @@ impl Decoder {
             details.extend(count.map(|count| (name.to_owned(), count.into())));
         }
         out.push(Piece::Usage(all));
-    }
-}
-
-fn push(out: &mut Vec<Piece>, text: String, piece: impl FnOnce(String) -> Piece) {
-    if !text.is_empty() {
-        out.push(piece(text));
     }
 }

@@ -3,7 +3,7 @@
 pub(super) mod decode;
 mod messages;
 
-use super::http::{Clients, Endpoint, base, below, text};
+use super::http::{Clients, Endpoint, Service};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
@@ -11,7 +11,6 @@ use decode::Decoder;
 use messages::Conversation;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -19,16 +18,20 @@ pub const ROW: Row = Row {
     open,
 };
 
+const SERVICE: Service<'_> = Service {
+    host: "https://api.anthropic.com",
+    root: "/v1",
+    path: "/messages",
+    key: ("x-api-key", ""),
+};
+
 /// Tokens of an answer where nothing says how many: the protocol wants a number.
 const TOKENS: u64 = 4096;
 
 fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, Failure> {
-    let key = text(connector, "key").map(|key| ("x-api-key", key.to_owned()));
-    let base = base(connector, "https://api.anthropic.com", "/v1")?;
-    let endpoint = Endpoint::of(connector, clients, key)?.with("anthropic-version", "2023-06-01");
+    let endpoint = Endpoint::of(connector, clients, &SERVICE)?;
     Ok(Arc::new(Anthropic {
-        endpoint: Arc::new(endpoint),
-        url: below(&base, "/messages"),
+        endpoint: Arc::new(endpoint.with("anthropic-version", "2023-06-01")),
         connector: connector.clone(),
         capabilities: Capabilities::of(connector),
     }))
@@ -36,7 +39,6 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
 
 struct Anthropic {
     endpoint: Arc<Endpoint>,
-    url: Url,
     connector: Connector,
     capabilities: Capabilities,
 }
@@ -44,24 +46,14 @@ struct Anthropic {
 #[async_trait]
 impl Provider for Anthropic {
     async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
-        let body = self
-            .body(call)
-            .map_err(|failure| self.endpoint.tell(failure))?;
-        let response = self.endpoint.post(&self.url, &body).await?;
-        let decoder = Decoder::default();
-        Ok(stream::pieces(
-            call,
-            self.endpoint.clone(),
-            response,
-            decoder,
-        ))
+        stream::ask(&self.endpoint, call, self.body(call), Decoder::default()).await
     }
 }
 
 impl Anthropic {
-    fn body(&self, call: &Call) -> Result<Value, Failure> {
+    fn body(&self, call: &Call) -> Result<Map<String, Value>, Failure> {
         let settings = &self.connector.options;
-        let option = |name: &str| call.options.get(name).filter(|value| !value.is_null());
+        let option = |name: &str| call.option(name);
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
         let Conversation {
@@ -94,24 +86,15 @@ impl Anthropic {
             option("top_p").map(|value| put("top_p", value.clone()));
         }
         thinking.map(|value| put("thinking", value));
-        match option("stop") {
-            Some(Value::String(stop)) => put("stop_sequences", json!([stop])),
-            Some(stops) => put("stop_sequences", stops.clone()),
-            None => None,
-        };
+        call.stops().map(|stops| put("stop_sequences", stops));
         option("user").map(|user| put("metadata", json!({"user_id": user})));
         put("stream", true.into());
-        let extra = settings.get("extra_body").and_then(Value::as_object);
-        body.extend(extra.cloned().unwrap_or_default());
-        Ok(Value::Object(body))
+        Ok(body)
     }
 
     /// Tokens of the answer; thoughts come on top.
     fn limit(&self, call: &Call, thinking: Option<&Value>) -> u64 {
-        let asked = ["max_completion_tokens", "max_tokens"].map(|name| call.options.get(name));
-        let configured = self.connector.options.get("max_tokens");
-        let mut limits = asked.into_iter().chain([configured]).flatten();
-        let limit = limits.find_map(Value::as_u64);
+        let limit = call.limit(&self.connector.options);
         let limit = limit
             .or(self.capabilities.max_output_tokens)
             .unwrap_or(TOKENS);

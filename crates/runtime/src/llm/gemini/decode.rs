@@ -1,7 +1,6 @@
 //! Chunks of Google's streams; an answer in one piece is one chunk.
 
-use super::super::sse::Event;
-use super::super::stream::{Decode, unreadable};
+use super::super::stream::{Decode, read, unreadable};
 use super::super::{Failure, FailureKind, Piece, Usage};
 use serde_json::{Value, json};
 
@@ -14,12 +13,8 @@ pub struct Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure> {
-        if event.data.trim().is_empty() {
-            return Ok(());
-        }
-        let chunk = serde_json::from_str(&event.data).map_err(|_| unreadable(&event.data))?;
-        self.chunk(&chunk, out)
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        read(data)?.map_or(Ok(()), |chunk| self.chunk(&chunk, out))
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {

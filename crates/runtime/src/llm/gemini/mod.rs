@@ -3,14 +3,13 @@
 mod contents;
 pub(super) mod decode;
 
-use super::http::{Clients, Endpoint, base, below, text, wrong};
+use super::http::{Clients, Endpoint, Service, text, wrong};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
 use decode::Decoder;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -28,12 +27,6 @@ const OPTIONS: &[(&str, &str)] = &[
 ];
 
 fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, Failure> {
-    let key = text(connector, "key").map(|key| ("x-goog-api-key", key.to_owned()));
-    let base = base(
-        connector,
-        "https://generativelanguage.googleapis.com",
-        "/v1beta",
-    )?;
     let model = text(connector, "model");
     let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
     let model = model.strip_prefix("models/").unwrap_or(model);
@@ -42,13 +35,18 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
         true => "streamGenerateContent",
         false => "generateContent",
     };
-    let mut url = below(&base, &format!("/models/{model}:{method}"));
+    let service = Service {
+        host: "https://generativelanguage.googleapis.com",
+        root: "/v1beta",
+        path: &format!("/models/{model}:{method}"),
+        key: ("x-goog-api-key", ""),
+    };
+    let mut endpoint = Endpoint::of(connector, clients, &service)?;
     if capabilities.streaming {
-        url.query_pairs_mut().append_pair("alt", "sse");
+        endpoint.url.query_pairs_mut().append_pair("alt", "sse");
     }
     Ok(Arc::new(Gemini {
-        endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
-        url,
+        endpoint: Arc::new(endpoint),
         is_older: ["gemini-1", "gemini-2"]
             .iter()
             .any(|start| model.starts_with(start)),
@@ -59,7 +57,6 @@ fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, F
 
 struct Gemini {
     endpoint: Arc<Endpoint>,
-    url: Url,
     /// Before version 3: thinking is a number of tokens, and thoughts need not come back.
     is_older: bool,
     connector: Connector,
@@ -69,22 +66,12 @@ struct Gemini {
 #[async_trait]
 impl Provider for Gemini {
     async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
-        let body = self
-            .body(call)
-            .map_err(|failure| self.endpoint.tell(failure))?;
-        let response = self.endpoint.post(&self.url, &body).await?;
-        let decoder = Decoder::default();
-        Ok(stream::pieces(
-            call,
-            self.endpoint.clone(),
-            response,
-            decoder,
-        ))
+        stream::ask(&self.endpoint, call, self.body(call), Decoder::default()).await
     }
 }
 
 impl Gemini {
-    fn body(&self, call: &Call) -> Result<Value, Failure> {
+    fn body(&self, call: &Call) -> Result<Map<String, Value>, Failure> {
         let conversation = contents::sent(&call.messages, !self.is_older)?;
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -103,19 +90,12 @@ impl Gemini {
         if !generation.is_empty() {
             put("generationConfig", generation.into());
         }
-        let extra = self.connector.options.get("extra_body");
-        body.extend(
-            extra
-                .and_then(Value::as_object)
-                .cloned()
-                .unwrap_or_default(),
-        );
-        Ok(Value::Object(body))
+        Ok(body)
     }
 
     fn generation(&self, call: &Call) -> Map<String, Value> {
         let settings = &self.connector.options;
-        let option = |name: &str| call.options.get(name).filter(|value| !value.is_null());
+        let option = |name: &str| call.option(name);
         let mut sent = Map::new();
         let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
         for (ours, theirs) in OPTIONS {
@@ -124,15 +104,10 @@ impl Gemini {
                 .or_else(configured)
                 .map(|value| put(theirs, value.clone()));
         }
-        let asked = option("max_completion_tokens").or_else(|| option("max_tokens"));
-        let limit = asked.or_else(|| settings.get("max_tokens")).cloned();
-        let limit = limit.or_else(|| self.capabilities.max_output_tokens.map(Value::from));
-        limit.map(|limit| put("maxOutputTokens", limit));
-        match option("stop") {
-            Some(Value::String(stop)) => put("stopSequences", json!([stop])),
-            Some(stops) => put("stopSequences", stops.clone()),
-            None => None,
-        };
+        let limit = call.limit(settings);
+        let limit = limit.or(self.capabilities.max_output_tokens);
+        limit.map(|limit| put("maxOutputTokens", limit.into()));
+        call.stops().map(|stops| put("stopSequences", stops));
         let format = option("response_format").unwrap_or(&Value::Null);
         if format["type"] == "json_object" || format["type"] == "json_schema" {
             put("responseMimeType", "application/json".into());

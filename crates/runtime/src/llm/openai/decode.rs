@@ -1,7 +1,6 @@
 //! Chunks of a chat completion, as OpenAI writes them and as its many followers do.
 
-use super::super::sse::Event;
-use super::super::stream::{Decode, unreadable};
+use super::super::stream::{Decode, push, read, unreadable};
 use super::super::{Failure, Piece, Usage};
 use serde_json::{Map, Value, json};
 
@@ -30,20 +29,13 @@ struct Call {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, event: &Event, out: &mut Vec<Piece>) -> Result<(), Failure> {
-        let data = event.data.trim();
-        match data {
-            "" => Ok(()),
-            "[DONE]" => {
-                self.is_done = true;
-                self.end(out);
-                Ok(())
-            }
-            json => {
-                let chunk = serde_json::from_str(json).map_err(|_| unreadable(json))?;
-                self.chunk(&chunk, out)
-            }
+    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+        if data.trim() == "[DONE]" {
+            self.is_done = true;
+            self.end(out);
+            return Ok(());
         }
+        read(data)?.map_or(Ok(()), |chunk| self.chunk(&chunk, out))
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
@@ -223,12 +215,6 @@ impl Decoder {
             index,
             text,
         });
-    }
-}
-
-fn push(out: &mut Vec<Piece>, text: &str, piece: impl FnOnce(String) -> Piece) {
-    if !text.is_empty() {
-        out.push(piece(text.to_owned()));
     }
 }
 

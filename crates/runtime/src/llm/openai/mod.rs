@@ -3,7 +3,7 @@
 pub(super) mod decode;
 mod messages;
 
-use super::http::{Clients, Endpoint, base, below, text};
+use super::http::{Clients, Endpoint, Service};
 use super::{Call, Capabilities, Failure, Pieces, Provider, Row, stream};
 use crate::app::Connector;
 use async_trait::async_trait;
@@ -11,7 +11,6 @@ use decode::Decoder;
 use messages::Dialect;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use url::Url;
 
 /// The row of the table.
 pub const ROW: Row = Row {
@@ -49,16 +48,20 @@ pub fn at(
     clients: &Clients,
     host: &str,
 ) -> Result<Arc<dyn Provider>, Failure> {
-    let key = text(connector, "key").map(|key| ("authorization", format!("Bearer {key}")));
-    let base = base(connector, host, "/v1")?;
+    let service = Service {
+        host,
+        root: "/v1",
+        path: "/chat/completions",
+        key: ("authorization", "Bearer "),
+    };
+    let endpoint = Endpoint::of(connector, clients, &service)?;
     let capabilities = Capabilities::of(connector);
     let provider = OpenAi {
-        endpoint: Arc::new(Endpoint::of(connector, clients, key)?),
-        url: below(&base, "/chat/completions"),
         dialect: Dialect {
-            is_original: base.host_str() == Some("api.openai.com"),
+            is_original: endpoint.url.host_str() == Some("api.openai.com"),
             vision: capabilities.vision,
         },
+        endpoint: Arc::new(endpoint),
         connector: connector.clone(),
         streaming: capabilities.streaming,
     };
@@ -67,7 +70,6 @@ pub fn at(
 
 struct OpenAi {
     endpoint: Arc<Endpoint>,
-    url: Url,
     dialect: Dialect,
     connector: Connector,
     streaming: bool,
@@ -76,15 +78,8 @@ struct OpenAi {
 #[async_trait]
 impl Provider for OpenAi {
     async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
-        let body = Value::Object(self.body(call));
-        let response = self.endpoint.post(&self.url, &body).await?;
-        let decoder = Decoder::default();
-        Ok(stream::pieces(
-            call,
-            self.endpoint.clone(),
-            response,
-            decoder,
-        ))
+        let body = Ok(self.body(call));
+        stream::ask(&self.endpoint, call, body, Decoder::default()).await
     }
 }
 
@@ -116,8 +111,6 @@ impl OpenAi {
             body.insert("stream".to_owned(), true.into());
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
-        let extra = settings.get("extra_body").and_then(Value::as_object);
-        body.extend(extra.into_iter().flatten().map(owned));
         body
     }
 

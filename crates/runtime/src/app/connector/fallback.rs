@@ -1,0 +1,147 @@
+//! `options.fallback`: which connectors stand in for one, and what can be wrong with such a list.
+
+use super::MODELS;
+use crate::app::Connector;
+use crate::app::loader::Loader;
+use crate::app::problem::{Problem, Report, Severity};
+use crate::app::read::node::{Content, Node, Spot};
+use ambit_storage::near;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Connectors by id, as they were read.
+type Found = BTreeMap<String, Result<Connector, Problem>>;
+
+/// Where a connector names the ones that stand in for it.
+pub struct Listed {
+    id: String,
+    file: String,
+    /// The entries as they are written: what a variable stands for may be a secret.
+    written: Vec<(Spot, String)>,
+}
+
+impl Listed {
+    /// The list of a file, if it has one.
+    pub fn of(id: &str, file: &str, node: &Node) -> Option<Self> {
+        let items = node.get("options")?.get("fallback")?.items();
+        let written = items.iter().map(|item| match &item.content {
+            Content::Text(text) => (item.at, text.clone()),
+            _ => (item.at, String::new()),
+        });
+        Some(Self {
+            id: id.to_owned(),
+            file: file.to_owned(),
+            written: written.collect(),
+        })
+    }
+}
+
+/// Judges all lists. A wrong one disables its connector. A connector that cannot be used is left out of the others' lists:
+/// what it stands in for works without it.
+pub fn judge(loader: &mut Loader, found: &mut Found, lists: &[Listed]) {
+    let mut disabled = Vec::new();
+    for list in lists {
+        let mut report = Report::new(&list.file);
+        for entry in entries(found, list) {
+            if let Some(why) = wrong(found, &list.id, &entry) {
+                let place = entry.place;
+                report.error(entry.spot, format!("\"options.fallback[{place}]\" {why}"));
+            }
+        }
+        let first = report.first().cloned();
+        disabled.extend(first.map(|problem| (list.id.clone(), Err(problem))));
+        loader.problems.append(&mut report.problems);
+    }
+    found.extend(disabled);
+    for list in lists {
+        leave_out(loader, found, list);
+    }
+}
+
+/// Takes what cannot be used out of a list.
+fn leave_out(loader: &mut Loader, found: &mut Found, list: &Listed) {
+    let mut report = Report::new(&list.file);
+    let mut broken = BTreeSet::new();
+    for entry in entries(found, list) {
+        if found.get(entry.named).is_some_and(Result::is_err) {
+            let (place, written) = (entry.place, entry.written);
+            let why = format!("is left out: connector \"{written}\" cannot be used");
+            let message = format!("\"options.fallback[{place}]\" {why}");
+            report.push(Severity::Warning, entry.spot, message);
+            broken.insert(entry.named.clone());
+        }
+    }
+    loader.problems.append(&mut report.problems);
+    if let Some(Ok(connector)) = found.get_mut(&list.id) {
+        connector.fallback.retain(|named| !broken.contains(named));
+    }
+}
+
+/// One entry of a list.
+struct Entry<'a> {
+    place: usize,
+    spot: Spot,
+    written: &'a str,
+    named: &'a String,
+}
+
+fn entries<'a>(found: &'a Found, list: &'a Listed) -> impl Iterator<Item = Entry<'a>> {
+    let named = named(found, &list.id).iter().zip(&list.written);
+    let numbered = named.enumerate();
+    numbered.map(|(place, (named, (spot, written)))| Entry {
+        place,
+        spot: *spot,
+        written,
+        named,
+    })
+}
+
+/// The list of a connector.
+fn named<'a>(found: &'a Found, id: &str) -> &'a [String] {
+    match found.get(id) {
+        Some(Ok(connector)) => &connector.fallback,
+        _ => &[],
+    }
+}
+
+/// Why this one cannot be in the list of that connector.
+fn wrong(found: &Found, id: &str, entry: &Entry<'_>) -> Option<String> {
+    let (named, written) = (entry.named.as_str(), entry.written);
+    if named == id {
+        return Some("names its own connector, which cannot stand in for itself".to_owned());
+    }
+    let Some(other) = found.get(named) else {
+        let others = found.keys().map(String::as_str);
+        let hint = near::hint(named, others.filter(|known| *known != id));
+        let what = format!("names \"{written}\", and there is no such connector{hint}");
+        return Some(what);
+    };
+    let kind = other.as_ref().ok().map(|other| other.kind.as_str());
+    if let Some(kind) = kind.filter(|kind| !MODELS.contains(kind)) {
+        let models = MODELS.join(", ");
+        return Some(format!(
+            "names \"{written}\", which is no model: its type is \"{kind}\" and not one of {models}"
+        ));
+    }
+    let way = way(found, named, id)?.join(" → ");
+    Some(format!(
+        "leads back to its own connector: {id} → {way}; take one of them out of its list"
+    ))
+}
+
+/// The shortest way from one connector to another over their lists.
+fn way<'a>(found: &'a Found, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let mut seen = BTreeSet::from([from]);
+    let mut ways = VecDeque::from([vec![from]]);
+    while let Some(way) = ways.pop_front() {
+        let last = way.last().copied()?;
+        if last == to {
+            return Some(way);
+        }
+        for next in self::named(found, last) {
+            if seen.insert(next) {
+                ways.push_back(way.iter().copied().chain([next.as_str()]).collect());
+            }
+        }
+    }
+    None
+}

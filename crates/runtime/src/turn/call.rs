@@ -1,0 +1,348 @@
+//! One answer: a model is called and heard as it speaks. Where it fails before it has said anything, the connectors that stand
+//! in for it are called one after the other.
+
+use super::Turn;
+use super::fit::{self, Wanted};
+use super::leg::Leg;
+use super::model::Heard;
+use super::plan::Plan;
+use super::said::Spoken;
+use super::voice::Voice;
+use crate::app::Connector;
+use crate::error::{Code, Error, Result};
+use crate::event::{AfterResponse, BeforeResponse};
+use crate::frame::Status;
+use crate::llm::retry::{self, Retry};
+use crate::llm::{self, Answer, capabilities, thoughts};
+use ambit_storage::event::EngineError;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The connector that a leg asks, and those that are left to stand in for it. One that has failed is not asked again while
+/// the leg lasts.
+pub(super) struct Line {
+    connector: Arc<Connector>,
+    provider: Arc<dyn llm::Provider>,
+    others: VecDeque<Arc<Connector>>,
+    is_stand_in: bool,
+}
+
+/// What a model is asked, whichever it is.
+pub(super) struct Asked<'a> {
+    pub leg: &'a Leg,
+    pub plan: &'a Plan,
+    pub tools: Vec<Value>,
+}
+
+/// Why there is no answer.
+enum Missed {
+    /// This connector has none, and has shown nothing: another may have one.
+    Here(Error),
+    /// No other connector may be asked.
+    ForGood(Error),
+}
+
+impl From<Error> for Missed {
+    fn from(error: Error) -> Self {
+        Self::ForGood(error)
+    }
+}
+
+/// What was heard of one call.
+struct Spoke {
+    answer: Answer,
+    failure: Option<Missed>,
+    retries: Vec<Retry>,
+}
+
+impl Line {
+    pub fn of(turn: &Turn, plan: &Plan) -> Result<Self> {
+        let models = turn.loaded.app.models(&plan.connector);
+        let (connector, others) = models.map_err(|error| Error {
+            code: Code::ConfigError,
+            ..error
+        })?;
+        Ok(Self {
+            provider: open(turn, &connector)?,
+            connector,
+            others: others.into(),
+            is_stand_in: false,
+        })
+    }
+
+    /// Asks one connector after the other with all that a model is to see by now, as far as it fits.
+    pub async fn ask(
+        &mut self,
+        turn: &mut Turn,
+        asked: &Asked<'_>,
+        heard: &mut Heard,
+    ) -> Result<Answer> {
+        let (at, round) = turn.at;
+        heard.messages.extend(turn.take_appended(at, round).await?);
+        loop {
+            match self.attempt(turn, asked, heard).await {
+                Ok(answer) => return Ok(answer),
+                Err(Missed::ForGood(error)) => return Err(error),
+                Err(Missed::Here(error)) => self.fall_back(turn, error)?,
+            }
+        }
+    }
+
+    /// Goes on to the next connector that can be opened. Without one, the last failure is the turn's.
+    fn fall_back(&mut self, turn: &Turn, mut error: Error) -> Result<()> {
+        while let Some(next) = self.others.pop_front() {
+            turn.warn(&format!(
+                "{error}; connector \"{}\" is asked instead",
+                next.id
+            ));
+            tracing::warn!(
+                turn.id = turn.ids.request_id,
+                connector.id = self.connector.id,
+                connector.next = next.id,
+                %error,
+                "another model is asked"
+            );
+            match open(turn, &next) {
+                Ok(provider) => {
+                    (self.connector, self.provider) = (next, provider);
+                    self.is_stand_in = true;
+                    return Ok(());
+                }
+                Err(other) => error = other,
+            }
+        }
+        Err(error)
+    }
+
+    async fn attempt(
+        &self,
+        turn: &mut Turn,
+        asked: &Asked<'_>,
+        heard: &mut Heard,
+    ) -> Result<Answer, Missed> {
+        let wanted = Wanted {
+            plan: asked.plan,
+            connector: &self.connector,
+            tools: &asked.tools,
+            messages: &heard.messages,
+            instructions: heard.instructions,
+        };
+        let fitting = fit::fit(turn, asked.leg, wanted).await;
+        if let Some(fitting) = fitting.map_err(|error| self.cannot_take(error))? {
+            heard.messages = fitting;
+        }
+        let mut request = self.request(turn, asked, &heard.messages).await?;
+        thoughts::keep_own(&mut request.messages, &self.connector.id);
+        for note in capabilities::leave_out(&self.connector, &mut request) {
+            turn.warn(&note);
+        }
+        if !asked.leg.call.skip.content_parsing {
+            let refused = capabilities::refuse(&self.connector, &request.messages);
+            refused.map_err(|error| self.cannot_take(error))?;
+        }
+        self.speak(turn, asked.leg, &request).await
+    }
+
+    /// A request that is too much for the agent's own connector is refused; a stand-in that cannot take it is passed over.
+    fn cannot_take(&self, error: Error) -> Missed {
+        let is_its_own = matches!(error.code, Code::LimitExceeded | Code::InvalidArgument);
+        match self.is_stand_in && is_its_own {
+            true => Missed::Here(error),
+            false => Missed::ForGood(error),
+        }
+    }
+
+    /// Calls the model and shows what it says as it says it.
+    async fn speak(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        request: &llm::Call,
+    ) -> Result<Answer, Missed> {
+        let index = turn.said.calls;
+        turn.said.calls += 1;
+        let id = self.connector.id.as_str();
+        let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
+        let node = turn.node(leg, "llm", id, input);
+        turn.said.connector = Some(id.to_owned());
+        turn.outbox.emit(
+            "step_start",
+            json!({"step": "llm", "index": index, "connector": id}),
+        );
+        let started = turn.now();
+        let spoke = self.listen(turn, leg, request).await;
+        let answer = spoke.answer;
+        for retry in spoke.retries {
+            self.tell_failure(turn, retry.failure.to_string(), true)
+                .await;
+        }
+        match &spoke.failure {
+            None => node.complete(Some(answer.message())),
+            Some(missed) => node.fail(&missed.error().message),
+        }
+        self.count(turn, &answer)?;
+        turn.outbox.emit(
+            "step_end",
+            json!({
+                "step": "llm", "index": index, "connector": id, "duration_ms": turn.now() - started,
+                "finish_reason": answer.finish_reason, "usage": answer.usage,
+            }),
+        );
+        if let Some(missed) = spoke.failure {
+            let is_retried = matches!(missed, Missed::Here(_)) && !self.others.is_empty();
+            self.tell_failure(turn, missed.error().message.clone(), is_retried)
+                .await;
+            return Err(missed);
+        }
+        turn.announce(AfterResponse {
+            about: turn.about(),
+            response: answer.message(),
+        })
+        .await;
+        turn.persist_usage().await?;
+        Ok(answer)
+    }
+
+    async fn tell_failure(&self, turn: &Turn, error: String, retried: bool) {
+        turn.announce(EngineError {
+            about: turn.about(),
+            provider: self.connector.kind.clone(),
+            error,
+            retried,
+        })
+        .await;
+    }
+
+    /// The call as listeners leave it.
+    async fn request(
+        &self,
+        turn: &Turn,
+        asked: &Asked<'_>,
+        messages: &[Value],
+    ) -> Result<llm::Call> {
+        let mut options = asked.plan.options.clone();
+        if asked.tools.is_empty() {
+            options.remove("tool_choice");
+        }
+        let request = llm::Call {
+            messages: messages.to_vec(),
+            tools: asked.tools.clone(),
+            options,
+        };
+        if !turn.hears::<BeforeResponse>() {
+            return Ok(request);
+        }
+        let request =
+            serde_json::to_value(&request).map_err(|error| Error::internal(error.to_string()))?;
+        let event = turn
+            .ask(BeforeResponse {
+                about: turn.about(),
+                request,
+            })
+            .await?;
+        serde_json::from_value(event.request).map_err(|error| {
+            Error::new(
+                Code::HookError,
+                format!("a BeforeResponse listener changed the request to what is none: {error}"),
+            )
+        })
+    }
+
+    /// What the model says, each piece shown at once. A failure comes with what had been said before it.
+    async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> Spoke {
+        let mut answer = Answer::default();
+        let (trace, mut retries) = (turn.trace.root(), Vec::new());
+        let mut on_retry = |retry: &Retry| {
+            let (attempt, failure) = (retry.attempt, &retry.failure);
+            trace.warn(format!("call {attempt} of the model failed: {failure}"));
+            retries.push(retry.clone());
+        };
+        let provider = self.provider.as_ref();
+        let begun = retry::call(provider, request, turn.deadline, &mut on_retry).await;
+        let mut pieces = match begun {
+            Ok(pieces) => pieces,
+            Err(failure) => {
+                let missed = match failure.is_of_connector() {
+                    true => Missed::Here,
+                    false => Missed::ForGood,
+                };
+                return Spoke {
+                    answer,
+                    failure: Some(missed(failure.into())),
+                    retries,
+                };
+            }
+        };
+        let mut voice = Voice::new(turn.speaker(leg));
+        let failure = loop {
+            let said = match pieces.next().await {
+                Some(Ok(piece)) => {
+                    answer.take(&piece);
+                    voice.say(&answer)
+                }
+                Some(Err(failure)) => Err(Error::from(failure)),
+                None => break None,
+            };
+            if let Err(error) = said {
+                break Some(Missed::ForGood(error));
+            }
+        };
+        thoughts::mark(&mut answer, &self.connector.id);
+        let status = match failure {
+            None => Status::Completed,
+            Some(_) => Status::Partial,
+        };
+        keep(turn, leg, (&answer, status), voice.finish(status));
+        Spoke {
+            answer,
+            failure,
+            retries,
+        }
+    }
+
+    /// Books what the call used.
+    fn count(&self, turn: &mut Turn, answer: &llm::Answer) -> Result<()> {
+        let Some(mut record) = answer.record(&self.connector.kind) else {
+            return Ok(());
+        };
+        turn.said.usage.add(&answer.usage);
+        record.turn_id = Some(turn.ids.request_id.clone());
+        turn.session.context().usage().record(record)?;
+        Ok(())
+    }
+}
+
+fn open(turn: &Turn, connector: &Arc<Connector>) -> Result<Arc<dyn llm::Provider>> {
+    let provider = turn.core.models.open(connector);
+    provider.map_err(|failure| Error::new(Code::ConfigError, failure.message))
+}
+
+impl Missed {
+    fn error(&self) -> &Error {
+        match self {
+            Self::Here(error) | Self::ForGood(error) => error,
+        }
+    }
+}
+
+/// Keeps an answer for the history, as far as it came.
+fn keep(turn: &mut Turn, leg: &Leg, (answer, status): (&Answer, Status), shown: Vec<String>) {
+    let is_whole = status == Status::Completed;
+    let mut answer = answer.clone();
+    if !is_whole {
+        // Nobody will run what was asked for in a broken answer.
+        answer.tool_calls.clear();
+    }
+    let says =
+        !(answer.text.is_empty() && answer.reasoning.is_empty() && answer.tool_calls.is_empty());
+    if says || (is_whole && answer != Answer::default()) {
+        turn.said.answers.push(Spoken {
+            at: turn.at,
+            answer,
+            agent: leg.agent.id.clone(),
+            shown,
+        });
+    }
+}
