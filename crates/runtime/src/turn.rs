@@ -10,6 +10,7 @@ mod begin;
 mod call;
 mod close;
 mod fit;
+mod fork;
 mod history;
 mod interrupt;
 mod keep;
@@ -33,6 +34,7 @@ pub(crate) use recover::{Failing, recover_all};
 use crate::error::{Code, Error, Result};
 use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
+use crate::llm::Usage;
 use crate::loaded::Loaded;
 use crate::outbox::Outbox;
 use crate::request::Request;
@@ -48,7 +50,7 @@ use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::time::{Instant, sleep_until};
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -70,6 +72,10 @@ pub(crate) struct Turn {
     memory: Memory,
     /// What hooks have changed for those that come after them.
     settings: Settings,
+    /// What this turn is within, if it is within another one.
+    fork: Option<fork::Fork>,
+    /// What the calls from inside the turn have used.
+    spent: Arc<Mutex<Usage>>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.

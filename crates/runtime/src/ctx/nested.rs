@@ -1,6 +1,6 @@
 //! `ctx.agent` and `ctx.llm`: agents and models that a script calls.
 
-use super::{Call, Class, Method, done};
+use super::{Call, Class, Method};
 use crate::ask::{Callee, Nested, OnChunk};
 use crate::error::{Code, Error, Result};
 use crate::together::{Until, together};

@@ -8,6 +8,7 @@ use crate::frame::{Frame, apply};
 use crate::stream::{Entry, Log};
 use ambit_storage::clock::Clock;
 use serde_json::{Map, Value};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 impl Outbox {

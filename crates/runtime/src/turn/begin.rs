@@ -215,6 +215,8 @@ impl Parts {
             live,
             memory,
             settings,
+            fork: None,
+            spent: Arc::default(),
             history: Vec::new(),
             seen: None,
             replay: Replay::default(),

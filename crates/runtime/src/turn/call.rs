@@ -253,7 +253,7 @@ impl Line {
     /// What the model says, each piece shown at once. A failure comes with what had been said before it.
     async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> Spoke {
         let mut answer = Answer::default();
-        let (trace, mut retries) = (turn.trace.root(), Vec::new());
+        let (trace, mut retries) = (turn.root(), Vec::new());
         let mut on_retry = |retry: &Retry| {
             let (attempt, failure) = (retry.attempt, &retry.failure);
             trace.warn(format!("call {attempt} of the model failed: {failure}"));
@@ -275,7 +275,7 @@ impl Line {
                 };
             }
         };
-        let mut voice = Voice::new(turn.speaker(leg));
+        let mut voice = Voice::new(turn.speaker(leg), turn.fork.is_some());
         let failure = loop {
             let said = match pieces.next().await {
                 Some(Ok(piece)) => {
@@ -307,7 +307,10 @@ impl Line {
         let Some(mut record) = answer.record(&self.connector.kind) else {
             return Ok(());
         };
-        turn.said.usage.add(&answer.usage);
+        match &turn.fork {
+            None => turn.said.usage.add(&answer.usage),
+            Some(_) => turn.spent().add(&answer.usage),
+        }
         record.turn_id = Some(turn.ids.request_id.clone());
         turn.session.context().usage().record(record)?;
         Ok(())

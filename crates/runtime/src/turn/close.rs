@@ -160,7 +160,7 @@ impl Turn {
             "timestamp": self.now(),
             "duration_ms": self.now() - self.started_at,
             "status": ending.status,
-            "usage": self.said.usage,
+            "usage": self.usage(),
             "finish_reason": self.said.finish_reason,
             "metadata": response.map(|response| &response.metadata),
             "next": response.map_or(&Value::Null, |response| &response.next),

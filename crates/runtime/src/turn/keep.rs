@@ -25,6 +25,10 @@ impl Turn {
 
     /// Notes a step that becomes durable with the next one, or with what is shown next: without it, it would be done once more.
     pub(super) fn note(&mut self, step: Step) -> Result<()> {
+        if self.fork.is_some() {
+            self.replay.add(step);
+            return Ok(());
+        }
         let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
         // Whichever comes first: a step of one number is written once.
         self.log.stage_beside(write.clone());
@@ -35,6 +39,10 @@ impl Turn {
 
     /// Writes what is staged, and tells of what was said.
     pub(super) async fn persist(&mut self) -> Result<()> {
+        if self.fork.is_some() {
+            // The turn around it keeps what is staged.
+            return Ok(());
+        }
         self.save(false).await?;
         for message in std::mem::take(&mut self.said.sent) {
             let about = self.about();

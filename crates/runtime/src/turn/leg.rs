@@ -58,9 +58,12 @@ impl Leg {
         }
         // Together: the request may answer calls that the history has left open.
         let messages = history::chat_view(&all);
+        let above = turn.fork.iter().flat_map(|fork| fork.above.clone());
+        let chain: Vec<String> = above.chain([agent.id.clone()]).collect();
+        check_depth(&chain, hooks.limits().delegate_depth)?;
         Ok(Self {
             at: 0,
-            chain: vec![agent.id.clone()],
+            chain,
             agent,
             hooks,
             messages,
@@ -93,14 +96,7 @@ impl Leg {
             mut options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
-        let most = self.hooks.limits().delegate_depth;
-        if at > most {
-            let message = format!(
-                "delegate depth limit {most} exceeded: {}",
-                chain.join(" → ")
-            );
-            return Err(Error::new(Code::DelegateDepth, message));
-        }
+        check_depth(&chain, self.hooks.limits().delegate_depth)?;
         if self.chain.contains(&agent_id) {
             turn.warn(&format!(
                 "agents hand over in a circle: {}",
@@ -162,6 +158,16 @@ impl Leg {
         turn.settings.apply(&created);
         Ok(created)
     }
+}
+
+/// Refuses more agents below one another than may be.
+fn check_depth(chain: &[String], most: usize) -> Result<()> {
+    if chain.len() <= most + 1 {
+        return Ok(());
+    }
+    let chain = chain.join(" → ");
+    let message = format!("delegate depth limit {most} exceeded: {chain}");
+    Err(Error::new(Code::DelegateDepth, message))
 }
 
 impl CallOptions {

@@ -143,3 +143,17 @@ async fn run_tools(
     };
     work.run(turn).await.map_err(Failed::at("tool"))
 }
+
+/// One call of a model without an agent: a script reads what it says, and runs what it asks for.
+pub(super) async fn call(turn: &mut Turn, leg: &Leg, plan: &Plan) -> Result<llm::Answer> {
+    let mut heard = Heard {
+        messages: leg.messages.clone(),
+        ..Heard::default()
+    };
+    let asked = Asked {
+        leg,
+        plan,
+        tools: plan.client_tools.clone(),
+    };
+    Line::of(turn, plan)?.ask(turn, &asked, &mut heard).await
+}

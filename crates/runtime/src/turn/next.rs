@@ -94,7 +94,7 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
         ));
     }
     for (name, value) in decided.iter().flat_map(|decided| &decided.metadata) {
-        turn.trace.root().set_metadata(name, value.clone());
+        turn.root().set_metadata(name, value.clone());
     }
     let Some(decided) = decided else {
         return Ok(Handover::Done(Box::new(response)));

@@ -6,7 +6,7 @@ use crate::app::Agent;
 use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
-use crate::llm::Answer;
+use crate::llm::{Answer, Usage};
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
 use crate::requests;
@@ -18,7 +18,7 @@ use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -84,30 +84,51 @@ impl Turn {
 
     /// Says in the trace that something is not as it should be.
     pub(super) fn warn(&self, text: &str) {
-        self.trace.root().warn(text);
+        self.root().warn(text);
+    }
+
+    /// The node above all that is done here.
+    pub(super) fn root(&self) -> Node {
+        match &self.fork {
+            None => self.trace.root(),
+            Some(fork) => fork.node.clone(),
+        }
+    }
+
+    /// What the calls from inside the turn have used.
+    pub(super) fn spent(&self) -> MutexGuard<'_, Usage> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tokens of the whole turn.
+    pub(super) fn usage(&self) -> Usage {
+        let mut usage = self.said.usage.clone();
+        usage.add(&self.spent());
+        usage
     }
 
     /// Where an agent's part is traced.
-    fn leg_trace(&self, leg: &Leg) -> Trace {
+    fn leg_root(&self, leg: &Leg) -> Node {
         match leg.call.skip.trace {
-            true => Trace::off(&self.ids.request_id),
-            false => self.trace.clone(),
+            true => Trace::off(&self.ids.request_id).root(),
+            false => self.root(),
         }
     }
 
     /// A step of an agent, in the trace.
     pub(super) fn node(&self, leg: &Leg, kind: &str, label: &str, input: Value) -> Node {
-        self.leg_trace(leg)
-            .root()
+        self.leg_root(leg)
             .add(Start::new(kind, label).with_input(input))
     }
 
     /// The voice of this agent's hooks, models and tools.
     pub(super) fn speaker(&self, leg: &Leg) -> Speaker {
+        let voice = self.fork.as_ref().map(|fork| fork.voice.clone());
+        let voice = voice.unwrap_or_default();
         self.outbox.speaker(Voice {
-            thread: None,
-            is_silent: leg.call.skip.output,
+            is_silent: voice.is_silent || leg.call.skip.output,
             assistant_id: leg.agent.id.clone(),
+            ..voice
         })
     }
 
@@ -117,12 +138,12 @@ impl Turn {
             properties: self.properties(leg),
             memory: self.memories(leg)?,
             speaker: self.speaker(leg),
-            trace: self.leg_trace(leg).root(),
+            trace: self.leg_root(leg),
             app: self.loaded.app.clone(),
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
-            ask: self.core.clone(),
+            ask: self.asker(leg),
         }))
     }
 
@@ -180,7 +201,7 @@ impl Turn {
             };
             spoken.shown.iter().rev().find(is_text)
         });
-        answer.completion(&self.said.usage, shown.map(String::as_str))
+        answer.completion(&self.usage(), shown.map(String::as_str))
     }
 
     /// What the list of chats shows of this turn.

@@ -49,7 +49,7 @@ impl Plan {
         let connector = created.connector.clone();
         let connector = match (connector, &leg.call.connector) {
             (Some(connector), _) => connector,
-            (None, Some(connector)) if leg.at == 0 => {
+            (None, Some(connector)) if leg.at == 0 && turn.fork.is_none() => {
                 may_choose(turn, agent, connector)?;
                 connector.clone()
             }

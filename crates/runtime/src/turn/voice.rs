@@ -17,6 +17,8 @@ pub(super) struct Voice {
     text: Open,
     calls: Vec<Open>,
     arguments: Path,
+    /// Broken off, it ends what is open: nobody else does before the turn's end.
+    ends_itself: bool,
 }
 
 /// A message, and how many bytes of its content have been shown.
@@ -28,7 +30,7 @@ struct Open {
 }
 
 impl Voice {
-    pub fn new(speaker: Speaker) -> Self {
+    pub fn new(speaker: Speaker, ends_itself: bool) -> Self {
         Self {
             speaker,
             shown: Vec::new(),
@@ -36,6 +38,7 @@ impl Voice {
             text: Open::default(),
             calls: Vec::new(),
             arguments: Path::key("arguments"),
+            ends_itself,
         }
     }
 
@@ -93,13 +96,25 @@ impl Voice {
 
     /// Ends what is open; the answer is the messages, in order.
     pub fn finish(mut self, status: Status) -> Vec<String> {
+        self.end_all(status);
+        std::mem::take(&mut self.shown)
+    }
+
+    fn end_all(&mut self, status: Status) {
         let open = [&mut self.thinking, &mut self.text]
             .into_iter()
             .chain(&mut self.calls);
         for open in open {
             end(&self.speaker, open, status);
         }
-        self.shown
+    }
+}
+
+impl Drop for Voice {
+    fn drop(&mut self) {
+        if self.ends_itself {
+            self.end_all(Status::Partial);
+        }
     }
 }
 
