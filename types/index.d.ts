@@ -226,6 +226,85 @@ export interface NextHookResponse {
   metadata?: Record<string, any>;
 }
 
+/** Options of a call of an agent. */
+export interface AgentCallOptions {
+  connector?: string;
+  mode?: string;
+  metadata?: Record<string, any>;
+  skip?: Partial<Skip>;
+  /** Gets every frame of the call; a number other than 0 stops it. */
+  onChunk?: (message: Message) => number | void;
+}
+
+/** One of several calls of agents. */
+export interface AgentRequest {
+  agent: string;
+  messages: Message[];
+  options?: Omit<AgentCallOptions, "onChunk">;
+}
+
+/** What came of a call of an agent. */
+export interface AgentResult {
+  agent_id: string;
+  response: {
+    request_id: string;
+    context_id: string;
+    trace_id: string;
+    chat_id: string;
+    assistant_id: string;
+    create: any;
+    next: any;
+    completion: CompletionResponse | null;
+    tools: ToolCallResponse[];
+    metadata: Record<string, any>;
+  } | null;
+  content: string;
+  error: string | null;
+  stopped?: true;
+}
+
+/** Options of a call of a model. */
+export interface ModelCallOptions {
+  temperature?: number;
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  stop?: string | string[];
+  user?: string;
+  seed?: number;
+  tools?: any[];
+  tool_choice?: any;
+  response_format?: any;
+  reasoning_effort?: string;
+  skip?: { output?: boolean };
+  /** Gets every frame of the call; a number other than 0 stops it. */
+  onChunk?: (message: Message) => number | void;
+}
+
+/** One of several calls of models. */
+export interface ModelRequest {
+  connector: string;
+  messages: Message[];
+  options?: Omit<ModelCallOptions, "onChunk">;
+}
+
+/** What came of a call of a model. */
+export interface ModelResult {
+  connector: string;
+  response: CompletionResponse | null;
+  content: string;
+  error: string | null;
+  stopped?: true;
+}
+
+/** Options of several calls. */
+export interface ManyOptions {
+  /** Gets every frame of every call; a number other than 0 stops that call. */
+  onChunk?: (name: string, index: number, message: Message) => number | void;
+}
+
 /** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
 export interface HttpResponse {
   status: number;
@@ -504,28 +583,28 @@ export interface Search {
   Race(requests: any[]): any[];
 }
 
-/** Calls of other agents. Not available yet. */
+/** Calls of other agents, each in a context of its own. What goes wrong is in `error`; nothing throws. */
 export interface Agents {
-  /** Calls an agent. */
-  Call(agent_id: string, messages: any, options?: any): any;
-  /** Calls agents at once and waits for all. */
-  All(requests: any[], options?: any): any[];
-  /** Calls agents at once and waits for the first success. */
-  Any(requests: any[], options?: any): any[];
-  /** Calls agents at once and waits for the first that ends. */
-  Race(requests: any[], options?: any): any[];
+  /** Calls an agent. The client sees what it says in a thread of its own, unless `skip.output`. */
+  Call(agent_id: string, messages: Message[], options?: AgentCallOptions): AgentResult;
+  /** Calls agents at once and waits for all. The client sees those that say `skip: { output: false }`. */
+  All(requests: AgentRequest[], options?: ManyOptions): (AgentResult | null)[];
+  /** Calls agents at once and waits for the first success; the others are cancelled. */
+  Any(requests: AgentRequest[], options?: ManyOptions): (AgentResult | null)[];
+  /** Calls agents at once and waits for the first that ends; the others are cancelled. */
+  Race(requests: AgentRequest[], options?: ManyOptions): (AgentResult | null)[];
 }
 
-/** Calls of models. Not available yet. */
+/** Calls of models. Tools are never run here: calls are in `response.tool_calls`. What goes wrong is in `error`. */
 export interface Models {
-  /** Calls a model. */
-  Stream(connector: string, messages: any, options?: any): any;
+  /** Calls a model. The client sees what it says, unless `skip.output`. */
+  Stream(connector: string, messages: Message[], options?: ModelCallOptions): ModelResult;
   /** Calls models at once and waits for all. */
-  All(requests: any[], options?: any): any[];
-  /** Calls models at once and waits for the first success. */
-  Any(requests: any[], options?: any): any[];
-  /** Calls models at once and waits for the first that ends. */
-  Race(requests: any[], options?: any): any[];
+  All(requests: ModelRequest[], options?: ManyOptions): (ModelResult | null)[];
+  /** Calls models at once and waits for the first success; the others are cancelled. */
+  Any(requests: ModelRequest[], options?: ManyOptions): (ModelResult | null)[];
+  /** Calls models at once and waits for the first that ends; the others are cancelled. */
+  Race(requests: ModelRequest[], options?: ManyOptions): (ModelResult | null)[];
   /** Not supported. */
   GenerateImage(...args: any[]): never;
 }

@@ -103,7 +103,10 @@ mod tests {
             Ok::<(), Error>(())
         };
         let calls = (0..64).map(|_| call()).collect();
-        assert_eq!(together(Until::All, calls, |()| true).await.unwrap().len(), 64);
+        assert_eq!(
+            together(Until::All, calls, |()| true).await.unwrap().len(),
+            64
+        );
         assert_eq!(most.into_inner(), 16);
         let calls = vec![std::future::ready(Ok::<(), Error>(())); 65];
         let refused = together(Until::All, calls, |()| true).await.unwrap_err();

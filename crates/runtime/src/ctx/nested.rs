@@ -30,7 +30,7 @@ pub const AGENTS: Class = Class {
     doc: "Calls of other agents, each in a context of its own. What goes wrong is in `error`; nothing throws.",
     members: &[],
     methods: &[rows! {
-        "Call(agent_id: string, messages: ChatMessage[], options?: AgentCallOptions): AgentResult",
+        "Call(agent_id: string, messages: Message[], options?: AgentCallOptions): AgentResult",
         Some((2, "agent_id and messages arguments")), one: "Calls an agent. The client sees what it says in a thread of its own, unless `skip.output`.",
         "All(requests: AgentRequest[], options?: ManyOptions): (AgentResult | null)[]",
         None, many: "Calls agents at once and waits for all. The client sees those that say `skip: { output: false }`.",
@@ -49,7 +49,7 @@ pub const MODELS: Class = Class {
     doc: "Calls of models. Tools are never run here: calls are in `response.tool_calls`. What goes wrong is in `error`.",
     members: &[],
     methods: &[rows! {
-        "Stream(connector: string, messages: ChatMessage[], options?: ModelCallOptions): ModelResult",
+        "Stream(connector: string, messages: Message[], options?: ModelCallOptions): ModelResult",
         Some((2, "connector and messages arguments")), one: "Calls a model. The client sees what it says, unless `skip.output`.",
         "All(requests: ModelRequest[], options?: ManyOptions): (ModelResult | null)[]",
         None, many: "Calls models at once and waits for all.",
@@ -99,7 +99,9 @@ async fn many(call: &Call<'_>) -> Result<Value, HostError> {
         .map(|(at, request)| asked(callee(call), (at, request), listener))
         .collect::<Result<_>>()?;
     let scope = &call.reach.scope;
-    let calls = calls.into_iter().map(|nested| scope.ask.call(scope, nested));
+    let calls = calls
+        .into_iter()
+        .map(|nested| scope.ask.call(scope, nested));
     let is_good = |answer: &Json| answer["error"].is_null();
     let until = Until::named(call.method.name());
     let answers = together(until, calls.collect(), is_good).await?;
@@ -117,7 +119,10 @@ fn asked(
         Callee::Model => "connector",
     };
     let place = format!("requests[{at}]");
-    let name = request.get(what).and_then(Json::as_str).filter(|name| !name.is_empty());
+    let name = request
+        .get(what)
+        .and_then(Json::as_str)
+        .filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| {
         let field = format!("{place}.{what}");
         Error::invalid(field.as_str(), format!("{field} is required"))

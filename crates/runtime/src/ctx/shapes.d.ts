@@ -224,6 +224,85 @@ export interface NextHookResponse {
   metadata?: Record<string, any>;
 }
 
+/** Options of a call of an agent. */
+export interface AgentCallOptions {
+  connector?: string;
+  mode?: string;
+  metadata?: Record<string, any>;
+  skip?: Partial<Skip>;
+  /** Gets every frame of the call; a number other than 0 stops it. */
+  onChunk?: (message: Message) => number | void;
+}
+
+/** One of several calls of agents. */
+export interface AgentRequest {
+  agent: string;
+  messages: Message[];
+  options?: Omit<AgentCallOptions, "onChunk">;
+}
+
+/** What came of a call of an agent. */
+export interface AgentResult {
+  agent_id: string;
+  response: {
+    request_id: string;
+    context_id: string;
+    trace_id: string;
+    chat_id: string;
+    assistant_id: string;
+    create: any;
+    next: any;
+    completion: CompletionResponse | null;
+    tools: ToolCallResponse[];
+    metadata: Record<string, any>;
+  } | null;
+  content: string;
+  error: string | null;
+  stopped?: true;
+}
+
+/** Options of a call of a model. */
+export interface ModelCallOptions {
+  temperature?: number;
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  top_p?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  stop?: string | string[];
+  user?: string;
+  seed?: number;
+  tools?: any[];
+  tool_choice?: any;
+  response_format?: any;
+  reasoning_effort?: string;
+  skip?: { output?: boolean };
+  /** Gets every frame of the call; a number other than 0 stops it. */
+  onChunk?: (message: Message) => number | void;
+}
+
+/** One of several calls of models. */
+export interface ModelRequest {
+  connector: string;
+  messages: Message[];
+  options?: Omit<ModelCallOptions, "onChunk">;
+}
+
+/** What came of a call of a model. */
+export interface ModelResult {
+  connector: string;
+  response: CompletionResponse | null;
+  content: string;
+  error: string | null;
+  stopped?: true;
+}
+
+/** Options of several calls. */
+export interface ManyOptions {
+  /** Gets every frame of every call; a number other than 0 stops that call. */
+  onChunk?: (name: string, index: number, message: Message) => number | void;
+}
+
 /** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
 export interface HttpResponse {
   status: number;

@@ -1,16 +1,19 @@
 //! Calls of agents and models from inside a turn: turns within the turn. Nothing of them is journalled, and of what they say
 //! only what was shown is stored. After a crash the hook that called runs again, and calls again.
 
+mod listener;
+mod task;
+
 use super::begin::Parts;
 use super::leg::{CallOptions, Leg};
 use super::model;
 use super::plan::Plan;
 use super::{Settings, Turn};
 use crate::app::Agent;
-use crate::ask::{Ask, Callee, Nested, Wanted};
+use crate::ask::{Ask, Callee, Nested, OnChunk, Wanted};
 use crate::ctx::Scope;
-use crate::error::{Error, Result};
-use crate::frame::{Shown, Status};
+use crate::error::Result;
+use crate::frame::Status;
 use crate::journal::{Ids, Names};
 use crate::limits::Limits;
 use crate::llm::Usage;
@@ -18,13 +21,15 @@ use crate::loaded::Loaded;
 use crate::outbox::{Speaker, Voice};
 use crate::request::{Origin, Request, Skip};
 use crate::runtime::Core;
-use crate::stream::{Entry, Log, Options, Place, Reader};
+use crate::stream::{Log, Options, Place};
 use crate::trace::{self, Node, Start};
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
+use listener::Listener;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
+use task::Task;
 
 /// What a turn within a turn has of the one around it.
 pub(super) struct Fork {
@@ -73,36 +78,43 @@ impl Ask for Asker {
 
     async fn call(&self, caller: &Scope, mut nested: Nested) -> Result<Value, HostError> {
         let on_chunk = nested.on_chunk.take();
-        let (name, callee) = (nested.name.clone(), nested.callee);
-        let began = self.begin(caller, nested);
-        let (result, content, is_stopped) = match began {
-            Err(error) => (Err(error), String::new(), false),
-            Ok(mut call) => {
-                let mut heard = on_chunk.map(|on_chunk| call.listen(on_chunk)).transpose()?;
-                let ended = {
-                    let Call { turn, work, .. } = &mut call;
-                    let work = work.run(turn);
-                    match &mut heard {
-                        None => Some(work.await),
-                        Some(heard) => heard.while_running(work).await?,
-                    }
+        let mut answer = match nested.callee {
+            Callee::Agent => json!({"agent_id": nested.name}),
+            Callee::Model => json!({"connector": nested.name}),
+        };
+        let ended = match self.begin(caller, nested) {
+            Err(error) => (Some(Err(error)), String::new()),
+            Ok(call) => {
+                let shown = call.shown.clone();
+                let mut listener = on_chunk
+                    .map(|on_chunk| shown.listen(on_chunk))
+                    .transpose()?;
+                // A task of its own: calls within calls would not fit on one stack.
+                let mut task = Task::start(call.run());
+                let ended = match &mut listener {
+                    None => Some(task.join().await),
+                    Some(listener) => listener.to_the_end(task.join()).await?,
                 };
-                if let (Some(_), Some(heard)) = (&ended, &mut heard) {
-                    heard.rest().await?;
+                if ended.is_none() {
+                    task.stop().await;
                 }
-                call.end(ended).await
+                (ended, shown.said())
             }
         };
-        let mut answer = match callee {
-            Callee::Agent => json!({"agent_id": name}),
-            Callee::Model => json!({"connector": name}),
+        let (response, content, error) = match ended {
+            (Some(Ok((response, content))), said) => {
+                let content = if content.is_empty() { said } else { content };
+                (response, content, None)
+            }
+            (Some(Err(error)), said) => (Value::Null, said, Some(error.message)),
+            (None, said) => {
+                answer["stopped"] = true.into();
+                (Value::Null, said, None)
+            }
         };
-        answer["error"] = json!(result.as_ref().err().map(|error| error.message.as_str()));
-        answer["response"] = result.unwrap_or_default();
+        answer["response"] = response;
         answer["content"] = content.into();
-        if is_stopped {
-            answer["stopped"] = true.into();
-        }
+        answer["error"] = error.into();
         Ok(answer)
     }
 }
@@ -111,11 +123,17 @@ impl Ask for Asker {
 struct Call {
     turn: Turn,
     work: Work,
-    speaker: Speaker,
+    shown: Shown,
     node: Node,
-    /// The messages that were shown there before.
-    before: usize,
     is_over: bool,
+}
+
+/// Where a call speaks.
+#[derive(Clone)]
+struct Shown {
+    speaker: Speaker,
+    /// The messages that were there before.
+    before: usize,
 }
 
 /// What is done.
@@ -147,7 +165,9 @@ impl Asker {
         let skip = options.remove("skip").unwrap_or_default();
         let node = match skip.get("trace") == Some(&Value::Bool(true)) {
             true => trace::Trace::off(&context_id).root(),
-            false => caller.trace.add(Start::new(kind, name.as_str()).with_input(messages.clone().into())),
+            false => caller
+                .trace
+                .add(Start::new(kind, name.as_str()).with_input(messages.clone().into())),
         };
         let mut metadata = caller.properties.metadata.clone();
         if let Some(Value::Object(more)) = options.remove("metadata") {
@@ -207,9 +227,8 @@ impl Asker {
         Ok(Call {
             turn,
             work,
-            speaker,
+            shown: Shown { speaker, before },
             node,
-            before,
             is_over: false,
         })
     }
@@ -248,6 +267,22 @@ impl Asker {
     }
 }
 
+/// What a script may say of a call of a model.
+const OPTIONS: [&str; 12] = [
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "stop",
+    "user",
+    "seed",
+    "tool_choice",
+    "response_format",
+    "reasoning_effort",
+];
+
 /// A call of a model as a script wants it: nothing of its agent is added.
 fn model_call(
     turn: &Turn,
@@ -259,6 +294,7 @@ fn model_call(
         Some(Value::Array(tools)) => tools,
         _ => Vec::new(),
     };
+    options.retain(|name, _| OPTIONS.contains(&name.as_str()));
     let leg = Leg {
         at: 0,
         chain: vec![agent.id.clone()],
@@ -307,54 +343,23 @@ impl Work {
 }
 
 impl Call {
-    fn listen(&self, on_chunk: crate::ask::OnChunk) -> Result<Heard> {
-        let log = self.speaker.outbox().log();
-        Ok(Heard {
-            thread: self.speaker.voice().thread.clone(),
-            seen: log.last(),
-            reader: log.reader(log.last())?,
-            log,
-            on_chunk,
-        })
-    }
-
-    /// What came of it; `None` if it was stopped.
-    async fn end(mut self, ended: Option<Result<(Value, String)>>) -> (Result<Value>, String, bool) {
-        let status = match &ended {
-            Some(Ok(_)) => Status::Completed,
-            _ => Status::Partial,
-        };
+    async fn run(mut self) -> Result<(Value, String)> {
+        let ended = self.work.run(&mut self.turn).await;
         match &ended {
-            Some(Ok((_, content))) => self.node.complete(Some(content.as_str().into())),
-            Some(Err(error)) => self.node.fail(&error.message),
-            None => self.node.close(trace::Status::Cancelled),
+            Ok((_, content)) => self.node.complete(Some(content.as_str().into())),
+            Err(error) => self.node.fail(&error.message),
         }
-        self.finish(status);
-        let is_stopped = ended.is_none();
-        match ended {
-            Some(Ok((response, content))) if !content.is_empty() => (Ok(response), content, false),
-            Some(Ok((response, _))) => (Ok(response), self.said(), false),
-            Some(Err(error)) => (Err(error), self.said(), false),
-            None => (Ok(Value::Null), self.said(), is_stopped),
-        }
-    }
-
-    /// The texts that were shown.
-    fn said(&self) -> String {
-        let voice = self.speaker.voice();
-        let is_own = |shown: &Shown| shown.kind == "text" && shown.thread_id == voice.thread;
-        let shown = self.speaker.outbox().messages().into_iter().skip(self.before);
-        let texts = shown.filter(is_own).filter_map(|shown| {
-            let text = shown.props.get("content")?.as_str()?;
-            Some(text.to_owned())
+        self.finish(match ended {
+            Ok(_) => Status::Completed,
+            Err(_) => Status::Partial,
         });
-        texts.collect::<Vec<String>>().join("\n")
+        ended
     }
 
     fn finish(&mut self, status: Status) {
         self.is_over = true;
-        if self.speaker.voice().thread.is_some() && matches!(self.work, Work::Agent) {
-            self.speaker.end_thread(status);
+        if matches!(self.work, Work::Agent) {
+            self.shown.speaker.end_thread(status);
         }
     }
 }
@@ -368,64 +373,21 @@ impl Drop for Call {
     }
 }
 
-/// Gives a script what a call says.
-struct Heard {
-    log: Log,
-    reader: Reader,
-    thread: Option<String>,
-    /// The last entry that was looked at.
-    seen: u64,
-    on_chunk: crate::ask::OnChunk,
-}
-
-impl Heard {
-    /// What came of the work, or `None` where the script has stopped it.
-    async fn while_running<T>(&mut self, work: impl Future<Output = T>) -> Result<Option<T>, HostError> {
-        let mut work = std::pin::pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                entries = self.reader.next() => {
-                    let Some(entries) = entries? else {
-                        return Ok(Some(work.await));
-                    };
-                    if !self.give(&entries).await? {
-                        return Ok(None);
-                    }
-                }
-                ended = &mut work => return Ok(Some(ended)),
-            }
-        }
+impl Shown {
+    fn listen(&self, on_chunk: OnChunk) -> Result<Listener> {
+        let log = self.speaker.outbox().log();
+        Listener::new(log, self.speaker.voice().thread.clone(), on_chunk)
     }
 
-    /// What was said to the end.
-    async fn rest(&mut self) -> Result<(), HostError> {
-        self.log.flush().await?;
-        let last = self.log.written();
-        while self.seen < last {
-            let Some(entries) = self.reader.next().await? else {
-                break;
-            };
-            if !self.give(&entries).await? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    async fn give(&mut self, entries: &[Entry]) -> Result<bool, HostError> {
-        for entry in entries {
-            self.seen = entry.number;
-            let frame: Value = serde_json::from_str(&entry.text)
-                .map_err(|error| Error::internal(error.to_string()))?;
-            let thread = frame.get("thread_id").or_else(|| frame.pointer("/props/data/thread_id"));
-            if thread.and_then(Value::as_str) != self.thread.as_deref() {
-                continue;
-            }
-            if !(self.on_chunk)(frame).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// The texts that were shown.
+    fn said(&self) -> String {
+        let thread = &self.speaker.voice().thread;
+        let mut messages = self.speaker.outbox().messages();
+        messages.drain(..self.before.min(messages.len()));
+        messages.retain(|message| message.kind == "text" && message.thread_id == *thread);
+        let texts = messages
+            .iter()
+            .filter_map(|message| message.props.get("content")?.as_str());
+        texts.collect::<Vec<&str>>().join("\n")
     }
 }

@@ -13,6 +13,7 @@ mod faults;
 mod fitting;
 mod listeners;
 mod memory;
+mod nested;
 mod nexted;
 mod place;
 mod plain;
