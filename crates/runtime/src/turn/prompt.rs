@@ -4,6 +4,7 @@ use super::Turn;
 use super::leg::Leg;
 use super::plan::Plan;
 use crate::app::prompts::{self, Values, Wish};
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ fn values(turn: &Turn, leg: &Leg) -> Values {
     ];
     Values {
         now: jiff::Timestamp::from_millisecond(turn.now()).unwrap_or_default(),
-        zone: None,
+        zone: Some(TimeZone::system()),
         context: BTreeMap::from(context),
         metadata: turn.settings.metadata.clone(),
         environment: turn.loaded.app.prompt_variables(),
