@@ -80,10 +80,10 @@ impl App {
     pub fn models(&self, name: &str) -> Result<(Arc<Connector>, Vec<Arc<Connector>>)> {
         let model = self.model(name)?;
         let mut others: Vec<Arc<Connector>> = Vec::new();
-        let mut waiting = self.stand_ins(&model);
+        let mut waiting = self.fallbacks(&model);
         while let Some(other) = waiting.pop() {
             if !others.iter().any(|known| known.id == other.id) {
-                waiting.extend(self.stand_ins(&other));
+                waiting.extend(self.fallbacks(&other));
                 others.push(other);
             }
         }
@@ -91,7 +91,7 @@ impl App {
     }
 
     /// What a connector's own list names, the last one first.
-    fn stand_ins(&self, connector: &Connector) -> Vec<Arc<Connector>> {
+    fn fallbacks(&self, connector: &Connector) -> Vec<Arc<Connector>> {
         let named = connector.fallback.iter().rev();
         let usable = named.filter_map(|id| self.connectors.get(id)?.as_ref().ok());
         usable.cloned().collect()

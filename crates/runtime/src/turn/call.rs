@@ -26,7 +26,7 @@ pub(super) struct Line {
     connector: Arc<Connector>,
     provider: Arc<dyn llm::Provider>,
     others: VecDeque<Arc<Connector>>,
-    is_stand_in: bool,
+    is_fallback: bool,
 }
 
 /// What a model is asked, whichever it is.
@@ -68,7 +68,7 @@ impl Line {
             provider: open(turn, &connector)?,
             connector,
             others: others.into(),
-            is_stand_in: false,
+            is_fallback: false,
         })
     }
 
@@ -107,7 +107,7 @@ impl Line {
             match open(turn, &next) {
                 Ok(provider) => {
                     (self.connector, self.provider) = (next, provider);
-                    self.is_stand_in = true;
+                    self.is_fallback = true;
                     return Ok(());
                 }
                 Err(other) => error = other,
@@ -145,10 +145,10 @@ impl Line {
         self.speak(turn, asked.leg, &request).await
     }
 
-    /// A request that is too much for the agent's own connector is refused; a stand-in that cannot take it is passed over.
+    /// A request that is too much for the agent's own connector is refused; a fallback that cannot take it is passed over.
     fn cannot_take(&self, error: Error) -> Missed {
         let is_its_own = matches!(error.code, Code::LimitExceeded | Code::InvalidArgument);
-        match self.is_stand_in && is_its_own {
+        match self.is_fallback && is_its_own {
             true => Missed::Here(error),
             false => Missed::ForGood(error),
         }

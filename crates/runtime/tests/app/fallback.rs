@@ -16,7 +16,7 @@ fn list(of: &str) -> String {
 }
 
 #[test]
-fn stand_ins_are_asked_in_order_each_with_its_own_behind_it_and_once() {
+fn fallbacks_are_asked_in_order_each_with_its_own_behind_it_and_once() {
     let app = load(&[
         ("connectors/a.conn.yao", &list("[b, d]")),
         ("connectors/b.conn.yao", &list("[c.one]")),
@@ -118,7 +118,7 @@ fn lists_that_lead_in_a_circle_are_told_at_each_of_its_connectors() {
 }
 
 #[test]
-fn a_stand_in_that_cannot_be_used_is_left_out_and_told() {
+fn a_fallback_that_cannot_be_used_is_left_out_and_told() {
     let app = load(&[
         ("connectors/a.conn.yao", &list("[b, c]")),
         (

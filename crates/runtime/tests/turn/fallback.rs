@@ -274,7 +274,7 @@ fn able(mut options: Value, capabilities: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g048_a_stand_in_with_too_small_a_window_is_passed_over() {
+async fn g048_a_fallback_with_too_small_a_window_is_passed_over() {
     let small = || able(saying("small"), json!({"max_input_tokens": 60}));
     let long = "word ".repeat(100);
     let (place, _) = line(&[
@@ -300,7 +300,7 @@ async fn g048_a_stand_in_with_too_small_a_window_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g048_a_long_conversation_is_made_shorter_for_a_stand_in() {
+async fn g048_a_long_conversation_is_made_shorter_for_a_fallback() {
     let first = rules(&json!([
         {"match": {"last_user": "down"}, "error": {"status": 503, "message": "no"}},
         {"reply": "c c c c c"},
@@ -326,7 +326,7 @@ async fn g048_a_long_conversation_is_made_shorter_for_a_stand_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stand_in_is_asked_for_what_it_can_do() {
+async fn a_fallback_is_asked_for_what_it_can_do() {
     let mirror = rules(&json!([{"reply": "{{request}}"}]));
     let mute = able(mirror, json!({"tool_calls": false}));
     let (place, _) = line(&[("first", failing(503)), ("mute", mute.clone())]).await;
