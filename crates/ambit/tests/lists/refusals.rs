@@ -51,7 +51,7 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
 }
 
 /// Path, the field that is to blame, and what helps.
-const UNKNOWN: [(&str, &str, &str); 14] = [
+const UNKNOWN: [(&str, &str, &str); 16] = [
     (
         "/chat/sessions?assistent_id=x",
         "assistent_id",
@@ -87,6 +87,12 @@ const UNKNOWN: [(&str, &str, &str); 14] = [
         "/contexts?scope=chathistory",
         "scope",
         "did you mean \"chatHistory\"?",
+    ),
+    ("/events?agnt=x", "agnt", "did you mean \"agent\"?"),
+    (
+        "/events?type=MessageAdded,MessageAded",
+        "type",
+        "did you mean \"MessageAdded\"?",
     ),
     ("/memory/usr", "space", "did you mean \"user\"?"),
     (
