@@ -129,6 +129,26 @@ async fn a_good_token_is_accepted_and_a_bad_one_is_not() {
 }
 
 #[tokio::test]
+async fn what_a_token_calls_critical_must_be_understood() {
+    let site = Site::of(&[TOKENS]).await;
+    for names in [vec!["b64".to_owned()], Vec::new()] {
+        let header = Header {
+            crit: Some(names),
+            ..Header::new(Algorithm::HS256)
+        };
+        let claims = said(&json!({"sub": "ann"}));
+        let token = encode(&header, &claims, &EncodingKey::from_secret(SECRET)).unwrap();
+        let answer = with(&site, &token).await;
+        let why = "the token demands extensions (crit) that are not understood here";
+        let expected = format!("the credentials are not accepted: {why}");
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["message"]),
+            (401, &json!(expected))
+        );
+    }
+}
+
+#[tokio::test]
 async fn tokens_are_checked_with_rsa_and_elliptic_curve_keys() {
     let site = Site::of(&[(
         "openapi/openapi.yao",
