@@ -10,6 +10,7 @@ mod beginning;
 mod busy;
 mod document;
 mod fuzz;
+mod hidden;
 mod input;
 mod limits;
 mod models;
