@@ -5,21 +5,22 @@ use ambit_storage::Error as Stored;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The result of everything here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}{}", because(cause.as_deref()))]
+#[error("{message}{}", because(cause))]
 pub struct Error {
     /// By meaning.
     pub code: Code,
     /// What failed, for which input, and what would make it work. Never a stack, a secret, a place in a store or somebody
     /// else's data.
     pub message: String,
-    /// What the log is told besides, and nobody else: where it was, and what the store said.
-    pub cause: Option<Box<str>>,
+    /// What the log is told besides, and nobody else: the store's own error, which says where it was.
+    pub cause: Option<Arc<Stored>>,
     /// The field of the request that is to blame, as a path.
     pub param: Option<String>,
     /// The status a script asked for.
@@ -182,17 +183,20 @@ impl From<Stored> for Error {
             Stored::Corrupt { .. } => Code::Corrupt,
             Stored::Internal { .. } => Code::Internal,
         };
-        let told = told(&error);
-        let cause = told.map(|_| error.to_string().into());
-        let message = told.map_or_else(|| error.to_string(), str::to_owned);
-        let param = match error {
-            Stored::Invalid { field, .. } => Some(field),
-            _ => None,
+        let Some(told) = told(&error) else {
+            let message = error.to_string();
+            let param = match error {
+                Stored::Invalid { field, .. } => Some(field),
+                _ => None,
+            };
+            return Self {
+                param,
+                ..Self::new(code, message)
+            };
         };
         Self {
-            cause,
-            param,
-            ..Self::new(code, message)
+            cause: Some(Arc::new(error)),
+            ..Self::new(code, told)
         }
     }
 }
@@ -222,8 +226,10 @@ fn told(error: &Stored) -> Option<&'static str> {
     }
 }
 
-fn because(cause: Option<&str>) -> String {
-    cause.map_or_else(String::new, |cause| format!(": {cause}"))
+fn because(cause: &Option<Arc<Stored>>) -> String {
+    cause
+        .as_ref()
+        .map_or_else(String::new, |cause| format!(": {cause}"))
 }
 
 #[cfg(test)]
@@ -258,14 +264,14 @@ mod tests {
         let told = (
             error.to_string(),
             error.message.as_str(),
-            error.cause.as_deref(),
+            error.cause.is_some(),
         );
         assert_eq!(
             told,
             (
                 "limit must be positive".to_owned(),
                 "limit must be positive",
-                None
+                false
             )
         );
     }
