@@ -37,6 +37,8 @@ const ROOM: usize = 4_096;
 pub(crate) struct Feed {
     stores: Arc<Stores>,
     switch: Switch,
+    /// Held from reading or setting the marks of followers until the switch is set.
+    looking: tokio::sync::Mutex<()>,
     waiting: Mutex<Waiting>,
     has_come: Notify,
     writer: tokio::sync::Mutex<Writer>,
@@ -116,6 +118,7 @@ impl Feed {
         Self {
             stores,
             switch: Switch::default(),
+            looking: tokio::sync::Mutex::default(),
             waiting: Mutex::default(),
             has_come: Notify::new(),
             writer: tokio::sync::Mutex::default(),
@@ -180,6 +183,7 @@ impl Feed {
 
     /// Listens exactly while somebody follows the events of any tenant.
     async fn look(&self) -> Result<()> {
+        let _alone = self.looking.lock().await;
         let end = end_of(self.driver()?.as_ref(), &place::anybody()).await?;
         self.switch.set(end > self.now());
         Ok(())

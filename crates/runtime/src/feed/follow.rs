@@ -118,8 +118,11 @@ impl Feed {
             visible: HashSet::new(),
             is_closed: self.is_closed.subscribe(),
         };
-        follower.stay().await?;
-        self.switch.set(true);
+        {
+            let _alone = self.looking.lock().await;
+            follower.stay().await?;
+            self.switch.set(true);
+        }
         follower.begin(behind).await?;
         Ok(follower)
     }
