@@ -19,7 +19,7 @@ pub enum Failure {
 
 impl From<ambit_runtime::Error> for Failure {
     fn from(error: ambit_runtime::Error) -> Self {
-        Self::Refused(error.message)
+        Self::Refused(error.to_string())
     }
 }
 

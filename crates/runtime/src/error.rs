@@ -5,18 +5,22 @@ use ambit_storage::Error as Stored;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The result of everything here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
+#[error("{message}{}", because(cause))]
 pub struct Error {
     /// By meaning.
     pub code: Code,
-    /// What failed, for which input, and what would make it work. Never a stack, a secret or somebody else's data.
+    /// What failed, for which input, and what would make it work. Never a stack, a secret, a place in a store or somebody
+    /// else's data.
     pub message: String,
+    /// What the log is told besides, and nobody else: the store's own error, which says where it was.
+    pub cause: Option<Arc<Stored>>,
     /// The field of the request that is to blame, as a path.
     pub param: Option<String>,
     /// The status a script asked for.
@@ -137,6 +141,7 @@ impl Error {
         Self {
             code,
             message: message.into(),
+            cause: None,
             param: None,
             status: None,
             details: None,
@@ -178,14 +183,96 @@ impl From<Stored> for Error {
             Stored::Corrupt { .. } => Code::Corrupt,
             Stored::Internal { .. } => Code::Internal,
         };
-        let message = error.to_string();
-        let param = match error {
-            Stored::Invalid { field, .. } => Some(field),
-            _ => None,
+        let Some(told) = told(&error) else {
+            let message = error.to_string();
+            let param = match error {
+                Stored::Invalid { field, .. } => Some(field),
+                _ => None,
+            };
+            return Self {
+                param,
+                ..Self::new(code, message)
+            };
         };
         Self {
-            param,
-            ..Self::new(code, message)
+            cause: Some(Arc::new(error)),
+            ..Self::new(code, told)
         }
+    }
+}
+
+/// What is told of a failure whose own words name places in stores.
+fn told(error: &Stored) -> Option<&'static str> {
+    match error {
+        Stored::Unavailable { .. } => {
+            Some("the server cannot reach what it needs for this; repeat the request later")
+        }
+        Stored::Partial { .. } => {
+            Some("a part of this is done and another is not; repeat the request to finish it")
+        }
+        Stored::Corrupt { .. } => Some(
+            "what is stored of this is damaged; it is left as it is, and the server's log says where",
+        ),
+        Stored::Invalid { .. }
+        | Stored::Refused { .. }
+        | Stored::NotFound { .. }
+        | Stored::Denied { .. }
+        | Stored::Vetoed { .. }
+        | Stored::Conflict { .. }
+        | Stored::Busy { .. }
+        | Stored::Fenced { .. }
+        | Stored::Limited { .. }
+        | Stored::Internal { .. } => None,
+    }
+}
+
+fn because(cause: &Option<Arc<Stored>>) -> String {
+    cause
+        .as_ref()
+        .map_or_else(String::new, |cause| format!(": {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_store_says_of_itself_is_for_the_log_alone() {
+        let away = std::io::Error::other("no space left on device");
+        for (stored, full) in [
+            (
+                Stored::unavailable("the store /data/ambit.db", away),
+                "the store /data/ambit.db is unavailable: no space left on device",
+            ),
+            (
+                Stored::corrupt("/data/ambit.db row 7", "no JSON"),
+                "/data/ambit.db row 7 is corrupt: no JSON",
+            ),
+            (
+                Stored::Partial {
+                    done: vec!["a".to_owned()],
+                    failed: vec![("b".to_owned(), "/data is full".to_owned())],
+                },
+                "written to a, but not to b (/data is full); repeat the call to finish",
+            ),
+        ] {
+            let error = Error::from(stored);
+            assert!(!error.message.contains("data/"), "{}", error.message);
+            assert_eq!(error.to_string(), format!("{}: {full}", error.message));
+        }
+        let error = Error::from(Stored::invalid("limit", "must be positive"));
+        let told = (
+            error.to_string(),
+            error.message.as_str(),
+            error.cause.is_some(),
+        );
+        assert_eq!(
+            told,
+            (
+                "limit must be positive".to_owned(),
+                "limit must be positive",
+                false
+            )
+        );
     }
 }

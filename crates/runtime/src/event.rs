@@ -1,32 +1,7 @@
 //! The events of a turn, beside those of contexts and storages. Fields marked ✎ are the ones that a listener may change.
 
-use ambit_storage::event::{About, After, Before, Event};
+use ambit_storage::events;
 use serde_json::Value;
-
-/// One struct per event: its phase, what it tells, and its payload behind `about`.
-macro_rules! events {
-    ($($(#[doc = $doc:literal])+ $phase:ident $name:ident {
-        $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*
-    })+) => {$(
-        $(#[doc = $doc])+
-        #[derive(Clone, Debug)]
-        pub struct $name {
-            /// What every event says.
-            pub about: About,
-            $($(#[doc = $field_doc])+ pub $field: $type,)*
-        }
-
-        impl Event for $name {
-            const NAME: &'static str = stringify!($name);
-
-            fn about(&self) -> &About {
-                &self.about
-            }
-        }
-
-        impl $phase for $name {}
-    )+};
-}
 
 events! {
     /// A turn has taken its conversation.

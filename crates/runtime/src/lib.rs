@@ -12,6 +12,7 @@ mod check;
 pub mod ctx;
 pub mod error;
 pub mod event;
+pub mod feed;
 pub mod frame;
 mod globals;
 pub mod hook;

@@ -2,6 +2,7 @@
 
 use crate::app::{Agent, App, Problem, Severity, check};
 use crate::error::{Code, Error, Result};
+use crate::feed::Feed;
 use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
@@ -41,6 +42,8 @@ pub(crate) struct Making {
     pub models: Arc<Models>,
     /// Listeners of the application.
     pub listeners: Option<runtime::Listeners>,
+    /// What clients are told of events.
+    pub feed: Arc<Feed>,
 }
 
 /// The scripts of an agent, compiled.
@@ -80,6 +83,9 @@ impl Loaded {
             listeners(&ambit);
         }
         listeners.iter().for_each(|own| own.register(ambit.bus()));
+        making
+            .feed
+            .listen(ambit.bus(), app.settings.has_content_in_events);
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
         Ok(Self {

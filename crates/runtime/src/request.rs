@@ -8,6 +8,10 @@ use serde_json::{Map, Value};
 /// A request, checked and with its agent found. Everything about who is asking comes from authentication.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
+    /// The id that its turn gets, made by `ids::ordered` for this request alone, where somebody has to know it ahead of the
+    /// turn; else a new one.
+    #[serde(skip)]
+    pub id: Option<String>,
     /// Who asks.
     pub authorized: Authorized,
     /// The agent's id.

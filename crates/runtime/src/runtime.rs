@@ -9,6 +9,7 @@ use crate::access::Authorized;
 use crate::app::watch::Watch;
 use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
+use crate::feed::{Feed, Follower, Place, Wanted};
 use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
@@ -84,6 +85,7 @@ impl Runtime {
             storage: settings.storage,
             models: models.clone(),
             listeners: settings.listeners,
+            feed: Arc::new(Feed::new(settings.stores.clone())),
         };
         let watch = settings.is_development.then(|| Watch::new(&making.root));
         let loaded = making.load().await?;
@@ -103,6 +105,7 @@ impl Runtime {
         });
         core.spawn(upkeep::recover(Arc::downgrade(&core)));
         core.spawn(upkeep::tidy(Arc::downgrade(&core)));
+        core.spawn(core.making.feed.clone().run());
         let drivers = core.stores.drivers().values().cloned();
         let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
         *lock(&core.sweepers) = drivers.map(sweep).collect();
@@ -176,6 +179,19 @@ impl Runtime {
         self.0.loaded().acting_as(&who.caller())
     }
 
+    /// The events of the caller's tenant from now on, or from behind a place, as far as the caller may see what they are
+    /// about. All that happens on this node once this has returned is told, and on another node a second later.
+    pub async fn follow_events(
+        &self,
+        who: &Authorized,
+        wanted: Wanted,
+        behind: Option<Place>,
+    ) -> Result<Follower> {
+        let ambit = self.contexts(who);
+        let feed = &self.0.making.feed;
+        feed.follow(ambit, who, (wanted, behind)).await
+    }
+
     /// The stores.
     pub fn stores(&self) -> &Arc<Stores> {
         &self.0.stores
@@ -198,6 +214,7 @@ impl Runtime {
             left.iter().for_each(|live| live.stop(Stop::Left));
             futures::future::join_all(left.iter().map(|live| live.ended())).await;
         }
+        self.0.making.feed.close().await;
         let mut tasks = std::mem::take(&mut *lock(&self.0.tasks));
         tasks.shutdown().await;
         let sweepers = std::mem::take(&mut *lock(&self.0.sweepers));

@@ -104,6 +104,11 @@ impl Space {
         Self::new(tenant, "i:repeats".to_owned())
     }
 
+    /// The last events of a tenant, for those who follow them.
+    pub fn events(tenant: &str) -> Self {
+        Self::new(tenant, "i:events".to_owned())
+    }
+
     /// The keys of programs that call this installation, by their hashes.
     pub fn api_keys() -> Self {
         Self::new(DEFAULT_TENANT, "i:keys".to_owned())

@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use ambit_storage::event::{
-    About, AgentInitialized, Bus, IdentityAdded, IdentityAdding, ListenerOptions, OnError, Verdict,
+    About, AgentInitialized, Bus, IdentityAdded, IdentityAdding, ListenerOptions, OnError, Switch,
+    Verdict,
 };
 use ambit_storage::{Error, SessionIdentity};
 use std::collections::BTreeMap;
@@ -195,6 +196,7 @@ async fn g124_a_listener_that_never_answers_is_an_error_at_its_deadline() {
         name: "slow".to_owned(),
         on_error,
         deadline: Duration::from_millis(1),
+        ..ListenerOptions::default()
     };
     bus.after_with(slow(OnError::Fail), |_: Arc<IdentityAdded>| {
         Box::pin(std::future::pending())
@@ -212,6 +214,26 @@ async fn g124_a_listener_that_never_answers_is_an_error_at_its_deadline() {
     let late = bus.ask(adding()).await.unwrap_err().to_string();
     let text = "listener \"slow\" of IdentityAdding (no answer within 1ms) is unavailable";
     assert_eq!(late, text);
+}
+
+#[tokio::test]
+async fn a_listener_that_is_switched_off_is_as_if_it_were_not_there() {
+    let (bus, heard, switch) = (Bus::default(), Heard::default(), Switch::default());
+    let listener = heard.clone();
+    let options = ListenerOptions {
+        switch: Some(switch.clone()),
+        ..ListenerOptions::default()
+    };
+    bus.after_with(options, move |event: Arc<IdentityAdded>| {
+        listener.note(&event.id);
+        Box::pin(async { Ok(()) })
+    });
+    for (is_on, expected) in [(false, 0), (true, 1), (false, 1)] {
+        switch.set(is_on);
+        assert_eq!(bus.is_heard::<IdentityAdded>(), is_on);
+        bus.tell(added()).await;
+        assert_eq!(heard.words().len(), expected);
+    }
 }
 
 #[tokio::test]

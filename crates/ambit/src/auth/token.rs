@@ -43,6 +43,12 @@ pub(super) fn check(issuers: &[Issuer], token: &str) -> Result<Found> {
     }
     let header =
         decode_header(token).map_err(|_| refused("it is no token that is understood here"))?;
+    // RFC 7515, 4.1.11: what the issuer calls critical must be understood, and none of it is.
+    if header.crit.is_some() {
+        return Err(refused(
+            "the token demands extensions (crit) that are not understood here",
+        ));
+    }
     let origin: Origin = dangerous::insecure_decode_claims(token)
         .map_err(|_| refused("the token cannot be read"))?;
     let issuer = issuers

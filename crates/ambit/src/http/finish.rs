@@ -53,7 +53,7 @@ fn told(response: Response, error: Error, id: &str, is_development: bool) -> Res
         .and_then(|turn| turn.to_str().ok());
     // A turn logs its own failure.
     if turn.is_none() && parts.status.is_server_error() {
-        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{}", error.message);
+        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
     }
     let id = turn.unwrap_or(id).to_owned();
     let told = Json(Problem::of(error, &id, is_development)).into_response();

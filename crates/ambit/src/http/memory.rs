@@ -49,64 +49,6 @@ async fn open(
     memory::open(&server.runtime.contexts(who), who, which).await
 }
 
-async fn names(
-    server: &Server,
-    who: &Authorized,
-    params: &Params,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<Named>>, Failure> {
-    let pattern = conditions.text("pattern")?;
-    let paging = Paging::take(&mut conditions)?;
-    let open = open(server, who, params, &mut conditions).await?;
-    conditions.finish()?;
-    let part = open.list(pattern.as_deref(), paging.window()).await?;
-    Ok(Json(paging.listing(part)))
-}
-
-async fn read(
-    server: &Server,
-    who: &Authorized,
-    params: &Params,
-    mut conditions: Conditions,
-) -> Result<Json<Held>, Failure> {
-    let open = open(server, who, params, &mut conditions).await?;
-    conditions.finish()?;
-    let key = params.text("key")?.to_owned();
-    let value = open.get(&key).await?;
-    Ok(Json(Held { key, value }))
-}
-
-async fn write(
-    server: &Server,
-    who: &Authorized,
-    params: &Params,
-    (mut conditions, body): (Conditions, &[u8]),
-) -> Result<StatusCode, Failure> {
-    let open = open(server, who, params, &mut conditions).await?;
-    conditions.finish()?;
-    let mut fields = Fields::of(body)?;
-    let ttl = fields.value("ttl")?.unwrap_or_default();
-    let value = fields.value("value")?;
-    fields.finish()?;
-    let value = Stored::of(&value.unwrap_or_default())?;
-    let ttl =
-        Ttl::of(&ttl).map_err(|error| ambit_runtime::Error::invalid("ttl", error.to_string()))?;
-    open.set(params.text("key")?, &value, ttl).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-async fn erase(
-    server: &Server,
-    who: &Authorized,
-    params: &Params,
-    mut conditions: Conditions,
-) -> Result<StatusCode, Failure> {
-    let open = open(server, who, params, &mut conditions).await?;
-    conditions.finish()?;
-    open.delete(params.text("key")?).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
 /// The caller's own memory, or their team's.
 #[utoipa::path(get, path = "/memory/{space}", tag = "memory",
     params(("space" = String, Path), ("pattern" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
@@ -115,9 +57,14 @@ async fn own(
     State(server): State<Shared>,
     Who(who): Who,
     params: Params,
-    conditions: Conditions,
+    mut conditions: Conditions,
 ) -> Result<Json<Listing<Named>>, Failure> {
-    names(&server, &who, &params, conditions).await
+    let pattern = conditions.text("pattern")?;
+    let paging = Paging::take(&mut conditions)?;
+    let open = open(&server, &who, &params, &mut conditions).await?;
+    conditions.finish()?;
+    let part = open.list(pattern.as_deref(), paging.window()).await?;
+    Ok(Json(paging.listing(part)))
 }
 
 /// The memory of a chat, or for callers without constraints that of a user or team.
@@ -126,12 +73,12 @@ async fn own(
         ("pattern" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of names", body = Object), (status = 400, body = Problem), (status = 404, body = Problem)))]
 async fn owned(
-    State(server): State<Shared>,
-    Who(who): Who,
+    server: State<Shared>,
+    who: Who,
     params: Params,
     conditions: Conditions,
 ) -> Result<Json<Listing<Named>>, Failure> {
-    names(&server, &who, &params, conditions).await
+    own(server, who, params, conditions).await
 }
 
 /// A value of the caller's own memory.
@@ -141,9 +88,13 @@ async fn get(
     State(server): State<Shared>,
     Who(who): Who,
     params: Params,
-    conditions: Conditions,
+    mut conditions: Conditions,
 ) -> Result<Json<Held>, Failure> {
-    read(&server, &who, &params, conditions).await
+    let open = open(&server, &who, &params, &mut conditions).await?;
+    conditions.finish()?;
+    let key = params.text("key")?.to_owned();
+    let value = open.get(&key).await?;
+    Ok(Json(Held { key, value }))
 }
 
 /// Puts a value into the caller's own memory.
@@ -154,10 +105,20 @@ async fn put(
     State(server): State<Shared>,
     Who(who): Who,
     params: Params,
-    conditions: Conditions,
+    mut conditions: Conditions,
     Body(body): Body,
 ) -> Result<StatusCode, Failure> {
-    write(&server, &who, &params, (conditions, &body)).await
+    let open = open(&server, &who, &params, &mut conditions).await?;
+    conditions.finish()?;
+    let mut fields = Fields::of(&body)?;
+    let ttl = fields.value("ttl")?.unwrap_or_default();
+    let value = fields.value("value")?;
+    fields.finish()?;
+    let value = Stored::of(&value.unwrap_or_default())?;
+    let ttl =
+        Ttl::of(&ttl).map_err(|error| ambit_runtime::Error::invalid("ttl", error.to_string()))?;
+    open.set(params.text("key")?, &value, ttl).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Deletes a value of the caller's own memory; one that is not there is no error.
@@ -167,9 +128,12 @@ async fn delete(
     State(server): State<Shared>,
     Who(who): Who,
     params: Params,
-    conditions: Conditions,
+    mut conditions: Conditions,
 ) -> Result<StatusCode, Failure> {
-    erase(&server, &who, &params, conditions).await
+    let open = open(&server, &who, &params, &mut conditions).await?;
+    conditions.finish()?;
+    open.delete(params.text("key")?).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// A value of an owner's memory.
@@ -177,12 +141,12 @@ async fn delete(
     params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = Problem)))]
 async fn get_owned(
-    State(server): State<Shared>,
-    Who(who): Who,
+    server: State<Shared>,
+    who: Who,
     params: Params,
     conditions: Conditions,
 ) -> Result<Json<Held>, Failure> {
-    read(&server, &who, &params, conditions).await
+    get(server, who, params, conditions).await
 }
 
 /// Puts a value into an owner's memory.
@@ -190,13 +154,13 @@ async fn get_owned(
     params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 204, description = "It is kept"), (status = 400, body = Problem), (status = 404, body = Problem)))]
 async fn put_owned(
-    State(server): State<Shared>,
-    Who(who): Who,
+    server: State<Shared>,
+    who: Who,
     params: Params,
     conditions: Conditions,
-    Body(body): Body,
+    body: Body,
 ) -> Result<StatusCode, Failure> {
-    write(&server, &who, &params, (conditions, &body)).await
+    put(server, who, params, conditions, body).await
 }
 
 /// Deletes a value of an owner's memory; one that is not there is no error.
@@ -204,10 +168,10 @@ async fn put_owned(
     params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 204, description = "It is gone"), (status = 400, body = Problem), (status = 404, body = Problem)))]
 async fn delete_owned(
-    State(server): State<Shared>,
-    Who(who): Who,
+    server: State<Shared>,
+    who: Who,
     params: Params,
     conditions: Conditions,
 ) -> Result<StatusCode, Failure> {
-    erase(&server, &who, &params, conditions).await
+    delete(server, who, params, conditions).await
 }

@@ -12,8 +12,10 @@ mod chats;
 mod contexts;
 mod document;
 mod error;
+mod events;
 mod fields;
 mod finish;
+mod follow;
 mod guard;
 mod health;
 mod line;
@@ -137,6 +139,7 @@ pub const ROUTES: &[Row] = &[
     Row::of(Right::User, chat::routes),
     Row::of(Right::User, chats::routes),
     Row::of(Right::User, contexts::routes),
+    Row::of(Right::User, events::routes),
     Row::of(Right::User, memory::routes),
     Row::of(Right::User, models::routes),
     Row::of(Right::User, traces::routes),

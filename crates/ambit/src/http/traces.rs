@@ -1,5 +1,6 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
+use super::follow::{self, Source};
 use super::list::{Listing, Paging};
 use super::sse::PING;
 use super::{Conditions, Failure, Params, Problem, Server, Shared, Who};
@@ -10,11 +11,10 @@ use ambit_runtime::{Authorized, Code, Error, Result};
 use ambit_storage::batch::LogEntry;
 use ambit_storage::driver::Watch;
 use axum::Json;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -229,22 +229,7 @@ async fn events(
         known,
         ping: server.settings.ping,
     };
-    let stream = futures::stream::unfold(Some(follower), |follower| async {
-        let mut follower = follower?;
-        match follower.next().await {
-            Ok(None) => None,
-            Ok(Some((text, is_over))) => Some((Ok(text), Some(follower).filter(|_| !is_over))),
-            Err(error) => {
-                tracing::error!(error.code = %error.code, "the events of a trace broke off: {error}");
-                Some((Err(std::io::Error::other("the events broke off")), None))
-            }
-        }
-    });
-    let headers = [
-        (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
-        (CACHE_CONTROL, "no-cache"),
-    ];
-    Ok((headers, Body::from_stream(stream)).into_response())
+    Ok(follow::answer(follower))
 }
 
 /// One reader of a trace.
@@ -255,8 +240,10 @@ struct Follower {
     ping: Duration,
 }
 
-impl Follower {
-    /// What is sent next, and whether it is the last; nothing behind the end of a turn that has ended.
+impl Source for Follower {
+    const WHAT: &'static str = "the events of a trace";
+
+    /// Nothing behind the end of a turn that has ended.
     async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
         loop {
             let entries = self.log.after(self.known, STEP).await?;

@@ -1,13 +1,10 @@
 //! Who may call.
 
-use crate::site::{Answer, HELLO, Site, TOKENS};
-use ambit::auth::Config;
+use crate::site::{Answer, Site, TOKENS};
 use ambit::auth::keys::{Grant, Keys};
-use ambit_runtime::app::App;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECRET: &[u8] = b"not a secret, being in a test";
@@ -128,6 +125,26 @@ async fn a_good_token_is_accepted_and_a_bad_one_is_not() {
     );
     for token in [forged.as_str(), "x", "a.b.c", "", "ambit_guessed"] {
         assert_eq!(with(&site, token).await.status, 401, "{token}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_token_calls_critical_must_be_understood() {
+    let site = Site::of(&[TOKENS]).await;
+    for names in [vec!["b64".to_owned()], Vec::new()] {
+        let header = Header {
+            crit: Some(names),
+            ..Header::new(Algorithm::HS256)
+        };
+        let claims = said(&json!({"sub": "ann"}));
+        let token = encode(&header, &claims, &EncodingKey::from_secret(SECRET)).unwrap();
+        let answer = with(&site, &token).await;
+        let why = "the token demands extensions (crit) that are not understood here";
+        let expected = format!("the credentials are not accepted: {why}");
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["message"]),
+            (401, &json!(expected))
+        );
     }
 }
 
@@ -311,98 +328,4 @@ async fn in_development_everybody_on_this_machine_is_the_developer() {
             "{name}: {value}"
         );
     }
-}
-
-/// What is said of this `openapi/openapi.yao`.
-fn judged(text: &str) -> Result<Config, String> {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in HELLO.iter().chain(&[("openapi/openapi.yao", text)]) {
-        crate::site::write(&folder.path().join(name), text);
-    }
-    let app = App::load(folder.path(), &BTreeMap::new());
-    let app = app.map_err(|problems| problems[0].to_string())?;
-    Config::of(&app).map_err(|problem| problem.to_string())
-}
-
-/// Files that are not clear, and what is said of them.
-fn unclear() -> Vec<(String, &'static str)> {
-    let key = r#""secret": "s""#;
-    let issuer = |more: &str| {
-        format!(r#"{{"auth": {{"issuers": [{{"issuer": "i", "audience": "a"{more}}}]}}}}"#)
-    };
-    vec![
-        (
-            r#"{"auth": {"mode": "token"}}"#.to_owned(),
-            "\"auth.mode\" is \"token\", but nothing says whose tokens count: add issuers, api_keys or proxy",
-        ),
-        (
-            r#"{"auth": {"isuers": []}}"#.to_owned(),
-            "unknown key \"auth.isuers\"; did you mean \"issuers\"?",
-        ),
-        (
-            r#"{"auth": {"mode": "none"}}"#.to_owned(),
-            "\"auth.mode\" must be \"token\" or \"dev\"",
-        ),
-        (
-            issuer(""),
-            "\"auth.issuers[0]\" has no keys: add jwks, keys or secret",
-        ),
-        (
-            issuer(r#", "secret": "$ENV.NOT_SET""#),
-            "\"auth.issuers[0].secret\" is empty",
-        ),
-        (
-            issuer(r#", "keys": ["x"]"#),
-            "\"auth.issuers[0].keys[0]\" is no public key in PEM",
-        ),
-        (
-            issuer(r#", "jwks": "openapi/none.json""#),
-            "\"auth.issuers[0].jwks\": openapi/none.json cannot be read",
-        ),
-        (
-            issuer(&format!(r#", {key}, "algorithms": ["none"]"#)),
-            "\"auth.issuers[0].algorithms\" must hold names such as",
-        ),
-        (
-            issuer(&format!(r#", {key}, "algorithms": ["RS256"]"#)),
-            "\"auth.issuers[0].algorithms\" names none that its keys can be used with",
-        ),
-        (
-            r#"{"auth": {"issuers": [{"issuer": "i", "secret": "s"}]}}"#.to_owned(),
-            "\"auth.issuers[0].audience\" is missing",
-        ),
-        (
-            r#"{"auth": {"proxy": {"cidrs": ["10.0.0.0/40"], "headers": {"user_id": "x"}}}}"#
-                .to_owned(),
-            "\"auth.proxy.cidrs\": \"10.0.0.0/40\" is no range of addresses",
-        ),
-        (
-            r#"{"auth": {"proxy": {"cidrs": ["10.0.0.0/8"], "headers": {}}}}"#.to_owned(),
-            "\"auth.proxy.headers.user_id\" is missing",
-        ),
-        (
-            r#"{"baseurl": "v1"}"#.to_owned(),
-            "\"baseurl\" must be a path such as \"/v1\"",
-        ),
-    ]
-}
-
-#[test]
-fn g060_access_rules_that_are_not_clear_stop_the_server() {
-    for (text, expected) in unclear() {
-        let Err(problem) = judged(&text) else {
-            panic!("{text} is taken");
-        };
-        assert!(
-            problem.starts_with("openapi/openapi.yao") && problem.contains(expected),
-            "{text}: {problem}"
-        );
-    }
-}
-
-#[test]
-fn g060_an_app_that_says_nothing_is_for_its_developer_alone() {
-    let config = judged("{}").unwrap();
-    assert_eq!(config.development.unwrap().user_id.as_deref(), Some("dev"));
-    assert!(judged(TOKENS.1).unwrap().development.is_none());
 }

@@ -73,12 +73,13 @@ async fn every_operation_in_the_document_is_answered_by_its_route() {
     for operation in operations(&document) {
         let (method, path) = operation.split_once(' ').unwrap();
         let method = method.to_uppercase().parse().unwrap();
-        let answer = crate::site::Answer::of(site.request(method, path)).await;
-        assert_ne!(answer.status, 405, "{operation}");
-        assert!(
-            !answer.text.contains("route \\\""),
-            "{operation}: {}",
-            answer.text
-        );
+        let answer = site.request(method, path).send().await.unwrap();
+        assert_ne!(answer.status(), 405, "{operation}");
+        if answer.status().is_success() {
+            // What follows may be without end.
+            continue;
+        }
+        let text = answer.text().await.unwrap();
+        assert!(!text.contains("route \\\""), "{operation}: {text}");
     }
 }

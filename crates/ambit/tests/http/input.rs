@@ -272,6 +272,41 @@ async fn g063_a_connector_that_the_agent_does_not_offer_is_refused() {
 }
 
 #[tokio::test]
+async fn a_client_chooses_among_the_connectors_that_can_do_what_the_agent_asks_for() {
+    let able = |able: &str| {
+        format!(
+            r#"{{"label": "X", "type": "scripted", "options": {{"model": "m", "rules": []{able}}}}}"#
+        )
+    };
+    let (seeing, silent) = (able(r#", "capabilities": {"vision": true}"#), able(""));
+    let (blind, wordy) = (
+        able(r#", "capabilities": {"tool_calls": true}"#),
+        able(r#", "capabilities": {"vision": true, "json": false}"#),
+    );
+    let choosy = r#"{"name": "Choosy", "public": true, "connector": "script",
+        "connector_options": {"optional": true, "filters": ["vision", "json"]}}"#;
+    let site = Site::of(&[
+        ("assistants/choosy/package.yao", choosy),
+        ("connectors/seeing.conn.yao", &seeing),
+        ("connectors/silent.conn.yao", &silent),
+        ("connectors/blind.conn.yao", &blind),
+        ("connectors/wordy.conn.yao", &wordy),
+    ])
+    .await;
+    for (connector, expected) in [
+        ("seeing", 200),
+        ("silent", 200),
+        ("blind", 400),
+        ("wordy", 400),
+    ] {
+        let mut body = with("assistant_id", json!("choosy"));
+        body["model"] = json!(connector);
+        let answer = site.post("/v1/chat/completions", &body).await;
+        assert_eq!(answer.status, expected, "{connector}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_names_no_agent_is_told_how_to() {
     let site = Site::development().await;
     for model in [json!(null), json!(""), json!("default")] {

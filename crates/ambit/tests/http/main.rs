@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod access;
 mod answers;
 mod apart;
 mod auth;
@@ -9,6 +10,7 @@ mod beginning;
 mod busy;
 mod document;
 mod fuzz;
+mod hidden;
 mod input;
 mod limits;
 mod models;

@@ -3,6 +3,12 @@
 use crate::auth::token;
 use crate::site::{Answer, Site, TOKENS};
 use crate::turns::{said, status, streamed};
+use ambit_storage::Json;
+use ambit_storage::address::{DEFAULT_TENANT, Space};
+use ambit_storage::batch::{Batch, Write};
+use ambit_storage::driver::{Part, Scan};
+use ambit_storage::op::Op;
+use ambit_storage::pattern::Pattern;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -51,6 +57,62 @@ async fn g042_of_requests_that_come_at_once_to_two_nodes_one_is_run() {
         .collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     assert!(answers.iter().all(|answer| answer.status == 200));
+}
+
+/// Changes what is stored of the one key that was used.
+async fn change(site: &Site, change: impl Fn(&mut Value)) {
+    let space = Space::repeats(DEFAULT_TENANT);
+    let scan = Scan {
+        pattern: Pattern::all(),
+        after: None,
+        limit: 2,
+        part: Part::Whole,
+    };
+    let found = site.store.scan(&space, &scan).await.unwrap();
+    let [(name, entry)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    let mut claim: Value = entry.value.to().unwrap();
+    change(&mut claim);
+    let write = Write::Apply {
+        key: space.key(name.as_str()),
+        op: Op::Set(Json::of(&claim).unwrap().into()),
+        life: None,
+    };
+    site.store.commit(Batch::of([write])).await.unwrap();
+}
+
+#[tokio::test]
+async fn g042_a_turn_is_joined_whose_node_died_before_it_said_that_the_turn_has_begun() {
+    let site = Site::development().await;
+    let first = ask(&site, "k1", &said("hi")).await;
+    change(&site, |claim| {
+        assert_eq!(claim["has_begun"], true);
+        claim["has_begun"] = false.into();
+    })
+    .await;
+    let again = ask(&site.beside().await, "k1", &said("hi")).await;
+    assert_eq!(again.status, 200);
+    let id = |answer: &Answer| answer.header("x-ambit-request").map(str::to_owned);
+    assert_eq!(id(&again), id(&first));
+}
+
+#[tokio::test]
+async fn a_claim_whose_turn_never_began_is_taken_over_when_its_time_is_over() {
+    let site = Site::development().await;
+    let first = ask(&site, "k1", &said("hi")).await;
+    change(&site, |claim| {
+        claim["has_begun"] = false.into();
+        claim["request_id"] = "never".into();
+        claim["until"] = 0.into();
+    })
+    .await;
+    let again = ask(&site, "k1", &said("hi")).await;
+    assert_eq!(again.status, 200);
+    let third = ask(&site, "k1", &said("hi")).await;
+    let id = |answer: &Answer| answer.header("x-ambit-request").map(str::to_owned);
+    assert_ne!(id(&again), id(&first));
+    assert_eq!(id(&again), id(&third));
 }
 
 #[tokio::test]

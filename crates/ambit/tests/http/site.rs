@@ -57,7 +57,7 @@ pub struct Site {
     pub url: String,
     pub store: Arc<dyn Driver>,
     pub client: Client,
-    stores: Arc<Stores>,
+    pub stores: Arc<Stores>,
     folder: Arc<TempDir>,
     _stop: oneshot::Sender<()>,
 }

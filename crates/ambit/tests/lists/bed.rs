@@ -1,5 +1,6 @@
 //! A server with conversations of several people in its store, as turns leave them.
 
+use crate::feed::Feed;
 use crate::site::{Answer, Site, TOKENS};
 use ambit_runtime::Authorized;
 use ambit_runtime::chats::{self, Last};
@@ -11,7 +12,7 @@ use ambit_storage::op::Op;
 use ambit_storage::storage::{Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, Json, Stores};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -69,7 +70,12 @@ pub struct Bed {
 
 impl Bed {
     pub async fn new() -> Self {
-        let site = Site::of(&[TOKENS]).await;
+        Self::of(&[]).await
+    }
+
+    /// With these files of the app too.
+    pub async fn of(files: &[(&str, &str)]) -> Self {
+        let site = Site::of(&[&[TOKENS], files].concat()).await;
         let stores = Stores::builder(Options::default()).driver("memory", site.store.clone());
         let ambit = Ambit::builder(stores.build().unwrap()).agent(Hello).build();
         Self { site, ambit }
@@ -121,6 +127,35 @@ impl Bed {
     pub async fn send(&self, who: Person, method: Method, path: &str, body: &Value) -> Answer {
         let request = self.site.request(method, &format!("/v1{path}"));
         Answer::of(request.bearer_auth(who.token()).json(body)).await
+    }
+
+    /// The events that this person follows.
+    pub async fn follow(&self, who: Person, filter: &str, behind: Option<&str>) -> Feed {
+        let request = self.request(who, &format!("/events{filter}"));
+        Feed::of(match behind {
+            Some(id) => request.header("last-event-id", id),
+            None => request,
+        })
+        .await
+    }
+
+    pub fn request(&self, who: Person, path: &str) -> RequestBuilder {
+        let request = self.site.request(Method::GET, &format!("/v1{path}"));
+        request.bearer_auth(who.token())
+    }
+
+    /// A turn with the agent `hello`, from its request to its end.
+    pub async fn turn(&self, who: Person, chat: &str, text: &str) -> Answer {
+        self.turn_of("hello", who, chat, text).await
+    }
+
+    /// The same with another agent.
+    pub async fn turn_of(&self, agent: &str, who: Person, chat: &str, text: &str) -> Answer {
+        let body = json!({
+            "model": agent, "chat_id": chat, "messages": [{"role": "user", "content": text}],
+        });
+        self.send(who, Method::POST, "/chat/completions", &body)
+            .await
     }
 
     /// The id of the row of a chat's history.

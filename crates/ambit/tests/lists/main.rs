@@ -4,6 +4,9 @@
 
 mod answers;
 mod bed;
+mod events;
+#[path = "../support/feed.rs"]
+mod feed;
 mod refusals;
 mod sight;
 #[path = "../http/site.rs"]

@@ -51,7 +51,7 @@ async fn g150_pages_limits_and_cursors_out_of_range_are_refused() {
 }
 
 /// Path, the field that is to blame, and what helps.
-const UNKNOWN: [(&str, &str, &str); 14] = [
+const UNKNOWN: [(&str, &str, &str); 17] = [
     (
         "/chat/sessions?assistent_id=x",
         "assistent_id",
@@ -87,6 +87,17 @@ const UNKNOWN: [(&str, &str, &str); 14] = [
         "/contexts?scope=chathistory",
         "scope",
         "did you mean \"chatHistory\"?",
+    ),
+    (
+        "/contexts?scope=foo",
+        "scope",
+        "known are chatHistory, usage, memory",
+    ),
+    ("/events?agnt=x", "agnt", "did you mean \"agent\"?"),
+    (
+        "/events?type=MessageAdded,MessageAded",
+        "type",
+        "did you mean \"MessageAdded\"?",
     ),
     ("/memory/usr", "space", "did you mean \"user\"?"),
     (
@@ -160,6 +171,12 @@ fn malformed() -> Vec<(Method, &'static str, Value, &'static str)> {
             "/contexts/clear",
             json!({"active_before": "soon"}),
             "active_before",
+        ),
+        (
+            Method::POST,
+            "/contexts/remove",
+            json!({"scope": "foo"}),
+            "scope",
         ),
         (
             Method::POST,

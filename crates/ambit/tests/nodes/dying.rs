@@ -1,13 +1,18 @@
 //! A node that ends in the middle of a turn.
 
 use crate::Run;
-use crate::place::{Place, is_text, last_words, said, whole};
+use crate::place::{Node, Place, is_text, last_words, said, whole};
+use crate::site::Answer;
 use serde_json::json;
 
 pub const CASES: &[(&str, Run)] = &[
     (
         "g108_the_stream_of_a_killed_node_goes_on_at_another_without_gap_or_repetition",
         |place| Box::pin(killed(place)),
+    ),
+    (
+        "g042_a_request_whose_node_dies_before_its_answer_is_answered_under_its_key_by_another",
+        |place| Box::pin(repeated(place)),
     ),
     (
         "a_node_that_is_told_to_stop_ends_its_turns_first",
@@ -107,4 +112,29 @@ async fn restarted(place: Place) {
     events.extend(again.resume(&id, last).await.rest().await);
     assert_eq!(whole(&events), "completed");
     check_story(&again.messages().await);
+}
+
+async fn repeated(place: Place) {
+    let (first, second) = (place.node(), place.node());
+    let ask = |node: &Node| {
+        let request = node.asked(&said("go on"));
+        request.header("idempotency-key", "k1")
+    };
+    let unanswered = tokio::spawn(ask(&first).send());
+    // It is taken on as soon as its chat is there.
+    while second.get("/chat/sessions/c1").await.status != 200 {}
+    first.kill();
+    assert!(unanswered.await.unwrap().is_err());
+    let answer = Answer::of(ask(&second)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let again = Answer::of(ask(&place.node())).await;
+    assert_eq!(again.json(), answer.json());
+    let messages = second.messages().await;
+    let questions = messages.iter().filter(|(role, ..)| role == "user");
+    assert_eq!(questions.count(), 1, "{messages:?}");
+    let (role, text, status) = messages.last().unwrap();
+    assert_eq!(
+        (&**role, &**text, &**status),
+        ("assistant", ALL, "completed")
+    );
 }

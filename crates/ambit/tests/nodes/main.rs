@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails its case")]
 
 mod dying;
+#[path = "../support/feed.rs"]
+mod feed;
 mod place;
 #[path = "../clients/server.rs"]
 #[expect(dead_code, reason = "what the tests with clients use of it too")]

@@ -1,5 +1,6 @@
 //! What a case stands on: an app and a fresh store, and nodes that serve the one over the other.
 
+use crate::feed::Feed;
 use crate::server::Server;
 use crate::site::{self, Answer, Event, HELLO, Stream};
 use ambit_runtime::Frame;
@@ -115,6 +116,11 @@ impl Node {
         let path = format!("/chat/requests/{request_id}/stream?accept=cui-web");
         let request = self.request(Method::GET, &path);
         Stream::of(request.header("last-event-id", after)).await
+    }
+
+    /// The feed of events that match.
+    pub async fn follow(&self, filter: &str) -> Feed {
+        Feed::of(self.request(Method::GET, &format!("/events{filter}"))).await
     }
 
     /// The shown messages of the conversation: role, text, status.

@@ -24,6 +24,10 @@ pub const CASES: &[(&str, Run)] = &[
         "g004_an_interrupting_request_ends_a_turn_elsewhere",
         |place| Box::pin(interrupting(place)),
     ),
+    (
+        "g123_events_of_one_node_are_followed_at_another_and_a_feed_ends_with_its_node",
+        |place| Box::pin(followed(place)),
+    ),
     ("one_idempotency_key_is_one_turn_on_all_nodes", |place| {
         Box::pin(repeated(place))
     }),
@@ -114,4 +118,36 @@ async fn repeated(place: Place) {
     let unlike = second.asked(&said("hi")).header("idempotency-key", "k1");
     let unlike = Answer::of(unlike).await;
     assert_eq!(unlike.failure(), (409, "conflict".to_owned(), None));
+}
+
+async fn followed(place: Place) {
+    let (first, second) = (place.node(), place.node());
+    let mut early = second.follow("").await;
+    let hi = said("hi");
+    // The other node hears of its first follower when it looks for one.
+    loop {
+        tokio::select! {
+            event = early.next() => break drop(event.unwrap()),
+            _ = first.chat(&hi) => {}
+        }
+    }
+    let (mut here, mut there) = (
+        first.follow("?chat=c2").await,
+        second.follow("?chat=c2").await,
+    );
+    let mut body = said("hi");
+    body["chat_id"] = json!("c2");
+    assert_eq!(content(&first.chat(&body).await), json!("echo: hi"));
+    let events = here.turn().await;
+    assert_eq!(events, there.turn().await);
+    assert_eq!(events.first().unwrap().name, "ContextCreated");
+    first.terminate();
+    assert_eq!(here.next().await, None);
+    assert!(first.wait().success());
+    body["messages"][0]["content"] = json!("hello");
+    assert_eq!(content(&second.chat(&body).await), json!("echo: hello"));
+    assert_eq!(
+        there.turn().await.last().unwrap().data["status"],
+        "completed"
+    );
 }

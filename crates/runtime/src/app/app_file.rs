@@ -41,6 +41,10 @@ pub const TABLE: Kind = Kind::Open(&[
                 "stream",
                 Kind::Object(&[Field::new("retention", Kind::Duration)]),
             ),
+            Field::new(
+                "events",
+                Kind::Object(&[Field::new("content", Kind::Boolean)]),
+            ),
             Field::new("memory", Kind::Object(&[Field::new("default_ttl", TTL)])),
             Field::new(
                 "trace",
@@ -70,6 +74,7 @@ pub fn fill(app: &mut App, fields: &Fields) {
         processes: has_processes.then(|| capabilities.texts("process")),
         prompt_env: capabilities.texts("prompt_env"),
         stream_retention: ambit.object("stream").seconds("retention"),
+        has_content_in_events: ambit.object("events").boolean("content") == Some(true),
         memory_ttl: ttl
             .0
             .keys()

@@ -112,6 +112,8 @@ pub struct Settings {
     pub prompt_env: Vec<String>,
     /// `stream.retention`, in seconds.
     pub stream_retention: Option<u64>,
+    /// `events.content`: the feed of events tells what messages, calls and answers say.
+    pub has_content_in_events: bool,
     /// `memory.default_ttl` by namespace, in seconds.
     pub memory_ttl: BTreeMap<String, u64>,
     /// `trace.enabled`.

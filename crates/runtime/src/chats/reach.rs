@@ -4,7 +4,8 @@ use crate::access::Authorized;
 use crate::chats::share;
 use crate::error::{Error, Result};
 use ambit_storage::directory::{Filter, Order, PageRequest, Tracked, Viewer};
-use ambit_storage::{Ambit, Caller};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
+use ambit_storage::{Ambit, Caller, SessionIdentity};
 
 /// Which conversations of the tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,23 @@ impl Reach {
             Some(viewer) if viewer.may_see(row) => Ok(true),
             Some(_) => share::is_shared_with(ambit, self, row).await,
         }
+    }
+
+    /// Whether the history of this session is listed for the caller. One that belongs to nobody in particular and is not in
+    /// the index, or no more, is not.
+    pub async fn lists(&self, ambit: &Ambit, session: &SessionIdentity) -> Result<bool> {
+        let Some(viewer) = &self.viewer else {
+            return Ok(true);
+        };
+        if session.user_id().is_some() {
+            return Ok(session.user_id() == viewer.user.as_deref());
+        }
+        let history = session.with_scope(ChatHistoryStorage::PREFIX)?;
+        let filter = Filter {
+            storage_key: Some(history.storage_key()),
+            ..self.filter()
+        };
+        Ok(first(ambit, &filter).await?.is_some())
     }
 
     /// The row with this id; one out of reach is one that does not exist.

@@ -1,14 +1,22 @@
-//! The events of storage and of turns as scripts see them: one row each.
+//! The events of storage and of turns as scripts and the feed see them: one row each.
 
 use super::listeners::{Listeners, Payload, Seen};
+use crate::feed::Ear;
 use ambit_storage::event::Bus;
 use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Makes a script's function listen to one event.
-pub type Register = fn(&Arc<Listeners>, &Bus);
+/// One event.
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes a script's function listen to it.
+    pub listen: fn(&Arc<Listeners>, &Bus),
+    /// Makes the feed listen to it, which tells of what has happened alone.
+    pub feed: Option<fn(&Ear, &Bus)>,
+}
 
 /// Makes rows. Each field is shown by a function; those in brackets may be changed.
 macro_rules! events {
@@ -16,11 +24,19 @@ macro_rules! events {
         $($field:ident: $show:ident,)*
     } [$($changed:ident)*])+) => {
         /// The events that scripts can listen to.
-        pub const EVENTS: &[(&str, Register)] = &[
-            $((stringify!($name), |listeners, bus| events!(
-                @$phase listeners, bus, $name, [$(($field, $show))*], [$($changed)*]
-            )),)+
+        pub const EVENTS: &[Row] = &[
+            $(Row {
+                name: stringify!($name),
+                listen: |listeners, bus| events!(
+                    @$phase listeners, bus, $name, [$(($field, $show))*], [$($changed)*]
+                ),
+                feed: events!(@feed $phase $name, [$(($field, $show))*]),
+            },)+
         ];
+    };
+    (@feed before $name:ident, $fields:tt) => { None };
+    (@feed after $name:ident, $fields:tt) => {
+        Some(|ear, bus| events!(@after ear, bus, $name, $fields, []))
     };
     (@after $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], []) => {
         $listeners.after::<known::$name>($bus, |_event| {

@@ -42,9 +42,9 @@ impl Listeners {
 
     /// Listens to each event that the script has a function for.
     pub fn register(self: &Arc<Self>, bus: &Bus) {
-        for (name, register) in EVENTS {
-            if self.script.has(name) {
-                register(self, bus);
+        for row in EVENTS {
+            if self.script.has(row.name) {
+                (row.listen)(self, bus);
             }
         }
     }
@@ -133,7 +133,7 @@ impl Listeners {
 }
 
 /// What every event says, and what this one says besides.
-fn described(about: &About, payload: Payload) -> Payload {
+pub(crate) fn described(about: &About, payload: Payload) -> Payload {
     let common = json!({
         "event_id": about.event_id, "at": about.at, "tenant": about.tenant, "agent_name": about.agent_name,
         "identity": about.identity, "turn_id": about.turn_id, "caller_id": about.caller_id,

@@ -11,6 +11,8 @@ mod returned;
 mod sessions;
 
 pub use created::Created;
+pub(crate) use events::EVENTS;
+pub(crate) use listeners::described;
 pub use listeners::{Listeners, Payload, Seen};
 pub use nexted::{Nexted, Outcome};
 pub use returned::Delegate;

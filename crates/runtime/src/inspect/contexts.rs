@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{State, Tracked};
 use ambit_storage::memory::SCOPE as MEMORY;
-use ambit_storage::storage::{ChatHistoryStorage, StorageKind, Stored, StoredItem};
-use ambit_storage::{Ambit, BulkReport, Json, Page, Query, SessionIdentity};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind, Stored, StoredItem, UsageStorage};
+use ambit_storage::{Ambit, BulkReport, Json, Page, Query, SessionIdentity, near};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -65,6 +65,9 @@ impl From<&Tracked> for Row {
     }
 }
 
+/// The scopes of what every conversation may have.
+const SCOPES: [&str; 3] = [ChatHistoryStorage::PREFIX, UsageStorage::PREFIX, MEMORY];
+
 /// Which rows; every condition that is given holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowFilter {
@@ -83,8 +86,19 @@ pub struct RowFilter {
 }
 
 impl RowFilter {
-    /// The same question for storage, with the caller's rights in it.
-    fn query(&self, ambit: &Ambit) -> Query {
+    /// The same question for storage, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
+    /// one that no row has is a mistake.
+    async fn query(&self, ambit: &Ambit) -> Result<Query> {
+        let own = self.scope.as_deref();
+        if let Some(scope) = own.filter(|scope| !SCOPES.contains(scope))
+            && !Query::every(ambit).for_scope(scope).exists().await?
+        {
+            let (known, hint) = (SCOPES.join(", "), near::hint(scope, SCOPES));
+            let message = format!(
+                "scope \"{scope}\" is unknown: nothing that you may see has it; known are {known}{hint}"
+            );
+            return Err(Error::invalid("scope", message));
+        }
         let mut query = Query::every(ambit);
         if let Some(agent) = &self.agent {
             query = Query::named(ambit, agent);
@@ -104,7 +118,7 @@ impl RowFilter {
         if let Some(at) = self.active_before {
             query = query.active_before(at);
         }
-        query
+        Ok(query)
     }
 }
 
@@ -116,7 +130,7 @@ pub async fn list(
     (cursor, limit): (Option<&str>, usize),
 ) -> Result<Page<Row>> {
     let rights = Reach::of(who).ambit(ambit);
-    let page = filter.query(&rights).page(cursor, limit).await?;
+    let page = filter.query(&rights).await?.page(cursor, limit).await?;
     Ok(Page {
         items: page.items.iter().map(Row::from).collect(),
         next: page.next,
@@ -288,7 +302,7 @@ pub async fn act_on_all(
     action: Action,
 ) -> Result<Report> {
     let rights = Reach::of(who).ambit(ambit);
-    let mut query = filter.query(&rights);
+    let mut query = filter.query(&rights).await?;
     if is_dry {
         query = query.dry_run();
     }

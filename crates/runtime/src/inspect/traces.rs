@@ -159,11 +159,6 @@ async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result
     Ok(found)
 }
 
-/// The name of what is known of a turn, among the values of its conversation.
-fn name(request_id: &str) -> String {
-    format!("turn/{request_id}")
-}
-
 /// Values read in one go.
 const BATCH: usize = 500;
 
@@ -175,7 +170,7 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let scan = Scan {
-            pattern: Pattern::parse(&name("*")),
+            pattern: Pattern::parse(&Names::new(space.clone(), "*").info().name),
             after,
             limit: BATCH,
             part: ValuePart::Whole,
@@ -207,11 +202,10 @@ async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Pl
             false => error,
         }
     })?;
-    let key = place.space.key(name(id));
-    let entry = place.driver.get(&key, ValuePart::Whole).await?;
+    let names = Names::new(place.space.clone(), id);
+    let entry = place.driver.get(&names.info(), ValuePart::Whole).await?;
     let turn: TurnInfo = entry.ok_or_else(unknown)?.value.to()?;
-    let log = Names::new(place.space.clone(), id).trace();
-    let head = place.driver.read(&log, Range::head()).await?.head;
+    let head = place.driver.read(&names.trace(), Range::head()).await?.head;
     match head.is_some() || turn.status == Status::Running {
         true => Ok((turn, place)),
         false => Err(unknown()),
@@ -232,7 +226,7 @@ pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Log> {
     Ok(Log {
         row: turn.into(),
         driver: place.driver,
-        log: place.space.log(format!("{}/trace", name(id))),
+        log: Names::new(place.space, id).trace(),
     })
 }
 

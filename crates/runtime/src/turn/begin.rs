@@ -87,7 +87,8 @@ async fn record(
     mut request: Request,
 ) -> Result<Turn> {
     let clock = core.stores.options().clock.clone();
-    let request_id = ids::ordered(&clock);
+    let request_id = request.id.take();
+    let request_id = request_id.unwrap_or_else(|| ids::ordered(&clock));
     let ids = Ids {
         context_id: journal::context_id(&request_id),
         request_id,

@@ -139,6 +139,9 @@ impl Turn {
     /// The last entries of the stream.
     fn say_end(&mut self, ending: &Ending) {
         if let Some(error) = &ending.error {
+            if error.cause.is_some() {
+                tracing::error!(turn.id = self.ids.request_id, error.code = %error.code, "a turn has failed: {error}");
+            }
             let props = [
                 ("message", error.message.clone()),
                 ("code", error.code.to_string()),

@@ -52,6 +52,7 @@ fn settings_are_those_of_app_yao() {
         processes: Some(vec!["models.*".to_owned()]),
         prompt_env: vec!["COMPANY".to_owned()],
         stream_retention: Some(3_600),
+        has_content_in_events: true,
         memory_ttl: BTreeMap::from([("chat".to_owned(), 604_800), ("context".to_owned(), 90)]),
         is_trace_off: true,
         trace_retention: Some(172_800),

@@ -12,6 +12,7 @@ mod fixture_app;
 mod fuzz;
 mod limits;
 mod locales;
+mod mistakes;
 mod prompts;
 mod reload;
 mod secrets;

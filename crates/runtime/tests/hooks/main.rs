@@ -7,6 +7,7 @@
 )]
 
 mod beside;
+mod calls;
 mod context;
 mod failing;
 mod generated;

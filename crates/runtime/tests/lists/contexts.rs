@@ -29,6 +29,10 @@ pub const CASES: &[(&str, crate::Run)] = &[
         bulk(bed).boxed()
     }),
     (
+        "g057_events_of_a_session_are_for_those_who_list_its_history",
+        |bed| listed(bed).boxed(),
+    ),
+    (
         "g058_bulk_removal_spares_what_the_caller_may_not_see",
         |bed| bulk_of_others(bed).boxed(),
     ),
@@ -48,6 +52,50 @@ pub async fn id(bed: &Bed, chat: &str) -> String {
         panic!("one row was expected");
     };
     row.id.clone()
+}
+
+async fn listed(bed: Bed) {
+    let of_ann = bed.talk(&ann(), "support", "own", "one").await;
+    let acting = bed.ambit.acting_as(&ann().caller());
+    let of_nobody = acting.agent("support").unwrap().for_chat("free").await;
+    let of_nobody = of_nobody.unwrap();
+    let unknown = acting.agent("support").unwrap().for_chat("never").await;
+    bed.turn(&of_nobody, "r", "two").await;
+    let mut seen = Vec::new();
+    for who in [
+        ann(),
+        bob(),
+        cid(),
+        twin(),
+        chief("t1"),
+        crate::bed::nobody("t1"),
+    ] {
+        for (chat, live) in [
+            ("own", &of_ann),
+            ("free", &of_nobody),
+            ("never", unknown.as_ref().unwrap()),
+        ] {
+            let reach = ambit_runtime::chats::Reach::of(&who);
+            let lists = reach.lists(&bed.ambit, live.context().identity()).await;
+            let page = contexts::list(&bed.ambit, &who, &history(chat), (None, 2)).await;
+            let is_listed = !page.unwrap().items.is_empty();
+            // Whoever lists everything is told of what is in no list, too.
+            let expected = is_listed || reach.is_whole();
+            let in_tenant = reach.tenant() == "t1";
+            assert_eq!(
+                lists.unwrap() && in_tenant,
+                expected && in_tenant,
+                "{who:?} {chat}"
+            );
+            seen.push(is_listed);
+        }
+    }
+    // Of each conversation somebody sees something and somebody does not.
+    assert_eq!(
+        seen.iter().filter(|is_listed| **is_listed).count(),
+        5,
+        "{seen:?}"
+    );
 }
 
 async fn shows(bed: Bed) {

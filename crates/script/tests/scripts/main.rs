@@ -10,4 +10,5 @@ mod instances;
 mod limits;
 mod modules;
 mod nested;
+mod refused;
 mod values;

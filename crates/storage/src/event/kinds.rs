@@ -1,14 +1,14 @@
 //! The events that contexts and storages fire. Fields marked ✎ are the ones a listener may change; changes to others
 //! are without effect. A `storage` is named by its prefix, and `identity` in `about` is the one of the session.
 
-use super::{About, After, Before, Event};
 use crate::context::{Context, SaveReport};
 use crate::removal::BulkReport;
 use crate::{Json, SessionIdentity};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// One struct per event: its phase, what it tells, and its payload behind `about`.
+/// One struct per event: its phase, `Before` or `After`, what it tells, and its payload behind `about`.
+#[macro_export]
 macro_rules! events {
     ($($(#[doc = $doc:literal])+ $phase:ident $name:ident {
         $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*
@@ -17,19 +17,19 @@ macro_rules! events {
         #[derive(Clone, Debug)]
         pub struct $name {
             /// What every event says.
-            pub about: About,
+            pub about: $crate::event::About,
             $($(#[doc = $field_doc])+ pub $field: $type,)*
         }
 
-        impl Event for $name {
+        impl $crate::event::Event for $name {
             const NAME: &'static str = stringify!($name);
 
-            fn about(&self) -> &About {
+            fn about(&self) -> &$crate::event::About {
                 &self.about
             }
         }
 
-        impl $phase for $name {}
+        impl $crate::event::$phase for $name {}
     )+};
 }
 

@@ -8,6 +8,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The answer of a *before* listener.
@@ -36,6 +37,30 @@ pub enum OnError {
     Ignore,
 }
 
+/// Turns listeners on and off: what nobody hears is not made, and costs nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Switch(Arc<AtomicBool>);
+
+impl Switch {
+    /// On or off, from the next event on.
+    pub fn set(&self, is_on: bool) {
+        self.0.store(is_on, Ordering::Release);
+    }
+
+    /// Whether it is on.
+    pub fn is_on(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl PartialEq for Switch {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Switch {}
+
 /// How a listener is treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerOptions {
@@ -45,6 +70,8 @@ pub struct ListenerOptions {
     pub on_error: OnError,
     /// How long it may take for one event.
     pub deadline: Duration,
+    /// It listens only while this is on; without one always.
+    pub switch: Option<Switch>,
 }
 
 impl Default for ListenerOptions {
@@ -53,6 +80,7 @@ impl Default for ListenerOptions {
             name: String::new(),
             on_error: OnError::Fail,
             deadline: Duration::from_secs(10),
+            switch: None,
         }
     }
 }
@@ -66,6 +94,13 @@ pub(super) type Tell<E> = dyn Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Sen
 pub(super) struct Listener<F: ?Sized> {
     pub options: ListenerOptions,
     pub call: Arc<F>,
+}
+
+impl<F: ?Sized> Listener<F> {
+    /// Whether it listens now.
+    pub fn is_on(&self) -> bool {
+        self.options.switch.as_ref().is_none_or(Switch::is_on)
+    }
 }
 
 impl<F: ?Sized> Clone for Listener<F> {
@@ -97,8 +132,10 @@ impl Listeners {
         self.0.insert(TypeId::of::<F>(), Arc::new(listeners));
     }
 
-    pub fn has<F: ?Sized + 'static>(&self) -> bool {
-        self.0.contains_key(&TypeId::of::<F>())
+    /// Whether somebody listens now.
+    pub fn has<F: ?Sized + Send + Sync + 'static>(&self) -> bool {
+        let listeners = self.of::<F>();
+        listeners.is_some_and(|listeners| listeners.iter().any(Listener::is_on))
     }
 }
 

@@ -6,7 +6,7 @@ mod listeners;
 
 pub(crate) use depth::same as at_same_depth;
 pub use kinds::*;
-pub use listeners::{ListenerOptions, OnError, Verdict};
+pub use listeners::{ListenerOptions, OnError, Switch, Verdict};
 
 use crate::clock::Millis;
 use crate::{Error, Result, SessionIdentity};
@@ -138,7 +138,7 @@ impl Bus {
         let Some(listeners) = self.listeners::<Ask<E>>() else {
             return Ok(event);
         };
-        for listener in listeners.iter() {
+        for listener in listeners.iter().filter(|listener| listener.is_on()) {
             self.ask_one(listener, &mut event).await?;
         }
         Ok(event)
@@ -171,7 +171,8 @@ impl Bus {
             return;
         };
         let event = Arc::new(event);
-        for Listener { options, call } in listeners.iter() {
+        let listeners = listeners.iter().filter(|listener| listener.is_on());
+        for Listener { options, call } in listeners {
             let answer = guarded(options, E::NAME, || call(Arc::clone(&event))).await;
             if let Err(error) = answer {
                 self.failed::<E>(options, event.about(), &error);

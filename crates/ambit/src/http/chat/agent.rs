@@ -2,7 +2,8 @@
 
 use super::Given;
 use crate::http::{Server, visible};
-use ambit_runtime::app::{Agent, App, Choice, Connector};
+use ambit_runtime::app::{Agent, App};
+use ambit_runtime::llm::Capabilities;
 use ambit_runtime::{Authorized, Code, Error, Result};
 use serde_json::Value;
 use std::sync::Arc;
@@ -95,18 +96,11 @@ fn is_allowed(app: &App, agent: &Agent, id: &str) -> bool {
     let Some(Ok(connector)) = app.connectors.get(id) else {
         return false;
     };
+    let can = Capabilities::of(connector);
     choice.connectors.iter().any(|known| known == id)
-        || (choice.connectors.is_empty() && is_able(connector, choice))
-}
-
-/// Whether a connector can do all that the choice asks for.
-fn is_able(connector: &Connector, choice: &Choice) -> bool {
-    let able = connector
-        .options
-        .get("capabilities")
-        .and_then(Value::as_object);
-    choice.filters.iter().all(|wanted| {
-        let value = able.and_then(|able| able.get(wanted));
-        value.is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
-    })
+        || (choice.connectors.is_empty()
+            && choice
+                .filters
+                .iter()
+                .all(|name| can.has(name).unwrap_or(false)))
 }

@@ -1,7 +1,7 @@
 //! Requests with an idempotency key: of several with one key, whichever node they reach, one is run and all are answered.
 //!
-//! A value in the store is claimed before the turn starts and names the turn afterwards. A claim whose node died ends by
-//! itself.
+//! A value in the store names the turn before it starts. So a turn that has begun is found by whoever repeats its request,
+//! even if its node died at that moment; a claim whose turn never began is taken over after a time.
 
 use super::answer::Begun;
 use crate::http::{Server, Shared};
@@ -12,7 +12,7 @@ use ambit_storage::batch::{Batch, Check, Entry, Outcome, Write};
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::Part;
 use ambit_storage::op::Op;
-use ambit_storage::{Error as Stored, Json};
+use ambit_storage::{Error as Stored, Json, ids};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -24,20 +24,15 @@ const CLAIM: Duration = Duration::from_secs(90);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is stored under a key.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Claim {
     fingerprint: String,
-    turn: Option<Turn>,
-}
-
-/// The turn of the first request.
-#[derive(Clone, Serialize, Deserialize)]
-struct Turn {
     request_id: String,
-    context_id: String,
-    chat_id: String,
-    trace_id: String,
     assistant_id: String,
+    /// The turn has begun: if it is not there, it is there no more.
+    has_begun: bool,
+    /// Until when the turn may still begin.
+    until: Millis,
 }
 
 /// Starts a turn for the request, or joins that of the request that it repeats.
@@ -49,34 +44,44 @@ pub async fn start(
 ) -> Result<Begun> {
     let who = request.authorized.clone();
     let place = place(&who, key);
+    let clock = server.runtime.stores().options().clock.clone();
     loop {
         let stored = server.store.get(&place, Part::Whole).await?;
-        let Some(stored) = stored else {
-            let claim = claim(&fingerprint, None)?;
-            match put(server, &place, None, Change::Set(claim, CLAIM)).await {
-                Ok(version) => {
-                    let server = server.clone();
-                    let run = run(
-                        server,
-                        request,
-                        Held {
-                            place,
-                            version,
-                            fingerprint,
-                        },
-                    );
-                    // Who leaves now must not leave a claim without its turn; the task ends when the turn has started.
-                    let ran = tokio::spawn(run).await;
-                    return ran.map_err(|_| Error::internal("starting the turn failed"))?;
-                }
-                Err(Stored::Conflict { .. }) => continue,
-                Err(error) => return Err(error.into()),
+        let version = stored.as_ref().map(|stored| stored.version);
+        if let Some(stored) = stored {
+            let claim = claim_of(&stored, &fingerprint)?;
+            match join(server, &who, &claim).await {
+                Err(error) if error.code == Code::NotFound && !claim.has_begun => {}
+                joined => return joined,
             }
-        };
-        if let Some(turn) = turn(&stored, &fingerprint)? {
-            return join(server, &who, turn).await;
+            if clock.now() < claim.until {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
         }
-        tokio::time::sleep(LOOK).await;
+        let claim = Claim {
+            fingerprint: fingerprint.clone(),
+            request_id: ids::ordered(&clock),
+            assistant_id: request.agent.clone(),
+            has_begun: false,
+            until: clock.now() + to_millis(CLAIM),
+        };
+        let change = Change::Set(&claim);
+        let version = match put(server, &place, version, change).await {
+            Err(Stored::Conflict { .. }) => continue,
+            put => put?,
+        };
+        let (server, held) = (
+            server.clone(),
+            Held {
+                place,
+                version,
+                claim,
+            },
+        );
+        // Who leaves now must not leave a claim without its turn; the task ends when the turn has started.
+        let ran = tokio::spawn(run(server, request, held)).await;
+        return ran.map_err(|_| Error::internal("starting the turn failed"))?;
     }
 }
 
@@ -84,18 +89,20 @@ pub async fn start(
 struct Held {
     place: Key,
     version: Option<u64>,
-    fingerprint: String,
+    claim: Claim,
 }
 
-/// Starts the turn and names it in the claim; gives the claim up if the turn does not start.
-async fn run(server: Shared, request: Request, held: Held) -> Result<Begun> {
+/// Starts the turn that the claim names; gives the claim up if it does not start.
+async fn run(server: Shared, mut request: Request, mut held: Held) -> Result<Begun> {
+    request.id = Some(held.claim.request_id.clone());
     let started = server.runtime.start(request).await;
+    held.claim.has_begun = true;
     let change = match &started {
-        Ok(started) => Change::Set(claim(&held.fingerprint, Some(named(started)))?, LIFE),
+        Ok(_) => Change::Set(&held.claim),
         Err(_) => Change::Delete,
     };
     if let Err(error) = put(&server, &held.place, held.version, change).await {
-        tracing::error!("an idempotency key is not kept: {error}");
+        tracing::error!("an idempotency key does not say what came of its request: {error}");
     }
     Ok(Begun {
         started: started?,
@@ -103,41 +110,31 @@ async fn run(server: Shared, request: Request, held: Held) -> Result<Begun> {
     })
 }
 
-async fn join(server: &Server, who: &Authorized, turn: Turn) -> Result<Begun> {
-    let known = server.runtime.turn(who, &turn.request_id).await?;
-    let stream = server.runtime.stream(who, &turn.request_id, 0).await?;
+async fn join(server: &Server, who: &Authorized, claim: &Claim) -> Result<Begun> {
+    let known = server.runtime.turn(who, &claim.request_id).await?;
+    let stream = server.runtime.stream(who, &claim.request_id, 0).await?;
     Ok(Begun {
         past: known.last_event,
         started: Started {
-            request_id: turn.request_id,
-            context_id: turn.context_id,
-            chat_id: turn.chat_id,
-            trace_id: turn.trace_id,
-            assistant_id: turn.assistant_id,
+            trace_id: known.request_id.clone(),
+            request_id: known.request_id,
+            context_id: known.context_id,
+            chat_id: known.chat_id,
+            assistant_id: claim.assistant_id.clone(),
             started_at: known.started_at,
             stream,
         },
     })
 }
 
-/// The turn under this key, once it has started. Another request under the same key is refused.
-fn turn(stored: &Entry, fingerprint: &str) -> Result<Option<Turn>> {
+/// What the key was claimed for. Another request under the same key is refused.
+fn claim_of(stored: &Entry, fingerprint: &str) -> Result<Claim> {
     let claim: Claim = stored.value.to()?;
     if claim.fingerprint != fingerprint {
         let message = "this Idempotency-Key belongs to another request; repeat that request, or use a new key";
         return Err(Error::new(Code::Conflict, message));
     }
-    Ok(claim.turn)
-}
-
-fn named(started: &Started) -> Turn {
-    Turn {
-        request_id: started.request_id.clone(),
-        context_id: started.context_id.clone(),
-        chat_id: started.chat_id.clone(),
-        trace_id: started.trace_id.clone(),
-        assistant_id: started.assistant_id.clone(),
-    }
+    Ok(claim)
 }
 
 /// Where a caller's key is kept.
@@ -148,14 +145,9 @@ fn place(who: &Authorized, key: &str) -> Key {
     Space::repeats(who.tenant()).key(address::digest(&[user, client, key]))
 }
 
-fn claim(fingerprint: &str, turn: Option<Turn>) -> Result<Json> {
-    let fingerprint = fingerprint.to_owned();
-    Ok(Json::of(&Claim { fingerprint, turn })?)
-}
-
 /// What becomes of a key's value.
-enum Change {
-    Set(Json, Duration),
+enum Change<'a> {
+    Set(&'a Claim),
     Delete,
 }
 
@@ -164,10 +156,10 @@ async fn put(
     server: &Server,
     key: &Key,
     version: Option<u64>,
-    change: Change,
+    change: Change<'_>,
 ) -> Result<Option<u64>, Stored> {
     let (op, life): (Op, Option<Millis>) = match change {
-        Change::Set(value, life) => (Op::Set(value.into()), Some(to_millis(life))),
+        Change::Set(claim) => (Op::Set(Json::of(claim)?.into()), Some(to_millis(LIFE))),
         Change::Delete => (Op::Del, None),
     };
     let key = key.clone();

@@ -92,6 +92,7 @@ pub fn read(
     let mut skip = skip(&mut fields)?.unwrap_or(call.skip);
     skip.history |= fields.flag("store")? == Some(false);
     let request = Request {
+        id: None,
         authorized: who,
         agent: agent.id.clone(),
         chat: chat(given, &mut fields)?,

@@ -1,0 +1,100 @@
+//! Rules of access that are not clear, and those that are not there.
+
+use crate::site::{HELLO, TOKENS};
+use ambit::auth::Config;
+use ambit_runtime::app::App;
+use std::collections::BTreeMap;
+
+/// What is said of this `openapi/openapi.yao`.
+fn judged(text: &str) -> Result<Config, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO.iter().chain(&[("openapi/openapi.yao", text)]) {
+        crate::site::write(&folder.path().join(name), text);
+    }
+    let app = App::load(folder.path(), &BTreeMap::new());
+    let app = app.map_err(|problems| problems[0].to_string())?;
+    Config::of(&app).map_err(|problem| problem.to_string())
+}
+
+/// Files that are not clear, and what is said of them.
+fn unclear() -> Vec<(String, &'static str)> {
+    let key = r#""secret": "s""#;
+    let issuer = |more: &str| {
+        format!(r#"{{"auth": {{"issuers": [{{"issuer": "i", "audience": "a"{more}}}]}}}}"#)
+    };
+    vec![
+        (
+            r#"{"auth": {"mode": "token"}}"#.to_owned(),
+            "\"auth.mode\" is \"token\", but nothing says whose tokens count: add issuers, api_keys or proxy",
+        ),
+        (
+            r#"{"auth": {"isuers": []}}"#.to_owned(),
+            "unknown key \"auth.isuers\"; did you mean \"issuers\"?",
+        ),
+        (
+            r#"{"auth": {"mode": "none"}}"#.to_owned(),
+            "\"auth.mode\" must be \"token\" or \"dev\"",
+        ),
+        (
+            issuer(""),
+            "\"auth.issuers[0]\" has no keys: add jwks, keys or secret",
+        ),
+        (
+            issuer(r#", "secret": "$ENV.NOT_SET""#),
+            "\"auth.issuers[0].secret\" is empty",
+        ),
+        (
+            issuer(r#", "keys": ["x"]"#),
+            "\"auth.issuers[0].keys[0]\" is no public key in PEM",
+        ),
+        (
+            issuer(r#", "jwks": "openapi/none.json""#),
+            "\"auth.issuers[0].jwks\": openapi/none.json cannot be read",
+        ),
+        (
+            issuer(&format!(r#", {key}, "algorithms": ["none"]"#)),
+            "\"auth.issuers[0].algorithms\" must hold names such as",
+        ),
+        (
+            issuer(&format!(r#", {key}, "algorithms": ["RS256"]"#)),
+            "\"auth.issuers[0].algorithms\" names none that its keys can be used with",
+        ),
+        (
+            r#"{"auth": {"issuers": [{"issuer": "i", "secret": "s"}]}}"#.to_owned(),
+            "\"auth.issuers[0].audience\" is missing",
+        ),
+        (
+            r#"{"auth": {"proxy": {"cidrs": ["10.0.0.0/40"], "headers": {"user_id": "x"}}}}"#
+                .to_owned(),
+            "\"auth.proxy.cidrs\": \"10.0.0.0/40\" is no range of addresses",
+        ),
+        (
+            r#"{"auth": {"proxy": {"cidrs": ["10.0.0.0/8"], "headers": {}}}}"#.to_owned(),
+            "\"auth.proxy.headers.user_id\" is missing",
+        ),
+        (
+            r#"{"baseurl": "v1"}"#.to_owned(),
+            "\"baseurl\" must be a path such as \"/v1\"",
+        ),
+    ]
+}
+
+#[test]
+fn g060_access_rules_that_are_not_clear_stop_the_server() {
+    for (text, expected) in unclear() {
+        let Err(problem) = judged(&text) else {
+            panic!("{text} is taken");
+        };
+        assert!(
+            problem.starts_with("openapi/openapi.yao") && problem.contains(expected),
+            "{text}: {problem}"
+        );
+    }
+}
+
+#[test]
+fn g060_an_app_that_says_nothing_is_for_its_developer_alone() {
+    let config = judged("{}").unwrap();
+    assert_eq!(config.development.unwrap().user_id.as_deref(), Some("dev"));
+    assert!(judged(TOKENS.1).unwrap().development.is_none());
+}

@@ -1,0 +1,210 @@
+//! The feed of after-events: what has happened, for clients that follow it on any node. Events are kept in the store of the
+//! index for some minutes, and only while somebody follows: what nobody hears costs a turn nothing.
+
+mod follow;
+mod place;
+mod write;
+
+pub use follow::{Follower, Told, Wanted};
+pub use place::Place;
+
+use crate::error::Result;
+use crate::hook::{EVENTS, Payload, described};
+use ambit_storage::clock::{Millis, to_millis};
+use ambit_storage::driver::{Driver, Part};
+use ambit_storage::event::{After, Bus, ListenerOptions, Switch};
+use ambit_storage::{Stores, event};
+use futures::FutureExt;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use write::Writer;
+
+/// How long events are kept for who comes back.
+const KEPT: Duration = Duration::from_secs(600);
+/// How long a tenant's events are kept behind its last follower, and how long nodes go on without looking for one.
+const FOLLOWED: Duration = Duration::from_secs(600);
+/// From one write to the next, at least.
+const STEP: Duration = Duration::from_millis(100);
+/// From one look for followers on other nodes to the next.
+const LOOK: Duration = Duration::from_secs(1);
+/// Events that wait to be written, at most. What comes then is counted, and followers are told how much they miss.
+const ROOM: usize = 4_096;
+
+/// The events of one node on their way to the store.
+pub(crate) struct Feed {
+    stores: Arc<Stores>,
+    switch: Switch,
+    /// Held from reading or setting the marks of followers until the switch is set.
+    looking: tokio::sync::Mutex<()>,
+    waiting: Mutex<Waiting>,
+    has_come: Notify,
+    writer: tokio::sync::Mutex<Writer>,
+    is_closed: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    events: VecDeque<Happened>,
+    lost: u64,
+}
+
+/// Something that has happened, written down only if somebody follows.
+struct Happened {
+    tenant: String,
+    /// Its JSON, with what messages say or without.
+    write: Box<dyn Fn(bool) -> Value + Send + Sync>,
+    has_content: bool,
+}
+
+/// The feed's ear at one version of the app.
+pub struct Ear {
+    feed: Arc<Feed>,
+    has_content: bool,
+}
+
+impl Ear {
+    /// Hears of events of this type.
+    pub(crate) fn after<E: After>(&self, bus: &Bus, payload: fn(&E) -> Payload) {
+        let (feed, has_content) = (self.feed.clone(), self.has_content);
+        let options = ListenerOptions {
+            name: "the feed of events".to_owned(),
+            switch: Some(feed.switch.clone()),
+            ..ListenerOptions::default()
+        };
+        bus.after_with(options, move |event: Arc<E>| {
+            // What is temporary leaves nothing in a store that lasts.
+            if !event.about().identity.is_temporary() {
+                feed.push(Happened {
+                    tenant: event.about().tenant.clone(),
+                    write: Box::new(move |full| written(E::NAME, &*event, (payload, full))),
+                    has_content,
+                });
+            }
+            std::future::ready(Ok(())).boxed()
+        });
+    }
+}
+
+/// What only those are told who may read what messages say.
+const CONTENT: [&str; 4] = ["arguments", "messages", "response", "result"];
+/// What is told of a message in any case.
+const OF_MESSAGE: [&str; 4] = ["created_at", "id", "role", "turn_id"];
+
+fn written<E: event::Event>(
+    name: &str,
+    event: &E,
+    (payload, has_content): (fn(&E) -> Payload, bool),
+) -> Value {
+    let mut payload = payload(event);
+    // The identity stands beside it.
+    payload.remove("context");
+    if !has_content {
+        payload.retain(|name, _| !CONTENT.contains(&name.as_str()));
+        if let Some(Value::Object(message)) = payload.get_mut("message") {
+            message.retain(|name, _| OF_MESSAGE.contains(&name.as_str()));
+        }
+    }
+    let mut all = described(event.about(), payload);
+    all.insert("type".to_owned(), name.into());
+    all.into()
+}
+
+impl Feed {
+    /// A feed in the store of the index.
+    pub fn new(stores: Arc<Stores>) -> Self {
+        Self {
+            stores,
+            switch: Switch::default(),
+            looking: tokio::sync::Mutex::default(),
+            waiting: Mutex::default(),
+            has_come: Notify::new(),
+            writer: tokio::sync::Mutex::default(),
+            is_closed: watch::Sender::new(false),
+        }
+    }
+
+    /// Listens to all after-events.
+    pub fn listen(self: &Arc<Self>, bus: &Bus, has_content: bool) {
+        let ear = Ear {
+            feed: self.clone(),
+            has_content,
+        };
+        for listen in EVENTS.iter().filter_map(|row| row.feed) {
+            listen(&ear, bus);
+        }
+    }
+
+    /// Writes what happens, and looks whether somebody follows on another node. Never ends.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            if let Err(error) = self.look().await {
+                tracing::warn!(%error, "whether somebody follows the events cannot be told");
+            }
+            let soon = tokio::time::timeout(LOOK, self.has_come.notified());
+            if soon.await.is_ok() {
+                self.write().await;
+                tokio::time::sleep(STEP).await;
+            }
+        }
+    }
+
+    /// Ends the streams of all followers behind what has happened.
+    pub async fn close(&self) {
+        self.write().await;
+        self.is_closed.send_replace(true);
+    }
+
+    fn push(&self, event: Happened) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.events.len() < ROOM {
+            true => waiting.events.push_back(event),
+            false => waiting.lost += 1,
+        }
+        drop(waiting);
+        self.has_come.notify_one();
+    }
+
+    async fn write(&self) {
+        let mut writer = self.writer.lock().await;
+        let new = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        writer.add(new);
+        let written = match self.driver() {
+            Ok(driver) => writer.write(driver.as_ref(), self.now()).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            tracing::warn!(%error, "events wait until they can be written for those who follow them");
+            self.has_come.notify_one();
+        }
+    }
+
+    /// Listens exactly while somebody follows the events of any tenant.
+    async fn look(&self) -> Result<()> {
+        let _alone = self.looking.lock().await;
+        let end = end_of(self.driver()?.as_ref(), &place::anybody()).await?;
+        self.switch.set(end > self.now());
+        Ok(())
+    }
+
+    fn driver(&self) -> Result<Arc<dyn Driver>> {
+        Ok(self.stores.index()?.driver().clone())
+    }
+
+    fn now(&self) -> Millis {
+        self.stores.options().clock.now()
+    }
+}
+
+/// When a mark ends; long ago if there is none.
+async fn end_of(driver: &dyn Driver, mark: &ambit_storage::address::Key) -> Result<Millis> {
+    let entry = driver.get(mark, Part::Nothing).await?;
+    Ok(entry.and_then(|entry| entry.expires_at).unwrap_or(0))
+}
+
+/// How long a mark of a follower holds.
+fn held() -> Millis {
+    to_millis(FOLLOWED)
+}

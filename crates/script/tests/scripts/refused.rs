@@ -1,0 +1,187 @@
+//! What cannot be loaded, and what is said of it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+use crate::support::{ENTRY, engine, load};
+use ambit_script::LoadError;
+
+fn refused(files: &[(&str, &str)]) -> String {
+    load(&engine(), files)
+        .err()
+        .map(|error| error.to_string())
+        .unwrap()
+}
+
+/// Files, and what is said when the first of them is loaded.
+#[rustfmt::skip]
+const REFUSED: &[(&[(&str, &str)], &str)] = &[
+        (
+            &[(
+                ENTRY,
+                "\nimport { a } from './a';\nexport const Create = () => a;",
+            )],
+            "assistants/pet/src/index.ts:2:1: cannot import \"./a\": there is no file assistants/pet/src/a.ts, assistants/pet/src/a.js or \
+             assistants/pet/src/a/index.ts",
+        ),
+        (
+            &[
+                (
+                    ENTRY,
+                    "import { b } from './a';\nexport const Create = () => b;",
+                ),
+                ("assistants/pet/src/a.ts", "export const a = 1;"),
+            ],
+            "assistants/pet/src/index.ts:1:1: assistants/pet/src/index.ts imports b from \"./a\", but assistants/pet/src/a.ts does not export it",
+        ),
+        (
+            &[(
+                ENTRY,
+                "import { Process } from '@ambit/runtime';\nexport const Create = () => Process;",
+            )],
+            "assistants/pet/src/index.ts:1:1: assistants/pet/src/index.ts imports Process from \"@ambit/runtime\", but @ambit/runtime does not \
+             export it",
+        ),
+        (
+            &[(
+                ENTRY,
+                "import lodash from 'lodash';\nexport const Create = () => lodash;",
+            )],
+            "assistants/pet/src/index.ts:1:1: cannot import \"lodash\": only relative paths, paths of tsconfig.json and @ambit/runtime can be \
+             imported",
+        ),
+        (
+            &[(
+                ENTRY,
+                "import x from 'https://example.com/x.js';\nexport const Create = () => x;",
+            )],
+            "assistants/pet/src/index.ts:1:1: cannot import \"https://example.com/x.js\": only relative paths, paths of tsconfig.json and \
+             @ambit/runtime can be imported",
+        ),
+        (
+            &[
+                (
+                    ENTRY,
+                    "import { x } from '../../other/src/x';\nexport const Create = () => x;",
+                ),
+                ("assistants/other/src/x.ts", "export const x = 1;"),
+            ],
+            "assistants/pet/src/index.ts:1:1: cannot import \"../../other/src/x\": it is outside assistants/pet",
+        ),
+        (
+            &[(
+                ENTRY,
+                "import { x } from '../../../../etc/x';\nexport const Create = () => x;",
+            )],
+            "assistants/pet/src/index.ts:1:1: cannot import \"../../../../etc/x\": it is outside assistants/pet",
+        ),
+        (
+            &[(ENTRY, "export const x = await Promise.resolve(1);")],
+            "assistants/pet/src/index.ts:1:18: `await` is only possible inside an async function",
+        ),
+        (
+            &[(ENTRY, "for await (const x of []) {}\nexport {}")],
+            "assistants/pet/src/index.ts:1:1: `await` is only possible inside an async function",
+        ),
+        (
+            &[(
+                ENTRY,
+                "const d = (x: any) => x;\n@d class A {}\nexport { A };",
+            )],
+            "assistants/pet/src/index.ts:2:1: decorators are not supported",
+        ),
+        (
+            &[(ENTRY, "export function Create() {\n  const x = ;\n}")],
+            "assistants/pet/src/index.ts:2:13: Unexpected token",
+        ),
+        (
+            &[(ENTRY, "const a = 1;\nconst a = 2;")],
+            "assistants/pet/src/index.ts:1:7: Identifier `a` has already been declared",
+        ),
+        (
+            &[
+                (
+                    ENTRY,
+                    "import x from './x.json';\nexport const Create = () => x;",
+                ),
+                ("assistants/pet/src/x.json", "{\n  x: 1}"),
+            ],
+            "assistants/pet/src/x.json:2:3: not JSON: key must be a string at line 2 column 3",
+        ),
+        (&[], "there is no file assistants/pet/src/index.ts"),
+    ];
+
+#[test]
+fn what_cannot_be_loaded_is_named_on_both_sides() {
+    for (files, expected) in REFUSED {
+        assert_eq!(refused(files), *expected);
+    }
+}
+
+#[test]
+fn scripts_that_are_too_large_together_are_refused() {
+    let engine = engine();
+    let half = format!("export const a = '{}';", "x".repeat(1 << 20));
+    let entry = format!("import {{ a }} from './a';\n{half}\nexport const Create = () => a;")
+        .replace("const a =", "const b =");
+    let result = load(
+        &engine,
+        &[(ENTRY, &entry), ("assistants/pet/src/a.ts", &half)],
+    );
+    let message =
+        "assistants/pet/src/a.ts: the scripts have more than 2097152 bytes in all".to_owned();
+    assert_eq!(result.err(), Some(LoadError { at: None, message }));
+}
+
+/// What nests, and what ends it again.
+const NESTS: &[(&str, &str)] = &[
+    ("(", ")"),
+    ("[", "]"),
+    ("{a:", "}"),
+    ("!", ""),
+    ("- ", ""),
+    ("a=>", ""),
+    ("f(", ")"),
+    ("`${", "}`"),
+    ("a?b:", ""),
+    ("a+", ""),
+    ("a.b.", ""),
+    ("new ", ""),
+    ("async()=>{", "}"),
+    ("a||", ""),
+    ("a**", ""),
+    ("class{x=", "}"),
+    ("<T>(", ")"),
+    ("a as (", ")"),
+];
+
+#[test]
+fn source_nested_beyond_measure_is_refused_and_does_no_harm() {
+    let engine = engine();
+    let nested = |count: usize, open: &str, close: &str| {
+        let (open, close) = (open.repeat(count), close.repeat(count));
+        let text =
+            format!("var a: any, f: any;\nexport const Create: any = () => ({open}a{close});");
+        load(&engine, &[(ENTRY, &text)])
+            .err()
+            .map(|error| error.to_string())
+    };
+    for (open, close) in NESTS {
+        let refused = nested(100_000, open, close).unwrap();
+        assert!(
+            refused.ends_with("the source is nested more than 8000 deep"),
+            "{open}: {refused}"
+        );
+        // Whether these load is up to the compiler and the engine; that they come back is what matters.
+        for count in [7_900, 1_500] {
+            nested(count, open, close);
+        }
+        assert_eq!(
+            nested(40, open, close).filter(|_| !open.starts_with("a as")),
+            None,
+            "{open}"
+        );
+    }
+}
