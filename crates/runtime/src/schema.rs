@@ -1,6 +1,6 @@
 //! Values against JSON Schemas.
 
-use boon::{Compiler, Schemas, SchemeUrlLoader};
+use boon::{CompileError, Compiler, Schemas, SchemeUrlLoader};
 use serde_json::Value;
 
 /// Where a schema that is checked stands, so to speak.
@@ -19,10 +19,10 @@ pub(crate) enum Wrong {
 pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), Wrong> {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.use_loader(Box::new(SchemeUrlLoader::new()));
-    let compiled = compiler
-        .add_resource(PLACE, schema.clone())
-        .and_then(|()| compiler.compile(PLACE, &mut schemas));
-    let compiled = compiled.map_err(|error| Wrong::Schema(format!("{error:#}")))?;
+    let unusable = |error: CompileError| Wrong::Schema(format!("{error:#}"));
+    let added = compiler.add_resource(PLACE, schema.clone());
+    added.map_err(unusable)?;
+    let compiled = compiler.compile(PLACE, &mut schemas).map_err(unusable)?;
     schemas.validate(value, compiled).map_err(|error| {
         let text = error.to_string();
         let lines = text
@@ -38,8 +38,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn wrong(schema: Value, value: Value) -> Option<Wrong> {
-        check(&schema, &value).err()
+    fn wrong(schema: &Value, value: &Value) -> Option<Wrong> {
+        check(schema, value).err()
     }
 
     #[test]
@@ -47,10 +47,7 @@ mod tests {
         let schema = json!({"type": "object", "required": ["city"], "additionalProperties": false,
             "properties": {"city": {"type": "string"}, "days": {"$ref": "#/$defs/days"}},
             "$defs": {"days": {"type": "integer", "minimum": 1}}});
-        assert_eq!(
-            wrong(schema.clone(), json!({"city": "Rome", "days": 2})),
-            None
-        );
+        assert_eq!(wrong(&schema, &json!({"city": "Rome", "days": 2})), None);
         for (value, expected) in [
             (json!({}), "at '': missing properties 'city'"),
             (json!(7), "at '': want object, but got number"),
@@ -64,7 +61,7 @@ mod tests {
             ),
         ] {
             let expected = Wrong::Value(expected.to_owned());
-            assert_eq!(wrong(schema.clone(), value), Some(expected));
+            assert_eq!(wrong(&schema, &value), Some(expected));
         }
     }
 
@@ -77,7 +74,7 @@ mod tests {
             json!({"$ref": "#/nowhere"}),
             json!([]),
         ] {
-            let found = wrong(schema.clone(), json!({}));
+            let found = wrong(&schema, &json!({}));
             assert!(
                 matches!(found, Some(Wrong::Schema(_))),
                 "{schema}: {found:?}"

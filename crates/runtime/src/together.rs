@@ -61,7 +61,6 @@ pub async fn together<T, E: From<Error>>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failed assumption fails its test")]
 mod tests {
     use super::*;
     use futures::FutureExt;

@@ -106,6 +106,19 @@ struct Settings {
     instructions: Option<Vec<Value>>,
 }
 
+impl Settings {
+    /// As the request has them.
+    fn of(request: &Request) -> Self {
+        Self {
+            locale: request.origin.locale.clone(),
+            theme: request.origin.theme.clone(),
+            route: request.origin.route.clone(),
+            metadata: request.metadata.clone(),
+            instructions: None,
+        }
+    }
+}
+
 impl Turn {
     /// Works until there is an answer, a failure or a reason to stop, and closes the turn.
     pub async fn run(mut self) {

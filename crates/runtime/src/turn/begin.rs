@@ -197,13 +197,7 @@ impl Parts {
         let inbox = Inbox::new(session.context().place().1, names.inbox());
         let heard = (log.clone(), inbox);
         let live = Arc::new(Live::new(info, heard, request.authorized.clone()));
-        let settings = Settings {
-            locale: request.origin.locale.clone(),
-            theme: request.origin.theme.clone(),
-            route: request.origin.route.clone(),
-            metadata: request.metadata.clone(),
-            instructions: None,
-        };
+        let settings = Settings::of(&request);
         Ok(Turn {
             core,
             loaded,

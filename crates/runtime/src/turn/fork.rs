@@ -15,10 +15,9 @@ use crate::ctx::Scope;
 use crate::error::Result;
 use crate::frame::Status;
 use crate::journal::{Ids, Names};
-use crate::limits::Limits;
 use crate::llm::Usage;
 use crate::loaded::Loaded;
-use crate::outbox::{Speaker, Voice};
+use crate::outbox::{Outbox, Speaker, Voice};
 use crate::request::{Origin, Request, Skip};
 use crate::runtime::Core;
 use crate::stream::{Log, Options, Place};
@@ -93,7 +92,7 @@ impl Ask for Asker {
                 let mut task = Task::start(call.run());
                 let ended = match &mut listener {
                     None => Some(task.join().await),
-                    Some(listener) => listener.to_the_end(task.join()).await?,
+                    Some(listener) => listener.hear(task.join()).await?,
                 };
                 if ended.is_none() {
                     task.stop().await;
@@ -169,52 +168,16 @@ impl Asker {
                 .trace
                 .add(Start::new(kind, name.as_str()).with_input(messages.clone().into())),
         };
-        let mut metadata = caller.properties.metadata.clone();
-        if let Some(Value::Object(more)) = options.remove("metadata") {
-            metadata.extend(more);
-        }
-        let text = |name: &str| options.get(name).and_then(Value::as_str).map(str::to_owned);
-        let request = Request {
-            authorized: caller.properties.authorized.clone(),
-            agent: agent.id.clone(),
-            chat: Some(self.ids.chat_id.clone()),
-            messages: messages.clone(),
-            connector: text("connector"),
-            mode: text("mode"),
-            origin: Origin {
-                referer: "agent_fork".to_owned(),
-                ..caller.properties.origin.clone()
-            },
-            metadata,
-            skip: Skip {
-                history: true,
-                output: false,
-                ..Skip::default().with(&skip)
-            },
-            ..Request::default()
+        let mut request = self.request(caller, &mut options);
+        request.agent.clone_from(&agent.id);
+        request.messages.clone_from(&messages);
+        request.skip = Skip {
+            history: true,
+            output: false,
+            ..Skip::default().with(&skip)
         };
-        let parts = Parts {
-            core: self.core.clone(),
-            loaded: self.loaded.clone(),
-            limits: Limits::of(&self.loaded.app, &agent),
-            session: self.session.clone(),
-            request,
-            ids: Ids {
-                context_id,
-                ..self.ids.clone()
-            },
-            started_at: self.core.stores.options().clock.now(),
-        };
-        let outbox = speaker.outbox().clone();
-        let before = outbox.messages().len();
-        let traced = (caller.trace.trace().clone(), self.trace_log.clone());
-        let mut turn = parts.turn(outbox.log(), outbox, traced)?;
-        turn.spent = self.spent.clone();
-        turn.settings = Settings {
-            metadata: turn.settings.metadata,
-            instructions: None,
-            ..self.settings.clone()
-        };
+        let before = speaker.outbox().messages().len();
+        let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
         turn.fork = Some(Fork {
             above: self.chain.clone(),
             voice: speaker.voice().clone(),
@@ -231,6 +194,57 @@ impl Asker {
             node,
             is_over: false,
         })
+    }
+
+    /// What the caller is asked for, as far as it is the caller's.
+    fn request(&self, caller: &Scope, options: &mut Map<String, Value>) -> Request {
+        let mut metadata = caller.properties.metadata.clone();
+        if let Some(Value::Object(more)) = options.remove("metadata") {
+            metadata.extend(more);
+        }
+        let text = |name: &str| options.get(name).and_then(Value::as_str).map(str::to_owned);
+        Request {
+            authorized: caller.properties.authorized.clone(),
+            chat: Some(self.ids.chat_id.clone()),
+            connector: text("connector"),
+            mode: text("mode"),
+            origin: Origin {
+                referer: "agent_fork".to_owned(),
+                ..caller.properties.origin.clone()
+            },
+            metadata,
+            ..Request::default()
+        }
+    }
+
+    /// The turn within the turn, which speaks into this outbox.
+    fn turn(
+        &self,
+        caller: &Scope,
+        request: Request,
+        (context_id, outbox): (String, &Outbox),
+    ) -> Result<Turn> {
+        let parts = Parts {
+            core: self.core.clone(),
+            loaded: self.loaded.clone(),
+            limits: *self.loaded.agent(&request.agent)?.1.limits(),
+            session: self.session.clone(),
+            request,
+            ids: Ids {
+                context_id,
+                ..self.ids.clone()
+            },
+            started_at: self.core.stores.options().clock.now(),
+        };
+        let traced = (caller.trace.trace().clone(), self.trace_log.clone());
+        let mut turn = parts.turn(outbox.log(), outbox.clone(), traced)?;
+        turn.spent = self.spent.clone();
+        turn.settings = Settings {
+            metadata: turn.settings.metadata,
+            instructions: None,
+            ..self.settings.clone()
+        };
+        Ok(turn)
     }
 
     /// Who speaks: an agent in a thread of its own, a model as the script that calls it; one that the client does not see in

@@ -2,7 +2,7 @@
 
 use super::Turn;
 use super::leg::{Handover, Leg};
-use super::model::Heard;
+use super::model::{Failed, Heard};
 use crate::error::Result;
 use crate::hook::{Created, Outcome};
 use crate::journal::{Step, Unstored};
@@ -58,7 +58,7 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
         ..Response::default()
     };
     let failure = heard.failure;
-    if failure.is_none() && leg.hooks.has("Next") {
+    if failure.is_none() {
         turn.note_answer()?;
     }
     if failure
@@ -67,17 +67,7 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
     {
         response.completion = Value::Null;
     }
-    let mut payload = json!({
-        "messages": heard.messages,
-        "completion": response.completion,
-        "tools": response.tools,
-        "error": failure.as_ref().map(|failed| failed.error.message.as_str()),
-        "search": null,
-    });
-    if let Some(failed) = &failure {
-        payload["error_code"] = failed.error.code.as_str().into();
-        payload["error_stage"] = failed.stage.into();
-    }
+    let payload = payload(heard.messages, &response, failure.as_ref());
     let scope = turn.scope(leg)?;
     let options = leg.call.options(&turn.settings.metadata);
     let decided = leg.hooks.next(&scope, payload, options).await?;
@@ -108,8 +98,24 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
     Ok(Handover::Done(Box::new(response)))
 }
 
+/// What `Next` gets.
+fn payload(messages: Vec<Value>, response: &Response, failure: Option<&Failed>) -> Value {
+    let mut payload = json!({
+        "messages": messages,
+        "completion": response.completion,
+        "tools": response.tools,
+        "error": failure.map(|failed| failed.error.message.as_str()),
+        "search": null,
+    });
+    if let Some(failed) = failure {
+        payload["error_code"] = failed.error.code.as_str().into();
+        payload["error_stage"] = failed.stage.into();
+    }
+    payload
+}
+
 impl Turn {
-    /// Notes the answer that `Next` is about to see: the model is not asked once more if `Next` does not live to its end.
+    /// Notes the answer before what follows it: the model is not asked once more if the turn does not live to its end.
     fn note_answer(&mut self) -> Result<()> {
         let (leg, round) = self.at;
         let spoken = self.said.answers.last();

@@ -1,12 +1,13 @@
 //! Global functions, console and `new Context`.
 
 use crate::support::Stage;
-use ambit_runtime::ask::{Ask, Wanted};
+use ambit_runtime::ask::{Ask, Nested, Nobody, Wanted};
 use ambit_runtime::ctx::Scope;
 use ambit_runtime::trace::{Level, Status};
 use ambit_runtime::{Error, Result};
+use ambit_script::HostError;
 use async_trait::async_trait;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -143,11 +144,7 @@ async fn what_is_not_there_yet_says_so() {
         ("ctx.search.Web('x')", "ctx.search.Web is not available yet"),
         (
             "ctx.agent.Call('x', [])",
-            "ctx.agent.Call is not available yet",
-        ),
-        (
-            "ctx.llm.Stream('x', [])",
-            "ctx.llm.Stream is not available yet",
+            "agents and models cannot be called here: no runtime is running",
         ),
         (
             "ctx.llm.GenerateImage('x')",
@@ -185,6 +182,10 @@ impl Ask for Opener {
         let scope = Arc::new(scope);
         self.opened.lock().unwrap().push(Arc::downgrade(&scope));
         Ok(scope)
+    }
+
+    async fn call(&self, caller: &Scope, nested: Nested) -> Result<Value, HostError> {
+        Nobody.call(caller, nested).await
     }
 }
 

@@ -30,10 +30,7 @@ impl Listener {
     }
 
     /// What came of the work, or `None` where the script has stopped it.
-    pub async fn to_the_end<T>(
-        &mut self,
-        work: impl Future<Output = T>,
-    ) -> Result<Option<T>, HostError> {
+    pub async fn hear<T>(&mut self, work: impl Future<Output = T>) -> Result<Option<T>, HostError> {
         let mut work = std::pin::pin!(work);
         let ended = loop {
             tokio::select! {
