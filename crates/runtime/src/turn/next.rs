@@ -101,12 +101,12 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
 /// What `Next` gets.
 fn payload(messages: Vec<Value>, response: &Response, failure: Option<&Failed>) -> Value {
     let mut payload = json!({
-        "messages": messages,
         "completion": response.completion,
         "tools": response.tools,
         "error": failure.map(|failed| failed.error.message.as_str()),
         "search": null,
     });
+    payload["messages"] = messages.into();
     if let Some(failed) = failure {
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();
