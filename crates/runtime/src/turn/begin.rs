@@ -110,7 +110,7 @@ async fn record(
     };
     let names = parts.names();
     let log = Log::open(parts.place(names.events()), stream::Options::default());
-    let trace_log = Log::open(parts.place(names.trace()), stream::Options::default());
+    let trace_log = log.open_beside(parts.place(names.trace()), stream::Options::beside());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;

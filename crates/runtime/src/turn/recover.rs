@@ -210,7 +210,11 @@ impl Left {
         };
         let names = parts.names();
         let events = Log::resume(parts.place(names.events()), stream::Options::default()).await?;
-        let traced = Log::resume(parts.place(names.trace()), stream::Options::default()).await?;
+        let traced = parts.place(names.trace());
+        let traced = events
+            .log
+            .resume_beside(traced, stream::Options::beside())
+            .await?;
         let clock = core.stores.options().clock.clone();
         let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);
