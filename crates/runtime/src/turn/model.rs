@@ -225,8 +225,13 @@ impl Model {
         let index = turn.said.calls;
         turn.said.calls += 1;
         let id = self.connector.id.as_str();
-        let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
-        let node = turn.node(leg, "llm", id, input);
+        let input = [
+            ("messages", Value::Array(request.messages.clone())),
+            ("tools", Value::Array(request.tools.clone())),
+            ("options", Value::Object(request.options.clone())),
+        ];
+        let input = input.map(|(name, value)| (name.to_owned(), value));
+        let node = turn.node(leg, "llm", id, Value::Object(input.into_iter().collect()));
         turn.said.connector = Some(id.to_owned());
         turn.outbox.emit(
             "step_start",

@@ -2,9 +2,9 @@
 
 use super::Turn;
 use super::leg::{Handover, Leg};
-use super::model::Heard;
+use super::model::{Failed, Heard};
 use crate::error::Result;
-use crate::hook::{Created, Outcome};
+use crate::hook::{Created, Nexted, Outcome};
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -43,7 +43,7 @@ impl Response {
 }
 
 /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
-pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
+pub(super) async fn next(turn: &mut Turn, leg: &Leg, mut heard: Heard) -> Result<Handover> {
     turn.live.set_closing(true).await;
     let mut response = Response {
         create: turn
@@ -51,32 +51,19 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
             .created(leg.at)
             .flatten()
             .map_or(Value::Null, Created::shown),
-        completion: heard.completion.unwrap_or_default(),
+        completion: heard.completion.take().unwrap_or_default(),
         tools: turn.said.tools.clone(),
         assistant_id: leg.agent.id.clone(),
         ..Response::default()
     };
-    let failure = heard.failure;
+    let failure = heard.failure.take();
     if failure
         .as_ref()
         .is_some_and(|failed| failed.stage != "tool")
     {
         response.completion = Value::Null;
     }
-    let mut payload = json!({
-        "messages": heard.messages,
-        "completion": response.completion,
-        "tools": response.tools,
-        "error": failure.as_ref().map(|failed| failed.error.message.as_str()),
-        "search": null,
-    });
-    if let Some(failed) = &failure {
-        payload["error_code"] = failed.error.code.as_str().into();
-        payload["error_stage"] = failed.stage.into();
-    }
-    let scope = turn.scope(leg)?;
-    let options = leg.call.options(&turn.settings.metadata);
-    let decided = leg.hooks.next(&scope, payload, options).await?;
+    let decided = decide(turn, leg, &response, (heard.messages, failure.as_ref())).await?;
     let recovers = decided
         .as_ref()
         .is_some_and(|decided| decided.outcome.recovers());
@@ -102,4 +89,31 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
         Outcome::Object(object) => object,
     };
     Ok(Handover::Done(Box::new(response)))
+}
+
+/// What `Next` says to what came of the agent's part, if there is one.
+async fn decide(
+    turn: &Turn,
+    leg: &Leg,
+    response: &Response,
+    (messages, failure): (Vec<Value>, Option<&Failed>),
+) -> Result<Option<Nexted>> {
+    if !leg.hooks.has("Next") {
+        return Ok(None);
+    }
+    let mut payload = json!({
+        "messages": null,
+        "completion": response.completion,
+        "tools": response.tools,
+        "error": failure.map(|failed| failed.error.message.as_str()),
+        "search": null,
+    });
+    payload["messages"] = Value::Array(messages);
+    if let Some(failed) = failure {
+        payload["error_code"] = failed.error.code.as_str().into();
+        payload["error_stage"] = failed.stage.into();
+    }
+    let scope = turn.scope(leg)?;
+    let options = leg.call.options(&turn.settings.metadata);
+    leg.hooks.next(&scope, payload, options).await
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// How far back is looked, as long as the message that was seen last is not found.
-const LOOKS: [usize; 3] = [16, 256, 8_192];
+const LOOKS: [usize; 4] = [4, 32, 256, 8_192];
 
 impl Turn {
     /// Takes in what others have appended since the last look, for this round.
