@@ -110,6 +110,8 @@ pub(crate) struct Unstored {
     pub agent: String,
     /// The messages, in order.
     pub shown: Vec<String>,
+    /// The kind of connector that gave it, for what it cost.
+    pub provider: String,
 }
 
 /// The id of a turn's own run context: the turn can be told from it.

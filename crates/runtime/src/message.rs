@@ -161,58 +161,12 @@ fn list(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// How many of the messages that a client sends are the stored history again. Both are compared as a client sees them:
-/// several texts of one answer are one message. The last message is always new.
-pub fn repeated(stored: &[Value], sent: &[Value]) -> usize {
-    let stored = gist(stored);
-    let most = sent.len().saturating_sub(1);
-    let is_repeat = |count: &usize| {
-        let sent = gist(&sent[..*count]);
-        let both = sent.len().min(stored.len());
-        // The sent history may be longer than what was loaded, or leave out its latest answers.
-        both > 0
-            && (sent[sent.len() - both..] == stored[stored.len() - both..]
-                || stored.windows(both).any(|part| part == sent))
-    };
-    (1..=most).rev().find(is_repeat).unwrap_or(0)
-}
-
-/// Who says what, for comparison: texts of one speaker in a row are one.
-fn gist(messages: &[Value]) -> Vec<(String, String)> {
-    let mut gist: Vec<(String, String)> = Vec::new();
-    for message in messages {
-        let text = |name: &str| {
-            message
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let (role, mut said) = (text("role"), content_text(message.get("content")));
-        if role == "system" || role == "developer" {
-            continue;
-        }
-        for call in list(message.get("tool_calls")) {
-            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
-            said.push_str("\n\u{0}call ");
-            said.push_str(id);
-        }
-        match gist.last_mut() {
-            Some((last, before)) if last == "assistant" && role == "assistant" => {
-                before.push_str("\n\n");
-                before.push_str(&said);
-            }
-            _ => gist.push((role.to_owned(), said)),
-        }
-    }
-    gist
-}
-
 /// The text of a message as models know it.
 pub fn text(chat: &Value) -> String {
     content_text(chat.get("content"))
 }
 
-fn content_text(content: Option<&Value>) -> String {
+pub(crate) fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => parts
@@ -232,40 +186,6 @@ mod tests {
 
     fn said(role: &str, text: &str) -> Value {
         json!({"role": role, "content": text})
-    }
-
-    #[test]
-    fn a_whole_history_is_recognised_with_answers_in_several_texts() {
-        let stored = [
-            said("user", "a"),
-            said("assistant", "b"),
-            said("assistant", "c"),
-        ];
-        let sent = [
-            said("user", "a"),
-            said("assistant", "b\n\nc"),
-            said("user", "d"),
-        ];
-        assert_eq!(repeated(&stored, &sent), 2);
-    }
-
-    #[test]
-    fn the_end_of_a_long_history_is_enough() {
-        let stored = [said("user", "y"), said("assistant", "z")];
-        let sent = ["user", "assistant", "user", "assistant", "user"];
-        let sent: Vec<Value> = sent
-            .iter()
-            .zip(["w", "x", "y", "z", "new"])
-            .map(|(role, text)| said(role, text))
-            .collect();
-        assert_eq!(repeated(&stored, &sent), 4);
-    }
-
-    #[test]
-    fn the_same_question_again_is_new() {
-        let stored = [said("user", "a"), said("assistant", "b")];
-        assert_eq!(repeated(&stored, &[said("user", "a")]), 0);
-        assert_eq!(repeated(&[], &[said("user", "a"), said("user", "b")]), 0);
     }
 
     #[test]

@@ -9,9 +9,10 @@ mod row;
 mod shared;
 mod state;
 
-pub use log::{Log, Resumed, Taken};
+pub use log::{Log, Resumed};
 pub use reader::Reader;
 pub use row::{Stored, last_number, read_all};
+pub use shared::Taken;
 
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::Check;
@@ -52,6 +53,16 @@ pub struct Options {
     pub budget: usize,
     /// So many bytes of what is stored stay in memory for those who follow closely.
     pub kept: usize,
+}
+
+impl Options {
+    /// For a log beside a stream: nobody waits for it, so that it goes along with the stream's steps however long it is.
+    pub fn beside() -> Self {
+        Self {
+            bytes: 256 << 10,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Options {

@@ -14,6 +14,7 @@ mod fork;
 mod history;
 mod interrupt;
 mod keep;
+mod known;
 mod leg;
 mod model;
 mod next;

@@ -127,17 +127,12 @@ impl Prelude {
         install.call((native.clone(),))
     }
 
-    /// What can be called on a class, as the prelude reads it: name, number, whether it returns a promise, and so on.
-    pub fn methods<'js>(&self, ctx: &Ctx<'js>, class: &str) -> rquickjs::Result<Array<'js>> {
-        let list = Array::new(ctx.clone())?;
-        let all = self.targets.iter().enumerate();
-        for (index, (number, target)) in all.filter(|(_, target)| target.class == class).enumerate()
-        {
-            list.set(index * 3, target.method.as_str())?;
-            list.set(index * 3 + 1, number)?;
-            list.set(index * 3 + 2, target.returns == Returns::Promise)?;
-        }
-        Ok(list)
+    /// A method of a class, as the prelude reads it: twice its number, and one more if it returns a promise.
+    pub fn method(&self, class: &str, name: &str) -> Option<usize> {
+        let is_it = |target: &Target| target.method == name && target.class == class;
+        let number = self.targets.iter().position(is_it)?;
+        let is_promise = self.targets[number].returns == Returns::Promise;
+        Some(2 * number + usize::from(is_promise))
     }
 
     /// What can be called globally: name, the name within that if it is an object's, number, whether it returns a promise, and

@@ -3,6 +3,8 @@
 use ambit_runtime::Frame;
 use ambit_runtime::frame::{State, apply};
 use ambit_runtime::stream::Entry;
+use serde::Deserialize;
+use std::borrow::Cow;
 
 /// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
 pub fn read(entry: &Entry) -> Option<Frame> {
@@ -11,6 +13,17 @@ pub fn read(entry: &Entry) -> Option<Frame> {
             tracing::error!(entry = entry.number, %error, "an entry of a stream cannot be read");
         })
         .ok()
+}
+
+/// What kind of message or event an entry is of, without reading the rest of it.
+pub fn kind(entry: &Entry) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    let kind: Kind<'_> = serde_json::from_str(&entry.text).ok()?;
+    Some(kind.kind)
 }
 
 /// Applies a frame. One that does not fit is told likewise, and changes nothing.

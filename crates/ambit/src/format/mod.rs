@@ -7,6 +7,7 @@ mod message;
 pub mod standard;
 
 pub use failure::failure;
+pub use message::kind;
 
 use ambit_runtime::stream::Entry;
 use serde_json::Value;

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::net::AllowList;
 use crate::trace::{Node, Start};
 use ambit_script::{Engine, Files, Program, Source};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The compiled hooks of one agent, and what they may use.
@@ -116,7 +116,7 @@ impl Hooks {
         };
         let mut start = Start::new("hook", hook);
         if scope.trace.trace().is_on() {
-            start.input = json!(arguments);
+            start.input = Value::Array(arguments.clone());
         }
         let node = scope.trace.add(start);
         let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());

@@ -62,7 +62,7 @@ impl Answer {
                     call.arguments.push_str(text);
                 }
             }
-            Piece::Usage(usage) => self.usage = usage.clone(),
+            Piece::Usage(usage) => self.usage = usage.counted(),
             Piece::End { finish_reason } => finish_reason.clone_into(&mut self.finish_reason),
         }
     }

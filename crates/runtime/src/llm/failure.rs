@@ -2,7 +2,7 @@
 
 use super::secrets::Secrets;
 use crate::error::{Code, Error};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Bytes of a provider's own words that a message repeats.
@@ -219,6 +219,11 @@ impl From<Failure> for Error {
             | FailureKind::Permanent
             | FailureKind::Broken => Code::LlmError,
         };
-        Self::new(code, failure.message)
+        let mut error = Self::new(code, failure.message);
+        if let Some(pause) = failure.retry_after {
+            let seconds = pause.as_secs_f64().ceil();
+            error.details = Some(Box::new(json!({"retry_after": seconds})));
+        }
+        error
     }
 }

@@ -172,6 +172,16 @@ impl Usage {
         }
     }
 
+    /// The same without what cannot be: fewer than no tokens.
+    pub fn counted(&self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.max(0),
+            completion_tokens: self.completion_tokens.max(0),
+            total_tokens: self.total_tokens.max(0),
+            ..self.clone()
+        }
+    }
+
     /// Counts another call's tokens too.
     pub fn add(&mut self, other: &Self) {
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);

@@ -71,17 +71,16 @@ impl Runtime {
             (true, true) => Applied::Cancel,
         };
         if let Some(live) = self.live(who, id) {
-            if applied == Applied::Cancel {
-                live.stop(Stop::Cancelled);
-                return Ok(applied);
-            }
             let is_closing = live.is_closing().await;
-            if *is_closing {
+            if *is_closing && applied != Applied::Cancel {
                 return Err(too_late("is about to end"));
             }
             // The turn hears of it as it would of another node's.
-            live.inbox.send(&interrupt, None).await?;
-            return Ok(applied);
+            let sent = live.inbox.send(&interrupt, None).await;
+            if applied == Applied::Cancel {
+                live.stop(Stop::Cancelled);
+            }
+            return sent.map(|()| applied);
         }
         let (place, _) = self.found(who, id).await?;
         match place.send(&interrupt).await? {

@@ -1,13 +1,12 @@
 //! The writing end of a log.
 
-use super::row::{self, Row};
-use super::shared::Shared;
+use super::row;
+use super::shared::{Shared, Taken};
 use super::state::{Phase, State};
 use super::{Entry, Options, Place, Reader};
 use crate::error::{Code, Error, Result};
 use ambit_storage::batch::Write;
 use std::sync::Arc;
-use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 
 /// Writes one log. The clones are the same log; when the last one is dropped, nothing more is stored, and readers here go on
@@ -17,12 +16,13 @@ pub struct Log(Arc<Owner>);
 
 struct Owner {
     shared: Arc<Shared>,
-    storing: JoinHandle<()>,
+    /// None where another log does it.
+    storing: Option<JoinHandle<()>>,
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.storing.abort();
+        self.storing.iter().for_each(JoinHandle::abort);
         let what = "the turn is not written here any more";
         self.shared.leave(Error::new(Code::Unavailable, what));
     }
@@ -38,47 +38,40 @@ pub struct Resumed {
     pub is_ended: bool,
 }
 
-/// What was waiting, for a batch of its taker. Nobody else stores meanwhile; dropped without `stored`, it waits again.
-pub struct Taken {
-    /// The writes for the batch; none where nothing is waiting or nothing is kept.
-    pub writes: Vec<Write>,
-    shared: Arc<Shared>,
-    rows: usize,
-    _pen: OwnedMutexGuard<()>,
-}
-
-impl Taken {
-    /// The batch is committed: readers may see the entries.
-    pub fn stored(self) {
-        self.shared.change(|state| state.stored(self.rows));
-    }
-}
-
 impl Log {
     /// A new log. The first step is not stored at once, so that the turn's first batch can take it along.
     pub fn open(place: Place, options: Options) -> Self {
-        Self::after(place, options, 0)
+        Self::storing(Shared::new(place, options, 0))
+    }
+
+    /// A new log of the same store whose steps are stored together with this one's. There can be one beside a log.
+    pub fn open_beside(&self, place: Place, options: Options) -> Self {
+        Self::stored_by(self.0.shared.beside(place, options, 0))
     }
 
     /// Takes up a log that another process, or this one before, has left.
     pub async fn resume(place: Place, options: Options) -> Result<Resumed> {
-        let stored = row::read_all(place.driver.as_ref(), &place.log).await?;
-        let stored = stored.unwrap_or_default();
-        let last = stored.entries.last().map_or(0, |entry| entry.number);
-        let log = Self::after(place, options, last);
-        if stored.is_ended {
-            log.0.shared.change(State::end);
-        }
-        Ok(Resumed {
-            log,
-            entries: stored.entries,
-            is_ended: stored.is_ended,
+        resume(&place.clone(), |last| {
+            Self::storing(Shared::new(place, options, last))
         })
+        .await
     }
 
-    fn after(place: Place, options: Options, last: u64) -> Self {
-        let shared = Shared::new(place, options, last);
-        let storing = tokio::spawn(shared.clone().keep_storing());
+    /// The same for a log whose steps are stored together with this one's.
+    pub async fn resume_beside(&self, place: Place, options: Options) -> Result<Resumed> {
+        resume(&place.clone(), |last| {
+            Self::stored_by(self.0.shared.beside(place, options, last))
+        })
+        .await
+    }
+
+    fn storing(shared: Arc<Shared>) -> Self {
+        let storing = Some(tokio::spawn(shared.clone().keep_storing()));
+        Self(Arc::new(Owner { shared, storing }))
+    }
+
+    fn stored_by(shared: Arc<Shared>) -> Self {
+        let storing = None;
         Self(Arc::new(Owner { shared, storing }))
     }
 
@@ -107,25 +100,17 @@ impl Log {
     /// What is waiting, for the turn's own batch: a short turn then costs two commits instead of four. Must not be held while
     /// `flush` is called.
     pub async fn take_waiting(&self) -> Taken {
-        let shared = self.0.shared.clone();
-        let pen = shared.pen().await;
-        let rows: Vec<Row> = shared.change(State::take);
-        Taken {
-            writes: shared.write(&rows).into_iter().collect(),
-            rows: rows.len(),
-            shared,
-            _pen: pen,
-        }
+        self.0.shared.take().await
     }
 
     /// Has this written with the next step that is stored here, all or nothing.
     pub fn stage_beside(&self, write: Write) {
-        self.0.shared.state().beside.push(write);
+        self.0.shared.state().staged.push(write);
     }
 
     /// What was staged beside the entries has been written elsewhere.
     pub fn clear_beside(&self) {
-        self.0.shared.state().beside.clear();
+        self.0.shared.state().staged.clear();
     }
 
     /// Stores all that is waiting now, and ends the log if its last entry is among it.
@@ -165,4 +150,19 @@ impl Log {
     pub fn reader(&self, after: u64) -> Result<Reader> {
         Reader::live(self.0.shared.clone(), after)
     }
+}
+
+/// What is stored of a log, and the log behind it.
+async fn resume(place: &Place, open: impl FnOnce(u64) -> Log) -> Result<Resumed> {
+    let stored = row::read_all(place.driver.as_ref(), &place.log).await?;
+    let stored = stored.unwrap_or_default();
+    let log = open(stored.entries.last().map_or(0, |entry| entry.number));
+    if stored.is_ended {
+        log.0.shared.change(State::end);
+    }
+    Ok(Resumed {
+        log,
+        entries: stored.entries,
+        is_ended: stored.is_ended,
+    })
 }

@@ -5,7 +5,7 @@ use super::state::{Due, Phase, State};
 use super::{Options, Place};
 use crate::error::{Code, Error, Result};
 use ambit_storage::batch::{Batch, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, watch};
 
@@ -18,9 +18,27 @@ pub(super) struct Shared {
     /// Changes when entries are stored or the log ends.
     pub grown: watch::Sender<()>,
     /// Rings when there may be something to store.
-    work: Notify,
-    /// Held by the one who is storing.
+    work: Arc<Notify>,
+    /// Held by the one who is storing. Whoever takes two takes the one of the log that stores both first.
     pen: Arc<tokio::sync::Mutex<()>>,
+    /// The log whose steps are stored with this one's.
+    beside: OnceLock<Arc<Self>>,
+}
+
+/// What was waiting, for a batch of its taker. Nobody else stores meanwhile; dropped without `stored`, it waits again.
+pub struct Taken {
+    /// The writes for the batch; none where nothing is waiting or nothing is kept.
+    pub writes: Vec<Write>,
+    shared: Arc<Shared>,
+    rows: usize,
+    _pen: OwnedMutexGuard<()>,
+}
+
+impl Taken {
+    /// The batch is committed: readers may see the entries.
+    pub fn stored(self) {
+        self.shared.change(|state| state.stored(self.rows));
+    }
 }
 
 impl Shared {
@@ -29,9 +47,23 @@ impl Shared {
             place,
             state: Mutex::new(State::new(options, stored)),
             grown: watch::channel(()).0,
-            work: Notify::new(),
+            work: Arc::default(),
             pen: Arc::default(),
+            beside: OnceLock::new(),
         })
+    }
+
+    /// A log of the same store that leaves the storing to this one. There can be one such log.
+    pub fn beside(&self, place: Place, options: Options, stored: u64) -> Arc<Self> {
+        let other = Arc::new(Self {
+            place,
+            state: Mutex::new(State::new(options, stored)),
+            grown: watch::channel(()).0,
+            work: self.work.clone(),
+            pen: Arc::default(),
+            beside: OnceLock::new(),
+        });
+        self.beside.get_or_init(|| other).clone()
     }
 
     /// Looks at the state, or changes what nobody is waiting for.
@@ -66,12 +98,20 @@ impl Shared {
         });
     }
 
-    pub async fn pen(&self) -> OwnedMutexGuard<()> {
-        self.pen.clone().lock_owned().await
+    /// What is waiting here, for a batch of whoever takes it.
+    pub async fn take(self: &Arc<Self>) -> Taken {
+        let pen = self.pen.clone().lock_owned().await;
+        let rows: Vec<Row> = self.change(State::take);
+        Taken {
+            writes: self.write(&rows).into_iter().collect(),
+            rows: rows.len(),
+            shared: self.clone(),
+            _pen: pen,
+        }
     }
 
     /// The write that stores these rows.
-    pub fn write(&self, rows: &[Row]) -> Option<Write> {
+    fn write(&self, rows: &[Row]) -> Option<Write> {
         let is_written = !rows.is_empty() && self.state().options.is_persistent;
         is_written.then(|| Write::Append {
             log: self.place.log.clone(),
@@ -79,25 +119,35 @@ impl Shared {
         })
     }
 
-    /// Stores all that is waiting.
-    pub async fn store(&self) -> Result<()> {
-        let pen = self.pen().await;
+    /// Stores all that is waiting here and in the log beside.
+    pub async fn store(self: &Arc<Self>) -> Result<()> {
+        let mut taken = vec![self.take().await];
         if let Phase::Left(error) = &self.state().phase {
             return Err(error.clone());
         }
-        let rows = self.change(State::take);
-        if let Some(write) = self.write(&rows) {
-            let beside = std::mem::take(&mut self.state().beside);
-            let mut batch = Batch::of(beside.iter().cloned().chain([write]));
+        let other = self.beside.get();
+        if let Some(other) = other.filter(|other| other.is_open()) {
+            taken.push(other.take().await);
+        }
+        let mut writes = Vec::new();
+        for taken in &mut taken {
+            writes.append(&mut taken.writes);
+        }
+        if !writes.is_empty() {
+            let staged = std::mem::take(&mut self.state().staged);
+            let mut batch = Batch::of(staged.iter().cloned().chain(writes));
             batch.checks.extend(self.place.check.clone());
             if let Err(error) = self.place.driver.commit(batch).await {
-                self.state().beside.splice(..0, beside);
+                self.state().staged.splice(..0, staged);
                 return Err(error.into());
             }
         }
-        self.change(|state| state.stored(rows.len()));
-        drop(pen);
+        taken.into_iter().for_each(Taken::stored);
         Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.state().phase, Phase::Open)
     }
 
     /// Stores what is waiting, step by step, until the log ends or cannot be written any more.
@@ -110,6 +160,10 @@ impl Shared {
             };
             if !is_passing(&error) {
                 tracing::warn!(log = %self.place.log, %error, "a stream is not written any more");
+                self.beside
+                    .get()
+                    .iter()
+                    .for_each(|other| other.leave(error.clone()));
                 return self.leave(error);
             }
             tracing::warn!(log = %self.place.log, %error, "a step of a stream was not stored; trying again");
@@ -118,11 +172,19 @@ impl Shared {
         }
     }
 
+    /// How soon something must be stored, here or beside.
+    fn due(&self) -> Due {
+        let own = self.state().due();
+        match self.beside.get().map(|other| other.state().due()) {
+            Some(other) => own.sooner(other),
+            None => own,
+        }
+    }
+
     /// Waits until a step is due; false when there will be none.
     async fn is_due(&self) -> bool {
         loop {
-            let due = self.state().due();
-            match due {
+            match self.due() {
                 Due::Over => return false,
                 Due::Now => return true,
                 Due::Never => self.work.notified().await,

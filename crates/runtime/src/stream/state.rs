@@ -45,7 +45,7 @@ pub(super) struct State {
     /// Steps that were given to the store without its word that it has them.
     unsure: VecDeque<Row>,
     /// What is to be written with the next step.
-    pub beside: Vec<Write>,
+    pub staged: Vec<Write>,
     has_last: bool,
     appended_bytes: usize,
     /// The newest of the stored entries.
@@ -75,6 +75,19 @@ pub(super) enum Due {
     Over,
 }
 
+impl Due {
+    /// What comes first, for a log that stores another one's steps too. What is over here is not stored from here.
+    pub fn sooner(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Over, _) => Self::Over,
+            (Self::Now, _) | (_, Self::Now) => Self::Now,
+            (Self::At(own), Self::At(other)) => Self::At(own.min(other)),
+            (Self::Never, Self::At(time)) | (Self::At(time), _) => Self::At(time),
+            (Self::Never, _) => Self::Never,
+        }
+    }
+}
+
 impl State {
     /// A log whose first `stored` entries are stored.
     pub fn new(options: Options, stored: u64) -> Self {
@@ -86,7 +99,7 @@ impl State {
             waiting: Vec::new(),
             waiting_bytes: 0,
             unsure: VecDeque::new(),
-            beside: Vec::new(),
+            staged: Vec::new(),
             has_last: false,
             appended_bytes: 0,
             shown: VecDeque::new(),

@@ -36,6 +36,7 @@ impl Cutter {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
             Value::String(text) => Value::String(self.text(text)),
+            other if most(&other) <= self.limit => other,
             other => {
                 let text = other.to_string();
                 if text.len() <= self.limit {
@@ -55,10 +56,45 @@ impl Cutter {
     }
 }
 
+/// No fewer bytes than the value has as JSON: what is surely short enough need not be written to be measured.
+fn most(value: &Value) -> usize {
+    // One byte of a text becomes six at worst, as in \u001f.
+    let text = |text: &str| 6 * text.len() + 3;
+    match value {
+        Value::Null | Value::Bool(_) => 6,
+        Value::Number(_) => 32,
+        Value::String(string) => text(string),
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + most(item)).sum::<usize>(),
+        Value::Object(members) => {
+            let members = members.iter();
+            2 + members
+                .map(|(name, member)| text(name) + 1 + most(member))
+                .sum::<usize>()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_bound_of_a_value_is_never_below_its_length() {
+        let values = [
+            json!(null),
+            json!(false),
+            json!(f64::MIN),
+            json!(f64::MIN_POSITIVE),
+            json!(u64::MAX),
+            json!("\u{1f}\u{1f}\"\\ä"),
+            json!([[], {}, [1, "\n"], {"\u{0}": {"a": true}, "b": []}]),
+        ];
+        for value in values {
+            let length = value.to_string().len();
+            assert!(most(&value) >= length, "{value}");
+        }
+    }
 
     #[test]
     fn what_fits_stays_and_what_does_not_is_cut_between_characters_and_marked() {

@@ -27,6 +27,11 @@ pub(super) fn awaiting(mut paired: Vec<Message>, sent: &[Value]) -> Vec<Message>
     paired
 }
 
+/// Whether what a client sent must be compared with the history: one message that answers no call is always new.
+pub(super) fn may_be_known(sent: &[Value]) -> bool {
+    sent.len() > 1 || sent.iter().any(is_result)
+}
+
 /// Where new messages begin in what a client sent, which begins with this many that `history` has. A result whose call is
 /// closed in the history comes with its call once more. Refuses results that answer no call at all.
 pub(super) fn first_new(history: &[Value], sent: &[Value], repeated: usize) -> Result<usize> {

@@ -3,7 +3,7 @@
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
-use super::{Settings, Turn, answers, history, prompt, recover, said};
+use super::{Settings, Turn, answers, history, known, prompt, recover, said};
 use crate::app::Agent;
 use crate::error::{Code, Error, Result};
 use crate::event::{
@@ -96,10 +96,12 @@ async fn record(
     };
     request.chat = Some(ids.chat_id.clone());
     let stored = history::load(&loaded, agent, &session, &request).await?;
-    let seen = history::with_answers(&stored, &request.messages);
-    let repeated = message::repeated(&seen, &request.messages);
-    let first_new = answers::first_new(&seen, &request.messages, repeated)?;
-    request.messages.drain(..first_new);
+    if answers::may_be_known(&request.messages) {
+        let seen = history::with_answers(&stored, &request.messages);
+        let repeated = known::repeated(&seen, &request.messages);
+        let first_new = answers::first_new(&seen, &request.messages, repeated)?;
+        request.messages.drain(..first_new);
+    }
     let started_at = clock.now();
     let parts = Parts {
         core: core.clone(),
@@ -112,7 +114,7 @@ async fn record(
     };
     let names = parts.names();
     let log = Log::open(parts.place(names.events()), stream::Options::default());
-    let trace_log = Log::open(parts.place(names.trace()), stream::Options::default());
+    let trace_log = log.open_beside(parts.place(names.trace()), stream::Options::beside());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
     let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
@@ -363,11 +365,13 @@ impl Turn {
         let mut told = self.log.take_waiting().await;
         writes.append(&mut told.writes);
         context.stage_beside(writes);
+        let is_new = context.row_id().is_none();
         context.save().await?;
         told.stored();
-        // What the conversation's first save made is known only now: the note goes again with the next step.
-        let note = self.request_note()?;
-        self.session.context().stage_beside([note]);
+        if is_new {
+            // What the conversation's first save made is known only now: the note goes again with the next step.
+            context.stage_beside([self.request_note()?]);
+        }
         self.replay.add(begin);
         self.core
             .turns

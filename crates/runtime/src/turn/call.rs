@@ -164,8 +164,13 @@ impl Line {
         let index = turn.said.calls;
         turn.said.calls += 1;
         let id = self.connector.id.as_str();
-        let input = json!({"messages": request.messages, "tools": request.tools, "options": request.options});
-        let node = turn.node(leg, "llm", id, input);
+        let input = [
+            ("messages", Value::Array(request.messages.clone())),
+            ("tools", Value::Array(request.tools.clone())),
+            ("options", Value::Object(request.options.clone())),
+        ];
+        let input = input.map(|(name, value)| (name.to_owned(), value));
+        let node = turn.node(leg, "llm", id, Value::Object(input.into_iter().collect()));
         turn.said.connector = Some(id.to_owned());
         turn.outbox.emit(
             "step_start",
@@ -182,7 +187,11 @@ impl Line {
             None => node.complete(Some(answer.message())),
             Some(missed) => node.fail(&missed.error().message),
         }
-        self.count(turn, &answer)?;
+        turn.book(&answer, &self.connector.kind)?;
+        match &turn.fork {
+            None => turn.said.usage.add(&answer.usage),
+            Some(_) => turn.spent().add(&answer.usage),
+        }
         turn.outbox.emit(
             "step_end",
             json!({
@@ -301,18 +310,15 @@ impl Line {
             retries,
         }
     }
+}
 
-    /// Books what the call used.
-    fn count(&self, turn: &mut Turn, answer: &llm::Answer) -> Result<()> {
-        let Some(mut record) = answer.record(&self.connector.kind) else {
-            return Ok(());
-        };
-        match &turn.fork {
-            None => turn.said.usage.add(&answer.usage),
-            Some(_) => turn.spent().add(&answer.usage),
+impl Turn {
+    /// Books what a call of a model has used.
+    pub(super) fn book(&self, answer: &Answer, provider: &str) -> Result<()> {
+        if let Some(mut record) = answer.record(provider) {
+            record.turn_id = Some(self.ids.request_id.clone());
+            self.session.context().usage().record(record)?;
         }
-        record.turn_id = Some(turn.ids.request_id.clone());
-        turn.session.context().usage().record(record)?;
         Ok(())
     }
 }

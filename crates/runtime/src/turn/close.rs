@@ -78,6 +78,11 @@ impl Turn {
                 response: None,
             };
         }
+        if let Err(error) = self.take_late().await {
+            self.warn(&format!(
+                "what came in at the turn's end is not in its history: {error}"
+            ));
+        }
         let veto = ending
             .error
             .as_ref()
@@ -240,10 +245,14 @@ impl Turn {
     /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
     /// is waited for.
     pub(super) fn may_wait(&self, error: &ambit_storage::Error) -> bool {
+        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.goes_on()
+    }
+
+    /// The conversation is held, and the node is not being closed.
+    pub(super) fn goes_on(&self) -> bool {
         let lease = self.session.context().lease();
         let is_held = lease.is_some_and(|lease| lease.ended().now_or_never().is_none());
-        let is_away = matches!(error, ambit_storage::Error::Unavailable { .. });
-        is_away && is_held && !self.live.is_left()
+        is_held && !self.live.is_left()
     }
 
     /// A listener that stops the history from being saved does not stop the turn from ending.

@@ -9,6 +9,7 @@ use crate::request::Request;
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
+use std::borrow::Borrow;
 
 /// How many messages of history a model sees where nothing else is said.
 const HISTORY: usize = 20;
@@ -46,7 +47,7 @@ pub(super) fn size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
 }
 
 /// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
-pub(super) fn chat_view(messages: &[Message]) -> Vec<Value> {
+pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<Value> {
     let paired = for_model(messages);
     paired.iter().filter_map(message::to_chat).collect()
 }

@@ -1,6 +1,7 @@
 //! What comes in while a turn runs: messages for its next step, or a reason to begin the step anew.
 
 use super::Turn;
+use super::keep::PAUSE;
 use crate::error::Result;
 use crate::frame::Status;
 use crate::journal::Step;
@@ -8,6 +9,7 @@ use crate::live::Stop;
 use crate::llm::Answer;
 use crate::message;
 use crate::runtime::Interrupt;
+use ambit_storage::batch::Write;
 use serde_json::{Value, json};
 
 impl Turn {
@@ -62,15 +64,24 @@ impl Turn {
     }
 
     /// What came in too late to be answered stays in the conversation.
+    pub(super) async fn take_late(&mut self) -> Result<()> {
+        for interrupt in self.received().await? {
+            self.tell_of(&interrupt);
+            self.take(&interrupt).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for what came in while the turn was being closed; nothing can come in any more.
     pub(super) async fn keep_late(&mut self) -> Result<()> {
-        let late = self.received().await?;
-        if late.iter().all(|interrupt| interrupt.messages.is_empty()) {
-            return Ok(());
+        for interrupt in self.received().await? {
+            self.take(&interrupt).await?;
         }
-        for interrupt in &late {
-            self.take(interrupt).await?;
+        if self.inbox > 0 {
+            let log = self.names.inbox();
+            self.session.context().stage_beside([Write::Drop { log }]);
+            self.session.context().save().await?;
         }
-        self.session.context().save().await?;
         Ok(())
     }
 
@@ -79,7 +90,13 @@ impl Turn {
         if self.fork.is_some() {
             return Ok(Vec::new());
         }
-        let (received, last) = self.live.inbox.read(self.inbox).await?;
+        let mut pause = PAUSE;
+        let (received, last) = loop {
+            match self.live.inbox.read(self.inbox).await {
+                Ok(read) => break read,
+                Err(error) => self.wait_out(error, &mut pause).await?,
+            }
+        };
         self.inbox = last;
         Ok(received)
     }

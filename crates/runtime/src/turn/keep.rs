@@ -1,7 +1,7 @@
 //! Making steps durable: what a turn builds on is stored before it goes on, and is never forgotten.
 
 use super::Turn;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::journal::{self, Step};
 use ambit_storage::event::{
@@ -14,7 +14,7 @@ const TRIES: u32 = 6;
 /// The longest pause between tries.
 const LONGEST: Duration = Duration::from_secs(2);
 /// The pause before the second try; each further one is twice as long.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 impl Turn {
     /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
@@ -71,10 +71,24 @@ impl Turn {
                 Err(error) if tries >= TRIES && !(is_end && self.may_wait(&error)) => {
                     return Err(error.into());
                 }
-                Err(_) => tokio::time::sleep(pause).await,
+                Err(_) => {
+                    tokio::time::sleep(pause).await;
+                    // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
+                    let _ = context.history().count().await;
+                }
             }
             pause = LONGEST.min(pause * 2);
         }
+    }
+
+    /// After a read that failed: waits a while where the store is away, and the read may be tried again.
+    pub(super) async fn wait_out(&self, error: Error, pause: &mut Duration) -> Result<()> {
+        if error.code != Code::Unavailable || !self.goes_on() {
+            return Err(error);
+        }
+        tokio::time::sleep(*pause).await;
+        *pause = LONGEST.min(*pause * 2);
+        Ok(())
     }
 
     /// Writes the record of a call before the answer, if anybody can tell the order.

@@ -7,6 +7,7 @@ use crate::hook::{Created, Delegate, Hooks};
 use crate::journal::Step;
 use crate::message;
 use crate::request::Skip;
+use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -52,11 +53,12 @@ impl Leg {
         let (agent, hooks) = turn.loaded.agent(&request.agent)?;
         let size = history::size(&turn.loaded, &agent)?;
         let old = turn.history.len().saturating_sub(size);
-        let mut all = turn.history[old..].to_vec();
+        let mut new = Vec::with_capacity(request.messages.len());
         for (at, chat) in request.messages.iter().enumerate() {
-            all.push(message::from_chat(&format!("messages[{at}]"), chat)?);
+            new.push(message::from_chat(&format!("messages[{at}]"), chat)?);
         }
         // Together: the request may answer calls that the history has left open.
+        let all: Vec<&Message> = turn.history[old..].iter().chain(&new).collect();
         let messages = history::chat_view(&all);
         let above = turn.fork.iter().flat_map(|fork| fork.above.clone());
         let chain: Vec<String> = above.chain([agent.id.clone()]).collect();

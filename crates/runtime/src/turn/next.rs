@@ -4,7 +4,7 @@ use super::Turn;
 use super::leg::{Handover, Leg};
 use super::model::{Failed, Heard};
 use crate::error::Result;
-use crate::hook::{Created, Outcome};
+use crate::hook::{Created, Nexted, Outcome};
 use crate::journal::{Step, Unstored};
 use serde_json::{Map, Value, json};
 
@@ -44,7 +44,7 @@ impl Response {
 }
 
 /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
-pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Handover> {
+pub(super) async fn next(turn: &mut Turn, leg: &Leg, mut heard: Heard) -> Result<Handover> {
     turn.live.set_closing(true).await;
     let mut response = Response {
         create: turn
@@ -52,12 +52,12 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
             .created(leg.at)
             .flatten()
             .map_or(Value::Null, Created::shown),
-        completion: heard.completion.unwrap_or_default(),
+        completion: heard.completion.take().unwrap_or_default(),
         tools: turn.said.tools.clone(),
         assistant_id: leg.agent.id.clone(),
         ..Response::default()
     };
-    let failure = heard.failure;
+    let failure = heard.failure.take();
     if failure.is_none() {
         turn.note_answer()?;
     }
@@ -67,10 +67,7 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
     {
         response.completion = Value::Null;
     }
-    let payload = payload(heard.messages, &response, failure.as_ref());
-    let scope = turn.scope(leg)?;
-    let options = leg.call.options(&turn.settings.metadata);
-    let decided = leg.hooks.next(&scope, payload, options).await?;
+    let decided = decide(turn, leg, &response, (heard.messages, failure.as_ref())).await?;
     let recovers = decided
         .as_ref()
         .is_some_and(|decided| decided.outcome.recovers());
@@ -98,23 +95,41 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
     Ok(Handover::Done(Box::new(response)))
 }
 
-/// What `Next` gets.
-fn payload(messages: Vec<Value>, response: &Response, failure: Option<&Failed>) -> Value {
+/// What `Next` says to what came of the agent's part, if there is one.
+async fn decide(
+    turn: &Turn,
+    leg: &Leg,
+    response: &Response,
+    (messages, failure): (Vec<Value>, Option<&Failed>),
+) -> Result<Option<Nexted>> {
+    if !leg.hooks.has("Next") {
+        return Ok(None);
+    }
     let mut payload = json!({
+        "messages": null,
         "completion": response.completion,
         "tools": response.tools,
         "error": failure.map(|failed| failed.error.message.as_str()),
         "search": null,
     });
-    payload["messages"] = messages.into();
+    payload["messages"] = Value::Array(messages);
     if let Some(failed) = failure {
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();
     }
-    payload
+    let scope = turn.scope(leg)?;
+    let options = leg.call.options(&turn.settings.metadata);
+    leg.hooks.next(&scope, payload, options).await
 }
 
 impl Turn {
+    /// The kind of the connector that was called last.
+    fn provider(&self) -> String {
+        let connector = self.said.connector.as_deref();
+        let connector = connector.and_then(|id| self.loaded.app.connector(id).ok());
+        connector.map_or_else(String::new, |connector| connector.kind.clone())
+    }
+
     /// Notes the answer before what follows it: the model is not asked once more if the turn does not live to its end.
     fn note_answer(&mut self) -> Result<()> {
         let (leg, round) = self.at;
@@ -134,6 +149,7 @@ impl Turn {
             unstored: Some(Unstored {
                 agent: spoken.agent.clone(),
                 shown: spoken.shown.clone(),
+                provider: self.provider(),
             }),
         };
         self.note(step)

@@ -1,6 +1,7 @@
 //! Messages that others append to the conversation while a turn has it: the next model call sees them.
 
 use super::Turn;
+use super::keep::PAUSE;
 use crate::error::Result;
 use crate::journal::Step;
 use crate::message;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// How far back is looked, as long as the message that was seen last is not found.
-const LOOKS: [usize; 3] = [16, 256, 8_192];
+const LOOKS: [usize; 4] = [4, 32, 256, 8_192];
 
 impl Turn {
     /// Takes in what others have appended since the last look, for this round.
@@ -38,7 +39,13 @@ impl Turn {
     async fn appended(&mut self) -> Result<Vec<Message>> {
         let taken: HashSet<String> = self.replay.taken().map(str::to_owned).collect();
         for look in LOOKS {
-            let mut stored = self.session.history().tail(look).await?;
+            let mut pause = PAUSE;
+            let mut stored = loop {
+                match self.session.history().tail(look).await {
+                    Ok(stored) => break stored,
+                    Err(error) => self.wait_out(error.into(), &mut pause).await?,
+                }
+            };
             let is_whole = stored.len() < look;
             let seen = |message: &Message| Some(&message.id) == self.seen.as_ref();
             let from = match stored.iter().rposition(seen) {

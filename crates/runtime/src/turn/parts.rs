@@ -232,8 +232,8 @@ impl Turn {
 
     /// What ends with the turn, and the notes by which upkeep ends the rest of what it leaves.
     pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
-        let over = [self.names.journal(), self.names.inbox()];
-        let mut writes = Vec::from(over.map(|log| Write::Drop { log }));
+        let log = self.names.journal();
+        let mut writes = vec![Write::Drop { log }];
         let Some(row) = self.row().await? else {
             writes.push(self.request_note()?);
             return Ok(writes);

@@ -245,7 +245,11 @@ impl Left {
         };
         let names = parts.names();
         let events = Log::resume(parts.place(names.events()), stream::Options::default()).await?;
-        let traced = Log::resume(parts.place(names.trace()), stream::Options::default()).await?;
+        let traced = parts.place(names.trace());
+        let traced = events
+            .log
+            .resume_beside(traced, stream::Options::beside())
+            .await?;
         let clock = core.stores.options().clock.clone();
         let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);
@@ -265,11 +269,14 @@ impl Left {
         turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
         turn.inbox = turn.replay.inbox();
-        let is_stored = |id: &String| turn.said.stored.contains(id);
-        let unstored = turn.replay.unstored();
-        turn.said.answers = unstored
-            .filter(|it| !it.shown.iter().any(is_stored))
-            .collect();
+        let mut unstored = Vec::new();
+        for (spoken, provider) in turn.replay.unstored() {
+            if !spoken.shown.iter().any(|id| turn.said.stored.contains(id)) {
+                turn.book(&spoken.answer, provider)?;
+                unstored.push(spoken);
+            }
+        }
+        turn.said.answers = unstored;
         for (_, _, answer) in turn.replay.answers() {
             turn.said.calls += 1;
             turn.said.usage.add(&answer.usage);

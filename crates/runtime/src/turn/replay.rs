@@ -2,7 +2,7 @@
 
 use super::said::Spoken;
 use crate::hook::{Created, Delegate};
-use crate::journal::{Step, Unstored};
+use crate::journal::Step;
 use crate::llm::Answer;
 use serde_json::Value;
 
@@ -117,20 +117,23 @@ impl Replay {
         })
     }
 
-    /// The answers that were not in the history when they were noted.
-    pub fn unstored(&self) -> impl Iterator<Item = Spoken> {
+    /// The answers that were not in the history when they were noted, and the kinds of their connectors.
+    pub fn unstored(&self) -> impl Iterator<Item = (Spoken, &str)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Answered {
                 leg,
                 round,
                 answer,
-                unstored: Some(Unstored { agent, shown }),
-            } => Some(Spoken {
-                at: (*leg, *round),
-                answer: answer.as_ref().clone(),
-                agent: agent.clone(),
-                shown: shown.clone(),
-            }),
+                unstored: Some(unstored),
+            } => {
+                let spoken = Spoken {
+                    at: (*leg, *round),
+                    answer: answer.as_ref().clone(),
+                    agent: unstored.agent.clone(),
+                    shown: unstored.shown.clone(),
+                };
+                Some((spoken, unstored.provider.as_str()))
+            }
             _ => None,
         })
     }

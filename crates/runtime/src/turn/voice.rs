@@ -15,6 +15,7 @@ pub(super) struct Voice {
     shown: Vec<String>,
     thinking: Open,
     text: Open,
+    refusal: Open,
     calls: Vec<Open>,
     arguments: Path,
     /// Broken off, it ends what is open: nobody else does before the turn's end.
@@ -36,6 +37,7 @@ impl Voice {
             shown: Vec::new(),
             thinking: Open::default(),
             text: Open::default(),
+            refusal: Open::default(),
             calls: Vec::new(),
             arguments: Path::key("arguments"),
             ends_itself,
@@ -58,6 +60,15 @@ impl Voice {
             &mut self.shown,
             &mut self.text,
             ("text", &answer.text),
+        )?;
+        if answer.refusal.len() > self.refusal.told {
+            end(&self.speaker, &mut self.text, Status::Completed);
+        }
+        grow(
+            &self.speaker,
+            &mut self.shown,
+            &mut self.refusal,
+            ("text", &answer.refusal),
         )?;
         // Earlier calls are whole: only the last one can grow.
         for index in self.calls.len().saturating_sub(1)..answer.tool_calls.len() {
@@ -101,7 +112,7 @@ impl Voice {
     }
 
     fn end_all(&mut self, status: Status) {
-        let open = [&mut self.thinking, &mut self.text]
+        let open = [&mut self.thinking, &mut self.text, &mut self.refusal]
             .into_iter()
             .chain(&mut self.calls);
         for open in open {

@@ -45,6 +45,35 @@ async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
 }
 
 #[tokio::test]
+async fn what_waits_beside_a_stream_is_stored_with_it_or_not_at_all() {
+    let flaky = Arc::new(Flaky::new(memory().await));
+    let driver: Arc<dyn Driver> = flaky.clone();
+    let log = Log::open(place(&driver), Options::default());
+    let other = Place {
+        log: key().space.log("turn/r1/trace"),
+        ..place(&driver)
+    };
+    let trace = log.open_beside(other.clone(), Options::beside());
+    log.append("1");
+    trace.append("2");
+    flaky.fail(Fault::Write, 1);
+    assert_eq!(log.flush().await.unwrap_err().code, Code::Unavailable);
+    assert_eq!((log.last(), trace.last()), (0, 0));
+    log.flush().await.unwrap();
+    assert_eq!((log.last(), trace.last()), (1, 1));
+    // A stream that says nothing stores it all the same.
+    let mut reader = trace.reader(1).unwrap();
+    trace.append("3");
+    assert_eq!(texts(&reader.next().await.unwrap().unwrap()), ["3"]);
+    assert_eq!(log.last(), 1);
+    drop((log, trace));
+    let log = Log::resume(place(&driver), Options::default());
+    let log = log.await.unwrap().log;
+    let trace = log.resume_beside(other, Options::beside()).await;
+    assert_eq!(texts(&trace.unwrap().entries), ["2", "3"]);
+}
+
+#[tokio::test]
 async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_owner() {
     let driver = memory().await;
     let old = Place {

@@ -12,13 +12,18 @@ use std::sync::Arc;
 
 /// A turn with one tool, under which this many writes of its result fail.
 async fn failing(times: u64) -> (Place, Tools, serde_json::Value) {
+    failing_with(Fault::Write, times).await
+}
+
+/// The same with calls of another kind.
+async fn failing_with(fault: Fault, times: u64) -> (Place, Tools, serde_json::Value) {
     let inner = driver::open("memory://", Options::default()).await.unwrap();
     let flaky = Arc::new(Flaky::new(inner));
     let store = flaky.clone();
     let tools = Tools::new(&["pay"], move |_, _| {
         let store = store.clone();
         async move {
-            store.fail(Fault::Write, times);
+            store.fail(fault, times);
             Ok(outcome(json!("paid")))
         }
         .boxed()
@@ -66,4 +71,14 @@ async fn g017_a_result_that_stays_unstored_fails_the_turn_and_is_not_forgotten()
     assert_eq!(tools.names(), ["pay"]);
     let expected = ["user: hi", "assistant: ", "tool: \"paid\""];
     assert_eq!(remembered(&place, "hello").await, expected);
+}
+
+#[tokio::test]
+async fn g023_reads_that_fail_for_a_while_are_waited_for_and_the_turn_ends() {
+    let (place, tools, ended) = failing_with(Fault::Read, 4).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    assert_eq!(tools.names(), ["pay"]);
+    assert_eq!(remembered(&place, "hello").await.len(), 4);
+    // Nothing holds the conversation.
+    assert_eq!(end(&ask(&place, request("hello", "more")).await)["status"], "completed");
 }

@@ -6,7 +6,7 @@ use crate::place::{
 };
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
-use ambit_runtime::runtime::Started;
+use ambit_runtime::runtime::{Interrupt, Started};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -216,4 +216,42 @@ async fn g132_all_tries_failing_raise_the_last_error_and_the_next_turn_begins_an
         end(&ask(&place, request("hello", "hi")).await)["status"],
         "completed"
     );
+}
+
+#[tokio::test]
+async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
+    let rules = json!([{"match": {"last_user": "hang"}, "tool_calls": [{"id": "c1", "name": "s__hang"}]}, {"reply": "{{request}}"}]);
+    let package = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
+    let mut files = agent(&package, "");
+    files.push(model("calling", &rules));
+    let tools = Tools::usual();
+    let place = place_of_tools(&borrowed(&files), tools.clone()).await;
+    let mut started = place.runtime.start(request("hello", "hang")).await.unwrap();
+    let id = started.request_id.clone();
+    let is_pending = |text: &str| text.contains("\"type\":\"tool_call\"");
+    while !started.stream.next().await.unwrap().unwrap().iter().any(|entry| is_pending(&entry.text)) {}
+    let added = Interrupt {
+        messages: vec![json!({"role": "user", "content": "and this"})],
+        ..Interrupt::default()
+    };
+    let stop = Interrupt {
+        is_forced: true,
+        ..Interrupt::default()
+    };
+    for interrupt in [added, stop] {
+        place.runtime.interrupt(&ann(), &id, interrupt).await.unwrap();
+    }
+    let mut events = Vec::new();
+    while let Some(entries) = started.stream.next().await.unwrap() {
+        for entry in entries {
+            let frame: Frame = serde_json::from_str(&entry.text).unwrap();
+            events.extend(frame.event_name().map(|name| (name.to_owned(), frame.event_data().cloned())));
+        }
+    }
+    let interrupts: Vec<_> = events.iter().filter(|(name, _)| name == "interrupt").collect();
+    let kinds: Vec<_> = interrupts.iter().map(|(_, data)| data.as_ref().unwrap()["type"].clone()).collect();
+    assert_eq!(kinds, ["graceful", "force"]);
+    let sent = crate::place::mirrored(&ask(&place, request("hello", "go on")).await);
+    let said = crate::place::said(&sent["messages"]);
+    assert!(said.contains(&"user: and this".to_owned()), "{said:?}");
 }

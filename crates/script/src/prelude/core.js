@@ -3,7 +3,7 @@
 
 export function install(native) {
   const { call, timer, clear, part, log } = native;
-  const { defineProperty, freeze, getPrototypeOf, setPrototypeOf } = Object;
+  const { create, defineProperty, freeze, setPrototypeOf } = Object;
   const { get: reflectGet, has: reflectHas } = Reflect;
   // The guards need not know of the host's own proxies: they never lie.
   const { RealProxy } = native;
@@ -29,41 +29,29 @@ export function install(native) {
     if (!promise) return answer;
     return new PromiseOf((resolve, reject) => waiting.set(answer, { resolve, reject }));
   };
-  const methods = name => {
-    const object = {}, all = native.methods(name);
-    for (let i = 0; i < all.length; i += 3) {
-      const method = all[i], number = all[i + 1], promise = all[i + 2];
-      put(object, method, {
-        [method](...args) {
-          const own = Handle.of(this, name);
-          if (!own) throw new TypeError(`${method} must be called on the object it belongs to`);
-          return ask(number, promise, own.handle, args);
-        },
-      }[method]);
-    }
-    return object;
-  };
-  // Most objects of the host are never touched: the methods of a class are made when one of its objects is first asked for
-  // something that is not its own, and from then on it has them directly.
+  const method = (name, key, number, promise) => ({
+    [key](...args) {
+      const own = Handle.of(this, name);
+      if (!own) throw new TypeError(`${key} must be called on the object it belongs to`);
+      return ask(number, promise, own.handle, args);
+    },
+  })[key];
+  // Most methods of the host are never touched: each is made when a script first asks for it, and is there from then on.
   const prototype = name => {
-    let object = prototypes.get(name);
-    if (object) return object;
-    let made;
-    const real = () => {
-      if (made) return made;
-      made = methods(name);
-      prototypes.set(name, made);
-      return made;
-    };
-    object = new RealProxy({}, {
-      get(_, key, self) {
-        if (Handle.of(self, name) && getPrototypeOf(self) === object) setPrototypeOf(self, real());
-        return reflectGet(real(), key, self);
+    let made = prototypes.get(name);
+    if (made) return made;
+    const find = key => (typeof key === "string" ? native.method(name, key) : undefined);
+    made = create(new RealProxy({}, {
+      get(target, key, self) {
+        const number = find(key);
+        if (number === undefined) return reflectGet(target, key, self);
+        put(made, key, method(name, key, number >> 1, (number & 1) === 1));
+        return made[key];
       },
-      has(_, key) { return reflectHas(real(), key); },
-    });
-    prototypes.set(name, object);
-    return object;
+      has(target, key) { return find(key) !== undefined || reflectHas(target, key); },
+    }));
+    prototypes.set(name, made);
+    return made;
   };
   function make(name, handle, members) {
     setPrototypeOf(members, prototype(name));

@@ -21,8 +21,12 @@ const LONGEST: f64 = 86_400_000.0;
 pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let own = Rc::clone(world);
-    let methods = move |ctx: Ctx<'js>, class: String| own.prelude.methods(&ctx, &class);
-    native.set("methods", Function::new(ctx.clone(), methods)?)?;
+    // A name that is no text is no method's.
+    let method = move |class: String, name: rquickjs::String<'js>| {
+        let name = name.to_string().ok()?;
+        own.prelude.method(&class, &name)
+    };
+    native.set("method", Function::new(ctx.clone(), method)?)?;
     native.set("globals", world.prelude.globals(ctx)?)?;
     native.set("unavailable", world.prelude.unavailable())?;
     let own = Rc::clone(world);

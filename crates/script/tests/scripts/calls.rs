@@ -170,6 +170,27 @@ async fn objects_of_the_host_have_members_and_methods() {
 }
 
 #[tokio::test]
+async fn a_method_is_one_function_of_all_objects_of_its_class() {
+    let text = "export function Create(ctx: any) {
+        const { user, team } = ctx.memory, has = 'Get' in user;
+        return [has, user.Get === team.Get, user.Get.name, 'Nothing' in user, typeof user.Nothing, typeof user['\\ud800'],
+            typeof user.toString, Object.keys(user), typeof ctx.Get];
+    }";
+    let expected = json!([
+        true,
+        true,
+        "Get",
+        false,
+        "undefined",
+        "undefined",
+        "function",
+        ["space"],
+        "undefined"
+    ]);
+    assert_eq!(pets(text).await, expected);
+}
+
+#[tokio::test]
 async fn a_handle_cannot_be_forged_or_changed() {
     let text = "export function Create(ctx: any) {
         const { user, team } = ctx.memory, method = user.Get, tried: string[] = [];

@@ -2,14 +2,16 @@
 
 use super::{Message, Role};
 use serde_json::json;
+use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
 
 /// The messages in an order that every provider accepts. Results follow their calls in the order of the calls, orphan
 /// results are left out, and open calls get a marked synthetic result. The stored history is not changed.
-pub fn for_model(messages: &[Message]) -> Vec<Message> {
+pub fn for_model(messages: &[impl Borrow<Message>]) -> Vec<Message> {
+    let messages: Vec<&Message> = messages.iter().map(Borrow::borrow).collect();
     let mut calls: HashMap<&str, VecDeque<usize>> = HashMap::new();
     let mut results: HashMap<&str, VecDeque<(usize, &Message)>> = HashMap::new();
-    for (at, message) in messages.iter().enumerate() {
+    for (at, message) in messages.iter().copied().enumerate() {
         for call in &message.tool_calls {
             calls.entry(&call.id).or_default().push_back(at);
         }
@@ -21,7 +23,7 @@ pub fn for_model(messages: &[Message]) -> Vec<Message> {
         }
     }
     let mut view = Vec::with_capacity(messages.len());
-    for (at, message) in messages.iter().enumerate() {
+    for (at, message) in messages.iter().copied().enumerate() {
         if message.role == Role::Tool || message.tool_result.is_some() {
             continue;
         }

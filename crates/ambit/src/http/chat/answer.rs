@@ -6,7 +6,7 @@ use crate::http::sse::{self, Leaving, View};
 use crate::http::{Failure, Server, Shared, turn};
 use ambit_runtime::runtime::Started;
 use ambit_runtime::stream::{Entry, Reader};
-use ambit_runtime::{Authorized, Error, Frame, Request, Result};
+use ambit_runtime::{Authorized, Error, Request, Result};
 use ambit_storage::address;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -129,8 +129,7 @@ async fn beginning(reader: &mut Reader, wait: Duration) -> Result<Vec<Entry>> {
 
 /// Events show nothing, and a failed turn's error is told by its status.
 fn is_shown(entry: &Entry) -> bool {
-    let frame: Result<Frame, _> = serde_json::from_str(&entry.text);
-    frame.is_ok_and(|frame| frame.kind != "event" && frame.kind != "error")
+    format::kind(entry).is_some_and(|kind| kind != "event" && kind != "error")
 }
 
 /// The answer to a request whose turn failed before anything was sent.

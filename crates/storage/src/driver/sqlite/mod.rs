@@ -89,6 +89,7 @@ impl Sqlite {
             faults: options.fault_points.clone(),
             scrub: Scrub::default(),
             last: writer::Group::default(),
+            is_awake: false,
         };
         let (queue, jobs) = mpsc::channel();
         let thread = std::thread::Builder::new()

@@ -14,7 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 const GROUP: usize = 256;
 /// A commit waits at most so long for company.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
-/// The writer stays awake so long for the next job: to wake it takes as long as to write it.
+/// Where the last job came within this time, the writer stays awake so long for the next one: to wake it takes as long as to
+/// write it. For jobs that come less often, staying awake would cost more than the jobs.
 const AWAKE: Duration = Duration::from_micros(100);
 /// How often the writer looks for commits of other processes while somebody follows a log.
 const LOOK: Duration = Duration::from_millis(20);
@@ -69,6 +70,8 @@ pub struct Writer {
     pub scrub: Scrub,
     /// What the last commit was like.
     pub last: Group,
+    /// Whether the last job came soon.
+    pub is_awake: bool,
 }
 
 /// How many jobs a commit had, and how long it took.
@@ -111,14 +114,17 @@ impl Writer {
         }
     }
 
-    fn wait(&self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+    fn wait(&mut self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
         let start = Instant::now();
-        loop {
+        let next = self.next(queue, start);
+        self.is_awake = start.elapsed() < AWAKE;
+        next
+    }
+
+    fn next(&self, queue: &Receiver<Message>, start: Instant) -> Result<Message, RecvTimeoutError> {
+        while self.is_awake && start.elapsed() < AWAKE {
             if let Ok(message) = queue.try_recv() {
                 return Ok(message);
-            }
-            if start.elapsed() > AWAKE {
-                break;
             }
             std::thread::yield_now();
         }
