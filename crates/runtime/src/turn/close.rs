@@ -51,38 +51,9 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -
 }
 
 impl Turn {
-    async fn end(&mut self, mut ending: Ending) -> Result<()> {
+    async fn end(&mut self, ending: Ending) -> Result<()> {
         self.live.set_closing(true).await;
-        let closed = match ending.status {
-            // What is open now is the client's to answer.
-            Status::Completed => Ok(()),
-            Status::Cancelled => self.close_calls("cancelled").await,
-            _ => {
-                self.close_calls("no result: the turn ended before the call did")
-                    .await
-            }
-        };
-        match ending.status {
-            Status::Completed => self.outbox.close_all(Ended::Completed, true),
-            _ => self.outbox.close_all(Ended::Partial, false),
-        }
-        let staged = match closed {
-            Ok(()) => self.stage_all().await,
-            failed => failed,
-        };
-        if let Err(error) = staged {
-            self.session.context().discard();
-            ending = Ending {
-                status: Status::Error,
-                error: Some(error),
-                response: None,
-            };
-        }
-        if let Err(error) = self.take_late().await {
-            self.warn(&format!(
-                "what came in at the turn's end is not in its history: {error}"
-            ));
-        }
+        let ending = self.wind_up(ending).await;
         let veto = ending
             .error
             .as_ref()
@@ -115,6 +86,41 @@ impl Turn {
         .await;
         self.let_go().await;
         Ok(())
+    }
+
+    /// Ends what is open, and stages what was said. A turn whose history is refused has failed.
+    async fn wind_up(&mut self, mut ending: Ending) -> Ending {
+        let closed = match ending.status {
+            // What is open now is the client's to answer.
+            Status::Completed => Ok(()),
+            Status::Cancelled => self.close_calls("cancelled").await,
+            _ => {
+                self.close_calls("no result: the turn ended before the call did")
+                    .await
+            }
+        };
+        match ending.status {
+            Status::Completed => self.outbox.close_all(Ended::Completed, true),
+            _ => self.outbox.close_all(Ended::Partial, false),
+        }
+        let staged = match closed {
+            Ok(()) => self.stage_all().await,
+            failed => failed,
+        };
+        if let Err(error) = staged {
+            self.session.context().discard();
+            ending = Ending {
+                status: Status::Error,
+                error: Some(error),
+                response: None,
+            };
+        }
+        if let Err(error) = self.take_late().await {
+            self.warn(&format!(
+                "what came in at the turn's end is not in its history: {error}"
+            ));
+        }
+        ending
     }
 
     /// Lets listeners see an answer that has a form of its own.

@@ -119,7 +119,7 @@ fn runs(pattern: &[u64], text: &[u64]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng;
+    use rand::RngExt;
     use serde_json::json;
 
     fn said(role: &str, text: &str) -> Value {

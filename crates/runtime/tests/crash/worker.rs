@@ -147,16 +147,18 @@ async fn work(order: Order) {
     let stores = store::open(&order.url, ahead, fault_points).await;
     let (tools, gate, mut came) = Tools::new(&order.folder.join("marks"));
     let node = node(&order.folder, stores, tools).await;
-    tokio::spawn(async move {
+    // Whoever reads knows of which turn it is said.
+    let tell_who_waits = async move {
         while came.recv().await.is_some() {
             println!("waiting");
         }
-    });
+    };
     let told = each_line(move || gate.open());
     match order.job {
         Job::Ask(asked) => {
             let mut started = node.start(*asked).await.unwrap();
             println!("{}", started.request_id);
+            tokio::spawn(tell_who_waits);
             let _ = heard.send(true);
             while let Some(entries) = started.stream.next().await.unwrap() {
                 entries.iter().for_each(say);
@@ -185,6 +187,7 @@ async fn work(order: Order) {
             return;
         }
         Job::Serve => {
+            tokio::spawn(tell_who_waits);
             let _ = heard.send(true);
             println!("serving");
         }

@@ -80,5 +80,8 @@ async fn g023_reads_that_fail_for_a_while_are_waited_for_and_the_turn_ends() {
     assert_eq!(tools.names(), ["pay"]);
     assert_eq!(remembered(&place, "hello").await.len(), 4);
     // Nothing holds the conversation.
-    assert_eq!(end(&ask(&place, request("hello", "more")).await)["status"], "completed");
+    assert_eq!(
+        end(&ask(&place, request("hello", "more")).await)["status"],
+        "completed"
+    );
 }

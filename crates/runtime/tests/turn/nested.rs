@@ -273,7 +273,7 @@ async fn g131_agents_that_call_each_other_meet_the_depth_limit() {
     );
     let place = place(&borrowed(&agent(&json!({}), &hooks))).await;
     let next = end(&ask(&place, request("hello", "hi")).await)["next"].clone();
-    let chain = vec!["hello"; 12].join(" → ");
+    let chain = ["hello"; 12].join(" → ");
     assert_eq!(next, format!("delegate depth limit 10 exceeded: {chain}"));
 }
 

@@ -229,7 +229,15 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
     let mut started = place.runtime.start(request("hello", "hang")).await.unwrap();
     let id = started.request_id.clone();
     let is_pending = |text: &str| text.contains("\"type\":\"tool_call\"");
-    while !started.stream.next().await.unwrap().unwrap().iter().any(|entry| is_pending(&entry.text)) {}
+    while !started
+        .stream
+        .next()
+        .await
+        .unwrap()
+        .unwrap()
+        .iter()
+        .any(|entry| is_pending(&entry.text))
+    {}
     let added = Interrupt {
         messages: vec![json!({"role": "user", "content": "and this"})],
         ..Interrupt::default()
@@ -239,17 +247,31 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
         ..Interrupt::default()
     };
     for interrupt in [added, stop] {
-        place.runtime.interrupt(&ann(), &id, interrupt).await.unwrap();
+        place
+            .runtime
+            .interrupt(&ann(), &id, interrupt)
+            .await
+            .unwrap();
     }
     let mut events = Vec::new();
     while let Some(entries) = started.stream.next().await.unwrap() {
         for entry in entries {
             let frame: Frame = serde_json::from_str(&entry.text).unwrap();
-            events.extend(frame.event_name().map(|name| (name.to_owned(), frame.event_data().cloned())));
+            events.extend(
+                frame
+                    .event_name()
+                    .map(|name| (name.to_owned(), frame.event_data().cloned())),
+            );
         }
     }
-    let interrupts: Vec<_> = events.iter().filter(|(name, _)| name == "interrupt").collect();
-    let kinds: Vec<_> = interrupts.iter().map(|(_, data)| data.as_ref().unwrap()["type"].clone()).collect();
+    let interrupts: Vec<_> = events
+        .iter()
+        .filter(|(name, _)| name == "interrupt")
+        .collect();
+    let kinds: Vec<_> = interrupts
+        .iter()
+        .map(|(_, data)| data.as_ref().unwrap()["type"].clone())
+        .collect();
     assert_eq!(kinds, ["graceful", "force"]);
     let sent = crate::place::mirrored(&ask(&place, request("hello", "go on")).await);
     let said = crate::place::said(&sent["messages"]);
