@@ -2,10 +2,11 @@
 //! only what was shown is stored. After a crash the hook that called runs again, and calls again.
 
 mod listener;
+mod lone;
 mod task;
 
 use super::begin::Parts;
-use super::leg::{CallOptions, Leg};
+use super::leg::Leg;
 use super::model;
 use super::plan::Plan;
 use super::{Settings, Turn};
@@ -185,7 +186,7 @@ impl Asker {
         });
         let work = match callee {
             Callee::Agent => Work::Agent,
-            Callee::Model => Work::Model(Box::new(model_call(&turn, (name, messages), options)?)),
+            Callee::Model => Work::Model(Box::new(lone::call(&turn, (name, messages), options)?)),
         };
         Ok(Call {
             turn,
@@ -279,58 +280,6 @@ impl Asker {
             Callee::Model => caller.speaker.clone(),
         }
     }
-}
-
-/// What a script may say of a call of a model.
-const OPTIONS: [&str; 12] = [
-    "temperature",
-    "max_tokens",
-    "max_completion_tokens",
-    "top_p",
-    "presence_penalty",
-    "frequency_penalty",
-    "stop",
-    "user",
-    "seed",
-    "tool_choice",
-    "response_format",
-    "reasoning_effort",
-];
-
-/// A call of a model as a script wants it: nothing of its agent is added.
-fn model_call(
-    turn: &Turn,
-    (connector, messages): (String, Vec<Value>),
-    mut options: Map<String, Value>,
-) -> Result<(Leg, Plan)> {
-    let (agent, hooks) = turn.loaded.agent(&turn.request.agent)?;
-    let tools = match options.remove("tools") {
-        Some(Value::Array(tools)) => tools,
-        _ => Vec::new(),
-    };
-    options.retain(|name, _| OPTIONS.contains(&name.as_str()));
-    let leg = Leg {
-        at: 0,
-        chain: vec![agent.id.clone()],
-        agent,
-        hooks,
-        messages,
-        call: CallOptions {
-            skip: turn.request.skip,
-            ..CallOptions::default()
-        },
-    };
-    let plan = Plan {
-        messages: None,
-        options,
-        connector,
-        servers: Vec::new(),
-        client_tools: tools,
-        preset: None,
-        mode: None,
-        disable_global_prompts: true,
-    };
-    Ok((leg, plan))
 }
 
 impl Work {
