@@ -8,7 +8,6 @@ use crate::settings::serving::{Arguments, LogFormat, Serving};
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server};
 use ambit_runtime::app::App;
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use std::future::Future;
 use std::io::IsTerminal;
@@ -58,7 +57,7 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         storage: ambit_storage::Settings::default(),
         environment: serving.environment,
         is_development,
-        tools: Arc::new(NoTools),
+        tools: None,
         listeners: None,
     })
     .await?;

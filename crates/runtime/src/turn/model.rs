@@ -72,6 +72,10 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     }
     let offered = tools::offered(turn, leg, plan).await;
     let offered = offered.map_err(Failed::at("build"))?;
+    if let Some(samples) = offered.samples(leg.agent.mcp.samples) {
+        heard.messages.insert(heard.instructions, samples);
+        heard.instructions += 1;
+    }
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     turn.said.is_structured = plan.is_structured();
     let most = leg.agent.mcp.max_turn;
