@@ -142,7 +142,8 @@ fn tool(
         None => None,
         Some(Value::Array(arguments)) => Some(arguments),
         Some(_) => {
-            let message = "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
+            let message =
+                "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
             return Err(refuse(loader, (&file, &node, "x-process-args"), message));
         }
     };
@@ -249,7 +250,11 @@ fn samples(loader: &mut Loader, file: &str) -> Result<Vec<Value>, Problem> {
 /// A file of the mapping is not there; a near one is named.
 fn missing(loader: &mut Loader, (folder, ending): (&str, &str), name: &str) -> Problem {
     let file = format!("{folder}/{name}{ending}");
-    let there: Vec<String> = loader.within(folder, ending).into_iter().map(|it| it.0).collect();
+    let there: Vec<String> = loader
+        .within(folder, ending)
+        .into_iter()
+        .map(|it| it.0)
+        .collect();
     let hint = near::hint(name, there.iter().map(String::as_str));
     let message = format!("the file is not there, so \"{name}\" cannot be called{hint}");
     loader.refuse(Problem::new(Severity::Error, &file, message))

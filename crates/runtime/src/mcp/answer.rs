@@ -121,16 +121,26 @@ mod tests {
     #[test]
     fn data_is_what_is_of_use_at_once() {
         let text = |text: &str| json!({"type": "text", "text": text});
-        let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png", "annotations": {}});
+        let image =
+            json!({"type": "image", "data": "AAAA", "mimeType": "image/png", "annotations": {}});
         let plain_image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
         let resource = json!({"type": "resource", "resource": {"uri": "x://1", "text": "t"}});
         for (result, data) in [
-            (json!({"content": [text("x")], "structuredContent": {"a": 1}}), json!({"a": 1})),
+            (
+                json!({"content": [text("x")], "structuredContent": {"a": 1}}),
+                json!({"a": 1}),
+            ),
             (json!({"structuredContent": null}), json!(null)),
             (json!({"content": [text("{\"a\": 1}")]}), json!({"a": 1})),
-            (json!({"content": [text("hi"), text("7")]}), json!(["hi", 7])),
+            (
+                json!({"content": [text("hi"), text("7")]}),
+                json!(["hi", 7]),
+            ),
             (json!({"content": [image]}), plain_image),
-            (json!({"content": [resource]}), json!({"uri": "x://1", "text": "t"})),
+            (
+                json!({"content": [resource]}),
+                json!({"uri": "x://1", "text": "t"}),
+            ),
             (json!({"content": []}), json!(null)),
             (json!({}), json!(null)),
         ] {
@@ -141,7 +151,10 @@ mod tests {
     #[test]
     fn a_result_that_says_nothing_of_errors_is_none() {
         let shaped = shaped(json!({"content": [], "_meta": {"x": 1}}));
-        assert_eq!(shaped, json!({"content": [], "isError": false, "data": null}));
+        assert_eq!(
+            shaped,
+            json!({"content": [], "isError": false, "data": null})
+        );
     }
 
     #[test]
@@ -154,7 +167,10 @@ mod tests {
             text(&result),
             "one\n[audio, audio/wav, 6 bytes]\ntwo\n[resource x://2]\n[three at x://3]"
         );
-        assert_eq!(text(&shaped(json!({"structuredContent": {"a": 1}}))), "{\"a\":1}");
+        assert_eq!(
+            text(&shaped(json!({"structuredContent": {"a": 1}}))),
+            "{\"a\":1}"
+        );
     }
 
     #[test]

@@ -110,7 +110,8 @@ mod tests {
         let fields = json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-$CTX.USER_ID-$CTX.TEAM_ID", "x": "1"}});
         let filled = fill(&server(&fields), &who("ann", Some("red"))).unwrap();
         assert_eq!(filled.key, ["ann", "red"]);
-        let expected = json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-ann-red", "x": "1"}});
+        let expected =
+            json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-ann-red", "x": "1"}});
         assert_eq!(Value::Object(filled.fields), expected);
         let plain = fill(&server(&json!({"headers": {"x": "1"}})), &who("ann", None));
         assert_eq!(plain.unwrap().key, Vec::<String>::new());
@@ -119,7 +120,11 @@ mod tests {
     #[test]
     fn g074_who_lacks_what_the_server_is_told_is_refused() {
         let fields = json!({"authorization_token": "$CTX.TEAM_ID"});
-        for caller in [who("ann", None), who("ann", Some("")), Authorized::default()] {
+        for caller in [
+            who("ann", None),
+            who("ann", Some("")),
+            Authorized::default(),
+        ] {
             let error = fill(&server(&fields), &caller).err().unwrap();
             assert_eq!(error.code, Code::PermissionDenied);
             assert_eq!(error.message, "MCP server \"s\" needs authorized.team_id");

@@ -1,8 +1,9 @@
 //! The way to one server for one set of credentials: opened when it is first needed, opened again when it is gone, with
 //! back-off.
 
+use super::ears::Ears;
 use super::request::{Listed, Request};
-use super::session::{Ears, Failure, Session, failure};
+use super::session::{Failure, Session, failure};
 use super::transport::{self, Opening, Transport};
 use crate::error::{Code, Error, Result};
 use crate::llm::Secrets;
@@ -132,7 +133,8 @@ impl Link {
                 Err(failure) if failure.is_unsent => {
                     let session = self.session().await?;
                     let asked = ask(session.clone()).await;
-                    self.judged(&session, asked).map_err(|failure| failure.error)
+                    self.judged(&session, asked)
+                        .map_err(|failure| failure.error)
                 }
                 asked => asked.map_err(|failure| failure.error),
             }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod credentials;
+mod ears;
 mod link;
 mod many;
 mod name;
@@ -75,7 +76,8 @@ impl Servers {
             return Err(problem.for_user("MCP server", id));
         }
         let server = self.servers.get(full);
-        let server = server.ok_or_else(|| Error::internal(format!("server {full} was not made")))?;
+        let server =
+            server.ok_or_else(|| Error::internal(format!("server {full} was not made")))?;
         match server.is_on() {
             true => Ok(server),
             false => {
@@ -95,7 +97,10 @@ impl Servers {
         let found = self.find(&caller.agent, server)?;
         let tools = found.list(Listed::Tools, caller).await?;
         let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
-            let hint = near::hint(tool, tools.iter().filter_map(|about| about["name"].as_str()));
+            let hint = near::hint(
+                tool,
+                tools.iter().filter_map(|about| about["name"].as_str()),
+            );
             let message = format!("unknown tool \"{tool}\" on MCP server \"{server}\"{hint}");
             return Err(Error::new(Code::NotFound, message));
         };
@@ -142,5 +147,7 @@ fn unfit(about: &Value, result: &Value) -> Option<String> {
     let value = result.get("structuredContent").unwrap_or(&result["data"]);
     let why = schema::check(schema, value).err()?;
     let name = about["name"].as_str().unwrap_or_default();
-    Some(format!("the result of {name} does not fit its outputSchema: {why}"))
+    Some(format!(
+        "the result of {name} does not fit its outputSchema: {why}"
+    ))
 }

@@ -49,9 +49,12 @@ mod tests {
     #[test]
     fn so_many_examples_of_each_tool_stand_in_one_message() {
         let tools = [
-            tool("s__add", &json!([
+            tool(
+                "s__add",
+                &json!([
                 {"name": "small", "description": "two numbers", "input": {"a": 1}, "output": 3},
-                {"name": "b", "input": "text"}, {"input": 7}])),
+                {"name": "b", "input": "text"}, {"input": 7}]),
+            ),
             tool("s__none", &json!([])),
             tool("s__get", &json!([{"output": "plain"}])),
         ];

@@ -1,6 +1,6 @@
 //! Values checked by JSON Schema, and its defaults filled in.
 
-use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
+use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value};
 
 /// The only document that a schema may refer to: itself.
@@ -27,9 +27,11 @@ impl Schema {
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(Nowhere));
         let mut schemas = Schemas::new();
+        let failed = |error: CompileError| one_line(&error.to_string());
         let added = compiler.add_resource(ITSELF, schema.clone());
-        let index = added.and_then(|()| compiler.compile(ITSELF, &mut schemas));
-        let index = index.map_err(|error| one_line(&error.to_string()))?;
+        added.map_err(failed)?;
+        let index = compiler.compile(ITSELF, &mut schemas);
+        let index = index.map_err(failed)?;
         Ok(Self { schemas, index })
     }
 
@@ -39,7 +41,9 @@ impl Schema {
         checked.map_err(|error| {
             let text = error.to_string();
             // The first line names the schema, which is always the same one.
-            let places = text.split_once('\n').map_or(text.as_str(), |(_, rest)| rest);
+            let places = text
+                .split_once('\n')
+                .map_or(text.as_str(), |(_, rest)| rest);
             one_line(places)
         })
     }
@@ -90,10 +94,16 @@ mod tests {
         let schema = json!({"type": "object", "required": ["city"], "additionalProperties": false, "properties": {
             "city": {"type": "string"}, "days": {"type": "array", "items": {"$ref": "#/$defs/day"}}},
             "$defs": {"day": {"enum": ["mon", "tue"]}}});
-        assert_eq!(check(&schema, &json!({"city": "Ulm", "days": ["mon"]})), Ok(()));
+        assert_eq!(
+            check(&schema, &json!({"city": "Ulm", "days": ["mon"]})),
+            Ok(())
+        );
         for (value, part) in [
             (json!({}), "missing properties 'city'"),
-            (json!({"city": 7}), "at '/city': want string, but got number"),
+            (
+                json!({"city": 7}),
+                "at '/city': want string, but got number",
+            ),
             (json!({"city": "Ulm", "days": ["sun"]}), "at '/days/0'"),
             (json!({"city": "Ulm", "town": 1}), "'town'"),
             (json!([]), "want object"),
@@ -122,6 +132,9 @@ mod tests {
             "a": {"default": 1}, "b": {"default": 2}, "c": {"properties": {"d": {"default": [3]}}}, "e": {"properties": {"f": {"default": 4}}}}});
         let value = json!({"b": null, "c": {}, "x": true});
         let filled = with_defaults(&schema, value);
-        assert_eq!(filled, json!({"a": 1, "b": null, "c": {"d": [3]}, "x": true}));
+        assert_eq!(
+            filled,
+            json!({"a": 1, "b": null, "c": {"d": [3]}, "x": true})
+        );
     }
 }

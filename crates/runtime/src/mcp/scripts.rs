@@ -14,25 +14,46 @@ pub type Call = (String, Value);
 
 impl Servers {
     /// `ListTools`. All come on one page, so there is never a cursor to give.
-    pub async fn list_tools(&self, server: &str, cursor: Option<&str>, caller: &Caller) -> Result<Value> {
+    pub async fn list_tools(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &Caller,
+    ) -> Result<Value> {
         let keys = ["name", "description", "inputSchema", "outputSchema"];
-        self.page(Listed::Tools, (server, cursor), (&keys, caller)).await
+        self.page(Listed::Tools, (server, cursor), (&keys, caller))
+            .await
     }
 
     /// `ListResources`.
-    pub async fn list_resources(&self, server: &str, cursor: Option<&str>, caller: &Caller) -> Result<Value> {
+    pub async fn list_resources(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &Caller,
+    ) -> Result<Value> {
         let keys = ["uri", "name", "description", "mimeType", "_meta"];
-        let mut page = self.page(Listed::Resources, (server, cursor), (&keys, caller)).await?;
+        let mut page = self
+            .page(Listed::Resources, (server, cursor), (&keys, caller))
+            .await?;
         let wanted = self.wanted(&caller.agent, server);
         let resources = page["resources"].as_array_mut();
-        resources.into_iter().for_each(|list| list.retain(|one| takes(wanted.as_ref(), one)));
+        resources
+            .into_iter()
+            .for_each(|list| list.retain(|one| takes(wanted.as_ref(), one)));
         Ok(page)
     }
 
     /// `ListPrompts`.
-    pub async fn list_prompts(&self, server: &str, cursor: Option<&str>, caller: &Caller) -> Result<Value> {
+    pub async fn list_prompts(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &Caller,
+    ) -> Result<Value> {
         let keys = ["name", "description", "arguments"];
-        self.page(Listed::Prompts, (server, cursor), (&keys, caller)).await
+        self.page(Listed::Prompts, (server, cursor), (&keys, caller))
+            .await
     }
 
     /// `ReadResource`.
@@ -49,7 +70,9 @@ impl Servers {
         let uri = uri.to_owned();
         let answer = found.ask(Request::Read { uri }, caller).await?;
         let contents = answer["contents"].as_array().into_iter().flatten();
-        let contents: Vec<Value> = contents.map(|one| picked(one, &["uri", "mimeType", "text", "blob"])).collect();
+        let contents: Vec<Value> = contents
+            .map(|one| picked(one, &["uri", "mimeType", "text", "blob"]))
+            .collect();
         Ok(json!({"contents": contents}))
     }
 
@@ -62,9 +85,13 @@ impl Servers {
     ) -> Result<Value> {
         let found = self.find(&caller.agent, server)?;
         let name = name.to_owned();
-        let answer = found.ask(Request::Prompt { name, arguments }, caller).await?;
+        let answer = found
+            .ask(Request::Prompt { name, arguments }, caller)
+            .await?;
         let messages = answer["messages"].as_array().into_iter().flatten();
-        let messages: Vec<Value> = messages.map(|one| picked(one, &["role", "content"])).collect();
+        let messages: Vec<Value> = messages
+            .map(|one| picked(one, &["role", "content"]))
+            .collect();
         Ok(json!({"description": answer["description"], "messages": messages}))
     }
 
@@ -76,9 +103,11 @@ impl Servers {
         calls: &[Call],
         (is_parallel, caller): (bool, &Caller),
     ) -> Result<Vec<super::Called>> {
-        let placed = |at: usize| move |mut error: Error| {
-            error.message = format!("tools[{at}]: {}", error.message);
-            error
+        let placed = |at: usize| {
+            move |mut error: Error| {
+                error.message = format!("tools[{at}]: {}", error.message);
+                error
+            }
         };
         let call = |(tool, arguments): &Call| {
             let (tool, arguments) = (tool.clone(), arguments.clone());
@@ -99,7 +128,12 @@ impl Servers {
     }
 
     /// `ListSamples` of a `tool` or a `resource`.
-    pub fn list_samples(&self, server: &str, (kind, name): (&str, &str), caller: &Caller) -> Result<Value> {
+    pub fn list_samples(
+        &self,
+        server: &str,
+        (kind, name): (&str, &str),
+        caller: &Caller,
+    ) -> Result<Value> {
         let found = self.find(&caller.agent, server)?;
         let samples = samples(found, kind, name).ok_or_else(|| unknown(kind, name, server))?;
         Ok(json!({"samples": samples, "total": samples.len()}))
@@ -116,7 +150,9 @@ impl Servers {
         let samples = samples(found, kind, name).ok_or_else(|| unknown(kind, name, server))?;
         samples.get(index).cloned().ok_or_else(|| {
             let count = samples.len();
-            let message = format!("sample index {index} out of range for {kind} \"{name}\" ({count} samples)");
+            let message = format!(
+                "sample index {index} out of range for {kind} \"{name}\" ({count} samples)"
+            );
             Error::invalid("index", message)
         })
     }
@@ -128,7 +164,10 @@ impl Servers {
         (keys, caller): (&[&str], &Caller),
     ) -> Result<Value> {
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
-            let message = format!("unknown cursor \"{cursor}\": all {} come on the first page", what.name());
+            let message = format!(
+                "unknown cursor \"{cursor}\": all {} come on the first page",
+                what.name()
+            );
             return Err(Error::invalid("cursor", message));
         }
         let found = self.find(&caller.agent, server)?;

@@ -147,11 +147,18 @@ impl Server {
         self.timeout.min(caller.timeout)
     }
 
-    async fn in_time<T>(&self, caller: &Caller, work: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn in_time<T>(
+        &self,
+        caller: &Caller,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let limit = self.limit(caller);
         let done = tokio::time::timeout(limit, work).await;
         done.unwrap_or_else(|_| {
-            let message = format!("MCP server \"{}\": no answer within {limit:?}", self.about.id);
+            let message = format!(
+                "MCP server \"{}\": no answer within {limit:?}",
+                self.about.id
+            );
             Err(Error::new(Code::Timeout, message))
         })
     }
@@ -170,7 +177,9 @@ impl Answering for Server {
     async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.ask(request, self.limit(caller)).await,
-            (Kind::Processes(mapped), None) => self.in_time(caller, mapped.ask(request, caller)).await,
+            (Kind::Processes(mapped), None) => {
+                self.in_time(caller, mapped.ask(request, caller)).await
+            }
             (Kind::Outside { .. }, None) => Ok(Value::Null),
         }
     }

@@ -1,114 +1,31 @@
 //! One open connection: what the server offers, asked once until it says that it has changed, and calls.
 
+use super::ears::{Ears, changes, listen};
+use super::request::{Listed, Request};
+use super::transport::{innermost, of_http};
 use crate::error::{Code, Error};
 use crate::llm::Secrets;
-use crate::mcp::request::{Listed, Request};
-use crate::mcp::transport::{innermost, of_http};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig,
-    GetPromptRequestParams, GetPromptResponse, Implementation,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
 };
-use rmcp::service::{NotificationContext, RunningService};
-use rmcp::{ClientCacheConfig, ClientHandler, Peer, RoleClient, ServiceError};
+use rmcp::service::RunningService;
+use rmcp::{ClientCacheConfig, RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 /// Pages of one list.
 const PAGES: usize = 1_000;
-/// From one attempt to hear of changes to the next.
-const AGAIN: Duration = Duration::from_secs(30);
-/// How long the first one is waited for.
+/// How long the first word of changes is waited for.
 const FIRST: Duration = Duration::from_secs(2);
 
 /// The client of an open connection.
 pub type Running = RunningService<RoleClient, Arc<Ears>>;
-
-/// What hears a server.
-pub struct Ears {
-    name: String,
-    secrets: Arc<Secrets>,
-    /// How often each list has changed.
-    changes: [AtomicU64; 3],
-    /// The server cannot be heard at the moment, so that nothing it said lasts.
-    is_deaf: AtomicBool,
-    /// Messages that may have been seen by the server, where the transport counts them.
-    sent: AtomicU64,
-    end: Mutex<Option<String>>,
-}
-
-impl Ears {
-    /// For the connection to this server.
-    pub fn new(name: &str, secrets: Arc<Secrets>) -> Arc<Self> {
-        Arc::new(Self {
-            name: name.to_owned(),
-            secrets,
-            changes: Default::default(),
-            is_deaf: AtomicBool::new(false),
-            sent: AtomicU64::new(0),
-            end: Mutex::default(),
-        })
-    }
-
-    /// The server's id.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The connection has ended. The first reason is the one.
-    pub fn ended(&self, why: String) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        end.get_or_insert(why);
-    }
-
-    /// Why the connection has ended.
-    pub fn end(&self) -> Option<String> {
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        end.clone()
-    }
-
-    /// The server may see a message.
-    pub fn sends(&self) {
-        self.sent.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn changed(&self, list: Listed) {
-        self.changes[list as usize].fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn all_changed(&self) {
-        for count in &self.changes {
-            count.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-}
-
-impl ClientHandler for Ears {
-    fn get_info(&self) -> ClientConfig {
-        let itself = Implementation::new("ambit", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), itself)
-            .with_protocol_version(ProtocolVersion::V_2025_11_25)
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed(Listed::Tools);
-    }
-
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed(Listed::Resources);
-    }
-
-    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed(Listed::Prompts);
-    }
-}
 
 /// An open connection. Dropped, it is closed.
 pub struct Session {
@@ -151,7 +68,7 @@ impl Session {
         let mut listening = JoinSet::new();
         let is_newest = info.is_some_and(|info| !info.protocol_version.has_initialize());
         if let Some(filter) = changes(&capabilities).filter(|_| is_newest) {
-            ears.is_deaf.store(true, Ordering::SeqCst);
+            ears.set_deaf(true);
             let (heard, first) = oneshot::channel();
             let peer = running.peer().clone();
             listening.spawn(listen(peer, ears.clone(), (filter, heard)));
@@ -180,7 +97,9 @@ impl Session {
 
     /// Why it cannot be used any more.
     pub fn end(&self) -> String {
-        self.ears.end().unwrap_or_else(|| "the connection was closed".to_owned())
+        self.ears
+            .end()
+            .unwrap_or_else(|| "the connection was closed".to_owned())
     }
 
     /// Closes it.
@@ -191,9 +110,11 @@ impl Session {
     /// A list, asked for only if it is not known.
     pub async fn list(&self, what: Listed) -> Result<Arc<Vec<Value>>, Failure> {
         let mut known = self.lists[what as usize].lock().await;
-        let change = self.ears.changes[what as usize].load(Ordering::SeqCst);
-        let is_deaf = self.ears.is_deaf.load(Ordering::SeqCst);
-        if let Some(list) = known.as_ref().filter(|list| list.change == change && !is_deaf)
+        let change = self.ears.change(what);
+        let is_deaf = self.ears.is_deaf();
+        if let Some(list) = known
+            .as_ref()
+            .filter(|list| list.change == change && !is_deaf)
             && list.until.is_none_or(|until| Instant::now() < until)
         {
             return Ok(list.items.clone());
@@ -253,12 +174,12 @@ impl Session {
 
     /// Asks something. Dropping the future tells the server that nobody waits any more.
     pub async fn ask(&self, request: &Request) -> Result<Value, Failure> {
-        let before = self.ears.sent.load(Ordering::SeqCst);
+        let before = self.ears.sent();
         let mut asked = self.asked(request).await;
         if let Err(failure) = &mut asked
             && failure.is_over
         {
-            let after = self.ears.sent.load(Ordering::SeqCst);
+            let after = self.ears.sent();
             failure.is_unsent |= before > 0 && after == before;
         }
         asked
@@ -277,7 +198,12 @@ impl Session {
             }
             Request::Read { uri } => {
                 let params = ReadResourceRequestParams::new(uri.clone());
-                match self.running.read_resource_once(params).await.map_err(failed)? {
+                match self
+                    .running
+                    .read_resource_once(params)
+                    .await
+                    .map_err(failed)?
+                {
                     ReadResourceResponse::Complete(result) => Ok(plain(&result)),
                     _ => Err(self.unanswerable()),
                 }
@@ -299,7 +225,7 @@ impl Session {
 
     fn refused(&self, why: &str) -> Failure {
         Failure {
-            error: failure(self.ears.name(), &self.ears.secrets, why),
+            error: failure(self.ears.name(), self.ears.secrets(), why),
             is_unsent: false,
             is_over: false,
         }
@@ -311,7 +237,10 @@ impl Session {
             ServiceError::TransportClosed => (self.end(), false, true),
             ServiceError::TransportSend(error) => {
                 let is_unsent = is_unsent(error.error.as_ref());
-                let why = self.ears.end().unwrap_or_else(|| innermost(error.error.as_ref()));
+                let why = self
+                    .ears
+                    .end()
+                    .unwrap_or_else(|| innermost(error.error.as_ref()));
                 (why, is_unsent, is_unsent)
             }
             ServiceError::UnexpectedResponse => {
@@ -353,44 +282,12 @@ fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
             return error.is_connect();
         }
         if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            return matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::NotConnected);
+            return matches!(
+                error.kind(),
+                ErrorKind::BrokenPipe | ErrorKind::NotConnected
+            );
         }
         found = error.source();
     }
     false
-}
-
-/// The changes that a server says it tells of.
-fn changes(capabilities: &ServerCapabilities) -> Option<SubscriptionFilter> {
-    let mut filter = SubscriptionFilter::new();
-    let tools = capabilities.tools.as_ref();
-    filter.tools_list_changed = tools.and_then(|it| it.list_changed).filter(|it| *it);
-    let prompts = capabilities.prompts.as_ref();
-    filter.prompts_list_changed = prompts.and_then(|it| it.list_changed).filter(|it| *it);
-    let resources = capabilities.resources.as_ref();
-    filter.resources_list_changed = resources.and_then(|it| it.list_changed).filter(|it| *it);
-    (filter != SubscriptionFilter::new()).then_some(filter)
-}
-
-/// Hears of changes for as long as the connection lasts.
-async fn listen(
-    peer: Peer<RoleClient>,
-    ears: Arc<Ears>,
-    (filter, heard): (SubscriptionFilter, oneshot::Sender<()>),
-) {
-    let mut heard = Some(heard);
-    while !peer.is_transport_closed() {
-        if let Ok(mut subscription) = peer.listen(filter.clone()).await {
-            ears.all_changed();
-            ears.is_deaf.store(false, Ordering::SeqCst);
-            // Nobody waits any more where the server was slow.
-            let _ = heard.take().map(|heard| heard.send(()));
-            while let Ok(Some(_)) = subscription.next().await {
-                ears.all_changed();
-            }
-            ears.is_deaf.store(true, Ordering::SeqCst);
-        }
-        drop(heard.take());
-        tokio::time::sleep(AGAIN).await;
-    }
 }

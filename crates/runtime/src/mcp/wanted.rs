@@ -101,9 +101,15 @@ mod tests {
         for (entry, takes) in [
             (json!("s"), all.clone()),
             (json!({"server_id": "s"}), all),
-            (json!({"server_id": "s", "tools": ["read*"], "resources": []}), vec!["read", "read_all"]),
+            (
+                json!({"server_id": "s", "tools": ["read*"], "resources": []}),
+                vec!["read", "read_all"],
+            ),
             (json!({"s": ["write"]}), vec!["write", "a", "b"]),
-            (json!({"s": {"tools": ["*"], "resources": ["x://a"]}}), vec!["read", "read_all", "write", "a"]),
+            (
+                json!({"s": {"tools": ["*"], "resources": ["x://a"]}}),
+                vec!["read", "read_all", "write", "a"],
+            ),
             (json!({"s": {"tools": [], "resources": ["b"]}}), vec!["b"]),
         ] {
             assert_eq!(read(&entry), ("s".to_owned(), takes), "{entry}");

@@ -36,11 +36,12 @@ pub(super) struct Offered {
 pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offered> {
     let tools = match plan.servers.as_slice() {
         [] => Vec::new(),
-        servers => turn
-            .core
-            .tools(&turn.loaded)
-            .list(servers, &caller(turn, leg))
-            .await?,
+        servers => {
+            turn.core
+                .tools(&turn.loaded)
+                .list(servers, &caller(turn, leg))
+                .await?
+        }
     };
     let most = leg.agent.mcp.max_tools;
     if tools.len() > most {

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -24,14 +24,16 @@ pub fn program() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py")
 }
 
-/// The interpreter itself, not what a shell finds it by.
-pub fn python() -> &'static str {
+/// The interpreter itself, not what a shell finds it by, and the `PATH` that tests run with.
+pub fn python() -> (&'static str, &'static str) {
     static PYTHON: OnceLock<String> = OnceLock::new();
-    PYTHON.get_or_init(|| {
+    let told = PYTHON.get_or_init(|| {
         let mut python = std::process::Command::new("python3");
-        let out = python.args(["-c", "import sys; print(sys.executable)"]).output();
-        String::from_utf8(out.unwrap().stdout).unwrap().trim().to_owned()
-    })
+        let says = "import os, sys; print(sys.executable); print(os.environ['PATH'])";
+        let out = python.args(["-c", says]).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    });
+    told.trim().split_once('\n').unwrap()
 }
 
 /// What servers tell of themselves.
@@ -50,14 +52,7 @@ impl Witness {
         listening.spawn(async move {
             let mut followed = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                let tell = tell.clone();
-                followed.spawn(async move {
-                    let mut lines = BufReader::new(stream).lines();
-                    while let Ok(Some(line)) = lines.next_line().await {
-                        tell.send(line).await.unwrap();
-                    }
-                    let _ = tell.send("gone".to_owned()).await;
-                });
+                followed.spawn(follow(stream, tell.clone()));
             }
         });
         Self {
@@ -99,13 +94,22 @@ impl Witness {
     }
 }
 
+async fn follow(stream: TcpStream, tell: mpsc::Sender<String>) {
+    let mut lines = BufReader::new(stream).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        tell.send(line).await.unwrap();
+    }
+    // Nobody listens any more where the test has ended.
+    let _ = tell.send("gone".to_owned()).await;
+}
+
 /// A server's file over stdio, with this in its environment.
 pub fn stdio(witness: &Witness, environment: &Value) -> Value {
     let mut env = json!({"WITNESS": witness.port.to_string()});
     for (name, value) in environment.as_object().unwrap() {
         env[name] = value.clone();
     }
-    json!({"transport": "stdio", "command": python(), "arguments": [program(), "stdio"], "env": env})
+    json!({"transport": "stdio", "command": python().0, "arguments": [program(), "stdio"], "env": env})
 }
 
 /// The servers of an app.
@@ -119,7 +123,10 @@ pub struct Bed {
 impl Bed {
     /// An app of these files.
     pub fn of(files: &[(&str, String)]) -> Self {
-        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
         let root = crate::place::files(&files);
         let pool = Pool::new().unwrap();
         let servers = Arc::new(pool.servers(&load(&root)));
@@ -173,9 +180,11 @@ impl Bed {
 
 /// The app of a folder.
 pub fn load(root: &TempDir) -> Arc<App> {
-    // What tests inherit is theirs; servers get nothing but this of it.
-    let path = std::env::var("PATH").unwrap();
-    let environment = BTreeMap::from([("PATH".to_owned(), path), ("CANARY".to_owned(), "seen".to_owned())]);
+    let path = python().1.to_owned();
+    let environment = BTreeMap::from([
+        ("PATH".to_owned(), path),
+        ("CANARY".to_owned(), "seen".to_owned()),
+    ]);
     Arc::new(App::load(root.path(), &environment).unwrap())
 }
 

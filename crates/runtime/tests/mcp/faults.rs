@@ -24,6 +24,19 @@ fn kill(pid: &str) {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
+/// Until its death has been taken notice of.
+async fn reaped(pid: &str) {
+    let entry = std::path::Path::new("/proc").join(pid);
+    let gone = async {
+        while entry.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), gone)
+        .await
+        .unwrap();
+}
+
 #[tokio::test]
 async fn g125_a_server_killed_during_a_call_fails_it_at_once_and_is_started_again() {
     let (bed, mut witness) = bed(&json!({})).await;
@@ -37,7 +50,10 @@ async fn g125_a_server_killed_during_a_call_fails_it_at_once_and_is_started_agai
     assert!(killed.elapsed() < Duration::from_secs(1));
     let failed = failed.unwrap_err();
     assert_eq!(failed.code, Code::McpError);
-    assert_eq!(failed.message, "MCP server \"s\": its process has ended (signal: 9 (SIGKILL))");
+    assert_eq!(
+        failed.message,
+        "MCP server \"s\": its process has ended (signal: 9 (SIGKILL))"
+    );
     assert_eq!(bed.text("echo", json!({"text": "again"})).await, "again");
 }
 
@@ -49,7 +65,7 @@ async fn g125_a_server_killed_before_a_call_is_started_again_without_a_failure()
         let told = witness.until("call echo").await;
         let pid = told.iter().find_map(|line| line.strip_prefix("begins "));
         kill(pid.unwrap());
-        witness.hear("gone").await;
+        reaped(pid.unwrap()).await;
     }
     assert_eq!(bed.text("echo", json!({"text": "three"})).await, "three");
 }
@@ -59,7 +75,12 @@ async fn g125_a_server_that_ends_after_or_within_its_answer_serves_again() {
     let (bed, _witness) = bed(&json!({})).await;
     assert_eq!(bed.text("last", json!({})).await, "bye");
     let failed = bed.failure("die", json!({})).await;
-    assert!(failed.message.starts_with("MCP server \"s\": its process has ended"), "{failed}");
+    assert!(
+        failed
+            .message
+            .starts_with("MCP server \"s\": its process has ended"),
+        "{failed}"
+    );
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
 }
 
@@ -80,7 +101,10 @@ async fn g125_another_session_of_a_dying_server_is_not_affected() {
 async fn g125_a_server_that_never_starts_is_tried_again_with_back_off() {
     let (bed, mut witness) = bed(&json!({"FAULTS": "dies"})).await;
     let first = bed.tools().await.unwrap_err().message;
-    assert_eq!(first, "MCP server \"s\": its process has ended (exit status: 1): no licence");
+    assert_eq!(
+        first,
+        "MCP server \"s\": its process has ended (exit status: 1): no licence"
+    );
     // Failing again and again, it is waited for longer and longer, until whoever asks is told so.
     let mut starts = 1;
     let last = loop {
@@ -106,7 +130,11 @@ async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
     assert_eq!(failed.code, Code::Timeout);
     assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
     witness.hear("cancelled").await;
-    let failed = bed.servers.read_resource("s", "test://hang", &bed.caller).await.unwrap_err();
+    let failed = bed
+        .servers
+        .read_resource("s", "test://hang", &bed.caller)
+        .await
+        .unwrap_err();
     assert_eq!(failed.code, Code::Timeout);
     bed.caller.timeout = Duration::from_secs(30);
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
@@ -140,13 +168,23 @@ async fn g134_an_answer_of_fifty_megabytes_fails_its_call_alone() {
     let (bed, _witness) = bed(&json!({})).await;
     for is_trailing in [false, true] {
         let arguments = json!({"bytes": 50 << 20, "trailing": is_trailing});
-        let (failed, other) = tokio::join!(bed.failure("big", arguments), bed.text("echo", json!({"text": "x"})));
-        assert_eq!(failed.message, "MCP server \"s\": its answer is larger than 16 MiB");
+        let (failed, other) = tokio::join!(
+            bed.failure("big", arguments),
+            bed.text("echo", json!({"text": "x"}))
+        );
+        assert_eq!(
+            failed.message,
+            "MCP server \"s\": its answer is larger than 16 MiB"
+        );
         assert_eq!(other, "x");
     }
     let whole = bed.call("big", json!({"bytes": 1 << 20})).await.unwrap();
     assert_eq!(whole.data.as_str().unwrap().len(), 1 << 20);
-    assert!(whole.text.ends_with("[cut here: the result has 1048576 bytes, these are the first 262144]"));
+    assert!(
+        whole
+            .text
+            .ends_with("[cut here: the result has 1048576 bytes, these are the first 262144]")
+    );
 }
 
 #[tokio::test]
@@ -160,7 +198,12 @@ async fn what_is_no_message_is_passed_over() {
 async fn an_answer_that_is_none_fails_its_call_at_once() {
     let (bed, _witness) = bed(&json!({})).await;
     let failed = bed.failure("wrong", json!({})).await;
-    assert!(failed.message.starts_with("MCP server \"s\": its answer cannot be understood"), "{failed}");
+    assert!(
+        failed
+            .message
+            .starts_with("MCP server \"s\": its answer cannot be understood"),
+        "{failed}"
+    );
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
 }
 
@@ -198,5 +241,8 @@ async fn a_server_of_nobody_ends() {
 async fn g072_what_a_server_says_of_its_secrets_is_not_told() {
     let (bed, _witness) = bed(&json!({"FAULTS": "tattles", "SECRET": "swordfish-7"})).await;
     let message = bed.tools().await.unwrap_err().message;
-    assert_eq!(message, "MCP server \"s\": its process has ended (exit status: 1): the secret is ***");
+    assert_eq!(
+        message,
+        "MCP server \"s\": its process has ended (exit status: 1): the secret is ***"
+    );
 }

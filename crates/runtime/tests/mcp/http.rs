@@ -46,10 +46,17 @@ impl Site {
 }
 
 fn start(witness: &Witness, environment: &[(&str, &str)]) -> Child {
-    let mut command = Command::new(python());
-    command.arg(program()).arg("http").env("WITNESS", witness.port.to_string());
+    let mut command = Command::new(python().0);
+    command
+        .arg(program())
+        .arg("http")
+        .env("WITNESS", witness.port.to_string());
     command.envs(environment.iter().copied());
-    command.stdin(Stdio::piped()).kill_on_drop(true).spawn().unwrap()
+    command
+        .stdin(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
 }
 
 const TRANSPORTS: [&str; 2] = ["http", "sse"];
@@ -60,10 +67,21 @@ async fn every_transport_offers_tools_resources_and_prompts() {
     for transport in TRANSPORTS {
         let bed = Bed::with(&site.server(transport, &json!({})));
         assert_eq!(bed.tools().await.unwrap().len(), 14, "{transport}");
-        assert_eq!(bed.call("add", json!({"a": 1})).await.unwrap().data, json!({"total": 11}));
-        let read = bed.servers.read_resource("s", "test://one", &bed.caller).await.unwrap();
+        assert_eq!(
+            bed.call("add", json!({"a": 1})).await.unwrap().data,
+            json!({"total": 11})
+        );
+        let read = bed
+            .servers
+            .read_resource("s", "test://one", &bed.caller)
+            .await
+            .unwrap();
         assert_eq!(read["contents"][0]["text"], "content of test://one");
-        let prompts = bed.servers.list_prompts("s", None, &bed.caller).await.unwrap();
+        let prompts = bed
+            .servers
+            .list_prompts("s", None, &bed.caller)
+            .await
+            .unwrap();
         assert_eq!(prompts["prompts"][0]["name"], "greet");
         assert!(bed.call("fail", json!({})).await.unwrap().is_error);
         assert_eq!(bed.text("echo", json!({"text": "größer"})).await, "größer");
@@ -72,7 +90,11 @@ async fn every_transport_offers_tools_resources_and_prompts() {
 
 #[tokio::test]
 async fn both_versions_of_the_protocol_are_spoken_over_http() {
-    for (speaks, faults) in [("2026-07-28", ""), ("2025-11-25", ""), ("2025-11-25", "plain-404")] {
+    for (speaks, faults) in [
+        ("2026-07-28", ""),
+        ("2025-11-25", ""),
+        ("2025-11-25", "plain-404"),
+    ] {
         let site = Site::new(&[("SPEAKS", speaks), ("FAULTS", faults)]).await;
         let bed = Bed::with(&site.server("http", &json!({})));
         let outcome = bed.call("headers", json!({})).await.unwrap();
@@ -88,10 +110,17 @@ async fn a_token_without_a_scheme_is_sent_as_bearer_and_headers_as_they_are() {
             let more = json!({"authorization_token": token, "headers": {"X-User": "$CTX.USER_ID"}});
             let bed = Bed::with(&site.server(transport, &more));
             for user in ["ann", "bob"] {
-                let outcome = bed.call_as(&caller(user), "headers", json!({})).await.unwrap();
-                assert_eq!((&outcome.data["authorization"], &outcome.data["x-user"]), (&json!(sent), &json!(user)));
+                let outcome = bed
+                    .call_as(&caller(user), "headers", json!({}))
+                    .await
+                    .unwrap();
+                assert_eq!(
+                    (&outcome.data["authorization"], &outcome.data["x-user"]),
+                    (&json!(sent), &json!(user))
+                );
             }
-            let wrong = Bed::with(&site.server(transport, &json!({"authorization_token": "wrong-token"})));
+            let wrong =
+                Bed::with(&site.server(transport, &json!({"authorization_token": "wrong-token"})));
             let failed = wrong.tools().await.unwrap_err();
             assert_eq!(failed.code, Code::McpError);
             assert!(!failed.message.contains("wrong-token"), "{failed}");
@@ -130,14 +159,26 @@ async fn nobody_is_followed_to_another_host() {
     assert!(Bed::with(&server).tools().await.is_err());
     let endpoint = format!("http://127.0.0.1:{}/message/1", other.port);
     let site = Site::new(&[("ENDPOINT", &endpoint)]).await;
-    let failed = Bed::with(&site.server("sse", &json!({}))).tools().await.unwrap_err();
-    assert_eq!(failed.message, "MCP server \"s\": it wants messages sent to another host");
+    let failed = Bed::with(&site.server("sse", &json!({})))
+        .tools()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        failed.message,
+        "MCP server \"s\": it wants messages sent to another host"
+    );
     // The first thing that this one ever gets is from here.
     let mut other = other;
     let bed = Bed::with(&other.server("http", &json!({})));
     bed.text("echo", json!({"text": "x"})).await;
     let told = other.witness.until("call echo").await;
-    assert_eq!(told.iter().filter(|line| *line == "server/discover").count(), 1, "{told:?}");
+    assert_eq!(
+        told.iter()
+            .filter(|line| *line == "server/discover")
+            .count(),
+        1,
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
@@ -150,7 +191,11 @@ async fn a_hung_call_over_the_network_ends_at_its_deadline_and_the_server_is_tol
         assert_eq!(bed.failure("hang", json!({})).await.code, Code::Timeout);
         site.witness.hear("cancelled").await;
         bed.caller.timeout = Duration::from_secs(30);
-        assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x", "{transport}");
+        assert_eq!(
+            bed.text("echo", json!({"text": "x"})).await,
+            "x",
+            "{transport}"
+        );
     }
 }
 
@@ -161,7 +206,11 @@ async fn g134_an_answer_over_the_network_that_is_too_large_fails_its_call() {
         let bed = Bed::with(&site.server(transport, &json!({"timeout": "20s"})));
         let failed = bed.failure("big", json!({"bytes": 50 << 20})).await;
         assert_eq!(failed.code, Code::McpError, "{transport}: {failed}");
-        assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x", "{transport}");
+        assert_eq!(
+            bed.text("echo", json!({"text": "x"})).await,
+            "x",
+            "{transport}"
+        );
     }
 }
 

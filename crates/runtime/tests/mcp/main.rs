@@ -1,10 +1,6 @@
 //! Tool servers: reached over every transport, and behaving well or badly.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed step is a failed test"
-)]
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod bed;
 mod calls;

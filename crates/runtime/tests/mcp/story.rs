@@ -1,19 +1,20 @@
 //! An agent with a tool server, from a request to the answer.
 
-use crate::bed::{Witness, load, stdio};
+use crate::bed::{Witness, load, python, stdio};
 use crate::place::{Place, agent, ask, borrowed, end, files, model, request, settings, shown};
 use ambit_runtime::Runtime;
 use ambit_storage::Stores;
 use ambit_storage::driver::Options;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// An app of these files, whose servers find their programs.
 async fn place(list: &[(String, String)]) -> Place {
     let app = files(&borrowed(list));
     let stores = Stores::builder(Options::default()).build().unwrap();
     let mut settings = settings(app.path(), stores);
-    settings.environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+    settings.environment = BTreeMap::from([("PATH".to_owned(), python().1.to_owned())]);
     let runtime = Runtime::open(settings).await.unwrap();
     Place { runtime, app }
 }
@@ -39,26 +40,50 @@ async fn an_agent_uses_the_tools_of_its_server() {
     ]);
     list.push(calling(&calls));
     let server = stdio(&witness, &json!({}));
-    list.push(("assistants/hello/mcps/notes.mcp.yao".to_owned(), server.to_string()));
+    list.push((
+        "assistants/hello/mcps/notes.mcp.yao".to_owned(),
+        server.to_string(),
+    ));
     let place = place(&list).await;
     let frames = ask(&place, request("hello", "hi")).await;
-    let tool = |id: &str, tool: &str, arguments: Value, result: Value, error: Value| {
-        json!({"toolcall_id": id, "server": "notes", "tool": tool, "arguments": arguments, "result": result, "error": error, "round": 0})
-    };
-    let wrong = "Error executing tool add: the arguments do not fit: at '/a': want number, but got string";
-    let mut unknown = tool("c4", "notes__echo", json!({}), Value::Null, json!("there is no tool notes__echo"));
+    let tool = |id: &str, tool: &str, arguments: Value, result: Value, error: Value| json!({"toolcall_id": id, "server": "notes", "tool": tool, "arguments": arguments, "result": result, "error": error, "round": 0});
+    let wrong =
+        "Error executing tool add: the arguments do not fit: at '/a': want number, but got string";
+    let mut unknown = tool(
+        "c4",
+        "notes__echo",
+        json!({}),
+        Value::Null,
+        json!("there is no tool notes__echo"),
+    );
     unknown["server"] = Value::Null;
     let expected = json!([
-        tool("c1", "add", json!({"a": 2}), json!({"total": 12}), Value::Null),
-        tool("c2", "fail", json!({}), Value::Null, json!("it does not work")),
+        tool(
+            "c1",
+            "add",
+            json!({"a": 2}),
+            json!({"total": 12}),
+            Value::Null
+        ),
+        tool(
+            "c2",
+            "fail",
+            json!({}),
+            Value::Null,
+            json!("it does not work")
+        ),
         tool("c3", "add", json!({"a": "two"}), Value::Null, json!(wrong)),
         unknown,
     ]);
     assert_eq!(end(&frames)["next"], expected);
-    assert_eq!(shown(&frames).last().unwrap().1, "told: there is no tool notes__echo");
+    assert_eq!(
+        shown(&frames).last().unwrap().1,
+        "told: there is no tool notes__echo"
+    );
     let again = ask(&place, request("hello", "again")).await;
     assert_eq!(end(&again)["status"], "completed");
-    let told = witness.until("call fail").await;
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let told = witness.until("gone").await;
     let count = |line: &str| told.iter().filter(|told| *told == line).count();
     assert_eq!((count("initialize"), count("call add")), (1, 1), "{told:?}");
 }
@@ -68,8 +93,13 @@ async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
     let mut witness = Witness::new().await;
     let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
     let mut list = agent(&package, "");
-    list.push(calling(&json!([{"name": "notes__echo", "arguments": {"text": "x"}}])));
-    list.push(("mcps/notes.mcp.yao".to_owned(), stdio(&witness, &json!({})).to_string()));
+    list.push(calling(
+        &json!([{"name": "notes__echo", "arguments": {"text": "x"}}]),
+    ));
+    list.push((
+        "mcps/notes.mcp.yao".to_owned(),
+        stdio(&witness, &json!({})).to_string(),
+    ));
     let place = place(&list).await;
     for chat in ["one", "two", "three"] {
         let mut request = request("hello", "hi");
@@ -80,7 +110,7 @@ async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
     place.runtime.reload().await.unwrap();
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["status"], "completed");
-    place.runtime.close(std::time::Duration::ZERO).await.unwrap();
+    place.runtime.close(Duration::ZERO).await.unwrap();
     let told = witness.until("gone").await;
     let count = |line: &str| told.iter().filter(|told| *told == line).count();
     // Three pages of tools.
@@ -91,9 +121,15 @@ async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_or_is_not_there_fails_the_step() {
     for (server, message) in [
-        (Some(json!({"transport": "stdio", "command": "no-such-program"})), "MCP server \"s\": its command \"no-such-program\" cannot be started"),
+        (
+            Some(json!({"transport": "stdio", "command": "no-such-program"})),
+            "MCP server \"s\": its command \"no-such-program\" cannot be started",
+        ),
         (None, "unknown MCP server \"s\""),
-        (Some(json!({"transport": "stdio", "command": "x", "enabled": false})), "MCP server \"s\" is switched off: set enabled to true"),
+        (
+            Some(json!({"transport": "stdio", "command": "x", "enabled": false})),
+            "MCP server \"s\" is switched off: set enabled to true",
+        ),
     ] {
         let package = json!({"mcp": {"servers": ["s"]}});
         let hooks = "export function Next(ctx, payload) { return { data: [payload.error, payload.error_stage] }; }";
@@ -126,5 +162,9 @@ async fn a_reload_keeps_servers_that_did_not_change_and_replaces_the_others() {
     newer.list(&names, &bed.caller).await.unwrap();
     drop(newer);
     let told = witness.until("gone").await;
-    assert_eq!(told.iter().filter(|line| *line == "initialize").count(), 1, "{told:?}");
+    assert_eq!(
+        told.iter().filter(|line| *line == "initialize").count(),
+        1,
+        "{told:?}"
+    );
 }

@@ -32,7 +32,9 @@ impl Given {
         let whole = with_defaults(schema.unwrap_or(&Value::Null), Value::Object(whole));
         let query = whole.as_object().into_iter().flatten();
         let query = query.filter(|(name, _)| !path.contains_key(*name));
-        let query: Map<String, Value> = query.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let query: Map<String, Value> = query
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         Self {
             groups: Some(json!({"uri": path, "query": query})),
             whole,
@@ -87,7 +89,19 @@ mod tests {
     #[test]
     fn a_process_gets_what_is_mapped() {
         let given = Given::of_tool(json!({"a": 1, "deep": {"b": [2]}}));
-        let mapped = json!([":arguments", "$args.a", "$args.deep.b", "$deep", "$gone", "$args.deep.gone", "$5", "text", 7, null, "$a b"]);
+        let mapped = json!([
+            ":arguments",
+            "$args.a",
+            "$args.deep.b",
+            "$deep",
+            "$gone",
+            "$args.deep.gone",
+            "$5",
+            "text",
+            7,
+            null,
+            "$a b"
+        ]);
         let expected = json!([
             {"a": 1, "deep": {"b": [2]}}, 1, [2], {"b": [2]}, null, null, "$5", "text", 7, null, "$a b",
         ]);
@@ -100,12 +114,16 @@ mod tests {
     #[test]
     fn a_resource_gives_the_variables_of_its_path_and_of_its_query() {
         let map = |value: Value| value.as_object().unwrap().clone();
-        let schema = json!({"properties": {"check": {"default": "all"}, "deep": {"default": true}}});
+        let schema =
+            json!({"properties": {"check": {"default": "all"}, "deep": {"default": true}}});
         let variables = (map(json!({"id": "7"})), map(json!({"check": "disk"})));
         let given = Given::of_resource(variables, Some(&schema));
         let mapped = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
         let arguments = given.arguments(Some(mapped.as_array().unwrap()));
         assert_eq!(Value::Array(arguments), json!(["7", "disk", true, null]));
-        assert_eq!(given.arguments(None), [json!({"id": "7", "check": "disk", "deep": true})]);
+        assert_eq!(
+            given.arguments(None),
+            [json!({"id": "7", "check": "disk", "deep": true})]
+        );
     }
 }

@@ -54,7 +54,12 @@ impl Mapped {
         }
     }
 
-    async fn call(&self, tool: &ToolMap, given: Map<String, Value>, caller: &Caller) -> Result<Value> {
+    async fn call(
+        &self,
+        tool: &ToolMap,
+        given: Map<String, Value>,
+        caller: &Caller,
+    ) -> Result<Value> {
         let given = with_defaults(&tool.input, Value::Object(given));
         let given = Given::of_tool(given);
         let arguments = given.arguments(tool.arguments.as_deref());
@@ -85,7 +90,12 @@ impl Mapped {
         Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}))
     }
 
-    async fn prompt(&self, name: &str, given: Map<String, Value>, caller: &Caller) -> Result<Value> {
+    async fn prompt(
+        &self,
+        name: &str,
+        given: Map<String, Value>,
+        caller: &Caller,
+    ) -> Result<Value> {
         let mut known = self.about.mapping.prompts.iter();
         let Some(prompt) = known.find(|prompt| prompt.name == name) else {
             return Err(self.unknown("prompt", name));
@@ -99,7 +109,7 @@ impl Mapped {
         }
         let messages = match (&prompt.template, prompt.messages.as_slice()) {
             (None, []) => return self.prompt_of_process(prompt, given, caller).await,
-            (Some(template), []) => vec![said("user", template::fill(template, &given).into())],
+            (Some(template), []) => vec![said("user", &template::fill(template, &given).into())],
             (_, messages) => messages.iter().map(|it| filled(it, &given)).collect(),
         };
         Ok(json!({"description": prompt.description, "messages": messages}))
@@ -114,9 +124,9 @@ impl Mapped {
         let arguments = vec![Value::Object(given)];
         let result = caller.processes.run(&prompt.process, arguments).await?;
         match result {
-            Value::String(text) => {
-                Ok(json!({"description": prompt.description, "messages": [said("user", text.into())]}))
-            }
+            Value::String(text) => Ok(
+                json!({"description": prompt.description, "messages": [said("user", &text.into())]}),
+            ),
             result if result["messages"].is_array() => {
                 let messages = result["messages"].as_array().into_iter().flatten();
                 let none = Map::new();
@@ -125,14 +135,20 @@ impl Mapped {
                 Ok(json!({"description": own.unwrap_or(&prompt.description), "messages": messages}))
             }
             _ => {
-                let message = format!("process {} gave no prompt: a string or {{messages}}", prompt.process);
+                let message = format!(
+                    "process {} gave no prompt: a string or {{messages}}",
+                    prompt.process
+                );
                 Err(Error::new(Code::McpError, message))
             }
         }
     }
 
     fn unknown(&self, what: &str, name: &str) -> Error {
-        let message = format!("unknown {what} \"{name}\" on MCP server \"{}\"", self.about.id);
+        let message = format!(
+            "unknown {what} \"{name}\" on MCP server \"{}\"",
+            self.about.id
+        );
         Error::new(Code::NotFound, message)
     }
 }
@@ -194,14 +210,16 @@ fn filled(message: &Value, given: &Map<String, Value>) -> Value {
     };
     match &message["content"] {
         Value::Object(content) => {
-            let content = content.iter().map(|(key, value)| (key.clone(), fill(value)));
+            let content = content
+                .iter()
+                .map(|(key, value)| (key.clone(), fill(value)));
             json!({"role": role, "content": Value::Object(content.collect())})
         }
-        content => said(role, fill(content)),
+        content => said(role, &fill(content)),
     }
 }
 
-fn said(role: &str, text: Value) -> Value {
+fn said(role: &str, text: &Value) -> Value {
     json!({"role": role, "content": {"type": "text", "text": text}})
 }
 

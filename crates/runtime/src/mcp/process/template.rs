@@ -65,7 +65,10 @@ mod tests {
             ("{{#if name}}a{{else}}b{{/if}}c", "ac"),
             ("{{#if none}}a{{else}}b{{/if}}c", "bc"),
             ("{{#if gone}}a{{name}}{{/if}}c", "c"),
-            ("{{#if name}}[{{#if none}}x{{else}}y{{/if}}{{#if list}}z{{/if}}]{{else}}w{{/if}}", "[yz]"),
+            (
+                "{{#if name}}[{{#if none}}x{{else}}y{{/if}}{{#if list}}z{{/if}}]{{else}}w{{/if}}",
+                "[yz]",
+            ),
             ("{{#if none}}{{#if name}}x{{else}}y{{/if}}{{/if}}.", "."),
             ("a {{ b", "a {{ b"),
             ("a }} b {{/if}}", "a }} b "),

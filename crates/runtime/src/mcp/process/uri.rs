@@ -32,7 +32,9 @@ impl<'a> Template<'a> {
             let Some((key, wanted)) = pair.split_once('=') else {
                 continue;
             };
-            let variable = wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+            let variable = wanted
+                .strip_prefix('{')
+                .and_then(|name| name.strip_suffix('}'));
             let value = given.iter().find(|(name, _)| name == key);
             match (variable, value) {
                 (None, Some((_, value))) if value == wanted => {}
@@ -111,13 +113,41 @@ mod tests {
     fn addresses_give_the_variables_of_their_template() {
         for (template, uri, variables) in [
             ("echo://health", "echo://health", json!([{}, {}])),
-            ("echo://health?check={check}", "echo://health?check=disk%201", json!([{}, {"check": "disk 1"}])),
-            ("echo://health?check={check}", "echo://health", json!([{}, {}])),
-            ("echo://health?check={part}", "echo://health?check=a&more=b", json!([{}, {"more": "b", "part": "a"}])),
-            ("pets://{id}/{part}", "pets://7/na%C3%A4me", json!([{"id": "7", "part": "naäme"}, {}])),
-            ("files:///{+path}", "files:///a/b.txt", json!([{"path": "a/b.txt"}, {}])),
-            ("pets://all{?page,size}", "pets://all?page=2", json!([{}, {"page": "2"}])),
-            ("pets://all?kind=cat", "pets://all?kind=cat", json!([{}, {"kind": "cat"}])),
+            (
+                "echo://health?check={check}",
+                "echo://health?check=disk%201",
+                json!([{}, {"check": "disk 1"}]),
+            ),
+            (
+                "echo://health?check={check}",
+                "echo://health",
+                json!([{}, {}]),
+            ),
+            (
+                "echo://health?check={part}",
+                "echo://health?check=a&more=b",
+                json!([{}, {"more": "b", "part": "a"}]),
+            ),
+            (
+                "pets://{id}/{part}",
+                "pets://7/na%C3%A4me",
+                json!([{"id": "7", "part": "naäme"}, {}]),
+            ),
+            (
+                "files:///{+path}",
+                "files:///a/b.txt",
+                json!([{"path": "a/b.txt"}, {}]),
+            ),
+            (
+                "pets://all{?page,size}",
+                "pets://all?page=2",
+                json!([{}, {"page": "2"}]),
+            ),
+            (
+                "pets://all?kind=cat",
+                "pets://all?kind=cat",
+                json!([{}, {"kind": "cat"}]),
+            ),
         ] {
             assert_eq!(read(template, uri), variables, "{template} {uri}");
         }

@@ -16,7 +16,12 @@ pub const ROW: Transport = Transport {
 async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     let headers = headers(opening)?;
     let config = StreamableHttpClientTransportConfig::with_uri(opening.text("url"))
-        .custom_headers(headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect())
+        .custom_headers(
+            headers
+                .into_iter()
+                .filter_map(|(name, value)| Some((name?, value)))
+                .collect(),
+        )
         .max_sse_event_size(lines::MESSAGE);
     let transport = StreamableHttpClientTransport::with_client(opening.http.clone(), config);
     greet(opening, transport, mode).await
@@ -30,10 +35,15 @@ pub fn headers(opening: &Opening) -> Result<HeaderMap, Failure> {
         true => token.to_owned(),
         false => format!("Bearer {token}"),
     };
-    let token = Some((AUTHORIZATION.as_str(), token.as_str())).filter(|(_, token)| !token.is_empty());
+    let token =
+        Some((AUTHORIZATION.as_str(), token.as_str())).filter(|(_, token)| !token.is_empty());
     for (name, value) in token.into_iter().chain(opening.pairs("headers")) {
         let refused = |_| Failure::new(format!("its header \"{name}\" cannot be sent"));
-        let wrong = |_| Failure::new(format!("its header \"{name}\" has a value that no header may have"));
+        let wrong = |_| {
+            Failure::new(format!(
+                "its header \"{name}\" has a value that no header may have"
+            ))
+        };
         let name = HeaderName::try_from(name).map_err(refused)?;
         let mut value = HeaderValue::try_from(value).map_err(wrong)?;
         value.set_sensitive(true);

@@ -1,7 +1,7 @@
 //! Messages as lines over the ends of a process.
 
 use super::process::Process;
-use crate::mcp::session::Ears;
+use crate::mcp::ears::Ears;
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -164,7 +164,11 @@ fn id_at(head: &[u8], tail: &[u8]) -> Option<i64> {
     let first = before.split_once("\"id\":").map(|(_, rest)| rest);
     let last = || {
         let (_, rest) = tail.rsplit_once("\"id\":")?;
-        let is_outermost = rest.trim_end().strip_suffix('}')?.find(['{', '}']).is_none();
+        let is_outermost = rest
+            .trim_end()
+            .strip_suffix('}')?
+            .find(['{', '}'])
+            .is_none();
         is_outermost.then_some(rest)
     };
     first.or_else(last).and_then(number)
@@ -223,10 +227,26 @@ mod tests {
     #[test]
     fn the_id_of_a_message_is_found_at_either_end() {
         for (head, tail, id) in [
-            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"id\":9", "xxx\"}}", Some(7)),
-            ("{\"jsonrpc\": \"2.0\", \"id\": 12, \"result\": {", "}}", Some(12)),
-            ("{\"result\":{\"id\":9,\"x\":\"", "\"}]},\"jsonrpc\":\"2.0\",\"id\":31}", Some(31)),
-            ("{\"result\":{\"x\":\"", "\"},\"id\":31,\"jsonrpc\":\"2.0\"}\n", Some(31)),
+            (
+                "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"id\":9",
+                "xxx\"}}",
+                Some(7),
+            ),
+            (
+                "{\"jsonrpc\": \"2.0\", \"id\": 12, \"result\": {",
+                "}}",
+                Some(12),
+            ),
+            (
+                "{\"result\":{\"id\":9,\"x\":\"",
+                "\"}]},\"jsonrpc\":\"2.0\",\"id\":31}",
+                Some(31),
+            ),
+            (
+                "{\"result\":{\"x\":\"",
+                "\"},\"id\":31,\"jsonrpc\":\"2.0\"}\n",
+                Some(31),
+            ),
             ("{\"result\":{\"x\":\"", "\",\"id\":31}}", None),
             ("{\"result\":{\"x\":\"", "xxxx", None),
         ] {

@@ -6,7 +6,8 @@ mod process;
 mod sse;
 mod stdio;
 
-use super::session::{Ears, Running};
+use super::ears::Ears;
+use super::session::Running;
 use crate::llm::Secrets;
 use futures::future::BoxFuture;
 use rmcp::model::ProtocolVersion;

@@ -4,7 +4,7 @@
 use super::http::headers;
 use super::{Failure, Opened, Opening, Transport, greet, http_words};
 use crate::llm::sse::{Event, Parser};
-use crate::mcp::session::Ears;
+use crate::mcp::ears::Ears;
 use futures::FutureExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
@@ -55,7 +55,10 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     let response = response.map_err(broken)?;
     let mut events = Events::of(response)?;
     let first = tokio::time::timeout(FIRST, events.next()).await;
-    let first = first.ok().flatten().filter(|event| event.name == "endpoint");
+    let first = first
+        .ok()
+        .flatten()
+        .filter(|event| event.name == "endpoint");
     let first = first.ok_or_else(|| Failure::new("it does not say where messages are sent to"))?;
     let to = url.join(first.data.trim()).ok();
     // Another host would get this one's credentials.
@@ -137,9 +140,7 @@ impl rmcp::transport::Transport<RoleClient> for Sse {
         let request = request.headers(self.headers.clone()).json(&message);
         async move {
             let response = request.send().await;
-            let response = response.map_err(|error| {
-                Unsent(http_words(&error), Some(error))
-            })?;
+            let response = response.map_err(|error| Unsent(http_words(&error), Some(error)))?;
             match response.status() {
                 status if status.is_success() => Ok(()),
                 status => Err(Unsent(format!("it answers with status {status}"), None)),

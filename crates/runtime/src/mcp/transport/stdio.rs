@@ -24,7 +24,9 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     command.env_clear();
     // Where it is set, the program is looked for there too.
     command.envs(opening.path.iter().map(|path| ("PATH", path)));
-    command.envs(opening.pairs("env")).current_dir(&opening.root);
+    command
+        .envs(opening.pairs("env"))
+        .current_dir(&opening.root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
     let process = Process::start(command, opening.ears.name(), opening.secrets.clone());
