@@ -85,7 +85,7 @@ async fn an_agent_uses_the_tools_of_its_server() {
     place.runtime.close(Duration::ZERO).await.unwrap();
     let told = witness.until("gone").await;
     let count = |line: &str| told.iter().filter(|told| *told == line).count();
-    assert_eq!((count("initialize"), count("call add")), (1, 1), "{told:?}");
+    assert_eq!((count("initialize"), count("call add")), (1, 2), "{told:?}");
 }
 
 #[tokio::test]
