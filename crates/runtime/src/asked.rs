@@ -56,15 +56,15 @@ impl Ask for Core {
             .asked_chat(caller, wanted.chat_id.as_deref(), &agent.id)
             .await?;
         let most = Limits::of(&loaded.app, &agent).memory_value;
-        let settings = loaded.memory("context", most);
+        let settings = |namespace| loaded.memory(namespace, most);
         let context_id = format!("{}.m{}", before.request_id, ids::unguessable());
         let clock = self.stores.options().clock.clone();
         let memory = Memories {
             chat: match &chat {
-                Some(session) => session.context().memory()?,
+                Some(session) => session.context().memory_with(settings("chat"))?,
                 None => caller.memory.chat.clone(),
             },
-            context: Memory::request(clock, who.tenant(), &context_id, settings)?,
+            context: Memory::request(clock, who.tenant(), &context_id, settings("context"))?,
             ..caller.memory.clone()
         };
         let mut origin = before.origin.clone();

@@ -61,7 +61,7 @@ pub(crate) enum Step {
         /// To whom, with which messages and options.
         delegate: Delegate,
     },
-    /// A model has answered and the turn goes on behind that; the answer is in the history.
+    /// A model has answered and the turn goes on behind that.
     Answered {
         /// The place of the agent.
         leg: usize,
@@ -69,6 +69,9 @@ pub(crate) enum Step {
         round: usize,
         /// The answer.
         answer: Box<Answer>,
+        /// How it was shown, where it was not in the history yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unstored: Option<Unstored>,
     },
     /// Messages came in while the turn ran; they are in the history.
     Added {
@@ -98,6 +101,15 @@ pub(crate) enum Step {
         /// What the model is told.
         text: String,
     },
+}
+
+/// How an answer was shown that comes into the history with the end of its turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Unstored {
+    /// Whose answer it is.
+    pub agent: String,
+    /// The messages, in order.
+    pub shown: Vec<String>,
 }
 
 /// The id of a turn's own run context: the turn can be told from it.

@@ -31,6 +31,7 @@ pub mod request;
 pub mod requests;
 mod retention;
 pub mod runtime;
+mod schema;
 pub mod stream;
 mod summarise;
 pub mod tool;

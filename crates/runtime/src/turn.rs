@@ -27,7 +27,7 @@ mod tools;
 mod voice;
 
 pub(crate) use begin::begin;
-pub(crate) use recover::recover_all;
+pub(crate) use recover::{Failing, recover_all};
 
 use crate::error::{Error, Result};
 use crate::journal::{Ids, Names};

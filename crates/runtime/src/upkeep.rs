@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// From one look to the next.
 const LOOK: Duration = Duration::from_secs(1);
+/// From one look to the next while a store is away.
+const LONGEST: Duration = Duration::from_secs(8);
 /// Streams and traces are looked at with every so many looks.
 const RETENTION: u64 = 10;
 /// Temporary conversations too.
@@ -38,14 +40,19 @@ impl Temporary {
     }
 }
 
-/// Takes up turns that nobody runs any more.
+/// Takes up turns that nobody runs any more. A store that is away is asked less often.
 pub(crate) async fn recover(core: Weak<Core>) {
+    let (mut failing, mut pause) = (turn::Failing::default(), LOOK);
     while let Some(core) = core.upgrade() {
-        if let Err(error) = turn::recover_all(&core).await {
-            tracing::warn!(%error, "open turns could not be looked for");
-        }
+        pause = match turn::recover_all(&core, &mut failing).await {
+            Ok(_) => LOOK,
+            Err(error) => {
+                tracing::warn!(%error, "open turns could not be looked for");
+                LONGEST.min(pause * 2)
+            }
+        };
         drop(core);
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(pause).await;
     }
 }
 

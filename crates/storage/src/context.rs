@@ -82,10 +82,14 @@ impl Context {
 
     /// What the conversation remembers, `ctx.memory.chat`: one for all who are in the conversation.
     pub fn memory(&self) -> Result<Memory> {
+        self.memory_with(self.ambit().settings().memory)
+    }
+
+    /// The same memory, under other settings.
+    pub fn memory_with(&self, settings: memory::Settings) -> Result<Memory> {
         let history = self.session.state().history.clone();
         let identity = history.identity.with_scope(memory::SCOPE)?;
         let placement = &history.placement;
-        let settings = self.ambit().settings().memory;
         let mut tracking = None;
         if !self.is_temporary() {
             let index = self.ambit().stores().index()?;

@@ -3,6 +3,7 @@
 use super::loader::Loader;
 use super::problem::{Problem, Severity};
 use super::read::{Field, Fields, Kind, Node};
+use crate::schema::{self, Wrong};
 use ambit_storage::near;
 use serde_json::{Map, Value};
 
@@ -165,7 +166,7 @@ fn tool(
 /// A JSON Schema that is one.
 fn schema(loader: &mut Loader, file: &str) -> Result<(Map<String, Value>, Node), Problem> {
     let (value, node) = loader.value(file, &SCHEMA)?;
-    if let Err(reason) = crate::mcp::check_schema(&value) {
+    if let Err(Wrong::Schema(reason)) = schema::check(&value, &Value::Null) {
         let message = format!("the file is no JSON Schema: {reason}");
         return Err(loader.refuse(Problem::new(Severity::Error, file, message)));
     }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod credentials;
+mod defaults;
 mod ears;
 mod link;
 mod many;
@@ -11,7 +12,6 @@ mod pool;
 mod process;
 mod request;
 mod samples;
-mod schema;
 mod scripts;
 mod server;
 mod session;
@@ -24,6 +24,7 @@ pub use pool::Pool;
 
 use crate::app::App;
 use crate::error::{Code, Error, Result};
+use crate::schema::{self, Wrong};
 use crate::tool::Caller;
 use ambit_storage::near;
 use request::{Answering, Listed, Request};
@@ -34,11 +35,6 @@ use std::sync::Arc;
 use wanted::Wanted;
 
 pub(crate) use samples::message as samples_message;
-
-/// Whether a value is a JSON Schema.
-pub(crate) fn check_schema(schema: &Value) -> Result<(), String> {
-    schema::Schema::new(schema).map(drop)
-}
 
 /// Whether all variables of a text are known.
 pub(crate) fn check_variables(text: &str) -> Result<(), String> {
@@ -110,9 +106,9 @@ impl Servers {
         };
         let arguments = match arguments {
             Value::Null => Value::Object(Map::new()),
-            arguments => schema::with_defaults(&about["inputSchema"], arguments),
+            arguments => defaults::fill_in(&about["inputSchema"], arguments),
         };
-        if let Err(why) = schema::check(&about["inputSchema"], &arguments) {
+        if let Err(why) = fits(&about["inputSchema"], &arguments) {
             return Ok(refused(&format!("the arguments do not fit: {why}")));
         }
         let Value::Object(arguments) = arguments else {
@@ -138,6 +134,14 @@ impl Servers {
     }
 }
 
+/// Why a value does not fit a schema. A schema that is none fits everything: that is its server's matter.
+fn fits(schema: &Value, value: &Value) -> Result<(), String> {
+    match schema::check(schema, value) {
+        Err(Wrong::Value(why)) => Err(why),
+        Ok(()) | Err(Wrong::Schema(_)) => Ok(()),
+    }
+}
+
 /// A result that is not as its tool says results are.
 fn unfit(about: &Value, result: &Value) -> Option<String> {
     let schema = about.get("outputSchema")?;
@@ -145,7 +149,7 @@ fn unfit(about: &Value, result: &Value) -> Option<String> {
         return None;
     }
     let value = result.get("structuredContent").unwrap_or(&result["data"]);
-    let why = schema::check(schema, value).err()?;
+    let why = fits(schema, value).err()?;
     let name = about["name"].as_str().unwrap_or_default();
     Some(format!(
         "the result of {name} does not fit its outputSchema: {why}"

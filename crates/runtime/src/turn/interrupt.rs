@@ -21,9 +21,13 @@ impl Turn {
         }
         self.store_answers().await?;
         if let (Some(answer), None) = (done, self.replay.answered(leg, round)) {
-            let answer = answer.clone();
-            let answer = Box::new(answer);
-            self.note(Step::Answered { leg, round, answer })?;
+            let step = Step::Answered {
+                leg,
+                round,
+                answer: Box::new(answer.clone()),
+                unstored: None,
+            };
+            self.note(step)?;
         }
         self.add(added, (leg, round + 1), Vec::new()).await?;
         Ok(true)

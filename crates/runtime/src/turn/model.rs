@@ -155,6 +155,7 @@ async fn run_tools(
             leg: leg.at,
             round,
             answer: Box::new(answer.clone()),
+            unstored: None,
         };
         turn.record(step).await.map_err(Failed::at("tool"))?;
         turn.reach("turn.answered");
@@ -367,6 +368,7 @@ impl Model {
             || (failure.is_none() && kept != llm::Answer::default())
         {
             let spoken = Spoken {
+                at: turn.at,
                 answer: kept,
                 agent: leg.agent.id.clone(),
                 shown,

@@ -5,6 +5,7 @@ use super::leg::{Handover, Leg};
 use super::model::Heard;
 use crate::error::Result;
 use crate::hook::{Created, Outcome};
+use crate::journal::{Step, Unstored};
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -57,6 +58,9 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
         ..Response::default()
     };
     let failure = heard.failure;
+    if failure.is_none() && leg.hooks.has("Next") {
+        turn.note_answer()?;
+    }
     if failure
         .as_ref()
         .is_some_and(|failed| failed.stage != "tool")
@@ -102,4 +106,30 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, heard: Heard) -> Result<Han
         Outcome::Object(object) => object,
     };
     Ok(Handover::Done(Box::new(response)))
+}
+
+impl Turn {
+    /// Notes the answer that `Next` is about to see: the model is not asked once more if `Next` does not live to its end.
+    fn note_answer(&mut self) -> Result<()> {
+        let (leg, round) = self.at;
+        let spoken = self.said.answers.last();
+        let Some(spoken) = spoken.filter(|it| it.at == self.at) else {
+            return Ok(());
+        };
+        let is_noted = self.replay.answered(leg, round).is_some();
+        // What was not shown could not be told from what is stored; calls are open until the answer is.
+        if is_noted || spoken.shown.is_empty() || !spoken.answer.tool_calls.is_empty() {
+            return Ok(());
+        }
+        let step = Step::Answered {
+            leg,
+            round,
+            answer: Box::new(spoken.answer.clone()),
+            unstored: Some(Unstored {
+                agent: spoken.agent.clone(),
+                shown: spoken.shown.clone(),
+            }),
+        };
+        self.note(step)
+    }
 }

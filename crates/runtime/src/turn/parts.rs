@@ -165,7 +165,7 @@ impl Turn {
                 authorized.team_id.as_deref(),
                 settings("team"),
             )?,
-            chat: self.session.context().memory()?,
+            chat: self.session.context().memory_with(settings("chat"))?,
             context: self.memory.clone(),
         })
     }

@@ -20,12 +20,18 @@ use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::Message;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Messages that a turn itself may have added behind the history it began with.
 const OWN: usize = 200;
 /// Notes read at a time.
 const PAGE: usize = 200;
+/// Until a turn that could not be taken up is tried again, first and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The open turns of the conversation with this digest, or of all with an empty one.
 pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result<Vec<Open>> {
@@ -52,23 +58,52 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
     }
 }
 
+/// Turns that could not be taken up, as when their agent is gone or does not load: they wait for longer each time.
+#[derive(Default)]
+pub(crate) struct Failing(HashMap<String, (Duration, Instant)>);
+
+impl Failing {
+    fn is_early(&self, request_id: &str) -> bool {
+        let entry = self.0.get(request_id);
+        entry.is_some_and(|(_, next)| Instant::now() < *next)
+    }
+
+    /// The pause before the next try.
+    fn note(&mut self, request_id: &str) -> Duration {
+        let before = self.0.get(request_id);
+        let pause = before.map_or(FIRST_PAUSE, |(pause, _)| LONGEST_PAUSE.min(*pause * 2));
+        let entry = (pause, Instant::now() + pause);
+        self.0.insert(request_id.to_owned(), entry);
+        pause
+    }
+}
+
 /// Takes up every open turn that nobody holds. The answer is how many there were.
-pub(crate) async fn recover_all(core: &Arc<Core>) -> Result<usize> {
-    let mut taken = 0;
+pub(crate) async fn recover_all(core: &Arc<Core>, failing: &mut Failing) -> Result<usize> {
+    let (mut taken, mut failed) = (0, HashSet::new());
     for driver in core.stores.drivers().values() {
         for open in open_turns(driver, "").await? {
-            if core.turns.get(&open.request_id).is_some() {
+            let id = &open.request_id;
+            if core.turns.get(id).is_some() {
+                continue;
+            }
+            if failing.is_early(id) {
+                failed.insert(open.request_id);
                 continue;
             }
             match take_up(core, driver, &open).await {
                 Ok(true) => taken += 1,
                 Ok(false) => {}
+                Err(error) if error.code == Code::Unavailable => return Err(error),
                 Err(error) => {
-                    tracing::warn!(turn.id = open.request_id, %error, "an open turn could not be taken up");
+                    let pause = failing.note(id);
+                    tracing::warn!(turn.id = id, %error, ?pause, "an open turn could not be taken up; it is tried again");
+                    failed.insert(open.request_id);
                 }
             }
         }
     }
+    failing.0.retain(|id, _| failed.contains(id));
     Ok(taken)
 }
 
@@ -230,6 +265,11 @@ impl Left {
         turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
         turn.inbox = turn.replay.inbox();
+        let is_stored = |id: &String| turn.said.stored.contains(id);
+        let unstored = turn.replay.unstored();
+        turn.said.answers = unstored
+            .filter(|it| !it.shown.iter().any(is_stored))
+            .collect();
         for (_, _, answer) in turn.replay.answers() {
             turn.said.calls += 1;
             turn.said.usage.add(&answer.usage);
@@ -273,4 +313,22 @@ fn shown_ids(message: &Message) -> Vec<String> {
         .chain(group)
         .filter_map(|id| id.as_str().map(str::to_owned))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_cannot_be_taken_up_waits_longer_each_time() {
+        let mut failing = Failing::default();
+        assert!(!failing.is_early("a"));
+        for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+            let pause = failing.note("a");
+            assert_eq!(pause, Duration::from_secs(seconds));
+            assert!(failing.is_early("a") && !failing.is_early("b"));
+            tokio::time::advance(pause).await;
+            assert!(!failing.is_early("a"));
+        }
+    }
 }

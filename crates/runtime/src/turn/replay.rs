@@ -1,7 +1,8 @@
 //! What a turn's journal says has been done already.
 
+use super::said::Spoken;
 use crate::hook::{Created, Delegate};
-use crate::journal::Step;
+use crate::journal::{Step, Unstored};
 use crate::llm::Answer;
 use serde_json::Value;
 
@@ -50,12 +51,12 @@ impl Replay {
         })
     }
 
-    /// The model's answer of this round, if it asked for tools.
+    /// The model's answer of this round, if the turn went on behind it.
     pub fn answered(&self, at: usize, of: usize) -> Option<&Answer> {
         self.steps.iter().find_map(|step| match step {
-            Step::Answered { leg, round, answer } if (*leg, *round) == (at, of) => {
-                Some(answer.as_ref())
-            }
+            Step::Answered {
+                leg, round, answer, ..
+            } if (*leg, *round) == (at, of) => Some(answer.as_ref()),
             _ => None,
         })
     }
@@ -109,7 +110,27 @@ impl Replay {
     /// The answers that the turn has gone on behind, with their legs and rounds.
     pub fn answers(&self) -> impl Iterator<Item = (usize, usize, &Answer)> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Answered { leg, round, answer } => Some((*leg, *round, answer.as_ref())),
+            Step::Answered {
+                leg, round, answer, ..
+            } => Some((*leg, *round, answer.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// The answers that were not in the history when they were noted.
+    pub fn unstored(&self) -> impl Iterator<Item = Spoken> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Answered {
+                leg,
+                round,
+                answer,
+                unstored: Some(Unstored { agent, shown }),
+            } => Some(Spoken {
+                at: (*leg, *round),
+                answer: answer.as_ref().clone(),
+                agent: agent.clone(),
+                shown: shown.clone(),
+            }),
             _ => None,
         })
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 impl Turn {
     /// Stages everything shown that is not in the history yet, after listeners have seen it.
     pub(super) async fn stage_all(&mut self) -> Result<()> {
+        self.amend_stored().await?;
         let messages = self.stage_shown(true).await?;
         if !self.is_watched() {
             return Ok(());
@@ -107,6 +108,50 @@ impl Turn {
             staged.push(stored);
         }
         Ok(staged)
+    }
+
+    /// Makes messages that were changed after a tool round had stored them what they are now. What becomes of a call is told
+    /// by its result.
+    async fn amend_stored(&self) -> Result<()> {
+        let mut amended = self.outbox.messages();
+        amended.retain(|shown| {
+            shown.amended
+                && shown.kind != "tool_call"
+                && self.said.stored.contains(&shown.message_id)
+        });
+        if amended.is_empty() || self.request.skip.history {
+            return Ok(());
+        }
+        let now = |id: Option<&Value>| {
+            let id = id.and_then(Value::as_str)?;
+            amended.iter().find(|shown| shown.message_id == id)
+        };
+        let change = |stored: &Message| {
+            let mut changed = stored.clone();
+            if let Some(shown) = now(stored.extras.get("message_id")) {
+                changed = self.shown_entry(shown);
+                changed.id.clone_from(&stored.id);
+                changed.created_at = stored.created_at;
+            }
+            let views = changed
+                .extras
+                .get_mut("shown")
+                .and_then(Value::as_array_mut);
+            for view in views.into_iter().flatten() {
+                if let Some(shown) = now(view.get("message_id")) {
+                    let mut fields = place(shown);
+                    fields.insert("type".to_owned(), shown.kind.clone().into());
+                    fields.insert("props".to_owned(), shown.props.clone().into());
+                    *view = fields.into();
+                }
+            }
+            (changed != *stored).then_some(changed)
+        };
+        self.session
+            .history()
+            .amend(&self.ids.request_id, change)
+            .await?;
+        Ok(())
     }
 
     /// A message that a hook or tool has sent.

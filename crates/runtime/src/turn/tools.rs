@@ -14,6 +14,7 @@ use crate::llm::answer::ToolCall;
 use crate::mcp;
 use crate::outbox::Speaker;
 use crate::request::Skip;
+use crate::schema::{self, Wrong};
 use crate::tool::{Caller, NoProcesses, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
@@ -177,6 +178,9 @@ impl Round<'_> {
                 Value::Null
             }
         };
+        if let (None, Some(tool)) = (&refused, &tool) {
+            refused = misfit(turn, tool, &arguments);
+        }
         if refused.is_none() && turn.hears::<BeforeToolExecution>() {
             let event = BeforeToolExecution {
                 about: turn.about(),
@@ -341,6 +345,24 @@ impl Turn {
                 "the result of {} is not shown: {error}",
                 call.name
             ));
+        }
+    }
+}
+
+/// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself.
+fn misfit(turn: &Turn, tool: &Tool, arguments: &Value) -> Option<String> {
+    match schema::check(&tool.parameters, arguments) {
+        Ok(()) => None,
+        Err(Wrong::Value(what)) => Some(format!(
+            "the arguments of {} are not as its schema says: {what}",
+            tool.name
+        )),
+        Err(Wrong::Schema(what)) => {
+            turn.warn(&format!(
+                "the arguments of {} are not checked: {what}",
+                tool.name
+            ));
+            None
         }
     }
 }

@@ -4,10 +4,14 @@ use crate::app::{ann, peer, request};
 use crate::points::{entry, later, said};
 use crate::store::Fresh;
 use crate::tools::marks;
-use crate::turns::{ask, asked, end, frames, history, results, stream};
+use crate::turns::{
+    ask, asked, driver, end, frames, history, history_with, open_turns, results, stream,
+};
 use crate::worker::{self, Job, Order, killed};
+use ambit_runtime::{Code, Request};
 use ambit_storage::storage::Message;
 use rustix::process::Signal;
+use serde_json::json;
 use std::time::Duration;
 
 crate::cases![
@@ -17,6 +21,9 @@ crate::cases![
     g040_failing_models_and_a_crash_store_the_question_once,
     g110_a_turn_killed_while_it_speaks_ends_once,
     the_tokens_of_a_turn_are_those_of_all_its_attempts,
+    g016_an_answer_that_next_has_seen_is_not_asked_for_again,
+    g035_killed_when_the_clients_result_was_taken_on,
+    g035_killed_before_the_answer_to_the_clients_result_is_stored,
 ];
 
 async fn g005_thirty_results_appear_in_the_order_of_their_calls(fresh: Fresh) {
@@ -130,4 +137,67 @@ async fn the_tokens_of_a_turn_are_those_of_all_its_attempts(fresh: Fresh) {
     let info = node.turn(&ann(), &request_id).await.unwrap();
     let tools = info.response.unwrap()["tools"].clone();
     assert_eq!(tools.as_array().unwrap().len(), 2);
+}
+
+async fn g016_an_answer_that_next_has_seen_is_not_asked_for_again(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask_agent("slow", "once"));
+    let (mut worker, lines) = worker::until(order, |line| line.contains("almost")).await;
+    worker.send(Signal::KILL);
+    assert!(!worker.ended_well());
+    let node = later(&fresh).await;
+    let entries = stream(&node, &lines[0], 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert_eq!(end(&entries)["next"], "The only answer.");
+    // The hook's second run has said nothing more, and the model nothing at all.
+    assert_eq!(said(&entries), "The only answer.|almost");
+    let stored = history_with(&node, "slow", "chat").await;
+    let texts: Vec<String> = stored.iter().map(Message::text).collect();
+    assert_eq!(texts, ["once", "The only answer.", "almost"]);
+    let info = node.turn(&ann(), &lines[0]).await.unwrap();
+    assert_eq!(
+        info.response.unwrap()["completion"]["content"],
+        "The only answer."
+    );
+}
+
+/// A turn has ended with a call of the client's tool, and the one that its result began is killed at this point.
+async fn continued(fresh: Fresh, point: &str) {
+    let node = peer(&fresh, Duration::ZERO).await.runtime;
+    let tool = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
+    let asking = Request {
+        tools: vec![tool],
+        ..request("chat", "locate")
+    };
+    let first = ask(&node, asking.clone()).await;
+    assert_eq!(end(&first)["finish_reason"], "tool_calls");
+    let result = Request {
+        messages: vec![json!({"role": "tool", "tool_call_id": "k1", "content": "here"})],
+        ..asking
+    };
+    let order = Order::new(&fresh, Job::Ask(Box::new(result.clone()))).dying_at(point, 1);
+    killed(order).await;
+    let open = open_turns(&driver(&node)).await.remove(0);
+    let node = later(&fresh).await;
+    let entries = stream(&node, &open.request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert_eq!(said(&entries), "on it|Found here.");
+    let stored = history(&node, "chat").await;
+    assert_eq!(asked(&stored), ["locate"]);
+    let settled = [("k1".to_owned(), "here".to_owned(), false)];
+    assert_eq!(results(&stored), settled);
+    let texts: Vec<String> = stored.iter().map(Message::text).collect();
+    assert_eq!(texts[texts.len() - 2..], ["on it", "Found here."]);
+    // The client has seen nothing of it, and sends the result again.
+    let again = node.start(result).await.err().unwrap();
+    assert_eq!(again.code, Code::InvalidArgument, "{again}");
+    assert_eq!(history(&node, "chat").await, stored);
+    assert_eq!(open_turns(&driver(&node)).await.len(), 0);
+}
+
+async fn g035_killed_when_the_clients_result_was_taken_on(fresh: Fresh) {
+    continued(fresh, "turn.begun").await;
+}
+
+async fn g035_killed_before_the_answer_to_the_clients_result_is_stored(fresh: Fresh) {
+    continued(fresh, "turn.before_close").await;
 }

@@ -41,8 +41,26 @@ const FILES: &[(&str, &str)] = &[
         "assistants/first/src/index.ts",
         "export function Next(ctx, payload) { return { delegate: { agent_id: \"hello\", messages: payload.messages.filter(m => m.role == \"user\") } }; }\n",
     ),
+    (
+        "assistants/slow/package.yao",
+        r#"{"name": "Slow", "connector": "plan"}"#,
+    ),
+    (
+        "assistants/slow/prompts.yml",
+        "- role: system\n  content: Be slow.\n",
+    ),
+    ("assistants/slow/src/index.ts", SLOW),
     ("connectors/plan.conn.yao", PLAN),
 ];
+
+/// Its first `Next` waits for its death.
+const SLOW: &str = r#"export async function Next(ctx, payload) {
+    if (ctx.memory.chat.Get("tried")) return { data: payload.completion.content };
+    ctx.memory.chat.Set("tried", true);
+    ctx.Send("almost");
+    await new Promise(done => setTimeout(done, 60000));
+}
+"#;
 
 const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model": "plan",
     "usage": {"prompt_tokens": 10, "completion_tokens": 5},
@@ -68,6 +86,10 @@ const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model":
     {"match": {"last_user": "^shaky"}, "reply": "At last."},
     {"match": {"last_user": "^speak"}, "delay": "50ms",
      "reply": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"},
+    {"match": {"last_user": "^once", "times": 1}, "reply": "The only answer."},
+    {"match": {"last_user": "^locate", "has_tool_result": false}, "reply": "Where?",
+     "tool_calls": [{"id": "k1", "name": "locate", "arguments": {}}]},
+    {"match": {"last_user": "^locate"}, "reply": "Found {{last_tool_result}}."},
     {"match": {"last_user": "^recall"}, "reply": "{{request}}"}
 ]}}"#;
 

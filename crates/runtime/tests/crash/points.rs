@@ -42,11 +42,7 @@ async fn killed(
     agent: &str,
     (point, times): (&str, u64),
 ) -> (Option<String>, Vec<Entry>) {
-    let job = Job::Ask {
-        agent: agent.to_owned(),
-        text: "count".to_owned(),
-    };
-    let order = Order::new(fresh, job).dying_at(point, times);
+    let order = Order::new(fresh, Job::ask_agent(agent, "count")).dying_at(point, times);
     let mut said = worker::killed(order).await.into_iter();
     let request_id = said.next();
     (request_id, said.filter_map(|line| entry(&line)).collect())

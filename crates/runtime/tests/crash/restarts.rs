@@ -19,6 +19,7 @@ crate::cases![
     g018_two_restarts_without_progress_are_forgiven,
     g019_live_and_finished_turns_are_left_alone,
     g019_an_orphan_is_taken_up_once,
+    an_orphan_whose_agent_is_gone_waits_for_it,
 ];
 
 /// A node that takes up what is there, as long after the first one as it is the so-manyth, and dies at this point.
@@ -160,4 +161,23 @@ async fn g019_an_orphan_is_taken_up_once(fresh: Fresh) {
         .await
         .unwrap()
         .unwrap();
+}
+
+async fn an_orphan_whose_agent_is_gone_waits_for_it(fresh: Fresh) {
+    let order = Order::new(&fresh, Job::ask_agent("first", "count"));
+    let request_id = killed(order.dying_at("turn.created", 1)).await.remove(0);
+    let agent = fresh.folder.path().join("assistants/first");
+    let aside = fresh.folder.path().join("first");
+    std::fs::rename(&agent, &aside).unwrap();
+    let node = peer(&fresh, LATER).await.runtime;
+    // Whoever finishes the second orphan has looked at every open turn since the first one was there.
+    orphan(&fresh, &node).await;
+    orphan(&fresh, &node).await;
+    let open = open_turns(&driver(&node)).await;
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].request_id, request_id);
+    std::fs::rename(&aside, &agent).unwrap();
+    let node = peer(&fresh, LATER * 2).await.runtime;
+    let entries = stream(&node, &request_id, 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
 }

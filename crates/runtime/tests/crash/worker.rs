@@ -31,8 +31,8 @@ pub struct Order {
 /// A worker says each thing it has got on a line of its own.
 #[derive(Clone, Serialize, Deserialize)]
 pub enum Job {
-    /// Asks this agent, says its request id and every entry of the stream (`number text`), and waits for its input's end.
-    Ask { agent: String, text: String },
+    /// Asks this, says its request id and every entry of the stream (`number text`), and waits for its input's end.
+    Ask(Box<Request>),
     /// Asks so many times in one chat; says `done` or `busy`, the text and the number of marks its model calls could leave.
     Turns {
         name: String,
@@ -67,10 +67,15 @@ impl Order {
 impl Job {
     /// A question to `hello`.
     pub fn ask(text: &str) -> Self {
-        Self::Ask {
-            agent: "hello".to_owned(),
-            text: text.to_owned(),
-        }
+        Self::ask_agent("hello", text)
+    }
+
+    /// A question to this agent.
+    pub fn ask_agent(agent: &str, text: &str) -> Self {
+        Self::Ask(Box::new(Request {
+            agent: agent.to_owned(),
+            ..request("chat", text)
+        }))
     }
 }
 
@@ -149,12 +154,8 @@ async fn work(order: Order) {
     });
     let told = each_line(move || gate.open());
     match order.job {
-        Job::Ask { agent, text } => {
-            let asked = Request {
-                agent,
-                ..request("chat", &text)
-            };
-            let mut started = node.start(asked).await.unwrap();
+        Job::Ask(asked) => {
+            let mut started = node.start(*asked).await.unwrap();
             println!("{}", started.request_id);
             let _ = heard.send(true);
             while let Some(entries) = started.stream.next().await.unwrap() {

@@ -57,7 +57,7 @@ const FAILURES: [(&str, &str, &str, bool); 8] = [
         "export function Next() { return new Promise(() => {}); }",
         "hook_error",
         "Next returned a promise that never settles",
-        false,
+        true,
     ),
     (
         "export function Create() { return [1]; }",
@@ -231,18 +231,20 @@ async fn g105_the_memory_of_a_request_ends_with_it_however_it_ends() {
 #[tokio::test]
 async fn an_app_says_how_long_values_of_memory_live() {
     let hooks = "export function Create(ctx, messages) {
-        if (messages[messages.length - 1].content === 'set') { ctx.memory.user.Set('k', 1); ctx.memory.user.Set('for ever', 1, 0); }
+        if (messages[messages.length - 1].content !== 'set') return;
+        for (const memory of [ctx.memory.user, ctx.memory.chat]) { memory.Set('k', 1); memory.Set('for ever', 1, 0); }
     }
-    export function Next(ctx) { return { data: ctx.memory.user.Keys() }; }";
-    let memory = json!({"default_ttl": {"user": "1s"}});
+    export function Next(ctx) { return { data: [...ctx.memory.user.Keys(), ...ctx.memory.chat.Keys()] }; }";
+    let memory = json!({"default_ttl": {"user": "1s", "chat": "1s"}});
     let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"memory": memory}});
     let mut files = agent(&json!({}), hooks);
     files.push(("app.yao".to_owned(), app.to_string()));
     let place = place(&borrowed(&files)).await;
     let next = end(&ask(&place, request("hello", "set")).await)["next"].clone();
-    assert_eq!(next, json!(["for ever", "k"]));
+    assert_eq!(next, json!(["for ever", "k", "for ever", "k"]));
+    let kept = json!(["for ever", "for ever"]);
     let is_gone = async {
-        while end(&ask(&place, request("hello", "look")).await)["next"] != json!(["for ever"]) {
+        while end(&ask(&place, request("hello", "look")).await)["next"] != kept {
             tokio::task::yield_now().await;
         }
     };

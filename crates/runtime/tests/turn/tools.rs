@@ -95,9 +95,12 @@ async fn g130_what_goes_wrong_with_a_call_is_told_to_the_model() {
             "{error} {start}"
         );
     }
-    assert_eq!(errors[5], &Value::Null);
+    let misfit =
+        "the arguments of s__show are not as its schema says: at '': want object, but got number";
+    assert_eq!(errors[5], misfit);
+    assert_eq!(tools.names(), ["fail", "broken", "hang"]);
     assert_eq!(end(&frames)["status"], "completed");
-    assert_eq!(shown(&frames).last().unwrap().1, "told: 7");
+    assert_eq!(shown(&frames).last().unwrap().1, format!("told: {misfit}"));
 }
 
 #[tokio::test]
@@ -334,5 +337,46 @@ async fn more_tools_than_allowed_fail_the_building_of_the_request() {
     assert_eq!(
         ended["error"],
         "hello offers 4 tools, but mcp.options.max_tools is 3"
+    );
+}
+
+#[tokio::test]
+async fn messages_changed_after_a_round_are_stored_as_they_were_shown() {
+    let hooks = "export function Create(ctx) {
+        ctx.memory.context.Set('ids', [ctx.Send({ type: 'loading', props: { message: 'one moment' } }), ctx.Send('old')]);
+    }
+    export function Next(ctx) {
+        const [loading, text] = ctx.memory.context.Get('ids');
+        ctx.Merge(loading, { done: true });
+        ctx.Replace(text, 'new');
+    }";
+    let package = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
+    let mut files = agent(&package, hooks);
+    files.push(calling(
+        &json!([{"id": "c1", "name": "s__show", "arguments": {"a": 1}}]),
+    ));
+    let place = place_of_tools(&borrowed(&files), Tools::usual()).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert!(shown(&frames).contains(&("text".to_owned(), json!("new"))));
+    let stored = history(&place, "hello").await;
+    let loading = stored
+        .iter()
+        .find(|it| it.extras.get("type") == Some(&json!("loading")));
+    let loading = &loading.unwrap().extras;
+    assert_eq!(
+        loading["props"],
+        json!({"message": "one moment", "done": true})
+    );
+    assert_eq!(loading["amended"], true);
+    assert_eq!(
+        remembered(&place, "hello").await,
+        [
+            "user: hi",
+            "assistant: ",
+            "assistant: new",
+            "assistant: ",
+            "tool: {\"a\":1}",
+            "assistant: told: {\"a\":1}"
+        ]
     );
 }

@@ -1,5 +1,6 @@
 //! Storages: typed items under one scoped identity. Changes are staged and leave memory only by `save`.
 
+mod amend;
 mod cell;
 mod doubt;
 mod erase;

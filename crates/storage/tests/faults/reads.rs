@@ -47,6 +47,7 @@ const CONTEXT: &[(&str, Work)] = works! {
         let id = MESSAGE.to_owned();
         agent.history().erase(&[id.as_str()]).await
     };
+    "amend": |agent| agent.history().amend("no such turn", |_| None);
     "restore": |agent| agent.history().restore("no such overlay");
 };
 

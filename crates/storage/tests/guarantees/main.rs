@@ -20,6 +20,7 @@ macro_rules! cases {
 
 mod add;
 mod agents;
+mod amending;
 mod bed;
 mod blobs;
 mod bulk;
@@ -47,6 +48,7 @@ use stores::{STORES, Store, wait_for};
 /// The tables of cases, by what they are about.
 const AREAS: &[&[Case]] = &[
     add::CASES,
+    amending::CASES,
     blobs::CASES,
     bulk::CASES,
     cost::CASES,

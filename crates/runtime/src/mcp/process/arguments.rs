@@ -1,6 +1,6 @@
 //! `x-process-args`: what a process gets of what a tool or resource was given.
 
-use crate::mcp::schema::with_defaults;
+use crate::mcp::defaults::fill_in;
 use serde_json::{Map, Value, json};
 
 const WHOLE: &str = ":arguments";
@@ -29,7 +29,7 @@ impl Given {
     ) -> Self {
         let mut whole = path.clone();
         whole.extend(query);
-        let whole = with_defaults(schema.unwrap_or(&Value::Null), Value::Object(whole));
+        let whole = fill_in(schema.unwrap_or(&Value::Null), Value::Object(whole));
         let query = whole.as_object().into_iter().flatten();
         let query = query.filter(|(name, _)| !path.contains_key(*name));
         let query: Map<String, Value> = query

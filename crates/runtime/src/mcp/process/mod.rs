@@ -5,8 +5,8 @@ mod template;
 mod uri;
 
 use super::answer;
+use super::defaults::fill_in;
 use super::request::{Answering, Listed, Request};
-use super::schema::with_defaults;
 use crate::app::{self, Mapping, PromptMap, ResourceMap, ToolMap};
 use crate::error::{Code, Error, Result};
 use crate::tool::Caller;
@@ -60,7 +60,7 @@ impl Mapped {
         given: Map<String, Value>,
         caller: &Caller,
     ) -> Result<Value> {
-        let given = with_defaults(&tool.input, Value::Object(given));
+        let given = fill_in(&tool.input, Value::Object(given));
         let given = Given::of_tool(given);
         let arguments = given.arguments(tool.arguments.as_deref());
         match caller.processes.run(&tool.process, arguments).await {
