@@ -11,6 +11,7 @@ mod http;
 #[path = "../turn/place.rs"]
 mod place;
 mod processes;
+mod real;
 mod story;
 #[expect(dead_code, reason = "the tests of turns need more of it")]
 #[path = "../turn/toolbox.rs"]

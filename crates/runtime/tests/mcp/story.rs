@@ -47,8 +47,7 @@ async fn an_agent_uses_the_tools_of_its_server() {
     let place = place(&list).await;
     let frames = ask(&place, request("hello", "hi")).await;
     let tool = |id: &str, tool: &str, arguments: Value, result: Value, error: Value| json!({"toolcall_id": id, "server": "notes", "tool": tool, "arguments": arguments, "result": result, "error": error, "round": 0});
-    let wrong =
-        "Error executing tool add: the arguments do not fit: at '/a': want number, but got string";
+    let wrong = "the arguments of notes__add are not as its schema says: at '/a': want number, but got string";
     let mut unknown = tool(
         "c4",
         "notes__echo",
