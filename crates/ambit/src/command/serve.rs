@@ -165,7 +165,8 @@ fn busy(address: SocketAddr, error: &std::io::Error) -> Failure {
 }
 
 fn log(serving: &Serving) -> Result<()> {
-    let filter = EnvFilter::try_new(&serving.log);
+    // The library of the tools' protocol tells every message; whoever wants that names it.
+    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", serving.log));
     let filter =
         filter.map_err(|error| Failure::option("--log", format!("is not understood: {error}")))?;
     let lines = tracing_subscriber::fmt()

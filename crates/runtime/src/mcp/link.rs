@@ -146,9 +146,18 @@ impl Link {
     /// Remembers what an answer says of the connection.
     fn judged<T>(&self, session: &Arc<Session>, asked: Result<T, Failure>) -> Result<T, Failure> {
         if asked.as_ref().is_err_and(|failure| failure.is_over) {
-            self.state().lose(session, &session.end());
+            self.lose(&mut self.state(), session, &session.end());
         }
         asked
+    }
+
+    /// A connection is of no more use, unless there is another one by now.
+    fn lose(&self, state: &mut State, session: &Arc<Session>, why: &str) {
+        if matches!(&state.now, Now::Open(now) if Arc::ptr_eq(now, session)) {
+            let why = self.place.secrets.hide(why);
+            tracing::warn!(server = %self.place.id, "the connection to a tool server is lost: {why}");
+            state.lose(session, &why);
+        }
     }
 
     fn too_slow(&self, limit: Duration) -> Error {
@@ -158,7 +167,7 @@ impl Link {
             && let Now::Open(session) = state.now.clone()
         {
             // Calls that still run hold it; it is closed when they have ended.
-            state.lose(&session, "it does not answer any more");
+            self.lose(&mut state, &session, "it does not answer any more");
         }
         let message = format!(
             "MCP server \"{}\": no answer within {:?}",
@@ -176,7 +185,7 @@ impl Link {
                 match state.now.clone() {
                     Now::Open(session) if session.is_open() => return Ok(session),
                     Now::Open(session) => {
-                        state.lose(&session, &session.end());
+                        self.lose(&mut state, &session, &session.end());
                         continue;
                     }
                     Now::Opening(attempt) => (Some(attempt), None),
@@ -236,17 +245,12 @@ impl Link {
 }
 
 impl State {
-    /// This connection is of no more use.
+    /// The open connection is of no more use.
     fn lose(&mut self, session: &Arc<Session>, why: &str) {
-        let is_mine = matches!(&self.now, Now::Open(now) if Arc::ptr_eq(now, session));
-        if !is_mine {
-            return;
-        }
         self.silent = 0;
         if session.age() >= STEADY {
             self.failures = 0;
         }
-        tracing::warn!("a tool server's connection is lost: {why}");
         // One that has served may be opened again at once.
         match self.failures {
             0 => {

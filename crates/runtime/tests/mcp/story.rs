@@ -88,6 +88,23 @@ async fn an_agent_uses_the_tools_of_its_server() {
 }
 
 #[tokio::test]
+async fn g134_a_result_of_megabytes_ends_no_turn() {
+    let witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let hooks = "export function Next(ctx, payload) { const tool = payload.tools[0]; return { data: [tool.error, tool.result && tool.result.length] }; }";
+    let mut list = agent(&package, hooks);
+    list.push(calling(
+        &json!([{"name": "notes__big", "arguments": {"bytes": 6 << 20}}]),
+    ));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["error"], Value::Null);
+    assert_eq!(end(&frames)["next"], json!([null, 6 << 20]));
+}
+
+#[tokio::test]
 async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
     let mut witness = Witness::new().await;
     let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
