@@ -6,6 +6,7 @@ use crate::feed::Feed;
 use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
+use crate::mcp;
 use crate::net::{self, AllowList};
 use crate::runtime;
 use crate::summarise;
@@ -24,6 +25,8 @@ pub(crate) struct Loaded {
     pub ambit: Ambit,
     /// What reaches the hosts that the app lists.
     pub http: net::Client,
+    /// Its tool servers.
+    pub mcp: Arc<mcp::Servers>,
     /// The agents that can be asked; of broken ones what is wrong with them.
     agents: BTreeMap<String, Result<Ready>>,
     problems: Vec<Problem>,
@@ -40,6 +43,7 @@ pub(crate) struct Making {
     pub stores: Arc<Stores>,
     pub storage: ambit_storage::Settings,
     pub models: Arc<Models>,
+    pub pool: Arc<mcp::Pool>,
     /// Listeners of the application.
     pub listeners: Option<runtime::Listeners>,
     /// What clients are told of events.
@@ -86,12 +90,15 @@ impl Loaded {
         making
             .feed
             .listen(ambit.bus(), app.settings.has_content_in_events);
+
+        let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
         Ok(Self {
             app,
             ambit,
             http,
+            mcp,
             agents,
             problems,
         })

@@ -101,14 +101,14 @@ fn decode(
         rest = behind;
         let read = parser.push(chunk).and_then(|events| {
             let mut events = events.iter();
-            events.try_for_each(|event| decoder.event(event, &mut out))
+            events.try_for_each(|event| decoder.event(&event.data, &mut out))
         });
         if let Err(failure) = read {
             return out.into_iter().map(Ok).chain([Err(failure)]).collect();
         }
     }
     if let Some(event) = parser.rest() {
-        let _ = decoder.event(&event, &mut out);
+        let _ = decoder.event(&event.data, &mut out);
     }
     decoder.end(&mut out);
     out.into_iter().map(Ok).collect()

@@ -1,10 +1,18 @@
-//! Server-sent events: bytes in, the data of events out. Chunks may be cut anywhere, lines may end in `\n`, `\r\n` or `\r`.
-//! Names of events are passed over: every protocol says the same in its data.
+//! Server-sent events: bytes in, events out. Chunks may be cut anywhere, lines may end in `\n`, `\r\n` or `\r`.
 
 use super::Failure;
 
 /// Bytes of one event. Pictures and long arguments come in one piece.
 const EVENT: usize = 16 << 20;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its name; empty for the default.
+    pub name: String,
+    /// Its data, lines joined by `\n`.
+    pub data: String,
+}
 
 /// Puts events together.
 #[derive(Default)]
@@ -13,14 +21,13 @@ pub struct Parser {
     /// The last byte was `\r`: a `\n` behind it belongs to it.
     is_after_return: bool,
     is_begun: bool,
-    /// The data of the event that is under way, lines joined by `\n`.
-    data: String,
+    event: Event,
     has_data: bool,
 }
 
 impl Parser {
     /// Takes more bytes; gives the events that are whole by now.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, Failure> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Failure> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let is_pair = std::mem::take(&mut self.is_after_return) && part == b"\n";
@@ -31,7 +38,7 @@ impl Parser {
                 Some((end @ (b'\n' | b'\r'), text)) => (text, Some(*end)),
                 _ => (part, None),
             };
-            if self.line.len() + self.data.len() + text.len() > EVENT {
+            if self.line.len() + self.event.data.len() + text.len() > EVENT {
                 return Err(Failure::broken(format!(
                     "the provider sent an event of more than {EVENT} bytes"
                 )));
@@ -46,14 +53,14 @@ impl Parser {
     }
 
     /// The event that was under way when the bytes ended: some servers leave out the last empty line.
-    pub fn rest(&mut self) -> Option<String> {
+    pub fn rest(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             self.end_line();
         }
         self.end_event()
     }
 
-    fn end_line(&mut self) -> Option<String> {
+    fn end_line(&mut self) -> Option<Event> {
         let bytes = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&bytes);
         let mut line = text.as_ref();
@@ -65,39 +72,58 @@ impl Parser {
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
-        if field == "data" {
-            if std::mem::replace(&mut self.has_data, true) {
-                self.data.push('\n');
+        match field {
+            "event" => value.clone_into(&mut self.event.name),
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
             }
-            self.data.push_str(value);
+            _ => {}
         }
         None
     }
 
-    fn end_event(&mut self) -> Option<String> {
-        let data = std::mem::take(&mut self.data);
-        std::mem::take(&mut self.has_data).then_some(data)
+    fn end_event(&mut self) -> Option<Event> {
+        let event = std::mem::take(&mut self.event);
+        std::mem::take(&mut self.has_data).then_some(event)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EVENT, Parser};
+    use super::{EVENT, Event, Parser};
+
+    fn event(name: &str, data: &str) -> Event {
+        Event {
+            name: name.to_owned(),
+            data: data.to_owned(),
+        }
+    }
 
     const STREAM: &str = "\u{feff}data: one\n\n: a comment\nevent: e\rdata:two\rdata: lines\r\rid: 7\r\ndata: größer\r\n\r\nevent: nothing\n\ndata\n\ndata: last";
 
-    const EXPECTED: [&str; 5] = ["one", "two\nlines", "größer", "", "last"];
+    fn expected() -> Vec<Event> {
+        vec![
+            event("", "one"),
+            event("e", "two\nlines"),
+            event("", "größer"),
+            event("", ""),
+            event("", "last"),
+        ]
+    }
 
     #[test]
     fn chunks_may_be_cut_anywhere() {
         for size in 1..=STREAM.len() {
             let mut parser = Parser::default();
             let chunks = STREAM.as_bytes().chunks(size);
-            let mut events: Vec<String> = chunks
+            let mut events: Vec<Event> = chunks
                 .flat_map(|chunk| parser.push(chunk).unwrap())
                 .collect();
             events.extend(parser.rest());
-            assert_eq!(events, EXPECTED, "in chunks of {size}");
+            assert_eq!(events, expected(), "in chunks of {size}");
         }
     }
 

@@ -100,7 +100,7 @@ impl<D: Decode> Pump<D> {
             return;
         }
         match self.parser.push(chunk) {
-            Ok(events) => events.iter().for_each(|data| self.event(data)),
+            Ok(events) => events.iter().for_each(|event| self.event(&event.data)),
             Err(failure) => self.fail(failure),
         }
     }
@@ -137,7 +137,7 @@ impl<D: Decode> Pump<D> {
             return;
         }
         let rest = self.parser.rest();
-        let read = rest.map_or(Ok(()), |data| self.decoder.event(&data, &mut out));
+        let read = rest.map_or(Ok(()), |event| self.decoder.event(&event.data, &mut out));
         // An event that was cut cannot be read: then the cut is what is told.
         let told = read
             .err()

@@ -11,15 +11,17 @@ use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
+use crate::mcp;
 use crate::outbox::Speaker;
 use crate::request::Skip;
 use crate::schema::{self, Wrong};
-use crate::tool::{Caller, Outcome, Tool, Toolbox};
+use crate::tool::{Caller, NoProcesses, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls of one round that run at once.
@@ -35,7 +37,12 @@ pub(super) struct Offered {
 pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offered> {
     let tools = match plan.servers.as_slice() {
         [] => Vec::new(),
-        servers => turn.core.tools.list(servers, &caller(turn, leg)).await?,
+        servers => {
+            turn.core
+                .tools(&turn.loaded)
+                .list(servers, &caller(turn, leg))
+                .await?
+        }
     };
     let most = leg.agent.mcp.max_tools;
     if tools.len() > most {
@@ -58,6 +65,7 @@ fn caller(turn: &Turn, leg: &Leg) -> Caller {
         agent: leg.agent.id.clone(),
         request_id: turn.ids.request_id.clone(),
         timeout: Duration::from_millis(leg.agent.mcp.timeout),
+        processes: Arc::new(NoProcesses),
     }
 }
 
@@ -69,6 +77,12 @@ impl Offered {
                 "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
         });
         own.chain(self.client.iter().cloned()).collect()
+    }
+
+    /// Examples of calls, in one message.
+    pub fn samples(&self, most: usize) -> Option<Value> {
+        let text = mcp::samples_message(&self.tools, most)?;
+        Some(json!({"role": "system", "content": text}))
     }
 
     /// True where the client has to run one of the calls.
@@ -182,7 +196,7 @@ impl Round<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let (toolbox, caller) = (turn.core.tools.clone(), caller(turn, self.leg));
+        let (toolbox, caller) = (turn.core.tools(&turn.loaded), caller(turn, self.leg));
         let name = call.name.clone();
         Ok(async move {
             let outcome = match (refused, tool) {
@@ -213,6 +227,9 @@ impl Round<'_> {
             Err(error) => failed(error.message),
             Ok(outcome) => outcome,
         };
+        for warning in &outcome.warnings {
+            turn.warn(warning);
+        }
         let tool = self.offered.find(&call.name);
         let error = outcome.is_error.then(|| outcome.text.clone());
         let result = json!({
@@ -372,5 +389,6 @@ fn failed(text: String) -> Outcome {
         data: Value::Null,
         text,
         is_error: true,
+        ..Outcome::default()
     }
 }

@@ -58,7 +58,7 @@ async fn set_up(
     let heard = Heard::default();
     let own = heard.clone();
     let place = place_with(&borrowed(&files), |settings| {
-        settings.tools = Arc::new(Tools::usual());
+        settings.tools = Some(Arc::new(Tools::usual()));
         settings.listeners = Some(Arc::new(move |ambit: &Ambit| listen(ambit, &own)));
     })
     .await;

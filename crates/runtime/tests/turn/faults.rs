@@ -40,7 +40,7 @@ async fn failing_with(fault: Fault, times: u64) -> (Place, Tools, serde_json::Va
         .build()
         .unwrap();
     let mut settings = settings(app.path(), stores);
-    settings.tools = Arc::new(tools.clone());
+    settings.tools = Some(Arc::new(tools.clone()));
     let runtime = Runtime::open(settings).await.unwrap();
     let place = Place { runtime, app };
     let ended = end(&ask(&place, request("hello", "hi")).await);
