@@ -12,6 +12,21 @@ pub trait Ask: Send + Sync {
     /// A detached context for a script that asked for one with `new Context(…)`: the caller's identity, an empty request
     /// memory and a trace of its own; what it says is discarded. A chat that the caller may not use is not found.
     async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>>;
+
+    /// Asks an agent beside the turn, for the caller's caller. The answer is `{agent_id, response, content, error}`. Dropping
+    /// the future stops the agent.
+    async fn call_agent(&self, caller: &Scope, call: AgentCall) -> Result<Value>;
+}
+
+/// One call of an agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentCall {
+    /// The agent's id.
+    pub agent: String,
+    /// What it is told.
+    pub messages: Vec<Value>,
+    /// `connector`, `mode`, `metadata`, `skip` and others, as `ctx.agent.Call` has them.
+    pub options: Map<String, Value>,
 }
 
 /// What a script asks for with `new Context(…)`. What is not given is the caller's.
@@ -34,6 +49,14 @@ pub struct Nobody;
 impl Ask for Nobody {
     async fn open_context(&self, _: &Scope, _: Wanted) -> Result<Arc<Scope>> {
         let what = "new Context is not possible here: no runtime is running";
+        Err(Error::new(Code::Unsupported, what))
+    }
+
+    async fn call_agent(&self, _: &Scope, call: AgentCall) -> Result<Value> {
+        let what = format!(
+            "agent \"{}\" cannot be called: no runtime is running",
+            call.agent
+        );
         Err(Error::new(Code::Unsupported, what))
     }
 }

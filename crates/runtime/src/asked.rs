@@ -1,6 +1,6 @@
 //! What scripts ask of the runtime from inside a turn.
 
-use crate::ask::{Ask, Wanted};
+use crate::ask::{AgentCall, Ask, Wanted};
 use crate::chats;
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::{Code, Error, Result};
@@ -11,6 +11,7 @@ use crate::trace::Trace;
 use ambit_storage::memory::Memory;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
+use serde_json::Value;
 use std::sync::Arc;
 
 impl Core {
@@ -95,8 +96,17 @@ impl Ask for Core {
             limits: Limits::of(&loaded.app, &agent),
             http: loaded.http.clone(),
             app: loaded.app.clone(),
+            processes: loaded.processes.clone(),
             agent,
             ask: caller.ask.clone(),
         }))
+    }
+
+    async fn call_agent(&self, _: &Scope, call: AgentCall) -> Result<Value> {
+        let text = format!(
+            "agent \"{}\" cannot be called: agent.Call is not available yet",
+            call.agent
+        );
+        Err(Error::new(Code::Unsupported, text))
     }
 }

@@ -26,6 +26,7 @@ mod loaded;
 mod message;
 pub mod net;
 pub mod outbox;
+pub mod process;
 pub mod request;
 pub mod requests;
 mod retention;

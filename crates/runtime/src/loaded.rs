@@ -6,6 +6,8 @@ use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
 use crate::net::{self, AllowList};
+use crate::process::Catalogue;
+use crate::process::store::Opened;
 use crate::runtime;
 use crate::summarise;
 use ambit_script::{Engine, Folder};
@@ -23,6 +25,8 @@ pub(crate) struct Loaded {
     pub ambit: Ambit,
     /// What reaches the hosts that the app lists.
     pub http: net::Client,
+    /// What scripts can call by name.
+    pub processes: Arc<Catalogue>,
     /// The agents that can be asked; of broken ones what is wrong with them.
     agents: BTreeMap<String, Result<Ready>>,
     problems: Vec<Problem>,
@@ -39,6 +43,8 @@ pub(crate) struct Making {
     pub stores: Arc<Stores>,
     pub storage: ambit_storage::Settings,
     pub models: Arc<Models>,
+    /// Stores of the app that are open, whichever version of it opened them.
+    pub opened: Arc<Opened>,
     /// Listeners of the application.
     pub listeners: Option<runtime::Listeners>,
 }
@@ -82,8 +88,11 @@ impl Loaded {
         listeners.iter().for_each(|own| own.register(ambit.bus()));
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
+        let opened = making.opened.clone();
+        let processes = Catalogue::load(&app, &making.engine, &folder, opened);
         Ok(Self {
             app,
+            processes: Arc::new(processes),
             ambit,
             http,
             agents,

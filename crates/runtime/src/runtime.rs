@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
+use crate::process::store::Opened;
 use crate::request::Request;
 use crate::tool::Toolbox;
 use crate::upkeep::{self, Temporary};
@@ -76,6 +77,7 @@ impl Runtime {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
         let models = Arc::new(Models::new());
+        let stores = settings.stores.clone();
         let making = Making {
             root: settings.app,
             environment: settings.environment,
@@ -83,6 +85,7 @@ impl Runtime {
             stores: settings.stores.clone(),
             storage: settings.storage,
             models: models.clone(),
+            opened: Arc::new(Opened::new(stores)),
             listeners: settings.listeners,
         };
         let watch = settings.is_development.then(|| Watch::new(&making.root));
@@ -204,7 +207,7 @@ impl Runtime {
         for sweeper in sweepers {
             sweeper.stop().await;
         }
-        Ok(())
+        self.0.making.opened.close().await
     }
 }
 

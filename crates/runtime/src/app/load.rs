@@ -28,7 +28,7 @@ impl App {
             let connector = file.and_then(|file| connector::load(&mut loader, &id, &file));
             app.connectors.insert(id, connector.map(Arc::new));
         }
-        app.stores = store::load(&mut loader);
+        app.stores = store::load(&mut loader, &app);
         app.servers = server::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
         all_agents(&mut loader, &mut app, agents);

@@ -224,6 +224,20 @@ export interface NextHookResponse {
   metadata?: Record<string, any>;
 }
 
+/** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
+export interface ProcessRequest {
+  process: string;
+  args?: any[];
+  timeout?: number;
+}
+
+/** What came of it. */
+export interface ProcessResult {
+  data: any;
+  error: string | null;
+  index: number;
+}
+
 /** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
 export interface HttpResponse {
   status: number;

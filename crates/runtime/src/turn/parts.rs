@@ -119,6 +119,7 @@ impl Turn {
             speaker: self.speaker(leg),
             trace: self.leg_trace(leg).root(),
             app: self.loaded.app.clone(),
+            processes: self.loaded.processes.clone(),
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),

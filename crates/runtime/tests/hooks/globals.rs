@@ -1,12 +1,12 @@
 //! Global functions, console and `new Context`.
 
 use crate::support::Stage;
-use ambit_runtime::ask::{Ask, Wanted};
+use ambit_runtime::ask::{AgentCall, Ask, Nobody, Wanted};
 use ambit_runtime::ctx::Scope;
 use ambit_runtime::trace::{Level, Status};
 use ambit_runtime::{Error, Result};
 use async_trait::async_trait;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -153,7 +153,7 @@ async fn what_is_not_there_yet_says_so() {
             "ctx.llm.GenerateImage('x')",
             "GenerateImage is not supported",
         ),
-        ("Store('x')", "Store is not available yet"),
+        ("Query('x')", "Query is not available yet"),
     ] {
         assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
     }
@@ -166,10 +166,10 @@ async fn what_is_not_there_yet_says_so() {
 }
 
 /// Opens contexts from another stage, as a runtime would.
-struct Opener {
-    stage: Arc<Stage>,
-    wanted: Mutex<Vec<Wanted>>,
-    opened: Mutex<Vec<Weak<Scope>>>,
+pub struct Opener {
+    pub stage: Arc<Stage>,
+    pub wanted: Mutex<Vec<Wanted>>,
+    pub opened: Mutex<Vec<Weak<Scope>>>,
 }
 
 #[async_trait]
@@ -185,6 +185,10 @@ impl Ask for Opener {
         let scope = Arc::new(scope);
         self.opened.lock().unwrap().push(Arc::downgrade(&scope));
         Ok(scope)
+    }
+
+    async fn call_agent(&self, caller: &Scope, call: AgentCall) -> Result<Value> {
+        Nobody.call_agent(caller, call).await
     }
 }
 
