@@ -6,6 +6,7 @@ use ambit_script::{Object, Value};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::{Memory, Ttl};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 
 /// A namespace of memory.
 pub const NAMESPACE: Class = Class {
@@ -210,15 +211,15 @@ pub fn object(reach: &Reach, memory: &Memory) -> Value {
 }
 
 /// The namespace that was called, or the store; `ctx.space` is the request's.
-pub fn memory(call: &Call<'_>) -> Memory {
+pub fn memory<'a>(call: &'a Call<'_>) -> Cow<'a, Memory> {
     let named = |key: &str| call.handle.get(key).and_then(Json::as_str);
     if let Some(store) = named("store").and_then(|id| call.run.store(id)) {
-        return store;
+        return Cow::Owned(store);
     }
     let all = &call.reach.scope.memory;
     let mut spaces = all.all().into_iter();
     let found = spaces.find(|memory| Some(memory.space()) == named("space"));
-    found.unwrap_or(&all.context).clone()
+    Cow::Borrowed(found.unwrap_or(&all.context))
 }
 
 /// The key.

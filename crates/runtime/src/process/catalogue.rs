@@ -88,9 +88,8 @@ impl Catalogue {
         let scripts = scripts.filter_map(|(name, program)| Some((name, program.as_ref().ok()?)));
         let scripts = scripts.filter(|(name, _)| name.starts_with(prefix));
         let names = scripts.flat_map(|(name, program)| {
-            let public = program
-                .names()
-                .filter(|function| !function.starts_with('_'));
+            let public = program.names();
+            let public = public.filter(|it| !it.starts_with('_') && *it != "default");
             public.map(move |function| format!("{name}.{function}"))
         });
         names.collect()

@@ -8,7 +8,8 @@ const WORK: (&str, &str) = (
     "export const Say = (what: any) => what;
     export const Fail = (text: string) => { throw new Exception(text, 'own'); };
     export const Wait = (ms: number, what: any) => { time.Sleep(ms); return what; };
-    export const Never = () => { Store('marks').Push('begun', 1); time.Sleep(60_000); Store('marks').Push('ended', 1); };
+    export const Never = () => { for (;;) { Store('marks').Incr('ticks'); time.Sleep(1); } };
+    export const Ticks = () => { const before = Store('marks').Get('ticks'); time.Sleep(50); return [before > 0, Store('marks').Get('ticks') - before]; };
     let calls = 0;
     export const Count = (ms: number) => { time.Sleep(ms); return ++calls; };
     export const Meet = (others: number) => {
@@ -38,25 +39,31 @@ async fn all_waits_for_all_and_keeps_the_order() {
     assert_eq!(found("All([])").await, json!([]));
 }
 
+/// The others have begun, and do nothing any more.
+fn cancelled() -> Value {
+    json!([true, 0])
+}
+
 #[tokio::test]
 async fn g133_any_returns_at_the_first_success_and_cancels_the_others() {
-    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Wait', args: [30, 'me']}]),
-        Any([{process: 'scripts.work.Fail', args: ['a']}, {process: 'scripts.work.Fail', args: ['b']}]), Store('marks').Get('begun'), Store('marks').Get('ended')]";
+    let expression = "[Any([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Wait', args: [50, 'me']}]),
+        Any([{process: 'scripts.work.Fail', args: ['a']}, {process: 'scripts.work.Fail', args: ['b']}]), Process('scripts.work.Ticks')]";
     let expected = json!([
         [null, {"data": null, "error": "no", "index": 1}, {"data": "me", "error": null, "index": 2}],
         [{"data": null, "error": "a", "index": 0}, {"data": null, "error": "b", "index": 1}],
-        [1], null
+        cancelled(),
     ]);
     assert_eq!(found(expression).await, expected);
 }
 
 #[tokio::test]
 async fn g133_race_returns_at_the_first_end_and_cancels_the_others() {
-    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Fail', args: ['no']}, {process: 'scripts.work.Never'}]),
-        Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Say', args: [1]}])]";
+    let expression = "[Race([{process: 'scripts.work.Never'}, {process: 'scripts.work.Wait', args: [50, 1]}, {process: 'scripts.work.Never'}]),
+        Process('scripts.work.Ticks'), Race([{process: 'scripts.work.Never'}, {process: 'scripts.nope.F'}])]";
     let expected = json!([
-        [null, {"data": null, "error": "no", "index": 1}, null],
-        [null, {"data": 1, "error": null, "index": 1}],
+        [null, {"data": 1, "error": null, "index": 1}, null],
+        cancelled(),
+        [null, {"data": null, "error": "process not found: scripts.nope.F", "index": 1}],
     ]);
     assert_eq!(found(expression).await, expected);
 }

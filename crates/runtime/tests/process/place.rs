@@ -1,6 +1,6 @@
 //! An app in a folder of its own, and what its agent's hook finds.
 
-use ambit_runtime::runtime::{Runtime, Settings};
+use ambit_runtime::runtime::{Runtime, Settings, Started};
 use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Request};
 use ambit_storage::Stores;
@@ -74,15 +74,20 @@ impl Place {
         answer.cloned().unwrap_or_default()
     }
 
-    /// The end of a turn of theirs.
-    pub async fn end(&self, who: &Authorized) -> Map<String, Value> {
+    /// Begins a turn of theirs.
+    pub async fn start(&self, who: &Authorized) -> Started {
         let request = Request {
             authorized: who.clone(),
             agent: "hello".to_owned(),
             messages: vec![serde_json::json!({"role": "user", "content": "hi"})],
             ..Request::default()
         };
-        let mut started = self.runtime.start(request).await.unwrap();
+        self.runtime.start(request).await.unwrap()
+    }
+
+    /// The end of a turn of theirs.
+    pub async fn end(&self, who: &Authorized) -> Map<String, Value> {
+        let mut started = self.start(who).await;
         let mut last = Value::Null;
         while let Some(entries) = started.stream.next().await.unwrap() {
             for entry in entries {

@@ -336,3 +336,27 @@ async fn g122_a_run_calls_the_scripts_that_its_app_was_loaded_with() {
     place.runtime.reload().await.unwrap();
     assert_eq!(place.answer(&person("ann")).await, json!(2));
 }
+
+#[tokio::test]
+async fn g116_a_process_that_never_ends_ends_with_its_turn() {
+    let spin = ("scripts/spin.ts", "export function Spin() { for (;;); }");
+    let hooks = "export function Create(ctx: any) { ctx.Send('begun'); try { Process('scripts.spin.Spin'); } catch { ctx.Send('caught'); } }";
+    let files = [spin, ("assistants/hello/src/index.ts", hooks)];
+    let place = place(&files, "").await;
+    let mut started = place.start(&person("ann")).await;
+    let mut texts = Vec::new();
+    while let Some(entries) = started.stream.next().await.unwrap() {
+        let begun = texts.len();
+        texts.extend(entries.into_iter().map(|entry| entry.text.to_string()));
+        if texts[begun..].iter().any(|text| text.contains("begun")) {
+            let id = &started.request_id;
+            place.runtime.cancel(&person("ann"), id).await.unwrap();
+        }
+    }
+    let last: Value = serde_json::from_str(texts.last().unwrap()).unwrap();
+    assert_eq!(last["props"]["data"]["status"], "cancelled");
+    assert!(
+        !texts.iter().any(|text| text.contains("caught")),
+        "{texts:?}"
+    );
+}
