@@ -73,6 +73,8 @@ fn after(call: &Call<'_>) -> Result<Value> {
     let arguments = call.arguments.get(2..).unwrap_or_default().to_vec();
     // Only what is within the run: its timers must not keep it alive.
     let run = call.run.within(&name);
+    // It is called by the run's timer, however deep whoever set that was.
+    run.enter(0);
     let (reach, caller) = (Arc::clone(&call.reach), call.caller.clone());
     let limit = reach.scope.limits.run.timers;
     call.run.nest().later(limit, async move {

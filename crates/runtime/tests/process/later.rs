@@ -9,6 +9,7 @@ const FILES: [(&str, &str); 2] = [
         "scripts/mark.ts",
         "let n = 0;
         export const Add = (what: any) => Store('marks').Push('all', [[what, ++n]]);
+        export const Again = (times: number) => { Store('marks').Push('all', times); if (times) time.After(0, 'scripts.mark.Again', times - 1); };
         export const Fail = () => { throw new Error('too late'); };",
     ),
 ];
@@ -24,6 +25,14 @@ async fn a_process_runs_later_in_the_same_run_whatever_the_run_does() {
     );
     let expected = json!([[null, null], [["a", 1], ["b", 2], ["c", 3]]]);
     assert_eq!(value(&FILES, &expression).await, expected);
+}
+
+#[tokio::test]
+async fn one_timer_after_another_is_not_one_process_within_another() {
+    let expression = format!(
+        "(() => {{ {UNTIL} Process('scripts.mark.Again', 50); until(51); return Store('marks').Get('all')[50]; }})()"
+    );
+    assert_eq!(value(&FILES, &expression).await, json!(0));
 }
 
 #[tokio::test]

@@ -134,9 +134,10 @@ async fn errors_are_thrown_with_their_code() {
         export function Host() { return Process('scripts.none.F'); }
         export const Value = 5;
         export async function Rejects() { await null; throw new Error('late'); }
+        export const Huge = () => 'x'.repeat(5 << 20);
         export function Never() { return new Promise(() => {}); }",
     )];
-    let expression = "['Plain', 'Own', 'Number', 'Host', 'Rejects', 'Value', 'Never'].map(name => {
+    let expression = "['Plain', 'Own', 'Number', 'Host', 'Rejects', 'Value', 'Never', 'Huge'].map(name => {
         try { return Process(`scripts.fails.${name}`); } catch (e: any) { return [e.code, e.status, e.message, e instanceof Error]; } })";
     let found = value(&files, expression).await;
     let expected = json!([
@@ -150,6 +151,12 @@ async fn errors_are_thrown_with_their_code() {
             "hook_error",
             null,
             "scripts/fails.ts: Never returned a promise that never settles",
+            true
+        ],
+        [
+            "hook_error",
+            null,
+            "scripts/fails.ts scripts.fails.Huge: Huge returned more than 4194304 bytes",
             true
         ],
     ]);
