@@ -1,22 +1,58 @@
-//! The official packages of clients that the server is tried with, installed outside the repository when they are first
-//! needed. What is pinned is in `crates/ambit/tests/clients`.
+//! The official packages that Ambit is tried with, clients of its server and tool servers, installed outside the repository when
+//! they are first needed. What is pinned is beside the tests.
 
 use crate::process::{Result, cache, root, succeeds};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the Python that has the packages for Python.
-const PYTHON: &str = "TEST_CLIENTS_PYTHON";
-/// Names the folder that has the packages for Node.
-const NODE: &str = "TEST_CLIENTS_NODE";
-
-/// The packages.
-#[derive(Debug)]
-pub struct Clients {
-    python: PathBuf,
-    node: PathBuf,
+/// Something that is installed.
+struct Package {
+    /// Tells tests where it is.
+    variable: &'static str,
+    /// Its folder in the cache.
+    folder: &'static str,
+    /// What is pinned.
+    pinned: &'static str,
+    install: fn(&Path, &Path) -> Result<()>,
+    /// What tests are told, below its folder.
+    told: &'static str,
 }
+
+const PACKAGES: &[Package] = &[
+    Package {
+        variable: "TEST_CLIENTS_NODE",
+        folder: "node",
+        pinned: "crates/ambit/tests/clients/node/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_CLIENTS_PYTHON",
+        folder: "python",
+        pinned: "crates/ambit/tests/clients/python/requirements.txt",
+        install: pip,
+        told: "bin/python",
+    },
+    Package {
+        variable: "TEST_SERVERS_NODE",
+        folder: "servers-node",
+        pinned: "crates/runtime/tests/mcp/node/package.json",
+        install: npm,
+        told: "",
+    },
+    Package {
+        variable: "TEST_SERVERS_PYTHON",
+        folder: "servers-python",
+        pinned: "crates/runtime/tests/mcp/python/requirements.txt",
+        install: pip,
+        told: "bin",
+    },
+];
+
+/// The packages, by the variables that name them.
+#[derive(Debug)]
+pub struct Clients(Vec<(&'static str, PathBuf)>);
 
 impl Clients {
     /// Installs what is not there yet.
@@ -27,26 +63,25 @@ impl Clients {
         let _lock = File::create(&lock)
             .and_then(|file| file.lock().map(|()| file))
             .map_err(|error| format!("cannot lock {}: {error}", lock.display()))?;
-        let node = cache.join("node");
-        ready(&node, "node/package.json", npm)?;
-        let python = cache.join("python");
-        ready(&python, "python/requirements.txt", pip)?;
-        Ok(Self {
-            python: python.join("bin/python"),
-            node,
-        })
+        let mut installed = Vec::new();
+        for package in PACKAGES {
+            let folder = cache.join(package.folder);
+            ready(&folder, package)?;
+            installed.push((package.variable, folder.join(package.told)));
+        }
+        Ok(Self(installed))
     }
 
     /// Names the packages to a program.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env(PYTHON, &self.python).env(NODE, &self.node)
+        command.envs(self.0.iter().map(|(variable, path)| (variable, path)))
     }
 }
 
 /// Installs into a folder unless just that is installed there. The pinned versions are noted last, so that an installation
 /// that broke off is repeated.
-fn ready(folder: &Path, pinned: &str, install: fn(&Path, &Path) -> Result<()>) -> Result<()> {
-    let pinned = root().join("crates/ambit/tests/clients").join(pinned);
+fn ready(folder: &Path, package: &Package) -> Result<()> {
+    let pinned = root().join(package.pinned);
     let note = folder.join("installed");
     let failed = |error| format!("cannot install into {}: {error}", folder.display());
     let wanted = fs::read_to_string(&pinned).map_err(failed)?;
@@ -58,7 +93,7 @@ fn ready(folder: &Path, pinned: &str, install: fn(&Path, &Path) -> Result<()>) -
     }
     fs::create_dir_all(folder).map_err(failed)?;
     println!("installing {} into {}", pinned.display(), folder.display());
-    install(folder, &pinned)?;
+    (package.install)(folder, &pinned)?;
     fs::write(note, wanted).map_err(failed)
 }
 

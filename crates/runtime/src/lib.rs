@@ -23,6 +23,7 @@ pub mod limits;
 mod live;
 pub mod llm;
 mod loaded;
+pub mod mcp;
 mod message;
 pub mod net;
 pub mod outbox;

@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::hook::{Hooks, Listeners, Sessions};
 use crate::kept::Kept;
 use crate::llm::Models;
+use crate::mcp;
 use crate::net::{self, AllowList};
 use crate::process::Catalogue;
 use crate::process::store::Opened;
@@ -27,6 +28,8 @@ pub(crate) struct Loaded {
     pub http: net::Client,
     /// What scripts can call by name.
     pub processes: Arc<Catalogue>,
+    /// Its tool servers.
+    pub mcp: Arc<mcp::Servers>,
     /// The agents that can be asked; of broken ones what is wrong with them.
     agents: BTreeMap<String, Result<Ready>>,
     problems: Vec<Problem>,
@@ -45,6 +48,7 @@ pub(crate) struct Making {
     pub models: Arc<Models>,
     /// Stores of the app that are open, whichever version of it opened them.
     pub opened: Arc<Opened>,
+    pub pool: Arc<mcp::Pool>,
     /// Listeners of the application.
     pub listeners: Option<runtime::Listeners>,
 }
@@ -86,6 +90,7 @@ impl Loaded {
             listeners(&ambit);
         }
         listeners.iter().for_each(|own| own.register(ambit.bus()));
+        let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
         let opened = making.opened.clone();
@@ -95,6 +100,7 @@ impl Loaded {
             processes: Arc::new(processes),
             ambit,
             http,
+            mcp,
             agents,
             problems,
         })

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
+use crate::mcp;
 use crate::process::store::Opened;
 use crate::request::Request;
 use crate::tool::Toolbox;
@@ -40,8 +41,8 @@ pub struct Settings {
     pub environment: BTreeMap<String, String>,
     /// Changed files take effect at once, and errors show stacks.
     pub is_development: bool,
-    /// The tools of servers that agents name.
-    pub tools: Arc<dyn Toolbox>,
+    /// Tools in the place of those of the app's servers.
+    pub tools: Option<Arc<dyn Toolbox>>,
     /// Listeners of the application, registered on every version of the app.
     pub listeners: Option<Listeners>,
 }
@@ -56,7 +57,7 @@ pub struct Runtime(Arc<Core>);
 /// What all turns share.
 pub(crate) struct Core {
     pub stores: Arc<Stores>,
-    pub tools: Arc<dyn Toolbox>,
+    tools: Option<Arc<dyn Toolbox>>,
     pub turns: Turns,
     pub models: Arc<Models>,
     pub is_development: bool,
@@ -86,6 +87,7 @@ impl Runtime {
             storage: settings.storage,
             models: models.clone(),
             opened: Arc::new(Opened::new(stores)),
+            pool: Arc::new(mcp::Pool::new()?),
             listeners: settings.listeners,
         };
         let watch = settings.is_development.then(|| Watch::new(&making.root));
@@ -207,6 +209,7 @@ impl Runtime {
         for sweeper in sweepers {
             sweeper.stop().await;
         }
+        self.0.making.pool.close();
         self.0.making.opened.close().await
     }
 }
@@ -218,6 +221,14 @@ impl Core {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The tools of agents in this version of the app.
+    pub fn tools(&self, loaded: &Loaded) -> Arc<dyn Toolbox> {
+        match &self.tools {
+            Some(tools) => tools.clone(),
+            None => loaded.mcp.clone(),
+        }
     }
 
     /// Runs a task that ends with the runtime.

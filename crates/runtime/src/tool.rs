@@ -1,9 +1,11 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
 use crate::access::Authorized;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use async_trait::async_trait;
 use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Gives an agent the tools of its servers.
@@ -13,11 +15,19 @@ pub trait Toolbox: Send + Sync {
     async fn list(&self, servers: &[Value], caller: &Caller) -> Result<Vec<Tool>>;
 
     /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is an `Outcome` with `is_error`.
+    /// Dropping the future cancels the call.
     async fn call(&self, tool: &Tool, arguments: Value, caller: &Caller) -> Result<Outcome>;
 }
 
+/// Runs the processes of an app for one run, which scripts among them get as their live `ctx`.
+#[async_trait]
+pub trait Processes: Send + Sync {
+    /// Runs a process. Dropping the future stops it.
+    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value>;
+}
+
 /// For whom tools are listed and called.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Caller {
     /// Who asks.
     pub authorized: Authorized,
@@ -27,14 +37,29 @@ pub struct Caller {
     pub request_id: String,
     /// How long one call may take.
     pub timeout: Duration,
+    /// What runs processes for this run.
+    pub processes: Arc<dyn Processes>,
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut caller = out.debug_struct("Caller");
+        caller
+            .field("authorized", &self.authorized)
+            .field("agent", &self.agent);
+        caller
+            .field("request_id", &self.request_id)
+            .field("timeout", &self.timeout);
+        caller.finish_non_exhaustive()
+    }
 }
 
 /// One tool.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tool {
     /// What the model calls it; unique in a list.
     pub name: String,
-    /// The server.
+    /// The server, as the agent names it.
     pub server: String,
     /// What the server calls it.
     pub tool: String,
@@ -42,10 +67,12 @@ pub struct Tool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
+    /// Examples of calls, `{name?, description?, input, output?}`.
+    pub samples: Vec<Value>,
 }
 
 /// What came of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// What scripts get.
     pub data: Value,
@@ -53,6 +80,8 @@ pub struct Outcome {
     pub text: String,
     /// The tool failed.
     pub is_error: bool,
+    /// What the trace says of it.
+    pub warnings: Vec<String>,
 }
 
 /// No tools at all.
@@ -69,12 +98,24 @@ impl Toolbox for NoTools {
                 let key = || server.as_object()?.keys().next().map(String::as_str);
                 let id = id.or_else(key).unwrap_or_default();
                 let message = format!("unknown MCP server \"{id}\"");
-                Err(crate::Error::new(crate::Code::ConfigError, message))
+                Err(Error::new(Code::ConfigError, message))
             }
         }
     }
 
     async fn call(&self, tool: &Tool, _arguments: Value, _caller: &Caller) -> Result<Outcome> {
-        Err(crate::Error::not_found("tool", &tool.name))
+        Err(Error::not_found("tool", &tool.name))
+    }
+}
+
+/// No processes at all.
+#[derive(Debug)]
+pub struct NoProcesses;
+
+#[async_trait]
+impl Processes for NoProcesses {
+    async fn run(&self, process: &str, _arguments: Vec<Value>) -> Result<Value> {
+        let message = format!("process not found: {process}");
+        Err(Error::new(Code::NotFound, message))
     }
 }

@@ -67,6 +67,7 @@ pub(crate) async fn tidy(core: Weak<Core>) {
         }
         if look.is_multiple_of(TEMPORARY) {
             end_temporary(&core).await;
+            core.loaded().mcp.tidy();
         }
         if look.is_multiple_of(PATROL)
             && let Err(error) = patrol(&core).await

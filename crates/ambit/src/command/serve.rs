@@ -8,7 +8,6 @@ use crate::settings::serving::{Arguments, LogFormat, Serving};
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server};
 use ambit_runtime::app::App;
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use std::future::Future;
 use std::io::IsTerminal;
@@ -58,7 +57,7 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         storage: ambit_storage::Settings::default(),
         environment: serving.environment,
         is_development,
-        tools: Arc::new(NoTools),
+        tools: None,
         listeners: None,
     })
     .await?;
@@ -166,7 +165,8 @@ fn busy(address: SocketAddr, error: &std::io::Error) -> Failure {
 }
 
 fn log(serving: &Serving) -> Result<()> {
-    let filter = EnvFilter::try_new(&serving.log);
+    // The library of the tools' protocol tells every message; whoever wants that names it.
+    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", serving.log));
     let filter =
         filter.map_err(|error| Failure::option("--log", format!("is not understood: {error}")))?;
     let lines = tracing_subscriber::fmt()

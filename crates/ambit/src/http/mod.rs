@@ -183,7 +183,6 @@ async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> Failure 
 mod tests {
     use super::{Measures, Right, Row, Server, Settings, Shared, assemble, line};
     use crate::auth::{Authenticator, Config};
-    use ambit_runtime::tool::NoTools;
     use ambit_runtime::{Runtime, runtime};
     use ambit_storage::Stores;
     use ambit_storage::driver::Options;
@@ -213,7 +212,7 @@ mod tests {
             storage: ambit_storage::Settings::default(),
             environment: BTreeMap::new(),
             is_development: false,
-            tools: Arc::new(NoTools),
+            tools: None,
             listeners: None,
         });
         let runtime = runtime.await.unwrap();

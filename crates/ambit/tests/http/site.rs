@@ -3,7 +3,6 @@
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server, Settings};
 use ambit_runtime::app::App;
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Runtime, runtime};
 use ambit_storage::Stores;
 use ambit_storage::driver::{Driver, Options};
@@ -112,7 +111,7 @@ impl Site {
             storage: ambit_storage::Settings::default(),
             environment: BTreeMap::new(),
             is_development,
-            tools: Arc::new(NoTools),
+            tools: None,
             listeners: None,
         });
         let mut settings = Settings {

@@ -7,7 +7,6 @@ use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
 use ambit::runtime::runtime::{Settings, Started};
 use ambit::runtime::stream::Entry;
-use ambit::runtime::tool::NoTools;
 use ambit::runtime::{Request, Runtime};
 use ambit::storage::Stores;
 use ambit::storage::driver::Options as StoreOptions;
@@ -72,7 +71,7 @@ async fn tell(story: &Story) -> Vec<Told> {
         storage: ambit::storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: true,
-        tools: Arc::new(NoTools),
+        tools: None,
         listeners: None,
     });
     let runtime = opened.await.unwrap();

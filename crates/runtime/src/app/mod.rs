@@ -16,12 +16,14 @@ mod defaults;
 mod files;
 mod load;
 mod loader;
+mod mcp_mapping;
 mod package;
 mod scripts;
 mod search;
 mod server;
 mod store;
 
+pub use mcp_mapping::{Mapping, PromptMap, ResourceMap, ToolMap};
 pub use problem::{Problem, Severity};
 pub use variables::Variables;
 
@@ -345,14 +347,18 @@ pub struct Store {
 }
 
 /// A tool server, as its file describes it.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Server {
     /// Dotted id.
     pub id: String,
     /// The file.
     pub file: String,
+    /// `process`, `stdio`, `http` or `sse`.
+    pub transport: String,
     /// Its keys, variables replaced. They hold secrets: never shown or logged.
     pub fields: Map<String, Value>,
+    /// What its processes are, for `process`.
+    pub mapping: Mapping,
 }
 
 impl fmt::Debug for Server {

@@ -16,13 +16,14 @@ mod pairing;
 pub mod retry;
 mod scripted;
 mod secrets;
-mod sse;
+pub(crate) mod sse;
 mod stream;
 
 pub use answer::Answer;
 pub use capabilities::Capabilities;
 pub use failure::{Failure, FailureKind};
 pub use models::Models;
+pub(crate) use secrets::Secrets;
 
 use crate::app::Connector;
 use async_trait::async_trait;

@@ -1,7 +1,7 @@
 //! What a connector must not tell: providers like to repeat keys in their errors.
 
 use crate::app::Connector;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 /// Shorter texts are words rather than secrets; hiding them would spoil messages.
@@ -22,11 +22,19 @@ impl Secrets {
         for name in ["host", "proxy", "http_proxy"] {
             secrets.address(options.get(name).and_then(Value::as_str));
         }
-        // The longest first: one may be the beginning of another.
-        secrets
-            .0
-            .sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets
+        secrets.longest_first()
+    }
+
+    /// What a tool server's file holds: its token, its headers, its environment, credentials in its address, and long arguments
+    /// of its command.
+    pub fn of_server(fields: &Map<String, Value>) -> Self {
+        let mut secrets = Self::default();
+        for name in ["authorization_token", "headers", "env"] {
+            secrets.leaves(fields.get(name), SHORTEST);
+        }
+        secrets.leaves(fields.get("arguments"), 16);
+        secrets.address(fields.get("url").and_then(Value::as_str));
+        secrets.longest_first()
     }
 
     /// The text with secrets replaced.
@@ -34,6 +42,12 @@ impl Secrets {
         self.0.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret.as_str(), "***")
         })
+    }
+
+    /// One may be the beginning of another.
+    fn longest_first(mut self) -> Self {
+        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        self
     }
 
     fn leaves(&mut self, value: Option<&Value>, shortest: usize) {

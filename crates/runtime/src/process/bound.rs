@@ -4,8 +4,10 @@ use super::{Asked, run};
 use crate::ctx::{Call, Reach, Run, Scope};
 use crate::error::{Code, Error, Result};
 use crate::net::AllowList;
+use crate::tool::Processes;
 use crate::trace::Node;
 use ambit_script::Caller;
+use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -59,6 +61,13 @@ impl Bound {
         run.own().cursor.end(error);
         run.end();
         result
+    }
+}
+
+#[async_trait]
+impl Processes for Bound {
+    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
+        Self::run(self, process, arguments).await
     }
 }
 

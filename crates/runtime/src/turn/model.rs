@@ -70,8 +70,7 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
     if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
         return Ok(());
     }
-    let offered = tools::offered(turn, leg, plan).await;
-    let offered = offered.map_err(Failed::at("build"))?;
+    let offered = offered(turn, leg, plan, heard).await?;
     let model = Model::of(turn, plan).map_err(Failed::at("build"))?;
     turn.said.is_structured = plan.is_structured();
     let most = leg.agent.mcp.max_turn;
@@ -122,6 +121,22 @@ async fn talk(turn: &mut Turn, leg: &Leg, plan: &Plan, heard: &mut Heard) -> Res
         }
     }
     Ok(())
+}
+
+/// What the model may call, with examples behind the instructions.
+async fn offered(
+    turn: &Turn,
+    leg: &Leg,
+    plan: &Plan,
+    heard: &mut Heard,
+) -> Result<Offered, Failed> {
+    let offered = tools::offered(turn, leg, plan).await;
+    let offered = offered.map_err(Failed::at("build"))?;
+    if let Some(samples) = offered.samples(leg.agent.mcp.samples) {
+        heard.messages.insert(heard.instructions, samples);
+        heard.instructions += 1;
+    }
+    Ok(offered)
 }
 
 fn last_call(most: usize) -> String {

@@ -11,7 +11,9 @@ use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
+use crate::mcp;
 use crate::outbox::Speaker;
+use crate::process::Bound;
 use crate::request::Skip;
 use crate::schema::{self, Wrong};
 use crate::tool::{Caller, Outcome, Tool, Toolbox};
@@ -20,6 +22,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls of one round that run at once.
@@ -35,7 +38,12 @@ pub(super) struct Offered {
 pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offered> {
     let tools = match plan.servers.as_slice() {
         [] => Vec::new(),
-        servers => turn.core.tools.list(servers, &caller(turn, leg)).await?,
+        servers => {
+            turn.core
+                .tools(&turn.loaded)
+                .list(servers, &caller(turn, leg)?)
+                .await?
+        }
     };
     let most = leg.agent.mcp.max_tools;
     if tools.len() > most {
@@ -52,13 +60,16 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
     })
 }
 
-fn caller(turn: &Turn, leg: &Leg) -> Caller {
-    Caller {
+fn caller(turn: &Turn, leg: &Leg) -> Result<Caller> {
+    let scope = turn.scope(leg)?;
+    let node = scope.trace.clone();
+    Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
         request_id: turn.ids.request_id.clone(),
         timeout: Duration::from_millis(leg.agent.mcp.timeout),
-    }
+        processes: Arc::new(Bound::Outside { scope, node }),
+    })
 }
 
 impl Offered {
@@ -69,6 +80,12 @@ impl Offered {
                 "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
         });
         own.chain(self.client.iter().cloned()).collect()
+    }
+
+    /// Examples of calls, in one message.
+    pub fn samples(&self, most: usize) -> Option<Value> {
+        let text = mcp::samples_message(&self.tools, most)?;
+        Some(json!({"role": "system", "content": text}))
     }
 
     /// True where the client has to run one of the calls.
@@ -182,7 +199,7 @@ impl Round<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let (toolbox, caller) = (turn.core.tools.clone(), caller(turn, self.leg));
+        let (toolbox, caller) = (turn.core.tools(&turn.loaded), caller(turn, self.leg)?);
         let name = call.name.clone();
         Ok(async move {
             let outcome = match (refused, tool) {
@@ -213,6 +230,9 @@ impl Round<'_> {
             Err(error) => failed(error.message),
             Ok(outcome) => outcome,
         };
+        for warning in &outcome.warnings {
+            turn.warn(warning);
+        }
         let tool = self.offered.find(&call.name);
         let error = outcome.is_error.then(|| outcome.text.clone());
         let result = json!({
@@ -372,5 +392,6 @@ fn failed(text: String) -> Outcome {
         data: Value::Null,
         text,
         is_error: true,
+        ..Outcome::default()
     }
 }

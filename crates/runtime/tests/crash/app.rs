@@ -115,7 +115,7 @@ pub async fn node(folder: &Path, stores: Stores, tools: Tools) -> Runtime {
         storage: ambit_storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: false,
-        tools: Arc::new(tools),
+        tools: Some(Arc::new(tools)),
         listeners: None,
     };
     Runtime::open(settings).await.unwrap()

@@ -68,6 +68,7 @@ impl Toolbox for Tools {
             tool: name.to_owned(),
             description: String::new(),
             parameters: json!({"type": "object"}),
+            ..Tool::default()
         };
         Ok(NAMES.into_iter().map(tool).collect())
     }
@@ -95,6 +96,7 @@ impl Toolbox for Tools {
             data: json!({"said": text}),
             text,
             is_error: false,
+            ..Outcome::default()
         })
     }
 }

@@ -14,3 +14,4 @@ mod place;
 mod scripts;
 mod stores;
 mod table;
+mod tools;

@@ -1,7 +1,6 @@
 //! An app in a folder of its own, and what its agent's hook finds.
 
 use ambit_runtime::runtime::{Runtime, Settings, Started};
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Request};
 use ambit_storage::Stores;
 use ambit_storage::driver::Options;
@@ -46,7 +45,7 @@ pub async fn place(files: &[(&str, &str)], expression: &str) -> Place {
         storage: ambit_storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: false,
-        tools: Arc::new(NoTools),
+        tools: None,
         listeners: None,
     });
     let runtime = runtime.await.unwrap();

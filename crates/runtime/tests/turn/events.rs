@@ -78,7 +78,7 @@ pub async fn listened(listen: impl Fn(&Ambit) + Send + Sync + 'static) -> Place 
     let mut files = agent(&package, "");
     files.push(model("calling", &rules));
     place_with(&borrowed(&files), |settings| {
-        settings.tools = Arc::new(Tools::usual());
+        settings.tools = Some(Arc::new(Tools::usual()));
         settings.listeners = Some(Arc::new(listen));
     })
     .await

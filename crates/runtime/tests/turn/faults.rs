@@ -35,7 +35,7 @@ async fn failing(times: u64) -> (Place, Tools, serde_json::Value) {
         .build()
         .unwrap();
     let mut settings = settings(app.path(), stores);
-    settings.tools = Arc::new(tools.clone());
+    settings.tools = Some(Arc::new(tools.clone()));
     let runtime = Runtime::open(settings).await.unwrap();
     let place = Place { runtime, app };
     let ended = end(&ask(&place, request("hello", "hi")).await);

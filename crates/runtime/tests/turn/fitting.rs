@@ -29,7 +29,7 @@ async fn windowed(
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let own = heard.clone();
     let place = place_with(&borrowed(&files), |settings| {
-        settings.tools = Arc::new(tools);
+        settings.tools = Some(Arc::new(tools));
         settings.listeners = Some(Arc::new(move |ambit: &ambit_storage::Ambit| {
             let own = own.clone();
             ambit.after(move |event: Arc<EngineError>| {

@@ -2,7 +2,6 @@
 
 use crate::toolbox::Tools;
 use ambit_runtime::runtime::{Runtime, Settings, Started};
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Frame, Request};
 use ambit_storage::driver::Options;
 use ambit_storage::storage::Message;
@@ -45,7 +44,7 @@ pub fn settings(app: &Path, stores: Stores) -> Settings {
         storage: ambit_storage::Settings::default(),
         environment: BTreeMap::new(),
         is_development: false,
-        tools: Arc::new(NoTools),
+        tools: None,
         listeners: None,
     }
 }
@@ -67,7 +66,7 @@ pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut Settings)) 
 
 /// A runtime whose agents have these tools.
 pub async fn place_of_tools(list: &[(&str, &str)], tools: Tools) -> Place {
-    place_with(list, |settings| settings.tools = Arc::new(tools)).await
+    place_with(list, |settings| settings.tools = Some(Arc::new(tools))).await
 }
 
 /// An agent of one package, one prompt and these hooks.

@@ -42,6 +42,7 @@ impl Tools {
                         data: Value::Null,
                         text: "it does not work".to_owned(),
                         is_error: true,
+                        ..Outcome::default()
                     }),
                     "broken" => Err(Error::new(Code::McpError, "MCP server \"s\": gone")),
                     _ => Ok(outcome(arguments)),
@@ -67,6 +68,7 @@ pub fn outcome(data: Value) -> Outcome {
         text: data.to_string(),
         data,
         is_error: false,
+        ..Outcome::default()
     }
 }
 
@@ -82,6 +84,7 @@ impl Toolbox for Tools {
             tool: name.clone(),
             description: format!("does {name}"),
             parameters: json!({"type": "object"}),
+            ..Tool::default()
         };
         Ok(self.names.iter().map(tool).collect())
     }

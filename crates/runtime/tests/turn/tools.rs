@@ -274,7 +274,7 @@ async fn g036_calls_that_came_to_nothing_keep_a_marked_result_and_the_next_turn_
             }
         };
         let place = place_with(&borrowed(&files), |settings| {
-            settings.tools = Arc::new(Tools::usual());
+            settings.tools = Some(Arc::new(Tools::usual()));
             settings.listeners = Some(Arc::new(listeners));
         })
         .await;

@@ -7,12 +7,10 @@ use ambit::format::{self, Format, Options};
 use ambit_runtime::request::Origin;
 use ambit_runtime::runtime::Settings;
 use ambit_runtime::stream::Reader;
-use ambit_runtime::tool::NoTools;
 use ambit_runtime::{Authorized, Request, Runtime};
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter, unfold};
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a turn that still runs at the end may take to settle what it is about.
@@ -33,7 +31,7 @@ impl Here {
             storage: ambit_storage::Settings::default(),
             environment: environment(),
             is_development: true,
-            tools: Arc::new(NoTools),
+            tools: None,
             listeners: None,
         });
         let who = Authorized {

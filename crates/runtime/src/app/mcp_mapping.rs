@@ -1,0 +1,271 @@
+//! `mcps/mapping/<id path>/`: what processes are as tools, resources and prompts.
+
+use super::loader::Loader;
+use super::problem::{Problem, Severity};
+use super::read::{Field, Fields, Kind, Node};
+use crate::schema::{self, Wrong};
+use ambit_storage::near;
+use serde_json::{Map, Value};
+
+const SCHEMA: Kind = Kind::Map(&Kind::Any);
+
+const RESOURCE: Kind = Kind::Object(&[
+    Field::required("uri", Kind::Text),
+    Field::new("name", Kind::Text),
+    Field::new("description", Kind::Text),
+    Field::new("mimeType", Kind::Text),
+    Field::new("schema", SCHEMA),
+    Field::new("x-process-args", Kind::List(&Kind::Any)),
+]);
+
+const PROMPT: Kind = Kind::Object(&[
+    Field::new("name", Kind::Text),
+    Field::new("description", Kind::Text),
+    Field::new("template", Kind::Text),
+    Field::new(
+        "arguments",
+        Kind::List(&Kind::Object(&[
+            Field::required("name", Kind::Text),
+            Field::new("description", Kind::Text),
+            Field::new("required", Kind::Boolean),
+        ])),
+    ),
+    Field::new(
+        "messages",
+        Kind::List(&Kind::Object(&[
+            Field::required("role", Kind::OneOf(&["user", "assistant"])),
+            Field::required("content", Kind::Any),
+        ])),
+    ),
+]);
+
+/// The processes of a server, as tools, resources and prompts. In the order of the server's file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mapping {
+    /// The tools.
+    pub tools: Vec<ToolMap>,
+    /// The resources.
+    pub resources: Vec<ResourceMap>,
+    /// The prompts.
+    pub prompts: Vec<PromptMap>,
+}
+
+/// A process as a tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolMap {
+    /// The tool's name.
+    pub name: String,
+    /// The process.
+    pub process: String,
+    /// JSON Schema of the arguments, without `x-process-args`.
+    pub input: Value,
+    /// JSON Schema of the result.
+    pub output: Option<Value>,
+    /// `x-process-args`.
+    pub arguments: Option<Vec<Value>>,
+    /// Examples.
+    pub samples: Vec<Value>,
+}
+
+/// A process as a resource.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResourceMap {
+    /// The resource's name in the server's file.
+    pub name: String,
+    /// The process.
+    pub process: String,
+    /// Its address: a template.
+    pub uri: String,
+    /// What people call it.
+    pub label: String,
+    /// What it is.
+    pub description: String,
+    /// What its content is.
+    pub mime_type: Option<String>,
+    /// JSON Schema of its variables, whose defaults are filled in.
+    pub schema: Option<Value>,
+    /// `x-process-args`.
+    pub arguments: Option<Vec<Value>>,
+    /// Examples.
+    pub samples: Vec<Value>,
+}
+
+/// A process, or a text, as a prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptMap {
+    /// The prompt's name.
+    pub name: String,
+    /// The process.
+    pub process: String,
+    /// What it is for.
+    pub description: String,
+    /// `{name, description?, required?}`.
+    pub arguments: Vec<Value>,
+    /// Messages with variables.
+    pub messages: Vec<Value>,
+    /// One text with variables.
+    pub template: Option<String>,
+}
+
+/// Reads the mapping of a server that names these processes.
+pub fn load(loader: &mut Loader, folder: &str, server: &Fields) -> Result<Mapping, Problem> {
+    let processes = |kind: &str| {
+        let named = server.object(kind).0.into_iter();
+        named.filter_map(|(name, process)| Some((name, process.as_str()?.to_owned())))
+    };
+    let mut mapping = Mapping::default();
+    for (name, process) in processes("tools") {
+        mapping.tools.push(tool(loader, folder, (name, process))?);
+    }
+    for (name, process) in processes("resources") {
+        let resource = resource(loader, folder, (name, process))?;
+        mapping.resources.push(resource);
+    }
+    for (name, process) in processes("prompts") {
+        let prompt = prompt(loader, folder, (name, process))?;
+        mapping.prompts.push(prompt);
+    }
+    Ok(mapping)
+}
+
+fn tool(
+    loader: &mut Loader,
+    folder: &str,
+    (name, process): (String, String),
+) -> Result<ToolMap, Problem> {
+    let schemes = format!("{folder}/schemes");
+    let file = format!("{schemes}/{name}.in.yao");
+    if !loader.has(&file) {
+        return Err(missing(loader, (&schemes, ".in.yao"), &name));
+    }
+    let (mut input, node) = schema(loader, &file)?;
+    let arguments = match input.remove("x-process-args") {
+        None => None,
+        Some(Value::Array(arguments)) => Some(arguments),
+        Some(_) => {
+            let message =
+                "\"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values";
+            return Err(refuse(loader, (&file, &node, "x-process-args"), message));
+        }
+    };
+    let file = format!("{schemes}/{name}.out.yao");
+    let output = match loader.has(&file) {
+        true => Some(Value::Object(schema(loader, &file)?.0)),
+        false => None,
+    };
+    Ok(ToolMap {
+        samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
+        name,
+        process,
+        input: Value::Object(input),
+        output,
+        arguments,
+    })
+}
+
+/// A JSON Schema that is one.
+fn schema(loader: &mut Loader, file: &str) -> Result<(Map<String, Value>, Node), Problem> {
+    let (value, node) = loader.value(file, &SCHEMA)?;
+    if let Err(Wrong::Schema(reason)) = schema::check(&value, &Value::Null) {
+        let message = format!("the file is no JSON Schema: {reason}");
+        return Err(loader.refuse(Problem::new(Severity::Error, file, message)));
+    }
+    match value {
+        Value::Object(schema) => Ok((schema, node)),
+        _ => Ok((Map::new(), node)),
+    }
+}
+
+fn resource(
+    loader: &mut Loader,
+    folder: &str,
+    (name, process): (String, String),
+) -> Result<ResourceMap, Problem> {
+    let resources = format!("{folder}/resources");
+    let file = format!("{resources}/{name}.res.yao");
+    if !loader.has(&file) {
+        return Err(missing(loader, (&resources, ".res.yao"), &name));
+    }
+    let fields = loader.fields(&file, &RESOURCE)?;
+    Ok(ResourceMap {
+        samples: samples(loader, &format!("{resources}/{name}.jsonl"))?,
+        process,
+        uri: fields.text("uri"),
+        label: fields.optional("name").unwrap_or_else(|| name.clone()),
+        description: fields.text("description"),
+        mime_type: fields.optional("mimeType"),
+        schema: fields.0.get("schema").cloned(),
+        arguments: fields
+            .0
+            .contains_key("x-process-args")
+            .then(|| fields.list("x-process-args")),
+        name,
+    })
+}
+
+/// A prompt needs no file: its process may say all.
+fn prompt(
+    loader: &mut Loader,
+    folder: &str,
+    (name, process): (String, String),
+) -> Result<PromptMap, Problem> {
+    let file = format!("{folder}/prompts/{name}.pmt.yao");
+    let fields = match loader.has(&file) {
+        true => loader.fields(&file, &PROMPT)?,
+        false => Fields::default(),
+    };
+    Ok(PromptMap {
+        name,
+        process,
+        description: fields.text("description"),
+        arguments: fields.list("arguments"),
+        messages: fields.list("messages"),
+        template: fields.optional("template"),
+    })
+}
+
+/// One example a line.
+fn samples(loader: &mut Loader, file: &str) -> Result<Vec<Value>, Problem> {
+    if !loader.has(file) {
+        return Ok(Vec::new());
+    }
+    let text = loader.text(file)?;
+    let mut samples = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str(text) {
+            Ok(sample @ Value::Object(_)) => samples.push(sample),
+            _ => {
+                return Err(loader.refuse(Problem {
+                    line: Some(line),
+                    ..Problem::new(Severity::Error, file, "the line is no JSON object")
+                }));
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// A file of the mapping is not there; a near one is named.
+fn missing(loader: &mut Loader, (folder, ending): (&str, &str), name: &str) -> Problem {
+    let file = format!("{folder}/{name}{ending}");
+    let there: Vec<String> = loader
+        .within(folder, ending)
+        .into_iter()
+        .map(|it| it.0)
+        .collect();
+    let hint = near::hint(name, there.iter().map(String::as_str));
+    let message = format!("the file is not there, so \"{name}\" cannot be called{hint}");
+    loader.refuse(Problem::new(Severity::Error, &file, message))
+}
+
+fn refuse(loader: &mut Loader, (file, node, key): (&str, &Node, &str), message: &str) -> Problem {
+    let at = node.get(key).map(|node| node.at);
+    loader.refuse(Problem {
+        line: at.map(|at| at.line),
+        column: at.map(|at| at.column),
+        ..Problem::new(Severity::Error, file, message)
+    })
+}

@@ -1,0 +1,140 @@
+//! Who a server is told is asking: `$CTX.USER_ID` and the like in `env`, `headers` and `authorization_token`. Whoever is
+//! told apart by them never shares a connection.
+
+use crate::access::Authorized;
+use crate::app;
+use crate::error::{Code, Error, Result};
+use ambit_storage::near;
+use serde_json::{Map, Value};
+
+const PREFIX: &str = "$CTX.";
+
+/// What may be told of a caller.
+const VARIABLES: &[(&str, &str, Read)] = &[
+    ("USER_ID", "user_id", |who| who.user_id.as_deref()),
+    ("TEAM_ID", "team_id", |who| who.team_id.as_deref()),
+    ("TENANT_ID", "tenant_id", |who| who.tenant_id.as_deref()),
+];
+
+type Read = fn(&Authorized) -> Option<&str>;
+
+/// The settings of a server for one caller.
+pub struct Filled {
+    /// Its fields with the variables replaced. They hold secrets: never shown or logged.
+    pub fields: Map<String, Value>,
+    /// What tells callers apart; empty where the server is told nothing of them.
+    pub key: Vec<String>,
+}
+
+/// The settings of a server as this caller uses it. A caller without what the server is to be told is refused.
+pub fn fill(server: &app::Server, who: &Authorized) -> Result<Filled> {
+    let mut filled = Filled {
+        fields: server.fields.clone(),
+        key: Vec::new(),
+    };
+    let Filled { fields, key } = &mut filled;
+    for name in ["env", "headers", "authorization_token"] {
+        let values: Vec<&mut Value> = match fields.get_mut(name) {
+            Some(Value::Object(fields)) => fields.values_mut().collect(),
+            Some(value) => vec![value],
+            None => Vec::new(),
+        };
+        for value in values {
+            let Some(text) = value.as_str() else { continue };
+            let replaced = replace(text, who, key).map_err(|what| {
+                let message = format!("MCP server \"{}\" needs authorized.{what}", server.id);
+                Error::new(Code::PermissionDenied, message)
+            })?;
+            *value = replaced.into();
+        }
+    }
+    Ok(filled)
+}
+
+fn replace(text: &str, who: &Authorized, key: &mut Vec<String>) -> Result<String, &'static str> {
+    let mut parts = text.split(PREFIX);
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let known = VARIABLES.iter().find(|row| part.starts_with(row.0));
+        let Some((name, field, read)) = known else {
+            replaced.push_str(PREFIX);
+            replaced.push_str(part);
+            continue;
+        };
+        let value = read(who).filter(|value| !value.is_empty()).ok_or(*field)?;
+        key.push(value.to_owned());
+        replaced.push_str(value);
+        replaced.push_str(&part[name.len()..]);
+    }
+    Ok(replaced)
+}
+
+/// Whether all variables of a text are known; the message names the nearest one, and never the text.
+pub fn check(text: &str) -> Result<(), String> {
+    for part in text.split(PREFIX).skip(1) {
+        if VARIABLES.iter().any(|row| part.starts_with(row.0)) {
+            continue;
+        }
+        let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+        let name = part.split(|letter| !is_name(letter)).next();
+        let name = name.unwrap_or_default();
+        let hint = near::hint(name, VARIABLES.iter().map(|row| row.0));
+        return Err(format!("unknown variable \"{PREFIX}{name}\"{hint}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn server(fields: &Value) -> app::Server {
+        app::Server {
+            id: "s".to_owned(),
+            fields: fields.as_object().unwrap().clone(),
+            ..app::Server::default()
+        }
+    }
+
+    fn who(user: &str, team: Option<&str>) -> Authorized {
+        Authorized {
+            user_id: Some(user.to_owned()),
+            team_id: team.map(str::to_owned),
+            ..Authorized::default()
+        }
+    }
+
+    #[test]
+    fn callers_are_told_apart_by_what_the_server_is_told_of_them() {
+        let fields = json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-$CTX.USER_ID-$CTX.TEAM_ID", "x": "1"}});
+        let filled = fill(&server(&fields), &who("ann", Some("red"))).unwrap();
+        assert_eq!(filled.key, ["ann", "red"]);
+        let expected =
+            json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-ann-red", "x": "1"}});
+        assert_eq!(Value::Object(filled.fields), expected);
+        let plain = fill(&server(&json!({"headers": {"x": "1"}})), &who("ann", None));
+        assert_eq!(plain.unwrap().key, Vec::<String>::new());
+    }
+
+    #[test]
+    fn g074_who_lacks_what_the_server_is_told_is_refused() {
+        let fields = json!({"authorization_token": "$CTX.TEAM_ID"});
+        for caller in [
+            who("ann", None),
+            who("ann", Some("")),
+            Authorized::default(),
+        ] {
+            let error = fill(&server(&fields), &caller).err().unwrap();
+            assert_eq!(error.code, Code::PermissionDenied);
+            assert_eq!(error.message, "MCP server \"s\" needs authorized.team_id");
+        }
+    }
+
+    #[test]
+    fn unknown_variables_are_named_with_the_nearest_known_one() {
+        assert_eq!(check("a $CTX.USER_ID b $ENV.X"), Ok(()));
+        let message = "unknown variable \"$CTX.USER_IT\"; did you mean \"USER_ID\"?";
+        assert_eq!(check("$CTX.USER_IT!"), Err(message.to_owned()));
+    }
+}

@@ -1,0 +1,301 @@
+//! The way to one server for one set of credentials: opened when it is first needed, opened again when it is gone, with
+//! back-off.
+
+use super::ears::Ears;
+use super::request::{Listed, Request};
+use super::session::{Failure, Session, failure};
+use super::transport::{self, Opening, Transport};
+use crate::error::{Code, Error, Result};
+use crate::llm::Secrets;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// The wait behind the first failure; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// The longest wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Who asks meanwhile waits so long, and is refused if it takes longer.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What has lasted so long does not count as a failure when it ends.
+const STEADY: Duration = Duration::from_secs(10);
+/// So many calls without an answer in time, one after another, make a connection useless.
+const SILENT: u32 = 3;
+
+/// What a link leads to.
+pub struct Place {
+    /// The server's id.
+    pub id: String,
+    /// How it is reached.
+    pub transport: &'static Transport,
+    /// Its settings for one caller.
+    pub fields: Map<String, Value>,
+    /// The app's folder.
+    pub root: PathBuf,
+    /// `PATH` of processes.
+    pub path: Option<String>,
+    /// Sends requests.
+    pub http: reqwest::Client,
+    /// How long opening a connection may take.
+    pub timeout: Duration,
+    /// What must not be told.
+    pub secrets: Arc<Secrets>,
+}
+
+/// A link.
+pub struct Link {
+    place: Arc<Place>,
+    state: Mutex<State>,
+}
+
+struct State {
+    now: Now,
+    /// Failures without an answer in between.
+    failures: u32,
+    /// Calls that were not answered in time, without an answer in between.
+    silent: u32,
+    /// Until when nothing is tried, and what went wrong.
+    wait: Option<(Instant, String)>,
+    used: Instant,
+}
+
+#[derive(Clone)]
+enum Now {
+    Closed,
+    Opening(Attempt),
+    Open(Arc<Session>),
+}
+
+type Attempt = Shared<BoxFuture<'static, Result<Arc<Session>, String>>>;
+
+impl Link {
+    /// To this place; nothing is opened yet.
+    pub fn new(place: Place) -> Self {
+        let state = State {
+            now: Now::Closed,
+            failures: 0,
+            silent: 0,
+            wait: None,
+            used: Instant::now(),
+        };
+        Self {
+            place: Arc::new(place),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// When it was used last.
+    pub fn used(&self) -> Instant {
+        self.state().used
+    }
+
+    /// A list of the server.
+    pub async fn list(&self, what: Listed, limit: Duration) -> Result<Arc<Vec<Value>>> {
+        let list = move |session: Arc<Session>| async move { session.list(what).await }.boxed();
+        self.asked(limit, list).await
+    }
+
+    /// An answer of the server.
+    pub async fn ask(&self, request: Request, limit: Duration) -> Result<Value> {
+        let request = Arc::new(request);
+        let ask = move |session: Arc<Session>| {
+            let request = request.clone();
+            async move { session.ask(&request).await }.boxed()
+        };
+        let answer = self.asked(limit, ask).await?;
+        let mut state = self.state();
+        (state.failures, state.silent) = (0, 0);
+        Ok(answer)
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        let now = std::mem::replace(&mut self.state().now, Now::Closed);
+        if let Now::Open(session) = now {
+            session.close();
+        }
+    }
+
+    async fn asked<T>(
+        &self,
+        limit: Duration,
+        ask: impl Fn(Arc<Session>) -> BoxFuture<'static, Result<T, Failure>> + Send,
+    ) -> Result<T> {
+        let asking = async {
+            let session = self.session().await?;
+            match self.judged(&session, ask(session.clone()).await) {
+                // Nobody has seen the request, so it can be sent again over a new connection.
+                Err(failure) if failure.is_unsent => {
+                    let session = self.session().await?;
+                    let asked = ask(session.clone()).await;
+                    self.judged(&session, asked)
+                        .map_err(|failure| failure.error)
+                }
+                asked => asked.map_err(|failure| failure.error),
+            }
+        };
+        let asked = tokio::time::timeout(limit, asking).await;
+        asked.unwrap_or_else(|_| Err(self.too_slow(limit)))
+    }
+
+    /// Remembers what an answer says of the connection.
+    fn judged<T>(&self, session: &Arc<Session>, asked: Result<T, Failure>) -> Result<T, Failure> {
+        if asked.as_ref().is_err_and(|failure| failure.is_over) {
+            self.lose(&mut self.state(), session, &session.end());
+        }
+        asked
+    }
+
+    /// A connection is of no more use, unless there is another one by now.
+    fn lose(&self, state: &mut State, session: &Arc<Session>, why: &str) {
+        if matches!(&state.now, Now::Open(now) if Arc::ptr_eq(now, session)) {
+            let why = self.place.secrets.hide(why);
+            tracing::warn!(server = %self.place.id, "the connection to a tool server is lost: {why}");
+            state.lose(session, &why);
+        }
+    }
+
+    fn too_slow(&self, limit: Duration) -> Error {
+        let mut state = self.state();
+        state.silent += 1;
+        if state.silent >= SILENT
+            && let Now::Open(session) = state.now.clone()
+        {
+            // Calls that still run hold it; it is closed when they have ended.
+            self.lose(&mut state, &session, "it does not answer any more");
+        }
+        let message = format!(
+            "MCP server \"{}\": no answer within {:?}",
+            self.place.id, limit
+        );
+        Error::new(Code::Timeout, message)
+    }
+
+    /// An open connection.
+    async fn session(&self) -> Result<Arc<Session>> {
+        loop {
+            let (attempt, wait) = {
+                let mut state = self.state();
+                state.used = Instant::now();
+                match state.now.clone() {
+                    Now::Open(session) if session.is_open() => return Ok(session),
+                    Now::Open(session) => {
+                        self.lose(&mut state, &session, &session.end());
+                        continue;
+                    }
+                    Now::Opening(attempt) => (Some(attempt), None),
+                    Now::Closed => match &state.wait {
+                        Some((until, why)) if *until > Instant::now() => {
+                            (None, Some((*until, why.clone())))
+                        }
+                        _ => {
+                            state.now = Now::Opening(attempt(self.place.clone()));
+                            continue;
+                        }
+                    },
+                }
+            };
+            if let Some((until, why)) = wait {
+                self.wait(until, &why).await?;
+            }
+            if let Some(attempt) = attempt {
+                let opened = attempt.clone().await;
+                self.opened(&attempt, opened)?;
+            }
+        }
+    }
+
+    async fn wait(&self, until: Instant, why: &str) -> Result<()> {
+        let rest = until.saturating_duration_since(Instant::now());
+        if rest > PATIENCE {
+            let why = format!("{why}; it is tried again in {} s", rest.as_secs() + 1);
+            return Err(failure(&self.place.id, &self.place.secrets, &why));
+        }
+        tokio::time::sleep(rest).await;
+        Ok(())
+    }
+
+    fn opened(&self, attempt: &Attempt, opened: Result<Arc<Session>, String>) -> Result<()> {
+        let mut state = self.state();
+        let is_mine = matches!(&state.now, Now::Opening(now) if now.ptr_eq(attempt));
+        match opened {
+            Ok(session) => {
+                if is_mine {
+                    state.now = Now::Open(session);
+                }
+                Ok(())
+            }
+            Err(why) => {
+                if is_mine {
+                    state.fail(&why);
+                }
+                Err(failure(&self.place.id, &self.place.secrets, &why))
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The open connection is of no more use.
+    fn lose(&mut self, session: &Arc<Session>, why: &str) {
+        self.silent = 0;
+        if session.age() >= STEADY {
+            self.failures = 0;
+        }
+        // One that has served may be opened again at once.
+        match self.failures {
+            0 => {
+                self.failures = 1;
+                self.now = Now::Closed;
+            }
+            _ => self.fail(why),
+        }
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.now = Now::Closed;
+        self.failures += 1;
+        let doubled = 1_u32.checked_shl(self.failures - 1).unwrap_or(u32::MAX);
+        let wait = FIRST_WAIT.saturating_mul(doubled).min(LONGEST_WAIT);
+        self.wait = Some((Instant::now() + wait, why.to_owned()));
+    }
+}
+
+/// Opens a connection on a task of its own: whoever wanted it first may leave, and others wait for the same one.
+fn attempt(place: Arc<Place>) -> Attempt {
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let opened = tokio::time::timeout(place.timeout, open(&place)).await;
+        opened.unwrap_or_else(|_| Err(format!("no connection within {:?}", place.timeout)))
+    });
+    let opened = async move {
+        match task.join_next().await {
+            Some(Ok(opened)) => opened,
+            Some(Err(_)) | None => Err("opening the connection was given up".to_owned()),
+        }
+    };
+    opened.boxed().shared()
+}
+
+async fn open(place: &Place) -> Result<Arc<Session>, String> {
+    let opening = Opening {
+        fields: place.fields.clone(),
+        root: place.root.clone(),
+        path: place.path.clone(),
+        http: place.http.clone(),
+        ears: Ears::new(&place.id, place.secrets.clone()),
+        secrets: place.secrets.clone(),
+    };
+    let opened = transport::open(place.transport, opening).await;
+    let running = opened.map_err(|failure| failure.message)?;
+    Ok(Arc::new(Session::new(running).await))
+}

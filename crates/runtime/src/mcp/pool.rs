@@ -1,0 +1,84 @@
+//! The servers that all versions of an app share: a reload leaves what it did not change connected.
+
+use super::Servers;
+use super::server::{Ground, Server};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::net;
+use reqwest::redirect::Policy;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long a connection over the network may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long one that nobody uses is kept; servers and what stands before them drop them too.
+const KEEP: Duration = Duration::from_secs(60);
+
+/// Servers that are in use.
+pub struct Pool {
+    http: reqwest::Client,
+    known: Mutex<BTreeMap<String, Vec<Weak<Server>>>>,
+}
+
+impl Pool {
+    /// No servers yet.
+    pub fn new() -> Result<Self> {
+        let failed = |error: &dyn std::error::Error| {
+            Error::internal(format!("no HTTP client can be made: {error}"))
+        };
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(net::tls().map_err(|error| failed(&error))?)
+            .connect_timeout(CONNECT)
+            .pool_idle_timeout(KEEP)
+            // The app's file names the host; an answer names no other, and credentials go nowhere else.
+            .redirect(Policy::none())
+            .no_proxy()
+            .user_agent(concat!("ambit/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Self {
+            http: http.map_err(|error| failed(&error))?,
+            known: Mutex::default(),
+        })
+    }
+
+    /// The servers of a version of the app. Nothing is connected before it is used.
+    pub fn servers(&self, app: &Arc<App>) -> Servers {
+        let ground = Ground {
+            root: app.root.clone(),
+            path: app.variables.get("PATH").map(str::to_owned),
+            http: self.http.clone(),
+        };
+        let mut known = self.known();
+        let mut servers = BTreeMap::new();
+        for about in app.servers.values().flatten() {
+            let same = known.entry(about.id.clone()).or_default();
+            same.retain(|server| server.strong_count() > 0);
+            let there = same.iter().filter_map(Weak::upgrade);
+            let there = { there }.find(|server| server.is(about, &ground));
+            let server = there.unwrap_or_else(|| {
+                let server = Arc::new(Server::new(about.clone(), ground.clone()));
+                same.push(Arc::downgrade(&server));
+                server
+            });
+            servers.insert(about.id.clone(), server);
+        }
+        Servers {
+            app: app.clone(),
+            servers,
+        }
+    }
+
+    /// Closes all connections.
+    pub fn close(&self) {
+        let servers: Vec<Arc<Server>> = {
+            let known = self.known();
+            known.values().flatten().filter_map(Weak::upgrade).collect()
+        };
+        servers.iter().for_each(|server| server.close());
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<Server>>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,241 @@
+//! An app's own processes as a server: nothing leaves this program.
+
+mod arguments;
+mod template;
+mod uri;
+
+use super::answer;
+use super::defaults::fill_in;
+use super::request::{Answering, Listed, Request};
+use crate::app::{self, Mapping, PromptMap, ResourceMap, ToolMap};
+use crate::error::{Code, Error, Result};
+use crate::tool::Caller;
+use arguments::Given;
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use uri::Template;
+
+/// The processes of a server.
+pub struct Mapped {
+    about: Arc<app::Server>,
+    tools: Arc<Vec<Value>>,
+    resources: Arc<Vec<Value>>,
+    prompts: Arc<Vec<Value>>,
+}
+
+impl Mapped {
+    /// What a server's mapping describes.
+    pub fn new(about: Arc<app::Server>) -> Self {
+        let Mapping {
+            tools,
+            resources,
+            prompts,
+        } = &about.mapping;
+        Self {
+            tools: Arc::new(tools.iter().map(tool).collect()),
+            resources: Arc::new(resources.iter().map(resource).collect()),
+            prompts: Arc::new(prompts.iter().map(prompt).collect()),
+            about,
+        }
+    }
+
+    /// Examples of a tool or a resource, if there is one of this name.
+    pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
+        let Mapping {
+            tools, resources, ..
+        } = &self.about.mapping;
+        match kind {
+            "tool" => Some(&tools.iter().find(|tool| tool.name == name)?.samples),
+            _ => {
+                let is_it = |it: &&ResourceMap| it.name == name || it.label == name;
+                Some(&resources.iter().find(is_it)?.samples)
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        tool: &ToolMap,
+        given: Map<String, Value>,
+        caller: &Caller,
+    ) -> Result<Value> {
+        let given = fill_in(&tool.input, Value::Object(given));
+        let given = Given::of_tool(given);
+        let arguments = given.arguments(tool.arguments.as_deref());
+        match caller.processes.run(&tool.process, arguments).await {
+            Ok(result) => Ok(wrapped(result)),
+            Err(error) if ends_turn(&error) => Err(error),
+            Err(error) => Ok(answer::error(&failed(&tool.name, &error.message))),
+        }
+    }
+
+    async fn read(&self, uri: &str, caller: &Caller) -> Result<Value> {
+        let mut known = self.about.mapping.resources.iter();
+        let found = known.find_map(|it| Some((it, Template::new(&it.uri).variables(uri)?)));
+        let Some((resource, variables)) = found else {
+            return Err(self.unknown("resource", uri));
+        };
+        let given = Given::of_resource(variables, resource.schema.as_ref());
+        let arguments = given.arguments(resource.arguments.as_deref());
+        let result = caller.processes.run(&resource.process, arguments).await?;
+        if result.get("contents").is_some_and(Value::is_array) {
+            return Ok(result);
+        }
+        let (usual, text) = match result {
+            Value::String(text) => ("text/plain", text),
+            other => ("application/json", other.to_string()),
+        };
+        let mime_type = resource.mime_type.as_deref().unwrap_or(usual);
+        Ok(json!({"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}))
+    }
+
+    async fn prompt(
+        &self,
+        name: &str,
+        given: Map<String, Value>,
+        caller: &Caller,
+    ) -> Result<Value> {
+        let mut known = self.about.mapping.prompts.iter();
+        let Some(prompt) = known.find(|prompt| prompt.name == name) else {
+            return Err(self.unknown("prompt", name));
+        };
+        for argument in &prompt.arguments {
+            let needed = argument["name"].as_str().unwrap_or_default();
+            if argument["required"] == true && !given.contains_key(needed) {
+                let message = format!("prompt \"{name}\" needs the argument \"{needed}\"");
+                return Err(Error::invalid(needed, message));
+            }
+        }
+        let messages = match (&prompt.template, prompt.messages.as_slice()) {
+            (None, []) => return self.prompt_of_process(prompt, given, caller).await,
+            (Some(template), []) => vec![said("user", &template::fill(template, &given).into())],
+            (_, messages) => messages.iter().map(|it| filled(it, &given)).collect(),
+        };
+        Ok(json!({"description": prompt.description, "messages": messages}))
+    }
+
+    async fn prompt_of_process(
+        &self,
+        prompt: &PromptMap,
+        given: Map<String, Value>,
+        caller: &Caller,
+    ) -> Result<Value> {
+        let arguments = vec![Value::Object(given)];
+        let result = caller.processes.run(&prompt.process, arguments).await?;
+        match result {
+            Value::String(text) => Ok(
+                json!({"description": prompt.description, "messages": [said("user", &text.into())]}),
+            ),
+            result if result["messages"].is_array() => {
+                let messages = result["messages"].as_array().into_iter().flatten();
+                let none = Map::new();
+                let messages: Vec<Value> = messages.map(|it| filled(it, &none)).collect();
+                let own = result["description"].as_str();
+                Ok(json!({"description": own.unwrap_or(&prompt.description), "messages": messages}))
+            }
+            _ => {
+                let message = format!(
+                    "process {} gave no prompt: a string or {{messages}}",
+                    prompt.process
+                );
+                Err(Error::new(Code::McpError, message))
+            }
+        }
+    }
+
+    fn unknown(&self, what: &str, name: &str) -> Error {
+        let message = format!(
+            "unknown {what} \"{name}\" on MCP server \"{}\"",
+            self.about.id
+        );
+        Error::new(Code::NotFound, message)
+    }
+}
+
+#[async_trait]
+impl Answering for Mapped {
+    async fn list(&self, what: Listed, _caller: &Caller) -> Result<Arc<Vec<Value>>> {
+        Ok(match what {
+            Listed::Tools => self.tools.clone(),
+            Listed::Resources => self.resources.clone(),
+            Listed::Prompts => self.prompts.clone(),
+        })
+    }
+
+    async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
+        match request {
+            Request::Call { tool, arguments } => {
+                let mut known = self.about.mapping.tools.iter();
+                match known.find(|known| known.name == tool) {
+                    Some(tool) => self.call(tool, arguments, caller).await,
+                    None => Err(self.unknown("tool", &tool)),
+                }
+            }
+            Request::Read { uri } => self.read(&uri, caller).await,
+            Request::Prompt { name, arguments } => self.prompt(&name, arguments, caller).await,
+        }
+    }
+}
+
+/// What a call says that has gone wrong.
+pub fn failed(tool: &str, why: &str) -> String {
+    format!("Error executing tool {tool}: {why}")
+}
+
+/// Errors that are not the tool's but the turn's.
+fn ends_turn(error: &Error) -> bool {
+    matches!(error.code, Code::Cancelled | Code::Fenced)
+}
+
+/// A process's result in the protocol's form.
+fn wrapped(result: Value) -> Value {
+    let text = match &result {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut wrapped = json!({"content": [{"type": "text", "text": text}]});
+    if result.is_object() {
+        wrapped["structuredContent"] = result;
+    }
+    wrapped
+}
+
+/// A message with its variables filled in, and its content in the protocol's form.
+fn filled(message: &Value, given: &Map<String, Value>) -> Value {
+    let role = message["role"].as_str().unwrap_or("user");
+    let fill = |value: &Value| match value {
+        Value::String(text) if !given.is_empty() => template::fill(text, given).into(),
+        other => other.clone(),
+    };
+    match &message["content"] {
+        Value::Object(content) => {
+            let content = content
+                .iter()
+                .map(|(key, value)| (key.clone(), fill(value)));
+            json!({"role": role, "content": Value::Object(content.collect())})
+        }
+        content => said(role, &fill(content)),
+    }
+}
+
+fn said(role: &str, text: &Value) -> Value {
+    json!({"role": role, "content": {"type": "text", "text": text}})
+}
+
+fn tool(tool: &ToolMap) -> Value {
+    let description = tool.input.get("description").cloned();
+    let mut shown = json!({"name": tool.name, "description": description.unwrap_or_default(), "inputSchema": tool.input});
+    if let Some(output) = &tool.output {
+        shown["outputSchema"] = output.clone();
+    }
+    shown
+}
+
+fn resource(resource: &ResourceMap) -> Value {
+    json!({"uri": resource.uri, "name": resource.label, "description": resource.description, "mimeType": resource.mime_type})
+}
+
+fn prompt(prompt: &PromptMap) -> Value {
+    json!({"name": prompt.name, "description": prompt.description, "arguments": prompt.arguments})
+}

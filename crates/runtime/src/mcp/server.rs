@@ -1,0 +1,190 @@
+//! One server of an app, for all who use it.
+
+use super::credentials;
+use super::link::{Link, Place};
+use super::process::Mapped;
+use super::request::{Answering, Listed, Request};
+use super::transport::{TRANSPORTS, Transport};
+use crate::access::Authorized;
+use crate::app;
+use crate::app::read::fields;
+use crate::error::{Code, Error, Result};
+use crate::llm::Secrets;
+use crate::tool::Caller;
+use async_trait::async_trait;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long an answer may take where the file says nothing.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection of one caller's own is closed when nobody has used it for so long.
+const IDLE: Duration = Duration::from_secs(300);
+/// The most connections of callers of their own to one server.
+const LINKS: usize = 64;
+
+/// What all servers of an app have in common.
+#[derive(Clone)]
+pub struct Ground {
+    /// The app's folder.
+    pub root: PathBuf,
+    /// `PATH` of processes.
+    pub path: Option<String>,
+    /// Sends requests.
+    pub http: reqwest::Client,
+}
+
+/// A server.
+pub struct Server {
+    /// What its file says.
+    pub about: Arc<app::Server>,
+    ground: Ground,
+    kind: Kind,
+    timeout: Duration,
+}
+
+enum Kind {
+    Processes(Mapped),
+    Outside {
+        transport: &'static Transport,
+        links: Mutex<BTreeMap<Vec<String>, Arc<Link>>>,
+    },
+}
+
+impl Server {
+    /// What a file describes.
+    pub fn new(about: Arc<app::Server>, ground: Ground) -> Self {
+        let row = TRANSPORTS.iter().find(|row| row.name == about.transport);
+        let timeout = about.fields.get("timeout").and_then(fields::milliseconds);
+        let kind = match row {
+            Some(transport) => Kind::Outside {
+                transport,
+                links: Mutex::default(),
+            },
+            None => Kind::Processes(Mapped::new(about.clone())),
+        };
+        Self {
+            kind,
+            about,
+            ground,
+            timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
+        }
+    }
+
+    /// Whether this is what a file describes now.
+    pub fn is(&self, about: &app::Server, ground: &Ground) -> bool {
+        let here = (&self.ground.root, &self.ground.path);
+        *self.about == *about && here == (&ground.root, &ground.path)
+    }
+
+    /// Whether it may be used at all.
+    pub fn is_on(&self) -> bool {
+        self.about.fields.get("enabled") != Some(&Value::Bool(false))
+    }
+
+    /// Whether it is not the app's own processes.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.kind, Kind::Outside { .. })
+    }
+
+    /// Examples of a tool or a resource.
+    pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
+        match &self.kind {
+            Kind::Processes(mapped) => mapped.samples(kind, name),
+            Kind::Outside { .. } => None,
+        }
+    }
+
+    /// Closes what nobody has used for a while, of connections that only one caller can use.
+    pub fn tidy(&self) {
+        if let Kind::Outside { links, .. } = &self.kind {
+            let is_used = |link: &Link| link.used().elapsed() < IDLE;
+            lock(links).retain(|key, link| key.is_empty() || is_used(link));
+        }
+    }
+
+    /// Closes all connections.
+    pub fn close(&self) {
+        if let Kind::Outside { links, .. } = &self.kind {
+            lock(links).values().for_each(|link| link.close());
+        }
+    }
+
+    /// The link for this caller. Callers share one only where the server cannot tell them apart.
+    fn link(&self, who: &Authorized) -> Result<Option<Arc<Link>>> {
+        let Kind::Outside { transport, links } = &self.kind else {
+            return Ok(None);
+        };
+        let filled = credentials::fill(&self.about, who)?;
+        let mut links = lock(links);
+        if let Some(link) = links.get(&filled.key) {
+            return Ok(Some(link.clone()));
+        }
+        if links.len() > LINKS {
+            let own = links.iter().filter(|(key, _)| !key.is_empty());
+            let oldest = own.min_by_key(|(_, link)| link.used());
+            let oldest = oldest.map(|(key, _)| key.clone());
+            oldest.and_then(|key| links.remove(&key));
+        }
+        let place = Place {
+            id: self.about.id.clone(),
+            transport,
+            secrets: Arc::new(Secrets::of_server(&filled.fields)),
+            fields: filled.fields,
+            root: self.ground.root.clone(),
+            path: self.ground.path.clone(),
+            http: self.ground.http.clone(),
+            timeout: self.timeout,
+        };
+        let link = Arc::new(Link::new(place));
+        links.insert(filled.key, link.clone());
+        Ok(Some(link))
+    }
+
+    fn limit(&self, caller: &Caller) -> Duration {
+        self.timeout.min(caller.timeout)
+    }
+
+    async fn in_time<T>(
+        &self,
+        caller: &Caller,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let limit = self.limit(caller);
+        let done = tokio::time::timeout(limit, work).await;
+        done.unwrap_or_else(|_| {
+            let message = format!(
+                "MCP server \"{}\": no answer within {limit:?}",
+                self.about.id
+            );
+            Err(Error::new(Code::Timeout, message))
+        })
+    }
+}
+
+#[async_trait]
+impl Answering for Server {
+    async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>> {
+        match (&self.kind, self.link(&caller.authorized)?) {
+            (_, Some(link)) => link.list(what, self.limit(caller)).await,
+            (Kind::Processes(mapped), None) => mapped.list(what, caller).await,
+            (Kind::Outside { .. }, None) => Ok(Arc::default()),
+        }
+    }
+
+    async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
+        match (&self.kind, self.link(&caller.authorized)?) {
+            (_, Some(link)) => link.ask(request, self.limit(caller)).await,
+            (Kind::Processes(mapped), None) => {
+                self.in_time(caller, mapped.ask(request, caller)).await
+            }
+            (Kind::Outside { .. }, None) => Ok(Value::Null),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

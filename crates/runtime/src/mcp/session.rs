@@ -1,0 +1,293 @@
+//! One open connection: what the server offers, asked once until it says that it has changed, and calls.
+
+use super::ears::{Ears, changes, listen};
+use super::request::{Listed, Request};
+use super::transport::{innermost, of_http};
+use crate::error::{Code, Error};
+use crate::llm::Secrets;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+};
+use rmcp::service::RunningService;
+use rmcp::{ClientCacheConfig, RoleClient, ServiceError};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+/// Pages of one list.
+const PAGES: usize = 1_000;
+/// How long the first word of changes is waited for.
+const FIRST: Duration = Duration::from_secs(2);
+
+/// The client of an open connection.
+pub type Running = RunningService<RoleClient, Arc<Ears>>;
+
+/// An open connection. Dropped, it is closed.
+pub struct Session {
+    running: Running,
+    ears: Arc<Ears>,
+    lists: [tokio::sync::Mutex<Option<List>>; 3],
+    capabilities: ServerCapabilities,
+    opened: Instant,
+    _listening: JoinSet<()>,
+}
+
+/// A list as the server gave it.
+struct List {
+    items: Arc<Vec<Value>>,
+    /// How often it had changed then.
+    change: u64,
+    until: Option<Instant>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What the caller is told.
+    pub error: Error,
+    /// The server has seen nothing of the request.
+    pub is_unsent: bool,
+    /// The connection is of no more use.
+    pub is_over: bool,
+}
+
+impl Session {
+    /// Of an open connection.
+    pub async fn new(running: Running) -> Self {
+        let ears = running.service().clone();
+        let off = ClientCacheConfig::disabled();
+        running.set_response_cache_config(off).await;
+        let info = running.peer_info();
+        let capabilities = info.as_ref().map(|info| info.capabilities.clone());
+        let capabilities = capabilities.unwrap_or_default();
+        let mut listening = JoinSet::new();
+        let is_newest = info.is_some_and(|info| !info.protocol_version.has_initialize());
+        if let Some(filter) = changes(&capabilities).filter(|_| is_newest) {
+            ears.set_deaf(true);
+            let (heard, first) = oneshot::channel();
+            let peer = running.peer().clone();
+            listening.spawn(listen(peer, ears.clone(), (filter, heard)));
+            // What is asked before it listens would have to be asked again.
+            let _in_time = tokio::time::timeout(FIRST, first).await;
+        }
+        Self {
+            running,
+            ears,
+            lists: Default::default(),
+            capabilities,
+            opened: Instant::now(),
+            _listening: listening,
+        }
+    }
+
+    /// Whether it can be used, as far as is known.
+    pub fn is_open(&self) -> bool {
+        !self.running.is_transport_closed() && !self.running.is_closed()
+    }
+
+    /// How long it has lasted.
+    pub fn age(&self) -> Duration {
+        self.opened.elapsed()
+    }
+
+    /// Why it cannot be used any more.
+    pub fn end(&self) -> String {
+        self.ears
+            .end()
+            .unwrap_or_else(|| "the connection was closed".to_owned())
+    }
+
+    /// Closes it.
+    pub fn close(&self) {
+        self.running.cancellation_token().cancel();
+    }
+
+    /// A list, asked for only if it is not known.
+    pub async fn list(&self, what: Listed) -> Result<Arc<Vec<Value>>, Failure> {
+        let mut known = self.lists[what as usize].lock().await;
+        let change = self.ears.change(what);
+        let is_deaf = self.ears.is_deaf();
+        if let Some(list) = known
+            .as_ref()
+            .filter(|list| list.change == change && !is_deaf)
+            && list.until.is_none_or(|until| Instant::now() < until)
+        {
+            return Ok(list.items.clone());
+        }
+        let (items, fresh) = self.fetch(what).await?;
+        let items = Arc::new(items);
+        *known = Some(List {
+            items: items.clone(),
+            change,
+            until: fresh.map(|fresh| Instant::now() + fresh),
+        });
+        Ok(items)
+    }
+
+    async fn fetch(&self, what: Listed) -> Result<(Vec<Value>, Option<Duration>), Failure> {
+        let has = match what {
+            Listed::Tools => self.capabilities.tools.is_some(),
+            Listed::Resources => self.capabilities.resources.is_some(),
+            Listed::Prompts => self.capabilities.prompts.is_some(),
+        };
+        let (mut items, mut fresh, mut cursor) = (Vec::new(), None, None);
+        if !has {
+            return Ok((items, fresh));
+        }
+        for _ in 0..PAGES {
+            let page = PaginatedRequestParams::default().with_cursor(cursor);
+            let page = self.page(what, page).await?;
+            items.extend(page.items);
+            fresh = [fresh, page.fresh].into_iter().flatten().min();
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok((items, fresh));
+            }
+        }
+        Err(self.refused(&format!("its list of {} has no end", what.name())))
+    }
+
+    async fn page(&self, what: Listed, page: PaginatedRequestParams) -> Result<Page, Failure> {
+        let page = Some(page);
+        let failed = |error| self.failed(error);
+        macro_rules! page {
+            ($result:expr, $items:ident) => {{
+                let result = $result.await.map_err(failed)?;
+                Page {
+                    items: result.$items.iter().map(plain).collect(),
+                    fresh: result.ttl_ms.map(Duration::from_millis),
+                    next: result.next_cursor,
+                }
+            }};
+        }
+        Ok(match what {
+            Listed::Tools => page!(self.running.list_tools(page), tools),
+            Listed::Resources => page!(self.running.list_resources(page), resources),
+            Listed::Prompts => page!(self.running.list_prompts(page), prompts),
+        })
+    }
+
+    /// Asks something. Dropping the future tells the server that nobody waits any more.
+    pub async fn ask(&self, request: &Request) -> Result<Value, Failure> {
+        let before = self.ears.sent();
+        let mut asked = self.asked(request).await;
+        if let Err(failure) = &mut asked
+            && failure.is_over
+        {
+            let after = self.ears.sent();
+            failure.is_unsent |= before > 0 && after == before;
+        }
+        asked
+    }
+
+    async fn asked(&self, request: &Request) -> Result<Value, Failure> {
+        let failed = |error| self.failed(error);
+        match request {
+            Request::Call { tool, arguments } => {
+                let params = CallToolRequestParams::new(tool.clone());
+                let params = params.with_arguments(arguments.clone());
+                match self.running.call_tool_once(params).await.map_err(failed)? {
+                    CallToolResponse::Complete(result) => Ok(plain(&result)),
+                    _ => Err(self.unanswerable()),
+                }
+            }
+            Request::Read { uri } => {
+                let params = ReadResourceRequestParams::new(uri.clone());
+                match self
+                    .running
+                    .read_resource_once(params)
+                    .await
+                    .map_err(failed)?
+                {
+                    ReadResourceResponse::Complete(result) => Ok(plain(&result)),
+                    _ => Err(self.unanswerable()),
+                }
+            }
+            Request::Prompt { name, arguments } => {
+                let mut params = GetPromptRequestParams::new(name.clone());
+                params.arguments = Some(arguments.clone());
+                match self.running.get_prompt_once(params).await.map_err(failed)? {
+                    GetPromptResponse::Complete(result) => Ok(plain(&result)),
+                    _ => Err(self.unanswerable()),
+                }
+            }
+        }
+    }
+
+    fn unanswerable(&self) -> Failure {
+        self.refused("it wants to know more, and nobody is there to tell it")
+    }
+
+    fn refused(&self, why: &str) -> Failure {
+        Failure {
+            error: failure(self.ears.name(), self.ears.secrets(), why),
+            is_unsent: false,
+            is_over: false,
+        }
+    }
+
+    fn failed(&self, error: ServiceError) -> Failure {
+        let (why, is_unsent, is_over) = match error {
+            ServiceError::McpError(error) => (error.message.into_owned(), false, false),
+            ServiceError::TransportClosed => (self.end(), false, true),
+            ServiceError::TransportSend(error) => {
+                let is_unsent = is_unsent(error.error.as_ref());
+                let why = self
+                    .ears
+                    .end()
+                    .unwrap_or_else(|| innermost(error.error.as_ref()));
+                (why, is_unsent, is_unsent)
+            }
+            ServiceError::UnexpectedResponse => {
+                ("its answer cannot be understood".to_owned(), false, false)
+            }
+            other => (other.to_string(), false, false),
+        };
+        Failure {
+            is_unsent,
+            is_over,
+            ..self.refused(&why)
+        }
+    }
+}
+
+/// A part of a list.
+struct Page {
+    items: Vec<Value>,
+    fresh: Option<Duration>,
+    next: Option<String>,
+}
+
+/// What whoever uses a server is told.
+pub fn failure(server: &str, secrets: &Secrets, why: &str) -> Error {
+    let why = secrets.hide(why);
+    Error::new(Code::McpError, format!("MCP server \"{server}\": {why}"))
+}
+
+fn plain(value: &impl Serialize) -> Value {
+    // What came as JSON can be written as JSON.
+    serde_json::to_value(value).unwrap_or_else(|_| json!({}))
+}
+
+/// Whether a message has not left this machine.
+fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut found = Some(error);
+    while let Some(error) = found {
+        if let Some(error) = of_http(error) {
+            return error.is_connect();
+        }
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return matches!(
+                error.kind(),
+                ErrorKind::BrokenPipe | ErrorKind::NotConnected
+            );
+        }
+        found = error.source();
+    }
+    false
+}

@@ -1,0 +1,70 @@
+//! The servers as a turn sees them.
+
+use super::name::Names;
+use super::request::{Answering, Listed};
+use super::wanted::Wanted;
+use super::{Servers, answer};
+use crate::error::Result;
+use crate::tool::{Caller, Outcome, Tool, Toolbox};
+use async_trait::async_trait;
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+#[async_trait]
+impl Toolbox for Servers {
+    async fn list(&self, servers: &[Value], caller: &Caller) -> Result<Vec<Tool>> {
+        let lists = servers.iter().map(|entry| self.tools(entry, caller));
+        let lists = try_join_all(lists).await?;
+        let mut tools: Vec<Tool> = lists.into_iter().flatten().collect();
+        let mut names = Names::default();
+        for tool in &mut tools {
+            tool.name = names.take(&tool.server, &tool.tool);
+        }
+        Ok(tools)
+    }
+
+    async fn call(&self, tool: &Tool, arguments: Value, caller: &Caller) -> Result<Outcome> {
+        let place = (tool.server.as_str(), tool.tool.as_str());
+        let called = Self::call(self, place, arguments, caller).await?;
+        Ok(answer::outcome(called.result, called.warnings))
+    }
+}
+
+impl Servers {
+    async fn tools(&self, entry: &Value, caller: &Caller) -> Result<Vec<Tool>> {
+        let wanted = Wanted::of(entry);
+        let server = self.find(&caller.agent, &wanted.id)?;
+        let listed = server.list(Listed::Tools, caller).await?;
+        let mut tools = Vec::new();
+        for about in listed.iter() {
+            let name = about["name"].as_str().unwrap_or_default();
+            if !wanted.takes_tool(name) {
+                continue;
+            }
+            let text = about["description"].as_str();
+            tools.push(Tool {
+                name: String::new(),
+                server: wanted.id.clone(),
+                tool: name.to_owned(),
+                description: text.unwrap_or_default().to_owned(),
+                parameters: parameters(&about["inputSchema"]),
+                samples: server.samples("tool", name).unwrap_or_default().to_vec(),
+            });
+        }
+        Ok(tools)
+    }
+}
+
+/// Providers take only objects.
+fn parameters(schema: &Value) -> Value {
+    match schema {
+        Value::Object(_) => {
+            let mut schema = schema.clone();
+            if schema.get("type").is_none() {
+                schema["type"] = "object".into();
+            }
+            schema
+        }
+        _ => json!({"type": "object"}),
+    }
+}

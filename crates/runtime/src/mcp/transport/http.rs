@@ -1,0 +1,53 @@
+//! `http`: the streamable HTTP of the protocol.
+
+use super::{Failure, Opened, Opening, Transport, greet, lines};
+use futures::FutureExt;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use rmcp::ClientLifecycleMode;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+pub const ROW: Transport = Transport {
+    name: "http",
+    is_old: false,
+    open: |opening, mode| open(opening, mode).boxed(),
+};
+
+async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
+    let headers = headers(opening)?;
+    let config = StreamableHttpClientTransportConfig::with_uri(opening.text("url"))
+        .custom_headers(
+            headers
+                .into_iter()
+                .filter_map(|(name, value)| Some((name?, value)))
+                .collect(),
+        )
+        .max_sse_event_size(lines::MESSAGE);
+    let transport = StreamableHttpClientTransport::with_client(opening.http.clone(), config);
+    greet(opening, transport, mode).await
+}
+
+/// The headers of every request: those of the file, and its token.
+pub fn headers(opening: &Opening) -> Result<HeaderMap, Failure> {
+    let mut headers = HeaderMap::new();
+    let token = opening.text("authorization_token");
+    let token = match token.contains(' ') || token.is_empty() {
+        true => token.to_owned(),
+        false => format!("Bearer {token}"),
+    };
+    let token =
+        Some((AUTHORIZATION.as_str(), token.as_str())).filter(|(_, token)| !token.is_empty());
+    for (name, value) in token.into_iter().chain(opening.pairs("headers")) {
+        let refused = |_| Failure::new(format!("its header \"{name}\" cannot be sent"));
+        let wrong = |_| {
+            Failure::new(format!(
+                "its header \"{name}\" has a value that no header may have"
+            ))
+        };
+        let name = HeaderName::try_from(name).map_err(refused)?;
+        let mut value = HeaderValue::try_from(value).map_err(wrong)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

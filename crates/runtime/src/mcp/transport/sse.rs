@@ -1,0 +1,159 @@
+//! `sse`: the older transport of the protocol. Messages come as events of one long answer, whose first event says where
+//! messages are sent to.
+
+use super::http::headers;
+use super::{Failure, Opened, Opening, Transport, greet, http_words};
+use crate::llm::sse::{Event, Parser};
+use crate::mcp::ears::Ears;
+use futures::FutureExt;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Response, StatusCode};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::{ClientLifecycleMode, RoleClient};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use url::Url;
+
+/// Messages that wait to be read.
+const WAITING: usize = 64;
+/// How long the address for messages may take to come.
+const FIRST: Duration = Duration::from_secs(10);
+const EVENTS: &str = "text/event-stream";
+
+pub const ROW: Transport = Transport {
+    name: "sse",
+    is_old: true,
+    open: |opening, mode| open(opening, mode).boxed(),
+};
+
+type Received = RxJsonRpcMessage<RoleClient>;
+
+/// An open connection.
+struct Sse {
+    client: Client,
+    headers: HeaderMap,
+    to: Url,
+    messages: mpsc::Receiver<Received>,
+    reader: JoinSet<()>,
+    ears: Arc<Ears>,
+}
+
+/// A message could not be sent.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unsent(String, #[source] Option<reqwest::Error>);
+
+async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
+    let headers = headers(opening)?;
+    let wrong = |_| Failure::new("its \"url\" is no address");
+    let url = Url::parse(opening.text("url")).map_err(wrong)?;
+    let request = opening.http.get(url.clone()).headers(headers.clone());
+    let response = request.header(ACCEPT, EVENTS).send().await;
+    let broken = |error: reqwest::Error| Failure::new(http_words(&error));
+    let response = response.map_err(broken)?;
+    let mut events = Events::of(response)?;
+    let first = tokio::time::timeout(FIRST, events.next()).await;
+    let first = first
+        .ok()
+        .flatten()
+        .filter(|event| event.name == "endpoint");
+    let first = first.ok_or_else(|| Failure::new("it does not say where messages are sent to"))?;
+    let to = url.join(first.data.trim()).ok();
+    // Another host would get this one's credentials.
+    let to = to.filter(|to| to.origin() == url.origin());
+    let to = to.ok_or_else(|| Failure::new("it wants messages sent to another host"))?;
+    let (tell, messages) = mpsc::channel(WAITING);
+    let mut reader = JoinSet::new();
+    reader.spawn(async move {
+        while let Some(event) = events.next().await {
+            let Ok(message) = serde_json::from_str(&event.data) else {
+                continue;
+            };
+            if tell.send(message).await.is_err() {
+                return;
+            }
+        }
+    });
+    let client = opening.http.clone();
+    let transport = Sse {
+        client,
+        headers,
+        to,
+        messages,
+        reader,
+        ears: opening.ears.clone(),
+    };
+    greet(opening, transport, mode).await
+}
+
+/// The events of an answer.
+struct Events {
+    response: Response,
+    parser: Parser,
+    ready: std::vec::IntoIter<Event>,
+}
+
+impl Events {
+    fn of(response: Response) -> Result<Self, Failure> {
+        let status = response.status();
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            let message = "it refuses the credentials; check authorization_token and headers";
+            return Err(Failure::new(message));
+        }
+        if !status.is_success() {
+            return Err(Failure::new(format!("it answers with status {status}")));
+        }
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with(EVENTS) {
+            return Err(Failure::new("it answers with something else than events"));
+        }
+        Ok(Self {
+            response,
+            parser: Parser::default(),
+            ready: Vec::new().into_iter(),
+        })
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.next() {
+                return Some(event);
+            }
+            let bytes = self.response.chunk().await.ok()??;
+            self.ready = self.parser.push(&bytes).ok()?.into_iter();
+        }
+    }
+}
+
+impl rmcp::transport::Transport<RoleClient> for Sse {
+    type Error = Unsent;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Unsent>> + Send + 'static {
+        self.ears.sends();
+        let request = self.client.post(self.to.clone());
+        let request = request.headers(self.headers.clone()).json(&message);
+        async move {
+            let response = request.send().await;
+            let response = response.map_err(|error| Unsent(http_words(&error), Some(error)))?;
+            match response.status() {
+                status if status.is_success() => Ok(()),
+                status => Err(Unsent(format!("it answers with status {status}"), None)),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Received> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Unsent> {
+        self.reader.abort_all();
+        Ok(())
+    }
+}

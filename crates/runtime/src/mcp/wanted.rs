@@ -1,0 +1,118 @@
+//! Which servers an agent names, and which of their tools and resources: `"id"`, `{server_id, tools?, resources?}`,
+//! `{"id": ["tool"]}`, `{"id": {tools, resources}}`.
+
+use ambit_storage::pattern::Pattern;
+use serde_json::Value;
+
+/// One server that an agent names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The server, as the agent names it.
+    pub id: String,
+    tools: Filter,
+    resources: Filter,
+}
+
+/// Names or patterns; `None` for all.
+type Filter = Option<Vec<Pattern>>;
+
+impl Wanted {
+    /// What an entry of `mcp.servers` says.
+    pub fn of(entry: &Value) -> Self {
+        let all = |id: &str| Self {
+            id: id.to_owned(),
+            tools: None,
+            resources: None,
+        };
+        let Some(object) = entry.as_object() else {
+            return all(entry.as_str().unwrap_or_default());
+        };
+        if let Some(id) = object.get("server_id") {
+            return Self {
+                tools: filter(object.get("tools")),
+                resources: filter(object.get("resources")),
+                ..all(id.as_str().unwrap_or_default())
+            };
+        }
+        let Some((id, what)) = object.iter().next() else {
+            return all("");
+        };
+        match what {
+            Value::Array(_) => Self {
+                tools: filter(Some(what)),
+                ..all(id)
+            },
+            what => Self {
+                tools: filter(what.get("tools")),
+                resources: filter(what.get("resources")),
+                ..all(id)
+            },
+        }
+    }
+
+    /// Whether the agent wants this tool.
+    pub fn takes_tool(&self, name: &str) -> bool {
+        takes(&self.tools, name)
+    }
+
+    /// Whether the agent wants the resource of this name and address.
+    pub fn takes_resource(&self, name: &str, uri: &str) -> bool {
+        takes(&self.resources, name) || takes(&self.resources, uri)
+    }
+}
+
+fn filter(value: Option<&Value>) -> Filter {
+    let names = value?.as_array()?.iter().filter_map(Value::as_str);
+    Some(names.map(Pattern::parse).collect())
+}
+
+fn takes(filter: &Filter, name: &str) -> bool {
+    match filter {
+        None => true,
+        Some(patterns) => patterns.iter().any(|pattern| pattern.matches(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The id, and which of `read`, `read_all`, `write` and of the resources `a` and `b` are wanted.
+    fn read(entry: &Value) -> (String, Vec<&'static str>) {
+        let wanted = Wanted::of(entry);
+        let mut takes = Vec::new();
+        takes.extend(
+            ["read", "read_all", "write"]
+                .iter()
+                .filter(|it| wanted.takes_tool(it)),
+        );
+        let resources = [("a", "x://a"), ("b", "x://b")];
+        let found = resources
+            .iter()
+            .filter(|(name, uri)| wanted.takes_resource(name, uri));
+        takes.extend(found.map(|(name, _)| name));
+        (wanted.id, takes)
+    }
+
+    #[test]
+    fn every_form_of_an_entry_is_read() {
+        let all = vec!["read", "read_all", "write", "a", "b"];
+        for (entry, takes) in [
+            (json!("s"), all.clone()),
+            (json!({"server_id": "s"}), all),
+            (
+                json!({"server_id": "s", "tools": ["read*"], "resources": []}),
+                vec!["read", "read_all"],
+            ),
+            (json!({"s": ["write"]}), vec!["write", "a", "b"]),
+            (
+                json!({"s": {"tools": ["*"], "resources": ["x://a"]}}),
+                vec!["read", "read_all", "write", "a"],
+            ),
+            (json!({"s": {"tools": [], "resources": ["b"]}}), vec!["b"]),
+        ] {
+            assert_eq!(read(&entry), ("s".to_owned(), takes), "{entry}");
+        }
+    }
+}

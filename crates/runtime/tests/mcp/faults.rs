@@ -1,0 +1,248 @@
+//! Servers that behave badly.
+
+use crate::bed::{Bed, Witness, stdio};
+use ambit_runtime::Code;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+async fn bed(environment: &Value) -> (Bed, Witness) {
+    let witness = Witness::new().await;
+    let bed = Bed::with(&stdio(&witness, environment));
+    (bed, witness)
+}
+
+/// The same with little time for each call, once the server is there.
+async fn hasty() -> (Bed, Witness) {
+    let (mut bed, witness) = bed(&json!({})).await;
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+    bed.caller.timeout = Duration::from_millis(300);
+    (bed, witness)
+}
+
+fn kill(pid: &str) {
+    let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+/// Until its death has been taken notice of.
+async fn reaped(pid: &str) {
+    let entry = std::path::Path::new("/proc").join(pid);
+    let gone = async {
+        while entry.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), gone)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn g125_a_server_killed_during_a_call_fails_it_at_once_and_is_started_again() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    let hanging = bed.call("hang", json!({}));
+    let (failed, killed) = tokio::join!(hanging, async {
+        let pid = witness.hear("begins").await;
+        witness.hear("hangs").await;
+        kill(&pid);
+        Instant::now()
+    });
+    assert!(killed.elapsed() < Duration::from_secs(1));
+    let failed = failed.unwrap_err();
+    assert_eq!(failed.code, Code::McpError);
+    assert_eq!(
+        failed.message,
+        "MCP server \"s\": its process has ended (signal: 9 (SIGKILL))"
+    );
+    assert_eq!(bed.text("echo", json!({"text": "again"})).await, "again");
+}
+
+#[tokio::test]
+async fn g125_a_server_killed_before_a_call_is_started_again_without_a_failure() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    for text in ["one", "two"] {
+        assert_eq!(bed.text("echo", json!({"text": text})).await, text);
+        let told = witness.until("call echo").await;
+        let pid = told.iter().find_map(|line| line.strip_prefix("begins "));
+        kill(pid.unwrap());
+        reaped(pid.unwrap()).await;
+    }
+    assert_eq!(bed.text("echo", json!({"text": "three"})).await, "three");
+}
+
+#[tokio::test]
+async fn g125_a_server_that_ends_after_or_within_its_answer_serves_again() {
+    let (bed, _witness) = bed(&json!({})).await;
+    assert_eq!(bed.text("last", json!({})).await, "bye");
+    let failed = bed.failure("die", json!({})).await;
+    assert!(
+        failed
+            .message
+            .starts_with("MCP server \"s\": its process has ended"),
+        "{failed}"
+    );
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn g125_another_session_of_a_dying_server_is_not_affected() {
+    let witness = Witness::new().await;
+    let server = stdio(&witness, &json!({"WHO": "$CTX.USER_ID"}));
+    let bed = Bed::with(&server);
+    let bob = crate::bed::caller("bob");
+    let hi = json!({"text": "hi"});
+    bed.call_as(&bob, "echo", hi.clone()).await.unwrap();
+    let (died, answered) = tokio::join!(bed.call("die", json!({})), bed.call_as(&bob, "echo", hi));
+    assert_eq!(died.unwrap_err().code, Code::McpError);
+    assert_eq!(answered.unwrap().text, "hi");
+}
+
+#[tokio::test]
+async fn g125_a_server_that_never_starts_is_tried_again_with_back_off() {
+    let (bed, mut witness) = bed(&json!({"FAULTS": "dies"})).await;
+    let first = bed.tools().await.unwrap_err().message;
+    assert_eq!(
+        first,
+        "MCP server \"s\": its process has ended (exit status: 1): no licence"
+    );
+    // Failing again and again, it is waited for longer and longer, until whoever asks is told so.
+    let mut starts = 1;
+    let last = loop {
+        let message = bed.tools().await.unwrap_err().message;
+        if message.contains("it is tried again in") {
+            break message;
+        }
+        assert_eq!(message, first);
+        starts += 1;
+        assert!(starts < 10, "no back-off");
+    };
+    assert_eq!(last, format!("{first}; it is tried again in 1 s"));
+    // Each start is two attempts, of either version of the protocol.
+    for _ in 0..2 * starts {
+        witness.hear("begins").await;
+    }
+}
+
+#[tokio::test]
+async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
+    let (mut bed, mut witness) = hasty().await;
+    let failed = bed.failure("hang", json!({})).await;
+    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
+    witness.hear("cancelled").await;
+    let failed = bed
+        .servers
+        .read_resource("s", "test://hang", &bed.caller)
+        .await
+        .unwrap_err();
+    assert_eq!(failed.code, Code::Timeout);
+    bed.caller.timeout = Duration::from_secs(30);
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_is_cancelled() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    tokio::select! {
+        _ = bed.call("hang", json!({})) => panic!("it does not hang"),
+        _ = witness.hear("hangs") => {}
+    }
+    witness.hear("cancelled").await;
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn a_server_that_answers_nothing_any_more_is_replaced() {
+    let (mut bed, mut witness) = hasty().await;
+    for _ in 0..3 {
+        assert_eq!(bed.failure("hang", json!({})).await.code, Code::Timeout);
+    }
+    bed.caller.timeout = Duration::from_secs(30);
+    assert_eq!(bed.text("add", json!({"a": 1})).await, "{\"total\": 11}");
+    let told = witness.until("call add").await;
+    assert_eq!(told.iter().filter(|line| *line == "initialize").count(), 2);
+}
+
+#[tokio::test]
+async fn g134_an_answer_of_fifty_megabytes_fails_its_call_alone() {
+    let (bed, _witness) = bed(&json!({})).await;
+    for is_trailing in [false, true] {
+        let arguments = json!({"bytes": 50 << 20, "trailing": is_trailing});
+        let (failed, other) = tokio::join!(
+            bed.failure("big", arguments),
+            bed.text("echo", json!({"text": "x"}))
+        );
+        assert_eq!(
+            failed.message,
+            "MCP server \"s\": its answer is larger than 16 MiB"
+        );
+        assert_eq!(other, "x");
+    }
+    let whole = bed.call("big", json!({"bytes": 1 << 20})).await.unwrap();
+    assert_eq!(whole.data.as_str().unwrap().len(), 1 << 20);
+    assert!(
+        whole
+            .text
+            .ends_with("[cut here: the result has 1048576 bytes, these are the first 262144]")
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_passed_over() {
+    let (bed, _witness) = bed(&json!({"FAULTS": "noisy"})).await;
+    assert_eq!(bed.text("babble", json!({})).await, "still here");
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_fails_its_call_at_once() {
+    let (bed, _witness) = bed(&json!({})).await;
+    let failed = bed.failure("wrong", json!({})).await;
+    assert!(
+        failed
+            .message
+            .starts_with("MCP server \"s\": its answer cannot be understood"),
+        "{failed}"
+    );
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn what_a_server_leaves_behind_ends_with_it() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    let calling = bed.call("child", json!({}));
+    let (failed, ()) = tokio::join!(calling, async {
+        witness.hear("child").await;
+        // Of both, since they share the line to this test.
+        witness.hear("gone").await;
+    });
+    assert!(failed.is_err());
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_leave_is_killed() {
+    let (bed, mut witness) = bed(&json!({"FAULTS": "stubborn"})).await;
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+    bed.pool.close();
+    witness.hear("stays").await;
+    witness.hear("gone").await;
+}
+
+#[tokio::test]
+async fn a_server_of_nobody_ends() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+    drop(bed);
+    witness.hear("leaves").await;
+    witness.hear("gone").await;
+}
+
+#[tokio::test]
+async fn g072_what_a_server_says_of_its_secrets_is_not_told() {
+    let (bed, _witness) = bed(&json!({"FAULTS": "tattles", "SECRET": "swordfish-7"})).await;
+    let message = bed.tools().await.unwrap_err().message;
+    assert_eq!(
+        message,
+        "MCP server \"s\": its process has ended (exit status: 1): the secret is ***"
+    );
+}

@@ -1,0 +1,153 @@
+//! Files of servers and their mappings, right and wrong.
+
+use crate::place::files;
+use ambit_runtime::app::{App, ToolMap};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// What is wrong with an app of these files.
+fn wrong(list: &[(&str, &str)]) -> Vec<String> {
+    let root = files(list);
+    let app = App::load(root.path(), &BTreeMap::new()).unwrap();
+    app.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_told_with_file_and_line() {
+    for (text, problem) in [
+        (
+            "{}",
+            "1:1: \"transport\" is missing: \"process\", \"stdio\", \"http\" or \"sse\"",
+        ),
+        (
+            "{\"transport\": \"stdio\"}",
+            "1:1: a server over stdio needs \"command\"",
+        ),
+        (
+            "{\"type\": \"http\",\n \"url\": \"\"}",
+            "2:9: a server over http needs \"url\"",
+        ),
+        (
+            "{\"transport\": \"sse\",\n \"url\": \"host/mcp\"}",
+            "2:9: \"url\" is no address such as https://host/mcp",
+        ),
+        (
+            "transport: stdio\ncomand: x",
+            "2:1: unknown key \"comand\"; did you mean \"command\"?",
+        ),
+        (
+            "transport: stdio\ncommand: x\nenv:\n  A: $CTX.USER_IT",
+            "4:3: \"env\": unknown variable \"$CTX.USER_IT\"; did you mean \"USER_ID\"?",
+        ),
+    ] {
+        let found = wrong(&[("mcps/s.mcp.yao", text)]);
+        assert_eq!(
+            found.first().unwrap(),
+            &format!("mcps/s.mcp.yao:{problem}"),
+            "{text}"
+        );
+    }
+}
+
+const SERVER: (&str, &str) = (
+    "mcps/a/s.mcp.yao",
+    "{\"transport\": \"process\", \"tools\": {\"add\": \"scripts.m.Add\"}}",
+);
+
+#[test]
+fn what_is_wrong_with_a_mapping_is_told_with_file_and_line() {
+    let folder = "mcps/mapping/a/s";
+    for (file, text, problem) in [
+        (
+            "schemes/ad.in.yao",
+            "{}",
+            "schemes/add.in.yao: the file is not there, so \"add\" cannot be called; did you mean \"ad\"?",
+        ),
+        (
+            "schemes/add.in.yao",
+            "{\"x-process-args\":\n 7}",
+            "schemes/add.in.yao:2:2: \"x-process-args\" must be a list: \":arguments\", \"$args.name\" or plain values",
+        ),
+        (
+            "schemes/add.in.yao",
+            "{\"a\": 1,\n\"a\": 2}",
+            "schemes/add.in.yao:2:1: \"a\" is given twice, first on line 1",
+        ),
+        (
+            "schemes/add.in.yao",
+            "[]",
+            "schemes/add.in.yao:1:1: the file must hold an object, not a list",
+        ),
+    ] {
+        let file = format!("{folder}/{file}");
+        let found = wrong(&[SERVER, (&file, text)]);
+        assert_eq!(found, [format!("{folder}/{problem}")], "{text}");
+    }
+    let found = wrong(&[
+        SERVER,
+        (
+            &format!("{folder}/schemes/add.in.yao"),
+            "{\"type\": \"objekt\"}",
+        ),
+    ]);
+    assert!(
+        found[0].starts_with(&format!(
+            "{folder}/schemes/add.in.yao: the file is no JSON Schema: "
+        )),
+        "{found:?}"
+    );
+    let schema = (&*format!("{folder}/schemes/add.in.yao"), "{}");
+    let found = wrong(&[
+        SERVER,
+        schema,
+        (
+            &format!("{folder}/schemes/add.jsonl"),
+            "{\"a\": 1}\n\n[2]\n",
+        ),
+    ]);
+    assert_eq!(
+        found,
+        [format!(
+            "{folder}/schemes/add.jsonl:3: the line is no JSON object"
+        )]
+    );
+}
+
+#[test]
+fn a_mapping_is_read_for_servers_of_the_app_and_of_agents() {
+    let schema = "{\"type\": \"object\", // a comment\n \"x-process-args\": [\"$args.a\", 2], \"description\": \"adds\",}";
+    let tool = ToolMap {
+        name: "add".to_owned(),
+        process: "scripts.m.Add".to_owned(),
+        input: json!({"type": "object", "description": "adds"}),
+        output: Some(json!({"type": "integer"})),
+        arguments: Some(vec![json!("$args.a"), json!(2)]),
+        samples: vec![json!({"name": "one"})],
+    };
+    for (server, folder, id) in [
+        ("mcps/a/s.mcp.yao", "mcps/mapping/a/s", "a.s"),
+        (
+            "assistants/hi/mcps/s.mcp.yao",
+            "assistants/hi/mcps/mapping/s",
+            "agents.hi.s",
+        ),
+    ] {
+        let root = files(&[
+            (
+                "assistants/hi/package.yao",
+                "{\"name\": \"Hi\", \"connector\": \"echo\"}",
+            ),
+            (server, SERVER.1),
+            (&format!("{folder}/schemes/add.in.yao"), schema),
+            (&format!("{folder}/schemes/add.out.yao"), "type: integer"),
+            (
+                &format!("{folder}/schemes/add.jsonl"),
+                "{\"name\": \"one\"}\n",
+            ),
+        ]);
+        let app = App::load(root.path(), &BTreeMap::new()).unwrap();
+        let known = app.servers.get(id).unwrap().as_ref().unwrap();
+        assert_eq!(known.mapping.tools, std::slice::from_ref(&tool));
+        assert_eq!(app.problems, []);
+    }
+}

@@ -1,0 +1,186 @@
+//! An agent with a tool server, from a request to the answer.
+
+use crate::bed::{Witness, load, python, stdio};
+use crate::place::{Place, agent, ask, borrowed, end, files, model, request, settings, shown};
+use ambit_runtime::Runtime;
+use ambit_storage::Stores;
+use ambit_storage::driver::Options;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// An app of these files, whose servers find their programs.
+async fn place(list: &[(String, String)]) -> Place {
+    let app = files(&borrowed(list));
+    let stores = Stores::builder(Options::default()).build().unwrap();
+    let mut settings = settings(app.path(), stores);
+    settings.environment = BTreeMap::from([("PATH".to_owned(), python().1.to_owned())]);
+    let runtime = Runtime::open(settings).await.unwrap();
+    Place { runtime, app }
+}
+
+/// A model that calls these tools and then says what it was told.
+fn calling(calls: &Value) -> (String, String) {
+    let rules = json!([
+        {"match": {"has_tool_result": false}, "tool_calls": calls},
+        {"reply": "told: {{last_tool_result}}"},
+    ]);
+    model("calling", &rules)
+}
+
+#[tokio::test]
+async fn an_agent_uses_the_tools_of_its_server() {
+    let mut witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": [{"server_id": "notes", "tools": ["a*", "fail"]}]}});
+    let hooks = "export function Next(ctx, payload) { return { data: payload.tools }; }";
+    let mut list = agent(&package, hooks);
+    let calls = json!([
+        {"id": "c1", "name": "notes__add", "arguments": {"a": 2}}, {"id": "c2", "name": "notes__fail"},
+        {"id": "c3", "name": "notes__add", "arguments": {"a": "two"}}, {"id": "c4", "name": "notes__echo"},
+    ]);
+    list.push(calling(&calls));
+    let server = stdio(&witness, &json!({}));
+    list.push((
+        "assistants/hello/mcps/notes.mcp.yao".to_owned(),
+        server.to_string(),
+    ));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    let tool = |id: &str, tool: &str, arguments: Value, result: Value, error: Value| json!({"toolcall_id": id, "server": "notes", "tool": tool, "arguments": arguments, "result": result, "error": error, "round": 0});
+    let wrong = "the arguments of notes__add are not as its schema says: at '/a': want number, but got string";
+    let mut unknown = tool(
+        "c4",
+        "notes__echo",
+        json!({}),
+        Value::Null,
+        json!("there is no tool notes__echo"),
+    );
+    unknown["server"] = Value::Null;
+    let expected = json!([
+        tool(
+            "c1",
+            "add",
+            json!({"a": 2}),
+            json!({"total": 12}),
+            Value::Null
+        ),
+        tool(
+            "c2",
+            "fail",
+            json!({}),
+            Value::Null,
+            json!("it does not work")
+        ),
+        tool("c3", "add", json!({"a": "two"}), Value::Null, json!(wrong)),
+        unknown,
+    ]);
+    assert_eq!(end(&frames)["next"], expected);
+    assert_eq!(
+        shown(&frames).last().unwrap().1,
+        "told: there is no tool notes__echo"
+    );
+    let again = ask(&place, request("hello", "again")).await;
+    assert_eq!(end(&again)["status"], "completed");
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let told = witness.until("gone").await;
+    let count = |line: &str| told.iter().filter(|told| *told == line).count();
+    assert_eq!((count("initialize"), count("call add")), (1, 2), "{told:?}");
+}
+
+#[tokio::test]
+async fn g134_a_result_of_megabytes_ends_no_turn() {
+    let witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let hooks = "export function Next(ctx, payload) { const tool = payload.tools[0]; return { data: [tool.error, tool.result && tool.result.length] }; }";
+    let mut list = agent(&package, hooks);
+    list.push(calling(
+        &json!([{"name": "notes__big", "arguments": {"bytes": 6 << 20}}]),
+    ));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["error"], Value::Null);
+    assert_eq!(end(&frames)["next"], json!([null, 6 << 20]));
+}
+
+#[tokio::test]
+async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
+    let mut witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let mut list = agent(&package, "");
+    list.push(calling(
+        &json!([{"name": "notes__echo", "arguments": {"text": "x"}}]),
+    ));
+    list.push((
+        "mcps/notes.mcp.yao".to_owned(),
+        stdio(&witness, &json!({})).to_string(),
+    ));
+    let place = place(&list).await;
+    for chat in ["one", "two", "three"] {
+        let mut request = request("hello", "hi");
+        request.chat = Some(chat.to_owned());
+        let frames = ask(&place, request).await;
+        assert_eq!(end(&frames)["status"], "completed");
+    }
+    place.runtime.reload().await.unwrap();
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["status"], "completed");
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    let told = witness.until("gone").await;
+    let count = |line: &str| told.iter().filter(|told| *told == line).count();
+    // Three pages of tools.
+    let counts = (count("initialize"), count("tools/list"), count("call echo"));
+    assert_eq!(counts, (1, 3, 4), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_or_is_not_there_fails_the_step() {
+    for (server, message) in [
+        (
+            Some(json!({"transport": "stdio", "command": "no-such-program"})),
+            "MCP server \"s\": its command \"no-such-program\" cannot be started",
+        ),
+        (None, "unknown MCP server \"s\""),
+        (
+            Some(json!({"transport": "stdio", "command": "x", "enabled": false})),
+            "MCP server \"s\" is switched off: set enabled to true",
+        ),
+    ] {
+        let package = json!({"mcp": {"servers": ["s"]}});
+        let hooks = "export function Next(ctx, payload) { return { data: [payload.error, payload.error_stage] }; }";
+        let mut list = agent(&package, hooks);
+        list.extend(server.map(|it| ("mcps/s.mcp.yao".to_owned(), it.to_string())));
+        let place = place(&list).await;
+        let frames = ask(&place, request("hello", "hi")).await;
+        let next = &end(&frames)["next"];
+        assert!(next[0].as_str().unwrap().starts_with(message), "{next}");
+        assert_eq!(next[1], "build");
+    }
+}
+
+#[tokio::test]
+async fn a_reload_keeps_servers_that_did_not_change_and_replaces_the_others() {
+    let mut witness = Witness::new().await;
+    let list = [
+        ("mcps/a.mcp.yao", stdio(&witness, &json!({})).to_string()),
+        ("mcps/b.mcp.yao", stdio(&witness, &json!({})).to_string()),
+    ];
+    let bed = crate::bed::Bed::of(&list);
+    let names = [json!("a"), json!("b")];
+    use ambit_runtime::tool::Toolbox;
+    bed.servers.list(&names, &bed.caller).await.unwrap();
+    let changed = stdio(&witness, &json!({"X": "1"})).to_string();
+    std::fs::write(bed.root.path().join("mcps/b.mcp.yao"), changed).unwrap();
+    let newer = bed.pool.servers(&load(&bed.root));
+    drop(bed.servers);
+    witness.hear("gone").await;
+    newer.list(&names, &bed.caller).await.unwrap();
+    drop(newer);
+    let told = witness.until("gone").await;
+    assert_eq!(
+        told.iter().filter(|line| *line == "initialize").count(),
+        1,
+        "{told:?}"
+    );
+}
