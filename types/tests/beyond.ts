@@ -1,6 +1,6 @@
 // What the reference does not show: globals, ambient names, and what must not type-check.
 
-import { log, time, Exception, type CreateHook, type NextHook } from "@ambit/runtime";
+import { log, time, All, Exception, Store, type CreateHook, type NextHook } from "@ambit/runtime";
 import { Process as run, type Context as YaoContext } from "@yao/runtime";
 
 export const Create: CreateHook = async (ctx, messages, options) => {
@@ -15,6 +15,12 @@ export const Create: CreateHook = async (ctx, messages, options) => {
   if (options.mode === "strict") throw Exception("no", "not_allowed");
   const same: YaoContext = ctx;
   run("scripts.tools.Add", 1, 2);
+  time.After(100, "scripts.tools.Add", 1, 2);
+  const sums: number[] = All([{ process: "scripts.tools.Add", args: [1, 2], timeout: 5 }]).map((one) => one.data);
+  const first = Race([{ process: "scripts.tools.Add" }])[0]?.error;
+  const cache: Store = Store("cache");
+  cache.Set("sums", sums, 60);
+  cache.GetSet("first", (key: string) => key + first);
   http.Get("https://example.com", { q: 1 });
   ctx.trace.Add({}, "step").Info("a").SetOutput(1).Complete();
   const board = ctx.trace.CreateSpace({ label: "Board" });
@@ -39,6 +45,10 @@ export function wrong(ctx: Context) {
   ctx.memory.user.Get(1);
   // @ts-expect-error there is no such method
   ctx.Sned("x");
+  // @ts-expect-error a request names its process
+  All([{ args: [1] }]);
+  // @ts-expect-error a store has no such method
+  Store("cache").Gett("k");
   // @ts-expect-error a path is needed
   ctx.Set("M1", 1);
   // @ts-expect-error the option needs a label

@@ -92,6 +92,7 @@ impl Core {
             limits: Limits::of(&loaded.app, &agent),
             http: loaded.http.clone(),
             app: loaded.app.clone(),
+            processes: loaded.processes.clone(),
             agent,
             ask: caller.ask.clone(),
         }))

@@ -28,6 +28,7 @@ pub mod mcp;
 mod message;
 pub mod net;
 pub mod outbox;
+pub mod process;
 pub mod request;
 pub mod requests;
 mod retention;

@@ -26,6 +26,10 @@ pub struct Limits {
     pub log: usize,
     /// Requests of a run.
     pub http: net::Limits,
+    /// Processes that one call of `All`, `Any` or `Race` may name.
+    pub calls: usize,
+    /// How many of them run at once.
+    pub calls_at_once: usize,
 }
 
 impl Default for Limits {
@@ -75,6 +79,8 @@ impl Limits {
                 body: count("http_body"),
                 redirects: count("http_redirects"),
             },
+            calls: count("calls"),
+            calls_at_once: count("calls_at_once"),
         }
     }
 }
@@ -121,6 +127,8 @@ mod tests {
             trace: trace::Limits::default(),
             log: 1 << 20,
             http: net::Limits::default(),
+            calls: 64,
+            calls_at_once: 16,
         };
         assert_eq!(Limits::default(), expected);
     }

@@ -8,6 +8,8 @@ use crate::kept::Kept;
 use crate::llm::Models;
 use crate::mcp;
 use crate::net::{self, AllowList};
+use crate::process::Catalogue;
+use crate::process::store::Opened;
 use crate::runtime;
 use crate::summarise;
 use ambit_script::{Engine, Folder};
@@ -25,6 +27,8 @@ pub(crate) struct Loaded {
     pub ambit: Ambit,
     /// What reaches the hosts that the app lists.
     pub http: net::Client,
+    /// What scripts can call by name.
+    pub processes: Arc<Catalogue>,
     /// Its tool servers.
     pub mcp: Arc<mcp::Servers>,
     /// The agents that can be asked; of broken ones what is wrong with them.
@@ -43,6 +47,8 @@ pub(crate) struct Making {
     pub stores: Arc<Stores>,
     pub storage: ambit_storage::Settings,
     pub models: Arc<Models>,
+    /// Stores of the app that are open, whichever version of it opened them.
+    pub opened: Arc<Opened>,
     pub pool: Arc<mcp::Pool>,
     /// Listeners of the application.
     pub listeners: Option<runtime::Listeners>,
@@ -94,8 +100,11 @@ impl Loaded {
         let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
         problems.extend(check::scripts(&app, &making.engine));
+        let opened = making.opened.clone();
+        let processes = Catalogue::load(&app, &making.engine, &folder, opened);
         Ok(Self {
             app,
+            processes: Arc::new(processes),
             ambit,
             http,
             mcp,

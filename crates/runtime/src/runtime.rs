@@ -14,6 +14,7 @@ use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
 use crate::mcp;
+use crate::process::store::Opened;
 use crate::request::Request;
 use crate::tool::Toolbox;
 use crate::upkeep::{self, Temporary};
@@ -78,6 +79,7 @@ impl Runtime {
         let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
             .map_err(|error| Error::internal(error.to_string()))?;
         let models = Arc::new(Models::new());
+        let stores = settings.stores.clone();
         let making = Making {
             root: settings.app,
             environment: settings.environment,
@@ -85,6 +87,7 @@ impl Runtime {
             stores: settings.stores.clone(),
             storage: settings.storage,
             models: models.clone(),
+            opened: Arc::new(Opened::new(stores)),
             pool: Arc::new(mcp::Pool::new()?),
             listeners: settings.listeners,
             feed: Arc::new(Feed::new(settings.stores.clone())),
@@ -224,7 +227,7 @@ impl Runtime {
             sweeper.stop().await;
         }
         self.0.making.pool.close();
-        Ok(())
+        self.0.making.opened.close().await
     }
 }
 

@@ -137,9 +137,9 @@ pub struct HostError {
     pub message: String,
     /// Its `code`.
     pub code: Option<String>,
-    /// Its `status`, like one of HTTP.
+    /// Its `status`, like one of HTTP; where there is no code, it is that too.
     pub status: Option<f64>,
-    /// Its class; `Error` if none is given.
+    /// Its class, or its name where the engine has no such class; `Error` if none is given.
     pub name: Option<&'static str>,
     /// A callback threw and the call gives up because of it: the script gets what the callback threw, itself.
     pub from_callback: bool,

@@ -60,6 +60,14 @@ impl Program {
         !matches!(self.export(function), Export::None)
     }
 
+    /// The names of the entry file that may be functions, for messages that help. What a computed default export holds, and
+    /// what is passed on from other files, is not among them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let members = self.entry.default.members();
+        let own = self.entry.exports.iter().chain(&self.entry.plain);
+        own.chain(members).map(String::as_str)
+    }
+
     pub(crate) fn export(&self, name: &str) -> Export {
         let plain = self.entry.plain.contains(name).then(|| names::plain(name));
         if self.exports(name) {

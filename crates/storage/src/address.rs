@@ -68,6 +68,11 @@ impl Space {
         Self::new(tenant, format!("m:request/{}", part('r', context_id)))
     }
 
+    /// What a named store of the app keeps. It is the app's own: all tenants share it.
+    pub fn store(id: &str) -> Self {
+        Self::new(DEFAULT_TENANT, format!("m:store/{}", part('n', id)))
+    }
+
     /// The tenant's usage sums.
     pub fn usage_sums(tenant: &str) -> Self {
         Self::new(tenant, "i:usage".to_owned())

@@ -43,7 +43,14 @@ impl App {
 
     /// A store.
     pub fn store(&self, id: &str) -> Result<Arc<Store>> {
-        item(&self.stores, "store", id)
+        let Some(store) = self.stores.get(id) else {
+            let hint = meant(id, self.stores.keys().map(String::as_str));
+            let message = format!("unknown store \"{id}\"{hint}");
+            return Err(Error::new(Code::NotFound, message));
+        };
+        store
+            .clone()
+            .map_err(|problem| problem.for_user("store", id))
     }
 
     /// A connector: an id, `use::<role>`, or nothing for the role `default`.

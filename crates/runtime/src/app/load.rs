@@ -25,7 +25,7 @@ impl App {
         defaults::load(&mut loader, &mut app);
         let agents = package::folders(&loader);
         app.connectors = connector::load(&mut loader);
-        app.stores = store::load(&mut loader);
+        app.stores = store::load(&mut loader, &app);
         app.servers = server::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
         all_agents(&mut loader, &mut app, agents);

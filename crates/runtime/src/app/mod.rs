@@ -346,7 +346,7 @@ pub struct Store {
     pub connector: Option<String>,
     /// The most values of a store in memory.
     pub size: Option<usize>,
-    /// How long values live, in seconds.
+    /// How long values live, in milliseconds.
     pub ttl: Option<u64>,
 }
 

@@ -30,21 +30,31 @@ pub fn places(loader: &mut Loader, folder: &str) -> Result<[Option<String>; 3], 
     broken.map_or(Ok(found), Err)
 }
 
-/// The files whose functions are processes, by the name in front of the function's.
+/// The files whose functions are processes, by the name in front of the function's. Two of one name disable both.
 pub fn processes(loader: &mut Loader, agents: &[(String, String)]) -> BTreeMap<String, Source> {
-    let mut processes = of(loader, "scripts", "");
+    let mut found = of(loader, ("scripts", "scripts."), "");
     for (id, folder) in agents {
-        for (name, source) in of(loader, &format!("{folder}/src"), folder) {
-            if !PLACES.contains(&name.as_str()) {
-                processes.insert(format!("agents.{id}.{name}"), source);
-            }
-        }
+        let (within, prefix) = (format!("{folder}/src"), format!("agents.{id}."));
+        let own = of(loader, (&within, &prefix), folder);
+        let is_place = |name: &str| PLACES.iter().any(|place| name[prefix.len()..] == **place);
+        found.extend(own.into_iter().filter(|(name, _)| !is_place(name)));
     }
-    processes
+    let sources = found
+        .iter()
+        .cloned()
+        .map(|(_, source)| (source.file.clone(), source));
+    let sources: BTreeMap<String, Source> = sources.collect();
+    let names = found.into_iter().map(|(name, source)| (name, source.file));
+    let files = loader.unique(names.collect());
+    let known = files.into_iter().filter_map(|(name, file)| {
+        let source = sources.get(&file.ok()?)?;
+        Some((name, source.clone()))
+    });
+    known.collect()
 }
 
-/// Scripts of a folder by name; their imports stay below `within`.
-fn of(loader: &mut Loader, folder: &str, within: &str) -> BTreeMap<String, Source> {
+/// Scripts of a folder, each with its name behind a prefix; their imports stay below `within`.
+fn of(loader: &Loader, (folder, prefix): (&str, &str), within: &str) -> Vec<(String, Source)> {
     let found = ENDINGS
         .iter()
         .flat_map(|ending| loader.within(folder, ending));
@@ -52,20 +62,9 @@ fn of(loader: &mut Loader, folder: &str, within: &str) -> BTreeMap<String, Sourc
         let name = id.rsplit('.').next().unwrap_or_default();
         !(name == "d" || name == "index" && !within.is_empty() || name.ends_with("_test"))
     });
-    let prefix = if within.is_empty() { "scripts." } else { "" };
-    let found: Vec<_> = found
-        .map(|(id, file)| (format!("{prefix}{id}"), file))
-        .collect();
-    let files = loader.unique(found);
-    let sources = files.into_iter().filter_map(|(name, file)| {
+    let sources = found.map(|(id, file)| {
         let folder = within.to_owned();
-        Some((
-            name,
-            Source {
-                file: file.ok()?,
-                folder,
-            },
-        ))
+        (format!("{prefix}{id}"), Source { file, folder })
     });
     sources.collect()
 }

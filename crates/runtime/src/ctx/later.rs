@@ -71,13 +71,7 @@ pub const SEARCH: Class = class!(
 
 /// Global functions.
 pub const GLOBALS: &[Method] = rows! {
-    "Process(name: string, ...args: any[]): any": "Runs a process. Not available yet.",
-    "All(requests: any[]): any[]": "Runs processes at once and waits for all. Not available yet.",
-    "Any(requests: any[]): any[]": "Runs processes at once and waits for the first success. Not available yet.",
-    "Race(requests: any[]): any[]": "Runs processes at once and waits for the first that ends. Not available yet.",
-    "Store(id: string): any": "A store of the app. Not available yet.",
     "Query(engine?: string): any": "Queries the app's data. Not available yet.",
-    "time.After(ms: number, process: string, ...args: any[]): void": "Runs a process later in this run. Not available yet.",
 };
 
 fn refuse(call: &Call<'_>) -> Result<Value> {

@@ -6,6 +6,7 @@ use ambit_script::{Object, Value};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::{Memory, Ttl};
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 
 /// A namespace of memory.
 pub const NAMESPACE: Class = Class {
@@ -73,7 +74,8 @@ const ALIASES: &[Method] = &[
     KEYS,
 ];
 
-const VALUES: &[Method] = &[
+/// The methods on any value.
+pub const VALUES: &[Method] = &[
     GET,
     SET,
     Method {
@@ -104,7 +106,8 @@ const VALUES: &[Method] = &[
     CLEAR,
 ];
 
-const NUMBERS: &[Method] = &[
+/// The methods on numbers.
+pub const NUMBERS: &[Method] = &[
     Method {
         signature: "Incr(key: string, delta?: number): number",
         doc: "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
@@ -121,7 +124,8 @@ const NUMBERS: &[Method] = &[
 
 const ADDED: Option<(usize, &str)> = Some((2, "key and values arguments"));
 
-const LISTS: &[Method] = &[
+/// The methods that make lists longer and shorter.
+pub const LISTS: &[Method] = &[
     Method {
         signature: "Push(key: string, values: any, ...more: any[]): number",
         doc: "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
@@ -154,7 +158,8 @@ const LISTS: &[Method] = &[
     },
 ];
 
-const ARRAYS: &[Method] = &[
+/// The methods on items of lists.
+pub const ARRAYS: &[Method] = &[
     Method {
         signature: "ArrayLen(key: string): number",
         doc: "How many items; 0 if there is no list.",
@@ -205,16 +210,20 @@ pub fn object(reach: &Reach, memory: &Memory) -> Value {
     })
 }
 
-/// The namespace that was called; `ctx.space` is the request's.
-fn memory<'a>(call: &'a Call<'_>) -> &'a Memory {
+/// The namespace that was called, or the store; `ctx.space` is the request's.
+pub fn memory<'a>(call: &'a Call<'_>) -> Cow<'a, Memory> {
+    let named = |key: &str| call.handle.get(key).and_then(Json::as_str);
+    if let Some(store) = named("store").and_then(|id| call.run.store(id)) {
+        return Cow::Owned(store);
+    }
     let all = &call.reach.scope.memory;
-    let named = call.handle.get("space").and_then(Json::as_str);
     let mut spaces = all.all().into_iter();
-    let found = spaces.find(|memory| Some(memory.space()) == named);
-    found.unwrap_or(&all.context)
+    let found = spaces.find(|memory| Some(memory.space()) == named("space"));
+    Cow::Borrowed(found.unwrap_or(&all.context))
 }
 
-fn key<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+/// The key.
+pub fn key<'a>(call: &'a Call<'_>) -> Result<&'a str> {
     call.text(0, "key", "must be a non-empty string")
 }
 
@@ -346,7 +355,8 @@ async fn array_all(call: &Call<'_>) -> Result<Value> {
     many(&memory(call).array_all(key(call)?).await?)
 }
 
-fn one(stored: Option<Stored>) -> Result<Value> {
+/// A value as scripts get it.
+pub fn one(stored: Option<Stored>) -> Result<Value> {
     let value: Option<Json> = stored.map(|stored| stored.to()).transpose()?;
     Ok(value.unwrap_or_default().into())
 }

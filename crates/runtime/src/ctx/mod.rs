@@ -10,14 +10,16 @@ mod message;
 mod nested;
 mod run;
 mod scope;
+mod store;
 mod trace;
 
 pub use context::object;
 pub use generate::{declarations, reference};
 pub use run::{Reach, Run};
 pub use scope::{Memories, Properties, Scope};
+pub use store::{STORE, methods as store_methods};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::globals;
 use ambit_script::{Callback, Caller, HostError, Surface, Value};
 use futures::FutureExt;
@@ -65,9 +67,15 @@ pub fn done<'a>(
 
 impl From<Error> for HostError {
     fn from(error: Error) -> Self {
+        // Only exceptions of scripts have codes of their own, or a number in the place of one.
+        let is_number = error.code == Code::HookError && error.status.is_some();
+        let is_own = is_number || matches!(error.code, Code::Own(_));
         Self {
+            message: error.message,
+            code: (!is_number).then(|| error.code.as_str().to_owned()),
             status: error.status.map(f64::from),
-            ..Self::new(error.code.as_str(), error.message)
+            name: is_own.then_some("Exception"),
+            from_callback: false,
         }
     }
 }
@@ -90,8 +98,21 @@ pub struct Call<'a> {
     pub undefined: Vec<usize>,
     /// The functions among the arguments.
     pub callbacks: Vec<Callback>,
-    /// The run, to start others within it.
-    pub caller: Caller,
+    /// The run, to start others within it; none where no script has called.
+    pub caller: Option<Caller>,
+}
+
+impl Call<'_> {
+    /// Does it, unless arguments are missing.
+    pub async fn answer(&self) -> Result<Value, HostError> {
+        if let Some((count, what)) = self.method.needs
+            && self.arguments.len() < count
+        {
+            let text = format!("{} requires {what}", self.method.name());
+            return Err(Error::new(Code::InvalidArgument, text).into());
+        }
+        (self.method.call)(self).await
+    }
 }
 
 /// The classes, in the order of the reference page.
@@ -99,6 +120,7 @@ pub const CLASSES: &[&Class] = &[
     &context::CONTEXT,
     &memory::NAMESPACE,
     &memory::SPACE,
+    &store::STORE,
     &trace::TRACE,
     &trace::NODE,
     &trace::BOARD,
@@ -111,6 +133,8 @@ pub const CLASSES: &[&Class] = &[
 /// The global functions. A name like `log.Info` is a member of a global object.
 pub const GLOBALS: &[&[Method]] = &[
     globals::METHODS,
+    globals::PROCESSES,
+    store::GLOBALS,
     globals::LOG,
     globals::WEB,
     context::GLOBALS,

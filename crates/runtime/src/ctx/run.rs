@@ -2,22 +2,35 @@
 
 use super::trace::Cursor;
 use super::{Call, Scope, find};
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::globals::Log;
 use crate::net;
+use crate::process::Nest;
 use crate::trace::Node;
 use ambit_script::{Host, HostError, Value};
+use ambit_storage::memory::Memory;
 use async_trait::async_trait;
-use serde_json::Value as Json;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One run of a script. The first of its contexts is the one that it was called with; others it makes with `new Context`.
+/// One run of a script, or of a process within one. Clones are the same run.
+#[derive(Clone)]
 pub struct Run {
+    common: Arc<Common>,
+    log: Log,
+    nest: Nest,
+    depth: Arc<AtomicUsize>,
+}
+
+/// What a run has in common with those within it. The first of the contexts is the one that the run was called with; others
+/// it makes with `new Context`.
+struct Common {
     reaches: Mutex<Vec<Arc<Reach>>>,
     own: Arc<Reach>,
-    log: Log,
     http: net::Client,
+    stores: Mutex<BTreeMap<String, Memory>>,
 }
 
 /// A context within a run.
@@ -37,15 +50,68 @@ impl Run {
         let own = Arc::new(Reach::new(scope, 0, node));
         Self {
             log: Log::new(scope, function),
-            reaches: Mutex::new(vec![Arc::clone(&own)]),
-            own,
-            http,
+            common: Arc::new(Common {
+                reaches: Mutex::new(vec![Arc::clone(&own)]),
+                own,
+                http,
+                stores: Mutex::default(),
+            }),
+            nest: Nest::outermost(),
+            depth: Arc::default(),
         }
+    }
+
+    /// A process within it.
+    pub fn within(&self, process: &str) -> Self {
+        Self {
+            common: Arc::clone(&self.common),
+            log: self.log.of(process),
+            nest: self.nest.within(),
+            depth: Arc::new(AtomicUsize::new(self.depth())),
+        }
+    }
+
+    /// Lets go of the contexts that its scripts have made: they end with the run, whatever still points at it.
+    pub fn end(&self) {
+        lock(&self.common.reaches).truncate(1);
     }
 
     /// What it was called with.
     pub fn own(&self) -> &Arc<Reach> {
-        &self.own
+        &self.common.own
+    }
+
+    /// What its processes share.
+    pub fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    /// How many processes it is within.
+    pub fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// A function of it is called from so deep.
+    pub fn enter(&self, depth: usize) {
+        self.depth.store(depth, Ordering::Relaxed);
+    }
+
+    /// Opens a store of the app for this run; the answer is what its object is known by.
+    pub async fn open_store(&self, reach: &Reach, id: &str) -> crate::Result<Json> {
+        let scope = &reach.scope;
+        if self.store(id).is_none() {
+            let stores = &scope.processes.stores;
+            let opened = stores
+                .open(&scope.app, id, scope.limits.memory_value)
+                .await?;
+            lock(&self.common.stores).insert(id.to_owned(), opened);
+        }
+        Ok(json!({"context": reach.number, "store": id}))
+    }
+
+    /// A store that was opened before.
+    pub fn store(&self, id: &str) -> Option<Memory> {
+        lock(&self.common.stores).get(id).cloned()
     }
 
     /// Where its log lines go.
@@ -55,12 +121,12 @@ impl Run {
 
     /// What its requests go out through.
     pub fn http(&self) -> &net::Client {
-        &self.http
+        &self.common.http
     }
 
     /// Adds a context that the script made.
     pub fn add(&self, scope: &Arc<Scope>) -> Arc<Reach> {
-        let mut reaches = self.reaches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reaches = lock(&self.common.reaches);
         let reach = Reach::new(scope, reaches.len(), scope.trace.clone());
         let reach = Arc::new(reach);
         reaches.push(Arc::clone(&reach));
@@ -72,8 +138,7 @@ impl Run {
             Json::Null => 0,
             handle => usize::try_from(handle.get("context")?.as_u64()?).ok()?,
         };
-        let reaches = self.reaches.lock().unwrap_or_else(PoisonError::into_inner);
-        reaches.get(number).cloned()
+        lock(&self.common.reaches).get(number).cloned()
     }
 
     async fn answer(&self, call: ambit_script::Call) -> Result<Value, HostError> {
@@ -84,12 +149,6 @@ impl Run {
         let unknown = || Error::internal(format!("nothing answers {}.{}", call.class, call.method));
         let (class, method) = find(&call.class, &call.method).ok_or_else(unknown)?;
         let reach = self.reach(&call.handle).ok_or_else(unknown)?;
-        if let Some((count, what)) = method.needs
-            && call.arguments.len() < count
-        {
-            let text = format!("{} requires {what}", method.name());
-            return Err(Error::new(Code::InvalidArgument, text).into());
-        }
         let call = Call {
             run: self,
             reach,
@@ -99,9 +158,9 @@ impl Run {
             arguments: call.arguments,
             undefined: call.undefined,
             callbacks: call.callbacks,
-            caller: call.run,
+            caller: Some(call.run),
         };
-        (method.call)(&call).await
+        call.answer().await
     }
 }
 
@@ -154,4 +213,8 @@ impl Drop for Reach {
             self.let_go();
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

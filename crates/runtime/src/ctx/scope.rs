@@ -6,6 +6,7 @@ use crate::ask::Ask;
 use crate::limits::Limits;
 use crate::net;
 use crate::outbox::Speaker;
+use crate::process::Catalogue;
 use crate::request::Origin;
 use crate::trace::Node;
 use ambit_storage::SessionIdentity;
@@ -26,6 +27,8 @@ pub struct Scope {
     pub trace: Node,
     /// The app.
     pub app: Arc<App>,
+    /// Its processes.
+    pub processes: Arc<Catalogue>,
     /// The agent whose scripts run.
     pub agent: Arc<Agent>,
     /// What its scripts may use.

@@ -301,6 +301,18 @@ export interface ModelResult {
 export interface ManyOptions {
   /** Gets every frame of every call; a number other than 0 stops that call. */
   onChunk?: (name: string, index: number, message: Message) => number | void;
+/** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
+export interface ProcessRequest {
+  process: string;
+  args?: any[];
+  timeout?: number;
+}
+
+/** What came of it. */
+export interface ProcessResult {
+  data: any;
+  error: string | null;
+  index: number;
 }
 
 /** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */

@@ -78,10 +78,16 @@ enum Line {
     Error,
 }
 
-/// The lines of one run.
+/// The lines of one run. Processes within it write lines under their own name.
+#[derive(Clone)]
 pub struct Log {
     scope: Arc<Scope>,
     function: String,
+    room: Arc<Room>,
+}
+
+/// What may still be written.
+struct Room {
     rest: AtomicUsize,
     is_full: AtomicBool,
 }
@@ -90,10 +96,20 @@ impl Log {
     /// The log of one run of this function.
     pub fn new(scope: &Arc<Scope>, function: &str) -> Self {
         Self {
-            rest: AtomicUsize::new(scope.limits.log),
             scope: Arc::clone(scope),
             function: function.to_owned(),
-            is_full: AtomicBool::new(false),
+            room: Arc::new(Room {
+                rest: AtomicUsize::new(scope.limits.log),
+                is_full: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// The lines of a process within it.
+    pub fn of(&self, process: &str) -> Self {
+        Self {
+            function: process.to_owned(),
+            ..self.clone()
         }
     }
 
@@ -109,9 +125,15 @@ impl Log {
         self.write(line, &parts.join(" "));
     }
 
+    /// A warning of the host's own.
+    pub fn warn(&self, text: &str) {
+        self.write(Line::Warn, text);
+    }
+
     fn write(&self, line: Line, text: &str) {
         let size = text.len();
         let taken = self
+            .room
             .rest
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |rest| {
                 rest.checked_sub(size)
@@ -119,7 +141,7 @@ impl Log {
         if taken.is_ok() {
             return self.emit(line, text);
         }
-        if !self.is_full.swap(true, Ordering::AcqRel) {
+        if !self.room.is_full.swap(true, Ordering::AcqRel) {
             let limit = self.scope.limits.log;
             self.emit(
                 Line::Warn,

@@ -2,9 +2,11 @@
 
 mod log;
 mod printf;
+mod process;
 mod web;
 
 pub use log::{LOG, Log, write_line};
+pub use process::PROCESSES;
 pub use web::WEB;
 
 use crate::app::locales::Words;
@@ -48,9 +50,13 @@ fn localized(call: &Call<'_>) -> Result<Value> {
 }
 
 async fn sleep(call: &Call<'_>) -> Result<Value> {
+    tokio::time::sleep(time(call)?).await;
+    Ok(Value::Undefined)
+}
+
+/// The first argument as a time.
+fn time(call: &Call<'_>) -> Result<Duration> {
     let wrong = || Error::invalid("ms", "ms must be a number of milliseconds, 0 or more");
     let millis = call.given(0).and_then(Json::as_f64).ok_or_else(wrong)?;
-    let time = Duration::try_from_secs_f64(millis / 1_000.0).map_err(|_| wrong())?;
-    tokio::time::sleep(time).await;
-    Ok(Value::Undefined)
+    Duration::try_from_secs_f64(millis / 1_000.0).map_err(|_| wrong())
 }

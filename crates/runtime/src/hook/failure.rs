@@ -35,6 +35,23 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
     }
 }
 
+/// A process that failed: whoever called it gets the code too, whatever threw it.
+pub fn of_process(error: &ambit_script::Error, file: &str, name: &str) -> Error {
+    use ambit_script::Error as Script;
+    match error {
+        Script::Thrown(thrown) => Error {
+            code: code(thrown).unwrap_or(Code::HookError),
+            ..of_thrown(thrown)
+        },
+        other => of(other, file, name),
+    }
+}
+
+fn code(thrown: &Thrown) -> Option<Code> {
+    let code = thrown.code.as_deref().filter(|code| code.len() <= CODE);
+    code.map(Code::from)
+}
+
 /// What a script threw. Its own words are passed on; what the engine threw is said with its place, because nobody wrote it.
 fn of_thrown(thrown: &Thrown) -> Error {
     let is_defect = matches!(
@@ -47,9 +64,7 @@ fn of_thrown(thrown: &Thrown) -> Error {
         message => message.to_owned(),
     };
     let message = Cutter::new(MESSAGE).text(message);
-    let code = thrown.code.as_deref().filter(|code| code.len() <= CODE);
-    let code = code.map(Code::from);
-    let code = code.filter(|code| thrown.name == "Exception" || is_of_a_store(code));
+    let code = code(thrown).filter(|code| thrown.name == "Exception" || is_of_a_store(code));
     Error {
         status: thrown.status.and_then(status),
         stack: thrown.stack.iter().map(ToString::to_string).collect(),

@@ -4,7 +4,7 @@
 mod aside;
 mod created;
 mod events;
-mod failure;
+pub(crate) mod failure;
 mod listeners;
 mod nexted;
 mod returned;
@@ -134,6 +134,7 @@ impl Hooks {
                 within: None,
             })
             .await;
+        run.end();
         let outcome = match result {
             Ok(outcome) => outcome,
             // A computed default export turned out not to have it.
@@ -149,10 +150,10 @@ impl Hooks {
             }
         };
         run.own().cursor.end(None);
-        if outcome.dropped > 0 {
+        let dropped = outcome.dropped + run.nest().waiting();
+        if dropped > 0 {
             let what = format!(
-                "{hook} had settled while {} of its timers and calls were still pending; they are dropped",
-                outcome.dropped
+                "{hook} had settled while {dropped} of its timers and calls were still pending; they are dropped"
             );
             node.warn(what);
         }

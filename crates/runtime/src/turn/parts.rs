@@ -140,6 +140,7 @@ impl Turn {
             speaker: self.speaker(leg),
             trace: self.leg_root(leg),
             app: self.loaded.app.clone(),
+            processes: self.loaded.processes.clone(),
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),

@@ -13,9 +13,10 @@ use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
 use crate::mcp;
 use crate::outbox::Speaker;
+use crate::process::Bound;
 use crate::request::Skip;
 use crate::schema::{self, Wrong};
-use crate::tool::{Caller, NoProcesses, Outcome, Tool, Toolbox};
+use crate::tool::{Caller, Outcome, Tool, Toolbox};
 use ambit_storage::storage::Message;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -40,7 +41,7 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
         servers => {
             turn.core
                 .tools(&turn.loaded)
-                .list(servers, &caller(turn, leg))
+                .list(servers, &caller(turn, leg)?)
                 .await?
         }
     };
@@ -59,14 +60,16 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
     })
 }
 
-fn caller(turn: &Turn, leg: &Leg) -> Caller {
-    Caller {
+fn caller(turn: &Turn, leg: &Leg) -> Result<Caller> {
+    let scope = turn.scope(leg)?;
+    let node = scope.trace.clone();
+    Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
         request_id: turn.ids.request_id.clone(),
         timeout: Duration::from_millis(leg.agent.mcp.timeout),
-        processes: Arc::new(NoProcesses),
-    }
+        processes: Arc::new(Bound::Outside { scope, node }),
+    })
 }
 
 impl Offered {
@@ -196,7 +199,7 @@ impl Round<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let (toolbox, caller) = (turn.core.tools(&turn.loaded), caller(turn, self.leg));
+        let (toolbox, caller) = (turn.core.tools(&turn.loaded), caller(turn, self.leg)?);
         let name = call.name.clone();
         Ok(async move {
             let outcome = match (refused, tool) {

@@ -261,7 +261,7 @@ fn stores_servers_and_access_rules_are_read() {
     let store = app.store("cache").unwrap();
     assert_eq!(
         (store.is_lru, store.size, store.ttl),
-        (true, Some(100), Some(60))
+        (true, Some(100), Some(60_000))
     );
     let shared = app.store("shared").unwrap();
     assert_eq!(

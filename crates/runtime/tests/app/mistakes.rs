@@ -163,6 +163,35 @@ const CASES: &[Case] = &[
         ],
     ),
     Case(
+        "stores/s.lru.yao",
+        "{ \"optoin\": {} }",
+        &["Error stores/s.lru.yao:1:3: unknown key \"optoin\"; did you mean \"option\"?"],
+    ),
+    Case(
+        "stores/s.xun.yao",
+        "name: S\nconnector: cache\n",
+        &["Error stores/s.xun.yao:2:12: there is no connector \"cache\""],
+    ),
+    Case(
+        "stores/s.redis.yao",
+        "{}",
+        &["Error stores/s.redis.yao:1:1: a store in Redis needs \"connector\""],
+    ),
+    Case(
+        "stores/s.lru.yao",
+        "{ \"connector\": \"c\" }",
+        &[
+            "Error stores/s.lru.yao:1:16: a store in memory has no connector: leave \"connector\" or the kind \"lru\" out",
+        ],
+    ),
+    Case(
+        "stores/__yao/session.lru.yao",
+        "{}",
+        &[
+            "Error stores/__yao/session.lru.yao:1:1: names that begin with \"__yao.\" are not the app's; rename the file",
+        ],
+    ),
+    Case(
         "mcps/m.mcp.yao",
         "transport: pipe\n",
         &[

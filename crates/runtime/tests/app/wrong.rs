@@ -214,3 +214,48 @@ fn words_of_yaml_that_look_like_booleans_are_texts() {
     let roles: Vec<&str> = app.defaults.roles.values().map(String::as_str).collect();
     assert_eq!(roles, ["2026-01-01", "on", "no"]);
 }
+
+#[test]
+fn a_stores_connector_must_keep_data_and_be_usable() {
+    let app = load(&[
+        ("connectors/chatgpt.conn.yao", "type: openai\n"),
+        (
+            "connectors/cache.conn.yao",
+            "type: redis\noptions: { port: many }\n",
+        ),
+        ("connectors/broken.conn.yao", "typ: redis\n"),
+        ("stores/a.store.yao", "connector: chatgtp\n"),
+        ("stores/b.store.yao", "connector: chatgpt\n"),
+        ("stores/c.redis.yao", "connector: cache\n"),
+        ("stores/d.redis.yao", "connector: broken\n"),
+    ]);
+    let mut said = texts(&app.problems);
+    said.retain(|text| text.starts_with("Error stores/"));
+    assert_eq!(
+        said,
+        [
+            "Error stores/a.store.yao:1:12: there is no connector \"chatgtp\"; did you mean \"chatgpt\"?",
+            "Error stores/b.store.yao:1:12: connector \"chatgpt\" keeps no data: its type is openai, not one of redis, sqlite3, postgres",
+            "Error stores/c.redis.yao:1:12: connector \"cache\": options.port cannot be used",
+            "Error stores/d.redis.yao:1:12: its connector \"broken\" cannot be used; see connectors/broken.conn.yao",
+        ]
+    );
+}
+
+#[test]
+fn scripts_of_two_agents_may_not_have_one_name() {
+    let app = load(&[
+        ("assistants/a/package.yao", "name: A"),
+        ("assistants/a/src/b/x.ts", "export function F() {}"),
+        ("assistants/a/b/package.yao", "name: B"),
+        ("assistants/a/b/src/x.ts", "export function F() {}"),
+        ("assistants/a/b/src/y.ts", "export function F() {}"),
+    ]);
+    assert_eq!(
+        texts(&app.problems),
+        [
+            "Error assistants/a/src/b/x.ts: its id \"agents.a.b.x\" is also that of assistants/a/b/src/x.ts; rename one of them",
+        ]
+    );
+    assert_eq!(app.processes.keys().collect::<Vec<_>>(), ["agents.a.b.y"]);
+}

@@ -316,11 +316,10 @@ async fn g121_files_network_environment_and_processes_are_closed() {
         let found = stage.attempt(&format!("return {name}('x')")).await;
         assert_eq!(found[1], json!(format!("{name} is not available in Ambit")));
     }
-    for (call, message) in [(
-        "Process('fs.system.ReadFile', '/etc/passwd')",
-        "Process is not available yet",
-    )] {
-        assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
+    for name in ["fs.system.ReadFile", "xiang.sys.Env", "http.Get"] {
+        let found = stage.attempt(&format!("Process('{name}', 'x')")).await;
+        let unknown = format!("process not found: {name}");
+        assert_eq!(found, json!(["not_found", unknown]));
     }
     let asked = "(({ status, code }) => [status, code])(http.Get('http://169.254.169.254/'))";
     assert_eq!(stage.value(asked).await, json!([0, 403]));

@@ -150,7 +150,7 @@ async fn what_is_not_there_yet_says_so() {
             "ctx.llm.GenerateImage('x')",
             "GenerateImage is not supported",
         ),
-        ("Store('x')", "Store is not available yet"),
+        ("Query('x')", "Query is not available yet"),
     ] {
         assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
     }
@@ -163,10 +163,10 @@ async fn what_is_not_there_yet_says_so() {
 }
 
 /// Opens contexts from another stage, as a runtime would.
-struct Opener {
-    stage: Arc<Stage>,
-    wanted: Mutex<Vec<Wanted>>,
-    opened: Mutex<Vec<Weak<Scope>>>,
+pub struct Opener {
+    pub stage: Arc<Stage>,
+    pub wanted: Mutex<Vec<Wanted>>,
+    pub opened: Mutex<Vec<Weak<Scope>>>,
 }
 
 #[async_trait]

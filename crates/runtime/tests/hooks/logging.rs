@@ -72,7 +72,8 @@ async fn lines(stage: &Stage, request: &str, statements: &str) -> Vec<(String, S
     });
     own.map(|line| {
         assert!(line["agent.id"].contains("pet"));
-        assert!(line["hook"].contains("Create"));
+        let hook = line["hook"].as_str();
+        assert!(matches!(hook, "Create" | "scripts.pets"), "{hook}");
         (line["level"].clone(), line["message"].clone())
     })
     .collect()
@@ -118,4 +119,22 @@ async fn a_run_that_writes_too_much_is_told_once() {
         found,
         expected.map(|(level, text)| (level.to_owned(), text.to_owned()))
     );
+}
+
+#[tokio::test]
+async fn processes_write_under_their_name_and_count_to_the_runs_lines() {
+    let mut stage = Stage::new().limited("log", json!(10));
+    let text = "export function Say(text) { console.log(text); }";
+    stage.scripts.insert("pets".to_owned(), text.to_owned());
+    let statements = "console.log('12345'); Process('scripts.pets.Say', '678'); Process('scripts.pets.Say', '9ab');";
+    let found = lines(&stage, "within", statements).await;
+    let warning = "a run writes at most 10 bytes of log; more is left out";
+    let expected = [("INFO", "12345"), ("INFO", "678"), ("WARN", warning)];
+    assert_eq!(
+        found,
+        expected.map(|(level, text)| (level.to_owned(), text.to_owned()))
+    );
+    let all = LINES.lock().unwrap();
+    let said = all.iter().find(|line| line["message"] == "678");
+    assert_eq!(said.unwrap()["hook"], "scripts.pets");
 }

@@ -15,6 +15,7 @@ mod globals;
 mod logging;
 mod memory;
 mod messages;
+mod processes;
 mod returned;
 mod support;
 mod tracing;

@@ -7,16 +7,18 @@ use ambit_runtime::hook::{Created, Hooks, Nexted};
 use ambit_runtime::limits::Limits;
 use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
+use ambit_runtime::process::Catalogue;
+use ambit_runtime::process::store::Opened;
 use ambit_runtime::request::{Client, Origin};
 use ambit_runtime::stream::{self, Log, Place};
 use ambit_runtime::trace::{self, Trace, Tree};
 use ambit_runtime::{Authorized, Error};
-use ambit_script::{Engine, Settings};
-use ambit_storage::SessionIdentity;
+use ambit_script::{Engine, Settings, Source};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver, Options, memory};
 use ambit_storage::memory::{Conversation, Memory};
+use ambit_storage::{SessionIdentity, Stores};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -54,6 +56,8 @@ pub struct Stage {
     pub outbox: Outbox,
     pub is_traced: bool,
     pub context_id: String,
+    /// Scripts that are processes, by their file's name.
+    pub scripts: BTreeMap<String, String>,
 }
 
 impl Stage {
@@ -114,6 +118,7 @@ impl Stage {
             outbox,
             is_traced: true,
             context_id: "ctx-1".to_owned(),
+            scripts: BTreeMap::new(),
         }
     }
 
@@ -178,15 +183,39 @@ impl Stage {
                 ..Voice::default()
             }),
             trace: self.trace().root(),
-            app: Arc::new(App {
-                locales: self.app.locales.clone(),
-                ..App::default()
-            }),
+            app: self.loaded(),
+            processes: self.processes(),
             agent: Arc::new(self.agent.clone()),
             limits: Limits::of(&self.app, &self.agent),
             http: net::Client::new(&net::AllowList::default()).unwrap(),
             ask: Arc::clone(&self.ask),
         })
+    }
+
+    fn loaded(&self) -> Arc<App> {
+        let scripts = self.scripts.keys().map(|name| {
+            let (file, folder) = (format!("scripts/{name}.ts"), String::new());
+            (format!("scripts.{name}"), Source { file, folder })
+        });
+        Arc::new(App {
+            locales: self.app.locales.clone(),
+            processes: scripts.collect(),
+            ..App::default()
+        })
+    }
+
+    fn processes(&self) -> Arc<Catalogue> {
+        let stores = Stores::builder(Options::default()).build().unwrap();
+        let stores = Arc::new(Opened::new(Arc::new(stores)));
+        let files = self.scripts.iter();
+        let files = files.map(|(name, text)| (format!("scripts/{name}.ts"), text.clone()));
+        let files: BTreeMap<String, String> = files.collect();
+        Arc::new(Catalogue::load(
+            &self.loaded(),
+            &self.engine,
+            &files,
+            stores,
+        ))
     }
 
     fn trace(&self) -> Trace {

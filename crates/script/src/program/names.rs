@@ -46,6 +46,15 @@ impl Default {
             Self::Anything => true,
         }
     }
+
+    /// The members that are known.
+    pub fn members(&self) -> impl Iterator<Item = &String> {
+        let known = match self {
+            Self::Members(names) => Some(names),
+            Self::Nothing | Self::Anything => None,
+        };
+        known.into_iter().flatten()
+    }
 }
 
 /// What a file exports.

@@ -235,6 +235,9 @@ pub fn settle_call<'js>(
     }
 }
 
+/// Classes of errors that the engine has.
+const ENGINES: [&str; 2] = ["TypeError", "RangeError"];
+
 /// The `Error` object for a host's error.
 fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Js<'js>> {
     let made = match error.name {
@@ -244,13 +247,20 @@ fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Js<'js>> {
     };
     debug_assert!(made.is_exception());
     let value = ctx.catch();
-    if let Some(object) = value.as_object() {
-        if let Some(code) = &error.code {
-            object.set("code", code.as_str())?;
-        }
-        if let Some(status) = error.status {
-            object.set("status", status)?;
-        }
+    let Some(object) = value.as_object() else {
+        return Ok(value);
+    };
+    if let Some(name) = error.name.filter(|name| !ENGINES.contains(name)) {
+        object.set("name", name)?;
+    }
+    match (&error.code, error.status) {
+        (Some(code), _) => object.set("code", code.as_str())?,
+        // As with `Exception`: a code that is a number is the status.
+        (None, Some(status)) => object.set("code", status)?,
+        (None, None) => {}
+    }
+    if let Some(status) = error.status {
+        object.set("status", status)?;
     }
     Ok(value)
 }

@@ -33,6 +33,7 @@ fn surface() -> Surface {
     let globals = [
         "echo",
         "fail",
+        "failAsException",
         "late",
         "panic",
         "panicLate",
@@ -91,6 +92,14 @@ impl Host for Pets {
                 let mut error = HostError::new("not_found", "no such pet");
                 error.status = Some(404.0);
                 return Err(error);
+            }
+            "failAsException" => {
+                return Err(HostError {
+                    message: "closed".to_owned(),
+                    status: Some(423.0),
+                    name: Some("Exception"),
+                    ..HostError::default()
+                });
             }
             "never" => std::future::pending().await,
             "panic" => panic!("a bug of the host"),
@@ -218,6 +227,9 @@ async fn errors_of_the_host_are_errors_with_code_and_status() {
         return seen; }";
     let error = json!([true, "Error", "no such pet", "not_found", 404]);
     assert_eq!(pets(text).await, json!([error, error]));
+    let text = "export function Create() { try { failAsException(); } catch (e: any) { return [e instanceof Error, e.name, e.message, e.code, e.status]; } }";
+    let error = json!([true, "Exception", "closed", 423, 423]);
+    assert_eq!(pets(text).await, error);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ mod values;
 pub use namespace::{Conversation, Namespace, SCOPE, Settings, Tracking};
 pub use ttl::Ttl;
 
-use crate::batch::{Batch, Entry, Outcome, Write};
+use crate::batch::{Batch, Check, Entry, Outcome, Write};
 use crate::clock::{Clock, Millis, to_millis};
 use crate::driver::{Driver, Part};
 use crate::json::{Json, Value};
@@ -108,7 +108,15 @@ impl Memory {
 
     /// Commits a write; one that makes data comes behind its index row.
     async fn commit(&self, write: Write) -> Result<Outcome> {
-        let mut batch = Batch::default();
+        self.commit_if(Vec::new(), write).await
+    }
+
+    /// The same where the checks hold.
+    async fn commit_if(&self, checks: Vec<Check>, write: Write) -> Result<Outcome> {
+        let mut batch = Batch {
+            checks,
+            ..Batch::default()
+        };
         if let Some(tracking) = self.tracking.as_ref().filter(|_| makes_data(&write)) {
             let track = Write::Track(Box::new(tracking.track.clone()));
             match &tracking.index {

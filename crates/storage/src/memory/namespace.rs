@@ -22,6 +22,8 @@ pub enum Namespace {
     Chat,
     /// A request's; gone when it ends.
     Context,
+    /// A named store of the app, which nobody owns.
+    Store,
 }
 
 impl Namespace {
@@ -32,6 +34,7 @@ impl Namespace {
             Self::Team => "team",
             Self::Chat => "chat",
             Self::Context => "context",
+            Self::Store => "store",
         }
     }
 
@@ -42,6 +45,7 @@ impl Namespace {
             Self::Team => ("memory.team", "needs authorized.team_id"),
             Self::Chat => ("memory.chat", "needs chat_id"),
             Self::Context => ("memory.context", "needs context_id"),
+            Self::Store => ("store", "needs an id"),
         };
         Error::invalid(field, reason)
     }
@@ -153,6 +157,12 @@ impl Memory {
         };
         let driver = Arc::new(driver::memory::Memory::new(options));
         Ok(Self::new(driver, Namespace::Context, owner, settings))
+    }
+
+    /// What a named store of the app keeps.
+    pub fn store(driver: Arc<dyn Driver>, id: &str, settings: Settings) -> Result<Self> {
+        let owner = owner("store", Some(id), Space::store)?;
+        Ok(Self::new(driver, Namespace::Store, owner, settings))
     }
 
     fn new(

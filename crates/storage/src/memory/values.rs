@@ -1,7 +1,7 @@
 //! The methods on any value, on numbers, and on the namespace as a whole.
 
 use super::{Memory, Ttl, check_key, unexpected};
-use crate::batch::{Entry, Outcome, Write};
+use crate::batch::{Check, Entry, Outcome, Write};
 use crate::driver::{Part, Scan};
 use crate::error::Problem;
 use crate::json::Json;
@@ -30,6 +30,33 @@ impl Memory {
     ) -> impl Future<Output = Result<()>> + Send + use<'a, T> {
         let write = Json::of(value).and_then(|value| self.plan(key, Op::Set(value.into()), ttl));
         async move { self.apply(write?).await.map(drop) }
+    }
+
+    /// The value that is there, or else this one, which then is there: of many callers all get the same. Without a `ttl` the
+    /// namespace's default counts.
+    pub async fn get_or_set<T: Serialize + ?Sized>(
+        &self,
+        key: &str,
+        value: &T,
+        ttl: Option<Ttl>,
+    ) -> Result<Json> {
+        let value = Json::of(value)?;
+        let write = self.plan(key, Op::Set(value.clone().into()), ttl)?;
+        let absent = Check::Version {
+            key: self.owner()?.space.key(key),
+            version: None,
+        };
+        loop {
+            if let Some(there) = self.get(key).await? {
+                return Ok(there);
+            }
+            match self.commit_if(vec![absent.clone()], write.clone()).await {
+                Ok(_) => return Ok(value),
+                // Somebody was faster; what they have set may be gone again.
+                Err(Error::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Deletes the value; a missing one is no error. A key with a `*` is a pattern: all that match go in one step.

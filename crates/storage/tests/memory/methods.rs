@@ -5,6 +5,7 @@ use ambit_storage::Json;
 use ambit_storage::clock::Clock;
 use ambit_storage::memory::{Memory, Settings, Ttl};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Calls a method as a script would, and gives what it returns or throws.
@@ -278,4 +279,35 @@ async fn g103_a_namespace_without_its_id_reads_as_empty_and_refuses_writes() {
             assert_eq!(result, expected, "memory.{name} {method}");
         }
     }
+}
+
+#[tokio::test]
+async fn get_or_set_keeps_what_is_there_and_of_many_callers_all_get_the_same() {
+    let clock = Clock::default();
+    let driver = store(&clock);
+    let memory = Memory::store(Arc::clone(&driver), "cache", Settings::default()).unwrap();
+    let second = Some(Ttl::seconds(1.0).unwrap());
+    let at_once = (0..20).map(|number| {
+        let memory = memory.clone();
+        async move { memory.get_or_set("k", &number, second).await.unwrap() }
+    });
+    let found = futures::future::join_all(at_once).await;
+    let first: u64 = found[0].to().unwrap();
+    assert!(found.iter().all(|one| one.to::<u64>().unwrap() == first));
+    assert_eq!(value(memory.get("k").await.unwrap()), Some(json!(first)));
+    clock.advance(Duration::from_secs(1));
+    let again = memory.get_or_set("k", &"new", None).await.unwrap();
+    assert_eq!(value(Some(again)), Some(json!("new")));
+    memory.set("null", &json!(null), None).await.unwrap();
+    let null = memory.get_or_set("null", &1, None).await.unwrap();
+    assert_eq!(value(Some(null)), Some(json!(null)));
+}
+
+#[tokio::test]
+async fn a_store_is_its_own_namespace() {
+    let driver = store(&Clock::default());
+    let of = |id: &str| Memory::store(Arc::clone(&driver), id, Settings::default()).unwrap();
+    of("a").set("k", &1, None).await.unwrap();
+    assert_eq!(value(of("a.b").get("k").await.unwrap()), None);
+    assert_eq!((of("a").id(), of("a").space()), ("a", "store"));
 }

@@ -1,0 +1,71 @@
+//! `Store(…)`: the stores of an app, whose methods are those of memory.
+
+use super::memory::{self, ARRAYS, LISTS, NUMBERS, VALUES, key, memory};
+use super::{Call, Class, Method, done};
+use crate::error::Result;
+use ambit_script::{HostError, Object, Value};
+use ambit_storage::memory::Ttl;
+use futures::FutureExt;
+use serde_json::Value as Json;
+
+/// A store.
+pub const STORE: Class = Class {
+    name: "Store",
+    place: "Store(id)",
+    doc: "Named values of the app: the same for all its users. Each call is atomic, also across processes.",
+    members: &[],
+    methods: &[VALUES, OWN, NUMBERS, LISTS, ARRAYS],
+    is_lenient: false,
+};
+
+const OWN: &[Method] = &[Method {
+    signature: "GetSet(key: string, value: any, ttl?: number | string | null): any",
+    doc: "The value that is there; else this one, or what this function of the key returns, which then is there.",
+    needs: Some((2, "key and value arguments")),
+    call: |call| get_set(call).boxed(),
+}];
+
+/// `Store(id)`.
+pub const GLOBALS: &[Method] = &[Method {
+    signature: "Store(id: string): Store",
+    doc: "A store of the app, by the name of its file in `stores/`.",
+    needs: Some((1, "an id argument")),
+    call: |call| done(open(call)),
+}];
+
+/// Its methods.
+pub fn methods() -> impl Iterator<Item = &'static Method> {
+    STORE.methods.iter().flat_map(|methods| methods.iter())
+}
+
+async fn open(call: &Call<'_>) -> Result<Value> {
+    let id = call.text(0, "id", "must be a string")?;
+    let handle = call.run.open_store(&call.reach, id).await?;
+    Ok(Value::Object(Object {
+        class: STORE.name.to_owned(),
+        handle,
+        members: Vec::new(),
+    }))
+}
+
+async fn get_set(call: &Call<'_>) -> Result<Value, HostError> {
+    let (store, key) = (memory(call), key(call)?);
+    let function = call.callbacks.iter().find(|function| function.path == "1");
+    let mut value = call.value(1);
+    if let Some(function) = function {
+        if let Some(there) = store.get(key).await.map_err(crate::Error::from)? {
+            return Ok(memory::one(Some(there))?);
+        }
+        let made = function.call(vec![Json::from(key)]).await;
+        value = made.map_err(|thrown| HostError {
+            message: thrown.message,
+            from_callback: true,
+            ..HostError::default()
+        })?;
+    }
+    let set = async || -> Result<Value> {
+        let ttl = Ttl::of(&call.value(2))?;
+        memory::one(Some(store.get_or_set(key, &value, ttl).await?))
+    };
+    Ok(set().await?)
+}

@@ -1,0 +1,97 @@
+//! `Process`, and several processes at once or later.
+
+use super::time;
+use crate::ctx::{Call, Method, done};
+use crate::error::Result;
+use crate::process::many::{Until, many};
+use crate::process::{self, Asked};
+use ambit_script::Value;
+use std::sync::Arc;
+
+macro_rules! several {
+    ($signature:literal, $until:expr, $doc:literal) => {
+        Method {
+            signature: $signature,
+            doc: $doc,
+            needs: Some((1, "a requests argument")),
+            call: |call| done(at_once(call, $until)),
+        }
+    };
+}
+
+/// The functions.
+pub const PROCESSES: &[Method] = &[
+    Method {
+        signature: "Process(name: string, ...args: any[]): any",
+        doc: "Runs a process for the caller of this run and returns its value; its errors are thrown.",
+        needs: Some((1, "a name argument")),
+        call: |call| done(process(call)),
+    },
+    several!(
+        "All(requests: ProcessRequest[]): ProcessResult[]",
+        Until::All,
+        "Runs processes at once and waits for all."
+    ),
+    several!(
+        "Any(requests: ProcessRequest[]): (ProcessResult | null)[]",
+        Until::Any,
+        "Runs processes at once and waits for the first success; the others are cancelled."
+    ),
+    several!(
+        "Race(requests: ProcessRequest[]): (ProcessResult | null)[]",
+        Until::Race,
+        "Runs processes at once and waits for the first that ends; the others are cancelled."
+    ),
+    Method {
+        signature: "time.After(ms: number, process: string, ...args: any[]): void",
+        doc: "Runs a process later in this run, beside what the run does then; it is dropped when the run ends.",
+        needs: Some((2, "milliseconds and process arguments")),
+        call: |call| done(std::future::ready(after(call))),
+    },
+];
+
+async fn process(call: &Call<'_>) -> Result<Value> {
+    let asked = Asked {
+        name: call.text(0, "name", "must be a string")?,
+        arguments: call.arguments.get(1..).unwrap_or_default().to_vec(),
+        run: call.run,
+        reach: &call.reach,
+        within: call.caller.as_ref(),
+        with_ctx: false,
+    };
+    Ok(process::run_for_script(&asked).await?.into())
+}
+
+async fn at_once(call: &Call<'_>, until: Until) -> Result<Value> {
+    Ok(many(call, until).await?.into())
+}
+
+fn after(call: &Call<'_>) -> Result<Value> {
+    let time = time(call)?;
+    let name = call.text(1, "process", "must be a string")?.to_owned();
+    process::check(&call.reach.scope.processes, &name)?;
+    let arguments = call.arguments.get(2..).unwrap_or_default().to_vec();
+    // Only what is within the run: its timers must not keep it alive.
+    let run = call.run.within(&name);
+    // It is called by the run's timer, however deep whoever set that was.
+    run.enter(0);
+    let (reach, caller) = (Arc::clone(&call.reach), call.caller.clone());
+    let limit = reach.scope.limits.run.timers;
+    call.run.nest().later(limit, async move {
+        tokio::time::sleep(time).await;
+        let asked = Asked {
+            name: &name,
+            arguments,
+            run: &run,
+            reach: &reach,
+            within: caller.as_ref(),
+            with_ctx: false,
+        };
+        if let Err(error) = process::run_for_script(&asked).await {
+            let text = format!("time.After {name}: {}", error.message);
+            reach.cursor.warn(&text);
+            run.log().warn(&text);
+        }
+    })?;
+    Ok(Value::Undefined)
+}

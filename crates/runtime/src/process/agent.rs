@@ -1,0 +1,76 @@
+//! `agent.Call`: asking an agent.
+
+use super::stores::failed;
+use super::{Asked, Family, listed};
+use crate::ask::{Callee, Nested};
+use crate::error::{Code, Error, Result};
+use futures::FutureExt;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+const CALL: &str = "agent.Call";
+
+/// Seconds that an agent has where a call does not say.
+const PATIENCE: f64 = 600.0;
+
+/// `agent.Call`.
+pub const AGENT: Family = Family {
+    prefix: "agent",
+    names: |_| listed(&[CALL]),
+    has: |_, name| name == CALL,
+    run: |asked| run(asked).boxed(),
+};
+
+async fn run(asked: &Asked<'_>) -> Result<Value> {
+    let (call, seconds) = read(asked.arguments.first())?;
+    let time = Duration::try_from_secs_f64(seconds);
+    let time = time.map_err(|_| wrong("timeout", "must be a number of seconds above 0"))?;
+    let scope = &asked.reach.scope;
+    let Ok(answer) = tokio::time::timeout(time, scope.ask.call(scope, call)).await else {
+        let too_slow = format!("{CALL}: no answer within {seconds} s");
+        return Err(Error::new(Code::Timeout, too_slow));
+    };
+    answer.map_err(failed)
+}
+
+fn read(given: Option<&Value>) -> Result<(Nested, f64)> {
+    let Some(Value::Object(given)) = given else {
+        return Err(wrong(
+            "argument",
+            "must be {assistant_id, messages, options?, timeout?}",
+        ));
+    };
+    let agent = given.get("assistant_id").and_then(Value::as_str);
+    let agent = agent.filter(|id| !id.is_empty());
+    let messages = given.get("messages").and_then(Value::as_array);
+    let options = match given.get("options") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(options)) => options.clone(),
+        Some(_) => return Err(wrong("options", "must be an object")),
+    };
+    let seconds = match given.get("timeout") {
+        None | Some(Value::Null) => Some(PATIENCE),
+        Some(timeout) => timeout.as_f64().filter(|seconds| *seconds > 0.0),
+    };
+    let says = options
+        .get("skip")
+        .and_then(|skip| skip.get("output")?.as_bool());
+    let call = Nested {
+        callee: Callee::Agent,
+        name: agent
+            .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
+            .to_owned(),
+        messages: messages
+            .ok_or_else(|| wrong("messages", "must be a list"))?
+            .clone(),
+        options,
+        is_silent: says != Some(false),
+        on_chunk: None,
+    };
+    let seconds = seconds.ok_or_else(|| wrong("timeout", "must be a number of seconds above 0"))?;
+    Ok((call, seconds))
+}
+
+fn wrong(field: &str, rule: &str) -> Error {
+    Error::invalid(field, format!("{CALL}: {field} {rule}"))
+}

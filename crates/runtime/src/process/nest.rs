@@ -1,0 +1,142 @@
+//! What the processes of one run share: each script's module instance, made once, and timers. It ends with the run.
+
+use crate::ctx::Run;
+use crate::error::{Code, Error, Result};
+use ambit_script::{Caller, Instance};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use tokio::task::JoinSet;
+
+/// A run's share. Only that of the outermost run keeps it alive: what it holds points back at runs within.
+#[derive(Clone)]
+pub struct Nest(Side);
+
+#[derive(Clone)]
+enum Side {
+    Outermost(Arc<Shared>),
+    Within(Weak<Shared>),
+}
+
+#[derive(Default)]
+struct Shared {
+    outermost: OnceLock<Caller>,
+    scripts: Mutex<HashMap<String, Option<Kept>>>,
+    later: Mutex<JoinSet<()>>,
+}
+
+/// A script's module instance.
+pub struct Kept {
+    /// The instance.
+    pub instance: Instance,
+    /// The run that answers its calls.
+    pub run: Run,
+}
+
+/// A script whose kept instance is in use. Unless it is given back, the next one who comes makes a new one.
+pub struct Held {
+    shared: Weak<Shared>,
+    script: String,
+}
+
+impl Nest {
+    /// That of a new run.
+    pub fn outermost() -> Self {
+        Self(Side::Outermost(Arc::default()))
+    }
+
+    /// The same for a run within.
+    pub fn within(&self) -> Self {
+        Self(Side::Within(match &self.0 {
+            Side::Outermost(shared) => Arc::downgrade(shared),
+            Side::Within(shared) => shared.clone(),
+        }))
+    }
+
+    fn shared(&self) -> Option<Arc<Shared>> {
+        match &self.0 {
+            Side::Outermost(shared) => Some(Arc::clone(shared)),
+            Side::Within(shared) => shared.upgrade(),
+        }
+    }
+
+    /// The outermost run, for the script crate: all others are within that one. The first call comes from it.
+    pub fn caller(&self, caller: &Caller) -> Caller {
+        match self.shared() {
+            Some(shared) => shared.outermost.get_or_init(|| caller.clone()).clone(),
+            None => caller.clone(),
+        }
+    }
+
+    /// Takes a script's instance, which is not there at the first call. `None` while somebody uses it: a call that comes from
+    /// the script itself, or at the same time, gets an instance of its own.
+    pub fn hold(&self, script: &str) -> Option<(Held, Option<Kept>)> {
+        let shared = self.shared()?;
+        let mut scripts = lock(&shared.scripts);
+        let kept = match scripts.get_mut(script) {
+            None => {
+                scripts.insert(script.to_owned(), None);
+                None
+            }
+            Some(kept) => Some(kept.take()?),
+        };
+        let held = Held {
+            shared: Arc::downgrade(&shared),
+            script: script.to_owned(),
+        };
+        Some((held, kept))
+    }
+
+    /// Does something later in the run, if it lasts so long; at most `limit` of such wait at once.
+    pub fn later(
+        &self,
+        limit: usize,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<()> {
+        let Some(shared) = self.shared() else {
+            return Ok(());
+        };
+        let mut later = lock(&shared.later);
+        while later.try_join_next().is_some() {}
+        if later.len() >= limit {
+            let text = format!("at most {limit} timers at once");
+            return Err(Error::new(Code::LimitExceeded, text));
+        }
+        later.spawn(work);
+        Ok(())
+    }
+
+    /// How many of those still wait.
+    pub fn waiting(&self) -> usize {
+        let Some(shared) = self.shared() else {
+            return 0;
+        };
+        let mut later = lock(&shared.later);
+        while later.try_join_next().is_some() {}
+        later.len()
+    }
+}
+
+impl Held {
+    /// Gives the instance back, for the next call.
+    pub fn keep(self, kept: Kept) {
+        if let Some(shared) = self.shared.upgrade() {
+            lock(&shared.scripts).insert(self.script.clone(), Some(kept));
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        let mut scripts = lock(&shared.scripts);
+        if scripts.get(&self.script).is_some_and(Option::is_none) {
+            scripts.remove(&self.script);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

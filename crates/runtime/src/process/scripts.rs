@@ -1,0 +1,130 @@
+//! Functions of scripts, the app's and its agents': each script has one module instance in a run.
+
+use super::catalogue::Script;
+use super::nest::Kept;
+use super::{Asked, Catalogue, Family, not_found};
+use crate::ctx;
+use crate::error::{Code, Error, Result};
+use crate::hook::failure;
+use ambit_script::{Caller, Outcome, Program, Value};
+use futures::FutureExt;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// `scripts.<file>.<Function>`.
+pub const SCRIPTS: Family = Family {
+    prefix: "scripts",
+    names: |catalogue| catalogue.functions("scripts."),
+    has,
+    run: |asked| run(asked).boxed(),
+};
+
+/// `agents.<agent>.<file>.<Function>`.
+pub const AGENTS: Family = Family {
+    prefix: "agents",
+    names: |catalogue| catalogue.functions("agents."),
+    has,
+    run: |asked| run(asked).boxed(),
+};
+
+fn has(catalogue: &Catalogue, name: &str) -> bool {
+    catalogue.script(name).is_some()
+}
+
+async fn run(asked: &Asked<'_>) -> Result<Json> {
+    let (catalogue, name) = (asked.catalogue(), asked.name);
+    let unknown = || not_found(catalogue, name);
+    let script = catalogue.script(name).ok_or_else(unknown)?;
+    let program = script.program.clone()?;
+    let arguments = asked.arguments.iter().cloned().map(Value::Json);
+    let ctx = asked.with_ctx.then(|| ctx::object(asked.reach));
+    let arguments: Vec<Value> = arguments.chain(ctx).collect();
+    let result = match asked.within {
+        Some(caller) => within(asked, (&script, &program), (caller, arguments)).await?,
+        None => outermost(asked, (&script, &program), arguments).await,
+    };
+    match result {
+        Ok(outcome) => {
+            warn_of_rest(asked, &outcome);
+            Ok(outcome.value.unwrap_or_default())
+        }
+        Err(ambit_script::Error::NoFunction { .. }) => Err(unknown()),
+        Err(error) => Err(failure::of_process(&error, program.entry(), name)),
+    }
+}
+
+fn warn_of_rest(asked: &Asked<'_>, outcome: &Outcome) {
+    let (name, dropped) = (asked.name, outcome.dropped);
+    if dropped > 0 {
+        let text = format!(
+            "{name} had settled while {dropped} of its timers and calls were still pending; they are dropped"
+        );
+        asked.reach.cursor.warn(&text);
+    }
+}
+
+/// A run by itself.
+async fn outermost(
+    asked: &Asked<'_>,
+    (script, program): (&Script, &Arc<Program>),
+    arguments: Vec<Value>,
+) -> ambit_script::Result<Outcome> {
+    let run = ambit_script::Run {
+        program: Arc::clone(program),
+        function: script.function.clone(),
+        arguments,
+        host: Arc::new(asked.run.clone()),
+        limits: asked.reach.scope.limits.run,
+        within: None,
+    };
+    asked.catalogue().engine.run(run).await
+}
+
+/// Part of the caller's run, with its limits.
+async fn within(
+    asked: &Asked<'_>,
+    (script, program): (&Script, &Arc<Program>),
+    (caller, arguments): (&Caller, Vec<Value>),
+) -> Result<ambit_script::Result<Outcome>> {
+    let (depth, limit) = (asked.run.depth(), asked.reach.scope.limits.process_depth);
+    if depth >= limit {
+        let text = format!("process depth limit {limit} exceeded");
+        return Err(Error::new(Code::LimitExceeded, text));
+    }
+    let nest = asked.run.nest();
+    let caller = nest.caller(caller);
+    let (held, kept) = nest.hold(&script.name).unzip();
+    let mut kept = match kept.flatten() {
+        Some(kept) => kept,
+        None => open(asked, (script, program), &caller)?,
+    };
+    kept.run.enter(depth + 1);
+    let result = kept.instance.call(&script.function, arguments).await;
+    if let Some(held) = held.filter(|_| is_usable(&result)) {
+        held.keep(kept);
+    }
+    Ok(result)
+}
+
+fn open(
+    asked: &Asked<'_>,
+    (script, program): (&Script, &Arc<Program>),
+    caller: &Caller,
+) -> Result<Kept> {
+    let run = asked.run.within(&script.name);
+    let (program, host) = (Arc::clone(program), Arc::new(run.clone()));
+    let limits = asked.reach.scope.limits.run;
+    let engine = &asked.catalogue().engine;
+    let instance = engine.open(program, host, limits, Some(caller));
+    let instance = instance.map_err(|error| failure::of_process(&error, "", asked.name))?;
+    Ok(Kept { instance, run })
+}
+
+/// Whether another function of the instance can be called.
+fn is_usable(result: &ambit_script::Result<Outcome>) -> bool {
+    use ambit_script::Error as Script;
+    !matches!(
+        result,
+        Err(Script::Limited { .. } | Script::Cancelled | Script::Internal(_) | Script::Load(_))
+    )
+}

@@ -1,0 +1,123 @@
+//! The stores of an app: in memory, in the database, or behind a connector. Each is opened once, when it is first used.
+
+mod address;
+mod lru;
+
+pub(crate) use address::address;
+
+use crate::app::{App, Store};
+use crate::error::{Code, Error, Result};
+use ambit_storage::Stores;
+use ambit_storage::driver::{self, Driver};
+use ambit_storage::memory::{Memory, Settings, Ttl};
+use ambit_storage::upkeep::{Sweeper, SweeperOptions};
+use lru::Lru;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::OnceCell;
+
+/// What the names of stores begin with that are not the app's.
+const INTERNAL: &str = "__yao.";
+
+/// The values of a store in memory where its file does not say.
+const SIZE: usize = 10_240;
+
+/// Whether a store of this name is none of the app's.
+pub fn is_internal(id: &str) -> bool {
+    id.starts_with(INTERNAL)
+}
+
+/// The stores that are open. They outlive a reload, with what they hold.
+pub struct Opened {
+    stores: Arc<Stores>,
+    drivers: Mutex<HashMap<String, Once>>,
+    sweepers: Mutex<Vec<Sweeper>>,
+}
+
+/// A driver that is opened by the first who needs it.
+type Once = Arc<OnceCell<Arc<dyn Driver>>>;
+
+impl Opened {
+    /// None yet. Stores in the database are kept in the first of these.
+    pub fn new(stores: Arc<Stores>) -> Self {
+        Self {
+            stores,
+            drivers: Mutex::default(),
+            sweepers: Mutex::default(),
+        }
+    }
+
+    /// A store of an app, for scripts that may keep values of this many bytes.
+    pub async fn open(&self, app: &App, id: &str, value_limit: usize) -> Result<Memory> {
+        if is_internal(id) {
+            let message = format!("permission_denied: store {id}");
+            return Err(Error::new(Code::PermissionDenied, message));
+        }
+        let store = app.store(id)?;
+        let driver = self.driver(app, &store).await?;
+        let life = store.ttl.and_then(|millis| i64::try_from(millis).ok());
+        let life = life.filter(|millis| *millis > 0);
+        let default_ttl = life.map_or(Ttl::Never, Ttl::After);
+        let settings = Settings {
+            default_ttl,
+            value_limit,
+        };
+        Ok(Memory::store(driver, id, settings)?)
+    }
+
+    async fn driver(&self, app: &App, store: &Store) -> Result<Arc<dyn Driver>> {
+        let options = self.stores.options();
+        if store.is_lru {
+            let size = store.size.filter(|size| *size > 0).unwrap_or(SIZE);
+            let made =
+                || async { Ok(Arc::new(Lru::new(size, options.clone())) as Arc<dyn Driver>) };
+            return self.once(format!("lru:{size}:{}", store.id), made).await;
+        }
+        let Some(connector) = &store.connector else {
+            return Ok(self.stores.index()?.driver().clone());
+        };
+        let connector = app.storage(connector)?;
+        let url = address(&connector, &app.root)?;
+        let opened = || async {
+            let opened = driver::open(&url, options.clone()).await;
+            let opened = opened.map_err(|error| unreachable(&store.id, error))?;
+            let sweeper = Sweeper::start(opened.clone(), SweeperOptions::default());
+            lock(&self.sweepers).push(sweeper);
+            Ok(opened)
+        };
+        self.once(url.clone(), opened).await
+    }
+
+    async fn once<F: Future<Output = Result<Arc<dyn Driver>>>>(
+        &self,
+        name: String,
+        open: impl FnOnce() -> F,
+    ) -> Result<Arc<dyn Driver>> {
+        let cell = lock(&self.drivers).entry(name).or_default().clone();
+        cell.get_or_try_init(open).await.cloned()
+    }
+
+    /// Closes them.
+    pub async fn close(&self) -> Result<()> {
+        let sweepers = std::mem::take(&mut *lock(&self.sweepers));
+        for sweeper in sweepers {
+            sweeper.stop().await;
+        }
+        let cells = std::mem::take(&mut *lock(&self.drivers));
+        let mut closed = Ok(());
+        for driver in cells.values().filter_map(|cell| cell.get()) {
+            closed = closed.and(driver.close().await);
+        }
+        Ok(closed?)
+    }
+}
+
+fn unreachable(id: &str, error: ambit_storage::Error) -> Error {
+    let mut error = Error::from(error);
+    error.message = format!("store \"{id}\": {}", error.message);
+    error
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
