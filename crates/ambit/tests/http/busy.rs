@@ -82,3 +82,16 @@ async fn g004_a_chat_is_not_removed_under_its_turn_and_the_turn_is_named() {
         assert_eq!(error["details"]["request_id"], json!(running.request_id()));
     }
 }
+
+#[tokio::test]
+async fn g004_what_cannot_be_removed_now_says_so_without_places_in_stores() {
+    let site = Site::development().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    running.until(is_text).await;
+    let filter = json!({"scope": "chatHistory"});
+    let report = site.post("/v1/contexts/remove", &filter).await.json();
+    let failed = report["failed"].as_array().unwrap();
+    let reasons: Vec<&Value> = failed.iter().map(|left| &left["reason"]).collect();
+    let expected = "something else is at work on this; repeat the request when that has ended";
+    assert_eq!(reasons, [expected], "{report}");
+}

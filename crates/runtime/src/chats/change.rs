@@ -210,7 +210,7 @@ pub(crate) fn finished(report: &BulkReport) -> Result<()> {
         false => {
             let done = report.done.iter().map(|identity| identity.key());
             let failed = report.failed.iter();
-            let failed = failed.map(|(identity, why)| (identity.key(), why.clone()));
+            let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
             Err(Stored::Partial {
                 done: done.collect(),
                 failed: failed.collect(),
