@@ -303,6 +303,18 @@ export interface ModelResult {
 export interface ManyOptions {
   /** Gets every frame of every call; a number other than 0 stops that call. */
   onChunk?: (name: string, index: number, message: Message) => number | void;
+/** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
+export interface ProcessRequest {
+  process: string;
+  args?: any[];
+  timeout?: number;
+}
+
+/** What came of it. */
+export interface ProcessResult {
+  data: any;
+  error: string | null;
+  index: number;
 }
 
 /** What `http.Get` and its like return: `status` 0 and a `message` where there is no answer. */
@@ -455,6 +467,54 @@ export interface Space {
   Clear(): void;
   /** The keys, sorted; with a pattern, those that match. */
   Keys(pattern?: string): string[];
+}
+
+/** Named values of the app: the same for all its users. Each call is atomic, also across processes. */
+export interface Store {
+  /** The value; `null` if there is none. */
+  Get(key: string): any;
+  /** Replaces value, type and life. `ttl` is seconds, or a text such as `"5m"`; 0 is for ever. */
+  Set(key: string, value: any, ttl?: number | string | null): void;
+  /** Deletes a value. A `*` in the key stands for any characters, and `\*` for a star. */
+  Del(key: string): void;
+  /** Whether there is a value. */
+  Has(key: string): boolean;
+  /** Takes the value away; of many callers one gets it. */
+  GetDel(key: string): any;
+  /** The keys, sorted; with a pattern, those that match. */
+  Keys(pattern?: string): string[];
+  /** How many values there are. */
+  Len(): number;
+  /** Deletes all values of this namespace, and nothing else. */
+  Clear(): void;
+  /** The value that is there; else this one, or what this function of the key returns, which then is there. */
+  GetSet(key: string, value: any, ttl?: number | string | null): any;
+  /** Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life. */
+  Incr(key: string, delta?: number): number;
+  /** Subtracts from a number, which may go below zero. */
+  Decr(key: string, delta?: number): number;
+  /** Appends the items of a list, or one other value, and each further argument. Returns the new length. */
+  Push(key: string, values: any, ...more: any[]): number;
+  /** Takes the last item; `null` if there is none. */
+  Pop(key: string): any;
+  /** Takes the last `count` items, in stored order. */
+  Pull(key: string, count: number): any[];
+  /** Takes all items and leaves an empty list. */
+  PullAll(key: string): any[];
+  /** Appends what is not in the list yet. Returns the new length. */
+  AddToSet(key: string, values: any, ...more: any[]): number;
+  /** How many items; 0 if there is no list. */
+  ArrayLen(key: string): number;
+  /** One item; a negative index counts from the end. `null` outside. */
+  ArrayGet(key: string, index: number): any;
+  /** Replaces one item; a negative index counts from the end. Throws outside. */
+  ArraySet(key: string, index: number, value: any): void;
+  /** The items from `start` to `end`, both included; negative ones count from the end. */
+  ArraySlice(key: string, start: number, end?: number): any[];
+  /** One page of items; pages count from 1. */
+  ArrayPage(key: string, page: number, size: number): any[];
+  /** All items. */
+  ArrayAll(key: string): any[];
 }
 
 /** What people are shown of a turn. No call throws, and none changes the turn. */
@@ -619,20 +679,20 @@ export interface Exception extends Error {
 export declare function Authorized(): Authorized;
 /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
 export declare function $L(text: string): string;
+/** Runs a process for the caller of this run and returns its value; its errors are thrown. */
+export declare function Process(name: string, ...args: any[]): any;
+/** Runs processes at once and waits for all. */
+export declare function All(requests: ProcessRequest[]): ProcessResult[];
+/** Runs processes at once and waits for the first success; the others are cancelled. */
+export declare function Any(requests: ProcessRequest[]): (ProcessResult | null)[];
+/** Runs processes at once and waits for the first that ends; the others are cancelled. */
+export declare function Race(requests: ProcessRequest[]): (ProcessResult | null)[];
+/** A store of the app, by the name of its file in `stores/`. */
+export declare function Store(id: string): Store;
 /** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
 export declare function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
 export declare const Context: { new (options?: ContextOptions): Context };
-/** Runs a process. Not available yet. */
-export declare function Process(name: string, ...args: any[]): any;
-/** Runs processes at once and waits for all. Not available yet. */
-export declare function All(requests: any[]): any[];
-/** Runs processes at once and waits for the first success. Not available yet. */
-export declare function Any(requests: any[]): any[];
-/** Runs processes at once and waits for the first that ends. Not available yet. */
-export declare function Race(requests: any[]): any[];
-/** A store of the app. Not available yet. */
-export declare function Store(id: string): any;
 /** Queries the app's data. Not available yet. */
 export declare function Query(engine?: string): any;
 export declare const http: {
@@ -672,7 +732,7 @@ export declare const log: {
 export declare const time: {
   /** Waits. It counts as time of the run, not as processor time. */
   Sleep(ms: number): void;
-  /** Runs a process later in this run. Not available yet. */
+  /** Runs a process later in this run, beside what the run does then; it is dropped when the run ends. */
   After(ms: number, process: string, ...args: any[]): void;
 };
 export declare const Exception: { new (message?: string, code?: string | number): Exception; (message?: string, code?: string | number): Exception; readonly prototype: Exception };
@@ -682,20 +742,20 @@ declare global {
   function Authorized(): Authorized;
   /** The translation of a text for `ctx.locale`; an unknown text comes back unchanged. */
   function $L(text: string): string;
+  /** Runs a process for the caller of this run and returns its value; its errors are thrown. */
+  function Process(name: string, ...args: any[]): any;
+  /** Runs processes at once and waits for all. */
+  function All(requests: ProcessRequest[]): ProcessResult[];
+  /** Runs processes at once and waits for the first success; the others are cancelled. */
+  function Any(requests: ProcessRequest[]): (ProcessResult | null)[];
+  /** Runs processes at once and waits for the first that ends; the others are cancelled. */
+  function Race(requests: ProcessRequest[]): (ProcessResult | null)[];
+  /** A store of the app, by the name of its file in `stores/`. */
+  function Store(id: string): Store;
   /** The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed. */
   function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
   const Context: { new (options?: ContextOptions): Context };
-  /** Runs a process. Not available yet. */
-  function Process(name: string, ...args: any[]): any;
-  /** Runs processes at once and waits for all. Not available yet. */
-  function All(requests: any[]): any[];
-  /** Runs processes at once and waits for the first success. Not available yet. */
-  function Any(requests: any[]): any[];
-  /** Runs processes at once and waits for the first that ends. Not available yet. */
-  function Race(requests: any[]): any[];
-  /** A store of the app. Not available yet. */
-  function Store(id: string): any;
   /** Queries the app's data. Not available yet. */
   function Query(engine?: string): any;
   const http: {
@@ -735,7 +795,7 @@ declare global {
   const time: {
     /** Waits. It counts as time of the run, not as processor time. */
     Sleep(ms: number): void;
-    /** Runs a process later in this run. Not available yet. */
+    /** Runs a process later in this run, beside what the run does then; it is dropped when the run ends. */
     After(ms: number, process: string, ...args: any[]): void;
   };
   const Exception: { new (message?: string, code?: string | number): Exception; (message?: string, code?: string | number): Exception; readonly prototype: Exception };

@@ -213,14 +213,18 @@ fn told(error: &Stored) -> Option<&'static str> {
         Stored::Corrupt { .. } => Some(
             "what is stored of this is damaged; it is left as it is, and the server's log says where",
         ),
+        Stored::Busy { .. } => {
+            Some("something else is at work on this; repeat the request when that has ended")
+        }
+        Stored::Fenced { .. } => Some(
+            "this was taken over by somebody else meanwhile; read what is there, then repeat the request",
+        ),
         Stored::Invalid { .. }
         | Stored::Refused { .. }
         | Stored::NotFound { .. }
         | Stored::Denied { .. }
         | Stored::Vetoed { .. }
         | Stored::Conflict { .. }
-        | Stored::Busy { .. }
-        | Stored::Fenced { .. }
         | Stored::Limited { .. }
         | Stored::Internal { .. } => None,
     }
@@ -247,6 +251,20 @@ mod tests {
             (
                 Stored::corrupt("/data/ambit.db row 7", "no JSON"),
                 "/data/ambit.db row 7 is corrupt: no JSON",
+            ),
+            (
+                Stored::Busy {
+                    what: "default/l:data/".to_owned(),
+                    reason: "held by ykdr".to_owned(),
+                },
+                "default/l:data/ is busy: held by ykdr",
+            ),
+            (
+                Stored::Fenced {
+                    lease: "default/l:data/".to_owned(),
+                    epoch: 7,
+                },
+                "the lease default/l:data/ with epoch 7 is no longer held",
             ),
             (
                 Stored::Partial {

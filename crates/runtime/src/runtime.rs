@@ -10,6 +10,7 @@ use crate::app::watch::Watch;
 use crate::app::{App, Problem};
 use crate::error::{Code, Error, Result};
 use crate::feed::{Feed, Follower, Place, Wanted};
+use crate::inspect::memory::{self, Open, Which};
 use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
@@ -182,6 +183,14 @@ impl Runtime {
     /// The stored contexts as this caller may see them.
     pub fn contexts(&self, who: &Authorized) -> Ambit {
         self.0.loaded().acting_as(&who.caller())
+    }
+
+    /// The memory that a request names, its values living as long as the app says.
+    pub async fn memory(&self, who: &Authorized, which: Which<'_>) -> Result<Open> {
+        let loaded = self.0.loaded();
+        let usual = loaded.ambit.settings().memory;
+        let settings = loaded.memory(which.space, usual.value_limit);
+        memory::open_as(&self.contexts(who), who, which, settings).await
     }
 
     /// The events of the caller's tenant from now on, or from behind a place, as far as the caller may see what they are

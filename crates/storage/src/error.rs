@@ -150,6 +150,14 @@ pub enum Problem {
     },
 }
 
+/// Errors that say the same are equal; what caused them is told in their text.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && self.to_string() == other.to_string()
+    }
+}
+
 impl Error {
     /// The input `field` breaks the rule given in `reason`.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {

@@ -19,7 +19,7 @@ use crate::storage::{
     tally,
 };
 use crate::usage::OnRemove;
-use crate::{Result, SessionIdentity};
+use crate::{Error, Result, SessionIdentity};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a clear or a remove did to each identity.
@@ -32,7 +32,7 @@ pub struct BulkReport {
     /// Left alone on purpose, and why.
     pub skipped: Vec<(SessionIdentity, String)>,
     /// Still as they were and still tracked, and why.
-    pub failed: Vec<(SessionIdentity, String)>,
+    pub failed: Vec<(SessionIdentity, Error)>,
     /// Other agents that share what was cleared or removed.
     pub shared_with: Vec<String>,
 }
@@ -106,7 +106,7 @@ impl BulkReport {
         match result {
             Ok(true) => self.done.push(identity),
             Ok(false) => self.unchanged.push(identity),
-            Err(error) => self.failed.push((identity, error.to_string())),
+            Err(error) => self.failed.push((identity, error)),
         }
     }
 }

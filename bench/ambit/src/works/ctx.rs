@@ -12,15 +12,17 @@ use ambit_runtime::hook::Hooks;
 use ambit_runtime::limits::Limits;
 use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
+use ambit_runtime::process::Catalogue;
+use ambit_runtime::process::store::Opened;
 use ambit_runtime::request::Origin;
 use ambit_runtime::stream::{self, Log, Place};
 use ambit_runtime::trace::{self, Trace};
 use ambit_script::{Engine, Settings};
-use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::Driver;
+use ambit_storage::driver::{Driver, Options};
 use ambit_storage::memory::{Conversation, Memory};
+use ambit_storage::{SessionIdentity, Stores};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,6 +77,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
 struct Stage {
     hooks: Hooks,
     app: Arc<App>,
+    processes: Arc<Catalogue>,
     agent: Arc<Agent>,
     limits: Limits,
     http: net::Client,
@@ -96,6 +99,10 @@ impl Stage {
         let engine = Engine::new(&Settings::default(), ctx::surface())?;
         let files = BTreeMap::from([(FILE.to_owned(), HOOK.to_owned())]);
         let hooks = Hooks::load(&engine, &files, &app, &agent)?;
+        let app = Arc::new(app);
+        let stores = Arc::new(Stores::builder(Options::default()).build()?);
+        let stores = Arc::new(Opened::new(stores));
+        let processes = Arc::new(Catalogue::load(&app, &engine, &files, stores));
         let messages = (0..MESSAGES / 2).flat_map(pair);
         let messages: Result<Vec<Value>, _> =
             messages.map(|text| serde_json::from_str(&text)).collect();
@@ -103,7 +110,8 @@ impl Stage {
             hooks,
             limits: Limits::of(&app, &agent),
             http: net::Client::new(&net::AllowList::default())?,
-            app: Arc::new(app),
+            app,
+            processes,
             agent: Arc::new(agent),
             driver: Arc::clone(&bench.driver),
             clock: Clock::default(),
@@ -169,6 +177,7 @@ impl Stage {
             speaker: outbox.speaker(Voice::default()),
             trace: self.trace().root(),
             app: Arc::clone(&self.app),
+            processes: Arc::clone(&self.processes),
             agent: Arc::clone(&self.agent),
             limits: self.limits,
             http: self.http.clone(),

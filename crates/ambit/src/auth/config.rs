@@ -1,67 +1,20 @@
 //! `auth` and `baseurl` of an app's `openapi/openapi.yao`. What is wrong in it stops the server: access rules fail closed.
 
+use super::file::{self, wrong};
 use super::proxy::{Network, Proxy};
 use super::token::{Issuer, Trusted};
 use ambit_runtime::Authorized;
-use ambit_runtime::app::problem::Report;
-use ambit_runtime::app::read::{self, Field, Fields, Kind, Reader};
-use ambit_runtime::app::{App, Problem, Severity};
+use ambit_runtime::app::read::Fields;
+use ambit_runtime::app::{App, Problem};
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 use std::path::Path;
 
-/// The file.
-const FILE: &str = "openapi/openapi.yao";
 /// Whom the developer is without `dev_identity`.
 const DEVELOPER: &str = "dev";
 /// The role of callers without one.
 const ROLE: &str = "user";
-/// What can be told of a caller.
-const CLAIMS: &[Field] = &[
-    Field::new("user_id", Kind::Text),
-    Field::new("team_id", Kind::Text),
-    Field::new("tenant_id", Kind::Text),
-    Field::new("client_id", Kind::Text),
-    Field::new("session_id", Kind::Text),
-    Field::new("roles", Kind::Text),
-    Field::new("scope", Kind::Text),
-];
-const TEXTS: Kind = Kind::Either(&[Kind::Text, Kind::List(&Kind::Text)]);
-const ISSUER: Kind = Kind::Object(&[
-    Field::required("issuer", Kind::Text),
-    Field::required("audience", TEXTS),
-    Field::new("jwks", Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
-    Field::new(
-        "keys",
-        Kind::List(&Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
-    ),
-    Field::new("secret", Kind::Text),
-    Field::new("algorithms", Kind::List(&Kind::Text)),
-    Field::new("claims", Kind::Object(CLAIMS)),
-]);
-/// The file's keys. Those that are not here are of Yao's server for tokens and are not looked at.
-const TABLE: Kind = Kind::Open(&[
-    Field::new("baseurl", Kind::Text),
-    Field::new(
-        "auth",
-        Kind::Object(&[
-            Field::new("mode", Kind::OneOf(&["token", "dev"])),
-            Field::new("dev_identity", Kind::Map(&Kind::Any)),
-            Field::new("issuers", Kind::List(&ISSUER)),
-            Field::new("api_keys", Kind::Boolean),
-            Field::new(
-                "proxy",
-                Kind::Object(&[
-                    Field::required("cidrs", Kind::List(&Kind::Text)),
-                    Field::required("headers", Kind::Object(CLAIMS)),
-                ]),
-            ),
-            Field::new("default_role", Kind::Text),
-        ]),
-    ),
-]);
-
 /// How callers are told apart, and where the routes are.
 pub struct Config {
     /// What all paths begin with.
@@ -76,15 +29,14 @@ pub struct Config {
     pub proxy: Option<Proxy>,
     /// The role of callers without one.
     pub default_role: String,
+    /// What stands in `openapi/` and has no effect.
+    pub notices: Vec<Problem>,
 }
 
 impl Config {
     /// What the app says; an app that says nothing is for its developer alone.
     pub fn of(app: &App) -> Result<Self, Problem> {
-        let file = match app.access.0.contains_key(FILE) {
-            true => fields(app)?,
-            false => Fields::default(),
-        };
+        let (file, notices) = file::read(app)?;
         let auth = file.object("auth");
         let issuers = auth.list("issuers").into_iter().enumerate();
         let issuers = issuers.map(|(at, issuer)| self::issuer(app, at, issuer));
@@ -114,31 +66,8 @@ impl Config {
             default_role: auth
                 .optional("default_role")
                 .unwrap_or_else(|| ROLE.to_owned()),
+            notices,
         })
-    }
-}
-
-/// What is wrong with the file as a whole, or with a value of it. Values are never told: they may be secrets.
-fn wrong(message: impl Into<String>) -> Problem {
-    Problem::new(Severity::Error, FILE, message)
-}
-
-fn fields(app: &App) -> Result<Fields, Problem> {
-    let text = std::fs::read_to_string(app.root.join(FILE));
-    let text = text.map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let mut report = Report::new(FILE);
-    let mut read = None;
-    match read::parse(FILE, &text) {
-        Ok(node) => {
-            let (variables, report) = (&app.variables, &mut report);
-            read = Reader { variables, report }.read(&node, &TABLE);
-        }
-        Err(fault) => report.fault(fault),
-    }
-    match (report.first(), read) {
-        (Some(problem), _) => Err(problem.clone()),
-        (None, Some(Value::Object(fields))) => Ok(Fields(fields)),
-        (None, _) => Ok(Fields::default()),
     }
 }
 

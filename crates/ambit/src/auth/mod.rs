@@ -2,6 +2,7 @@
 //! that a client says counts unless one of them vouches for it.
 
 pub mod config;
+mod file;
 pub mod keys;
 mod proxy;
 mod token;

@@ -94,19 +94,21 @@ impl Issuer {
 
     fn person(&self, claims: Map<String, Value>) -> Result<Found> {
         let text = |name: &str| self.text(&claims, name);
-        let one = |name: &str| text(name).map(|text| id(name, &text)).transpose();
+        let one = |name: &str| text(name)?.map(|text| id(name, &text)).transpose();
         let mut authorized = Authorized {
             user_id: one("user_id")?,
             team_id: one("team_id")?,
             tenant_id: one("tenant_id")?,
             ..Authorized::default()
         };
-        let roles = self.roles(&claims);
+        let roles = self.roles(&claims)?;
         for name in CLAIMS {
-            let value = text(name).map(Value::from);
-            authorized
-                .claims
-                .extend(value.map(|value| (name.to_owned(), value)));
+            let value = match name {
+                "scope" => self.texts(&claims, name)?.map(|texts| texts.join(" ")),
+                name => text(name)?,
+            };
+            let value = value.map(|value| (name.to_owned(), value.into()));
+            authorized.claims.extend(value);
         }
         let is_plain = |name: &str| !TECHNICAL.contains(&name) && !RESERVED.contains(&name);
         for (name, value) in claims {
@@ -118,42 +120,57 @@ impl Issuer {
     }
 
     /// The claim that holds this; its name may be a path with dots.
-    fn claim<'a>(&self, claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    fn claim<'a>(&self, claims: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>> {
         let standard = if name == "user_id" { "sub" } else { name };
         let path = self
             .claims
             .get(name)
             .and_then(Value::as_str)
             .unwrap_or(standard);
+        if let Some(value) = claims.get(path) {
+            return Ok(Some(value));
+        }
         let mut parts = path.split('.');
-        let below = || {
-            let first = claims.get(parts.next()?)?;
-            parts.try_fold(first, |value, part| value.get(part))
-        };
-        claims.get(path).or_else(below)
+        let mut found = parts.next().and_then(|first| claims.get(first));
+        for part in parts {
+            found = match found {
+                None => return Ok(None),
+                Some(Value::Object(inner)) => inner.get(part),
+                // What is no object cannot say that the claim is absent.
+                Some(_) => return Err(refused(&format!("{name} is not where the claims have it"))),
+            };
+        }
+        Ok(found)
     }
 
-    fn text(&self, claims: &Map<String, Value>, name: &str) -> Option<String> {
+    /// A text; whole numbers are one too, as many issuers number their users.
+    fn text(&self, claims: &Map<String, Value>, name: &str) -> Result<Option<String>> {
         match self.claim(claims, name)? {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            Value::Array(texts) => {
-                let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
-                Some(texts.join(" "))
-            }
-            _ => None,
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(Value::Number(number)) if !number.is_f64() => Ok(Some(number.to_string())),
+            Some(_) => Err(refused(&format!("{name} is no string"))),
         }
     }
 
-    fn roles(&self, claims: &Map<String, Value>) -> Vec<String> {
-        match self.claim(claims, "roles") {
-            Some(Value::Array(texts)) => texts
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
-            Some(Value::String(text)) => roles(text),
-            _ => Vec::new(),
-        }
+    /// A list of texts; a text counts as a list of one.
+    fn texts(&self, claims: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>> {
+        let items = match self.claim(claims, name)? {
+            None => return Ok(None),
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+        let refused = || refused(&format!("{name} is neither a string nor a list of strings"));
+        texts.collect::<Option<_>>().map(Some).ok_or_else(refused)
+    }
+
+    fn roles(&self, claims: &Map<String, Value>) -> Result<Vec<String>> {
+        let is_list = matches!(self.claim(claims, "roles")?, Some(Value::Array(_)));
+        let texts = self.texts(claims, "roles")?.unwrap_or_default();
+        Ok(match is_list {
+            true => texts,
+            false => texts.iter().flat_map(|text| roles(text)).collect(),
+        })
     }
 }

@@ -22,7 +22,10 @@ pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
     let mut problems = ambit_runtime::check(&arguments.app, &environment())
         .map_err(|error| Failure::Refused(error.message))?;
     if let Ok(app) = App::load(&arguments.app, &environment()) {
-        problems.extend(Config::of(&app).err());
+        match Config::of(&app) {
+            Ok(config) => problems.extend(config.notices),
+            Err(problem) => problems.push(problem),
+        }
     }
     for problem in &problems {
         writeln!(out, "{}", harmless(&problem.to_string()))?;

@@ -104,11 +104,11 @@ impl<'a> Tally<'a> {
         self.skipped += page.skipped.len();
         self.failed += page.failed.len();
         self.shared_with.extend(page.shared_with.iter().cloned());
-        let lines = [("skipped", &page.skipped), ("failed", &page.failed)];
-        for (word, identities) in lines {
-            for (identity, why) in identities {
-                self.say(word, identity, why);
-            }
+        for (identity, why) in &page.skipped {
+            self.say("skipped", identity, why);
+        }
+        for (identity, error) in &page.failed {
+            self.say("failed", identity, &error.to_string());
         }
     }
 

@@ -37,8 +37,8 @@ pub struct New {
     /// A role; several with several options
     #[arg(long)]
     role: Vec<String>,
-    /// What the key may be used for at most, scopes separated by spaces
-    #[arg(long)]
+    /// Refused: keys cannot be limited to scopes yet
+    #[arg(long, hide = true)]
     scope: Option<String>,
     /// Days until it ends
     #[arg(long)]
@@ -71,6 +71,10 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         let reason = "is missing: a key acts for a user, or has a role with --role";
         return Err(Failure::option("--user", reason));
     }
+    if new.scope.is_some() {
+        let reason = "would limit nothing: scopes are not enforced yet, so a key may do all that its user may";
+        return Err(Failure::option("--scope", reason));
+    }
     let tenant = ambit.caller().tenant();
     let now = Clock::default().now();
     let grant = Grant {
@@ -79,7 +83,6 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         team_id: new.team.clone(),
         tenant_id: (tenant != DEFAULT_TENANT).then(|| tenant.to_owned()),
         roles: new.role.clone(),
-        scope: new.scope.clone(),
         expires_at: new.days.map(|days| now + i64::from(days) * DAY),
         ..Grant::default()
     };
@@ -89,7 +92,9 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
 }
 
 async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
-    let mut table = Table::new(["ID", "USER", "TEAM", "TENANT", "ROLES", "ENDS", "LABEL"]);
+    let mut table = Table::new([
+        "ID", "USER", "TEAM", "TENANT", "ROLES", "SCOPE", "ENDS", "LABEL",
+    ]);
     let rows = keys.list().await?.into_iter().map(|grant| {
         [
             grant.id,
@@ -101,6 +106,7 @@ async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
                     .filter(|roles| !roles.is_empty())
                     .as_deref(),
             ),
+            output::or_dash(grant.scope.as_deref()),
             output::or_dash(grant.expires_at.map(moment::show).as_deref()),
             output::or_dash(grant.label.as_deref()),
         ]

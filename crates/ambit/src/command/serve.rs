@@ -7,7 +7,7 @@ use crate::settings::StoreOptions;
 use crate::settings::serving::{Arguments, LogFormat, Serving};
 use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server};
-use ambit_runtime::app::App;
+use ambit_runtime::app::{App, Problem};
 use ambit_runtime::{Runtime, runtime};
 use std::future::Future;
 use std::io::IsTerminal;
@@ -67,6 +67,11 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         has_public_metrics: serving.has_public_metrics,
         ..http::Settings::default()
     };
+    config
+        .notices
+        .iter()
+        .chain(&runtime.problems())
+        .for_each(tell);
     let auth = Authenticator::new(config, &store);
     greet(&runtime, &auth, &settings, address);
     let server = Server {
@@ -180,15 +185,17 @@ fn log(serving: &Serving) -> Result<()> {
     set.map_err(|error| Failure::Refused(format!("the log cannot be opened: {error}")))
 }
 
+/// Says what is wrong with the app.
+fn tell(problem: &Problem) {
+    match problem.is_error() {
+        true => tracing::error!("{problem}"),
+        false => tracing::warn!("{problem}"),
+    }
+}
+
 /// Says where the server is, and how to talk to it.
 fn greet(runtime: &Runtime, auth: &Authenticator, settings: &http::Settings, address: SocketAddr) {
     let app = runtime.app();
-    for problem in &app.problems {
-        match problem.is_error() {
-            true => tracing::error!("{problem}"),
-            false => tracing::warn!("{problem}"),
-        }
-    }
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
     let agents: Vec<&str> = usable
         .filter(|agent| !agent.is_worker)

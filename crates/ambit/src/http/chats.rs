@@ -1,7 +1,7 @@
 //! Chats and their messages.
 
 use super::list::{self, Listing, Paging};
-use super::{Body, Conditions, Failure, Params, Problem, Shared, Who};
+use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
 use ambit_runtime::chats::{
     self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status,
 };
@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -105,9 +105,7 @@ async fn change(
 ) -> Result<Json<Chat>, Failure> {
     let chat = Called::take(&params, &mut conditions)?;
     conditions.finish()?;
-    let change: Map<String, Value> = serde_json::from_slice(&body).map_err(|error| {
-        Error::invalid("body", format!("the body must be a JSON object: {error}"))
-    })?;
+    let change = Fields::of(&body)?.rest()?;
     let ambit = server.runtime.contexts(&who);
     Ok(Json(
         chats::update(&ambit, &who, chat.name(), &change).await?,

@@ -1,9 +1,9 @@
 //! Rows of the index and what they stand for.
 
-use super::params::{Conditions, Params, time};
+use super::params::{Conditions, Params, check_id, time};
 use super::{Body, Failure, Fields, Problem, Server, Shared, Who, list};
-use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{self, Action, Item, ItemFilter, Report, Row, RowFilter};
+use ambit_runtime::{Authorized, Error};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -183,12 +183,17 @@ fn wanted(body: &[u8]) -> Result<(RowFilter, bool), Failure> {
         other => time("active_before", &other.to_string()),
     });
     let active_before = active_before.transpose()?;
+    let mut id = |name| {
+        let text = fields.text(name)?;
+        text.iter().try_for_each(|text| check_id(name, text))?;
+        Ok::<_, Error>(text)
+    };
     let filter = RowFilter {
-        agent: fields.text("agent")?,
-        user: fields.text("user")?,
-        chat: fields.text("chat")?,
-        group: fields.text("group")?,
-        scope: fields.text("scope")?,
+        agent: id("agent")?,
+        user: id("user")?,
+        chat: id("chat")?,
+        group: id("group")?,
+        scope: id("scope")?,
         active_before,
     };
     let is_dry = fields.flag("dry_run")?.unwrap_or(false);

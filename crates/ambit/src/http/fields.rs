@@ -1,12 +1,12 @@
 //! The fields of a JSON object that a client sent, taken one by one. Each failure names the field's place.
 
-use super::Failure;
+use super::{Failure, twice};
 use ambit_runtime::{Error, Result};
 use ambit_storage::near;
-use serde::de::{DeserializeOwned, Deserializer, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// At most so many items of a list are looked at.
@@ -18,25 +18,33 @@ const JSON: &str = "JSON of at most 128 levels, its texts without lone surrogate
 pub struct Fields<'a> {
     place: String,
     left: BTreeMap<String, &'a RawValue>,
+    /// Those that were written more than once.
+    twice: BTreeSet<String>,
     known: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     /// The object that is a request's body.
     pub fn of(body: &'a [u8]) -> Result<Self, Failure> {
-        let left = serde_json::from_slice(body).map_err(|error| match error.classify() {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let read = reader.deserialize_map(Entries).and_then(|entries| {
+            reader.end()?;
+            Ok(entries)
+        });
+        let entries = read.map_err(|error| match error.classify() {
             serde_json::error::Category::Data => {
                 Error::invalid("body", "the body must be a JSON object")
             }
             _ => Error::invalid("body", format!("the body is not JSON: {error}")),
         })?;
-        Ok(Self::at(String::new(), left))
+        Ok(Self::at(String::new(), entries))
     }
 
-    fn at(place: String, left: BTreeMap<String, &'a RawValue>) -> Self {
+    fn at(place: String, (left, twice): Pairs<'a>) -> Self {
         Self {
             place,
             left,
+            twice,
             known: Vec::new(),
         }
     }
@@ -49,14 +57,26 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The field as it was written.
-    fn take(&mut self, name: &'static str) -> Option<&'a RawValue> {
+    /// The field as it was written, `null` too. One that was written twice has no value that could be relied on.
+    fn written(&mut self, name: &'static str) -> Result<Option<&'a RawValue>> {
         self.known.push(name);
-        self.left.remove(name).filter(|raw| raw.get() != "null")
+        self.check_once(name)?;
+        Ok(self.left.remove(name))
+    }
+
+    fn check_once(&self, name: &str) -> Result<()> {
+        match self.twice.contains(name) {
+            true => Err(given_twice(self.place(name))),
+            false => Ok(()),
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Result<Option<&'a RawValue>> {
+        Ok(self.written(name)?.filter(|raw| raw.get() != "null"))
     }
 
     fn read<T: DeserializeOwned>(&mut self, name: &'static str, what: &str) -> Result<Option<T>> {
-        let Some(raw) = self.take(name) else {
+        let Some(raw) = self.take(name)? else {
             return Ok(None);
         };
         read(raw, &self.place(name), what).map(Some)
@@ -87,6 +107,14 @@ impl<'a> Fields<'a> {
         self.read(name, JSON)
     }
 
+    /// Any value; here `null` is one, and not the same as an absent field.
+    pub fn given(&mut self, name: &'static str) -> Result<Option<Value>> {
+        let written = self.written(name)?;
+        written
+            .map(|raw| read(raw, &self.place(name), JSON))
+            .transpose()
+    }
+
     /// An object as it is.
     pub fn object(&mut self, name: &'static str) -> Result<Option<Map<String, Value>>> {
         self.read(name, "an object")
@@ -94,7 +122,7 @@ impl<'a> Fields<'a> {
 
     /// An object whose fields are taken one by one.
     pub fn fields(&mut self, name: &'static str) -> Result<Option<Self>> {
-        let Some(raw) = self.take(name) else {
+        let Some(raw) = self.take(name)? else {
             return Ok(None);
         };
         inner(raw, self.place(name)).map(Some)
@@ -126,7 +154,7 @@ impl<'a> Fields<'a> {
 
     fn items(&mut self, name: &'static str) -> Result<Option<Vec<&'a RawValue>>> {
         let place = self.place(name);
-        let Some(raw) = self.take(name) else {
+        let Some(raw) = self.take(name)? else {
             return Ok(None);
         };
         let mut reader = serde_json::Deserializer::from_str(raw.get());
@@ -141,10 +169,10 @@ impl<'a> Fields<'a> {
 
     /// What nobody has taken.
     pub fn rest(self) -> Result<Map<String, Value>> {
-        let place = self.place;
-        let rest = self.left.into_iter().map(|(name, raw)| {
-            let value = read(raw, &format!("{place}.{name}"), JSON)?;
-            Ok((name, value))
+        let rest = self.left.iter().map(|(name, raw)| {
+            self.check_once(name)?;
+            let value = read(raw, &self.place(name), JSON)?;
+            Ok((name.clone(), value))
         });
         rest.collect()
     }
@@ -162,14 +190,49 @@ impl<'a> Fields<'a> {
 }
 
 fn read<T: DeserializeOwned>(raw: &RawValue, place: &str, what: &str) -> Result<T> {
-    serde_json::from_str(raw.get())
-        .map_err(|_| Error::invalid(place, format!("{place} must be {what}")))
+    let value = serde_json::from_str(raw.get())
+        .map_err(|_| Error::invalid(place, format!("{place} must be {what}")))?;
+    match twice::find(raw) {
+        Some(path) => Err(given_twice(format!("{place}{path}"))),
+        None => Ok(value),
+    }
+}
+
+fn given_twice(place: String) -> Error {
+    let message = format!("{place} is given twice; which of the values is meant cannot be told");
+    Error::invalid(place, message)
 }
 
 fn inner(raw: &RawValue, place: String) -> Result<Fields<'_>> {
-    let left = serde_json::from_str(raw.get());
-    let left = left.map_err(|_| Error::invalid(&place, format!("{place} must be an object")))?;
-    Ok(Fields::at(place, left))
+    let mut reader = serde_json::Deserializer::from_str(raw.get());
+    let entries = reader.deserialize_map(Entries);
+    let entries =
+        entries.map_err(|_| Error::invalid(&place, format!("{place} must be an object")))?;
+    Ok(Fields::at(place, entries))
+}
+
+/// The fields of an object, and which of them were written more than once.
+type Pairs<'a> = (BTreeMap<String, &'a RawValue>, BTreeSet<String>);
+
+/// Reads an object.
+struct Entries;
+
+impl<'a> Visitor<'a> for Entries {
+    type Value = Pairs<'a>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut entries, mut twice) = (BTreeMap::new(), BTreeSet::new());
+        while let Some((name, raw)) = map.next_entry::<String, &'a RawValue>()? {
+            if entries.insert(name.clone(), raw).is_some() {
+                twice.insert(name);
+            }
+        }
+        Ok((entries, twice))
+    }
 }
 
 /// Reads a list without keeping more of it than can be used.

@@ -2,8 +2,8 @@
 
 use super::list::{Listing, Paging};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Server, Shared, Who};
-use ambit_runtime::inspect::memory::{self, Named, Open, Which};
-use ambit_runtime::{Authorized, Result};
+use ambit_runtime::inspect::memory::{Named, Open, Which};
+use ambit_runtime::{Authorized, Code, Error, Result};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::Ttl;
 use axum::Json;
@@ -46,7 +46,7 @@ async fn open(
         owner,
         assistant_id: agent.as_deref(),
     };
-    memory::open(&server.runtime.contexts(who), who, which).await
+    server.runtime.memory(who, which).await
 }
 
 /// The caller's own memory, or their team's.
@@ -112,12 +112,23 @@ async fn put(
     conditions.finish()?;
     let mut fields = Fields::of(&body)?;
     let ttl = fields.value("ttl")?.unwrap_or_default();
-    let value = fields.value("value")?;
+    let value = fields.given("value")?;
     fields.finish()?;
-    let value = Stored::of(&value.unwrap_or_default())?;
-    let ttl =
-        Ttl::of(&ttl).map_err(|error| ambit_runtime::Error::invalid("ttl", error.to_string()))?;
-    open.set(params.text("key")?, &value, ttl).await?;
+    let missing = || Error::invalid("value", "value is missing; null is a value too");
+    let value = Stored::of(&value.ok_or_else(missing)?)?;
+    let ttl = Ttl::of(&ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
+    let set = open.set(params.text("key")?, &value, ttl).await;
+    set.map_err(|error| match error.code {
+        Code::LimitExceeded => {
+            let place = match error.message.starts_with("key ") {
+                true => "key",
+                false => "value",
+            };
+            let param = Some(place.to_owned());
+            Error { param, ..error }
+        }
+        _ => error,
+    })?;
     Ok(StatusCode::NO_CONTENT)
 }
 

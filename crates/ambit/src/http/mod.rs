@@ -27,6 +27,7 @@ mod params;
 mod sse;
 mod traces;
 mod turn;
+mod twice;
 mod usage;
 mod visible;
 

@@ -91,8 +91,19 @@ impl Conditions {
         })
     }
 
-    /// A text that is not empty; the same condition twice is refused.
+    /// A text. Nothing between `=` and `&` is no way to leave a condition out: it would widen what is asked for.
     pub fn text(&mut self, name: &'static str) -> Result<Option<String>> {
+        match self.lenient(name)? {
+            Some(text) if text.is_empty() => {
+                let message = format!("{name} is empty; leave it out instead");
+                Err(Error::invalid(name, message))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// A text that may be empty; the same condition twice is refused.
+    pub fn lenient(&mut self, name: &'static str) -> Result<Option<String>> {
         self.known.push(name);
         let Some(at) = self.left.iter().position(|(known, _)| known == name) else {
             return Ok(None);
@@ -101,7 +112,7 @@ impl Conditions {
         if self.left.iter().any(|(known, _)| known == name) {
             return Err(Error::invalid(name, format!("{name} is given twice")));
         }
-        Ok(Some(text).filter(|text| !text.is_empty()))
+        Ok(Some(text))
     }
 
     /// An id.

@@ -1,6 +1,6 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
-use super::chat::{Given, check_said};
+use super::chat::{Given, check_metadata, check_said};
 use super::sse::{self, View};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
 use crate::format;
@@ -149,6 +149,7 @@ fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
     }
     let mut metadata = fields.object("metadata")?.unwrap_or_default();
     metadata.retain(|name, _| !name.starts_with("__"));
+    check_metadata(&metadata)?;
     fields.finish()?;
     Ok(Interrupt {
         is_forced,

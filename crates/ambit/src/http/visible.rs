@@ -23,7 +23,8 @@ pub fn agents(server: &Server, app: &App, who: &Authorized) -> Vec<Arc<Agent>> {
     visible.cloned().collect()
 }
 
-/// A worker is called by other agents alone.
+/// A worker is called by other agents alone. Agents that say nothing are for all only where everybody is the developer; files
+/// that are reloaded as they change say nothing of who is calling.
 fn is_visible(server: &Server, app: &App, who: &Authorized, agent: &Agent) -> bool {
-    !agent.is_worker && app.visible(agent, who, server.settings.is_development)
+    !agent.is_worker && app.visible(agent, who, server.auth.is_development())
 }

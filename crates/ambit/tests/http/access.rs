@@ -7,8 +7,13 @@ use std::collections::BTreeMap;
 
 /// What is said of this `openapi/openapi.yao`.
 fn judged(text: &str) -> Result<Config, String> {
+    with(&[("openapi/openapi.yao", text)])
+}
+
+/// What is said of an app with these files.
+fn with(files: &[(&str, &str)]) -> Result<Config, String> {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in HELLO.iter().chain(&[("openapi/openapi.yao", text)]) {
+    for (name, text) in HELLO.iter().chain(files) {
         crate::site::write(&folder.path().join(name), text);
     }
     let app = App::load(folder.path(), &BTreeMap::new());
@@ -93,8 +98,58 @@ fn g060_access_rules_that_are_not_clear_stop_the_server() {
 }
 
 #[test]
+fn g060_a_misspelt_key_does_not_turn_authentication_off() {
+    for key in ["atuh", "Auth"] {
+        let text = format!(r#"{{"{key}": {{"api_keys": true}}}}"#);
+        let Err(problem) = judged(&text) else {
+            panic!("{text} is taken");
+        };
+        let why = format!("unknown key \"{key}\"; did you mean \"auth\"?");
+        assert_eq!(problem, format!("openapi/openapi.yao:1:2: {why}"));
+    }
+}
+
+#[test]
 fn g060_an_app_that_says_nothing_is_for_its_developer_alone() {
     let config = judged("{}").unwrap();
     assert_eq!(config.development.unwrap().user_id.as_deref(), Some("dev"));
     assert!(judged(TOKENS.1).unwrap().development.is_none());
+}
+
+#[test]
+fn g060_rules_that_would_not_be_enforced_stop_the_server() {
+    let rules = "this version of Ambit does not enforce rules of roles and scopes, so it does not serve an app that has some; \
+                 without this file every caller may use all routes, each for their own data";
+    for (file, expected) in [
+        ("openapi/roles.yml", rules),
+        ("openapi/scopes/scopes.yml", rules),
+        ("openapi/scopes/chat/read.yml", rules),
+        (
+            "openapi/openapi.yml",
+            "nothing of this name has a meaning in openapi/; did you mean \"openapi.yao\"?",
+        ),
+        (
+            "openapi/scope/chat.yml",
+            "nothing of this name has a meaning in openapi/; did you mean \"scopes\"?",
+        ),
+    ] {
+        let Err(problem) = with(&[(file, "user: {}")]) else {
+            panic!("{file} is taken");
+        };
+        assert_eq!(problem, format!("{file}: {expected}"));
+    }
+}
+
+#[test]
+fn keys_of_a_server_that_issues_tokens_are_said_to_have_no_effect() {
+    let config = judged(r#"{"auth": {"api_keys": true}, "oauth": {}, "store": "x"}"#).unwrap();
+    let notices: Vec<String> = config.notices.iter().map(ToString::to_string).collect();
+    let why = ": Ambit checks tokens and issues none; name their issuer in \"auth\"";
+    assert_eq!(
+        notices,
+        [
+            format!("openapi/openapi.yao:1:30: \"oauth\" has no effect{why}"),
+            format!("openapi/openapi.yao:1:43: \"store\" has no effect{why}"),
+        ]
+    );
 }

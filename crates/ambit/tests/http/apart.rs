@@ -33,3 +33,46 @@ async fn g062_the_same_opening_text_begins_a_chat_of_its_own_each_time() {
     assert_eq!(chats(&site, "ann").await, ann);
     assert_eq!(chats(&site, "bob").await, bob);
 }
+
+#[tokio::test]
+async fn a_private_agent_stays_private_while_files_are_reloaded_as_they_change() {
+    let secret = (
+        "assistants/secret/package.yao",
+        r#"{"name": "Secret", "connector": "script"}"#,
+    );
+    let site = Site::set(&[TOKENS, secret], |settings| settings.is_development = true).await;
+    let request = site.request(Method::GET, "/v1/models");
+    let answer = Answer::of(request.bearer_auth(token(&json!({"sub": "ann"})))).await;
+    let data = answer.json()["data"].take();
+    let ids: Vec<&Value> = data
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| &model["id"])
+        .collect();
+    assert_eq!(ids, [&json!("hello")]);
+}
+
+#[tokio::test]
+async fn a_caller_without_a_user_is_told_why_they_cannot_name_a_chat() {
+    let site = Site::of(&[TOKENS]).await;
+    let ask = |chat: Option<&str>| {
+        let body = json!({"model": "hello", "chat_id": chat, "messages": [{"role": "user", "content": "hi"}]});
+        let request = site.request(Method::POST, "/v1/chat/completions");
+        Answer::of(request.bearer_auth(token(&json!({}))).json(&body))
+    };
+    let answer = ask(Some("common")).await;
+    let param = Some("chat_id".to_owned());
+    assert_eq!(
+        answer.failure(),
+        (400, "invalid_argument".to_owned(), param)
+    );
+    assert_eq!(
+        answer.json()["error"]["message"],
+        "chat_id: only a caller with a user may name a chat; without one, leave it out and go on with the id that is answered"
+    );
+    let made = ask(None).await;
+    let again = ask(made.header("x-ambit-chat")).await;
+    assert_eq!(again.status, 200, "{}", again.text);
+    assert_eq!(again.header("x-ambit-chat"), made.header("x-ambit-chat"));
+}

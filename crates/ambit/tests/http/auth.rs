@@ -329,3 +329,48 @@ async fn in_development_everybody_on_this_machine_is_the_developer() {
         );
     }
 }
+
+#[tokio::test]
+async fn g060_a_claim_that_is_malformed_is_not_one_that_is_absent() {
+    let site = Site::of(&[TOKENS]).await;
+    let nothing = Value::Null;
+    for name in ["sub", "tenant_id", "team_id", "client_id"] {
+        for value in [
+            json!(true),
+            json!({"a": 1}),
+            json!(["a"]),
+            json!(1.5),
+            nothing.clone(),
+        ] {
+            let mut claims = said(&json!({"sub": "ann"}));
+            claims[name] = value;
+            let key = EncodingKey::from_secret(SECRET);
+            let token = encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap();
+            let failure = with(&site, &token).await.failure();
+            assert_eq!(
+                failure,
+                (401, "unauthenticated".to_owned(), None),
+                "{claims}"
+            );
+        }
+    }
+    let answer = with(&site, &token(&json!({"sub": "ann", "tenant_id": [1]}))).await;
+    assert_eq!(
+        answer.json()["error"]["message"],
+        "the credentials are not accepted: tenant_id is no string"
+    );
+    for (name, value) in [
+        ("roles", json!(true)),
+        ("roles", json!([1])),
+        ("scope", json!([{}])),
+    ] {
+        let answer = with(&site, &token(&json!({"sub": "ann", name: value}))).await;
+        let expected = format!(
+            "the credentials are not accepted: {name} is neither a string nor a list of strings"
+        );
+        assert_eq!(answer.json()["error"]["message"], json!(expected));
+        assert_eq!(answer.status, 401);
+    }
+    let numbered = token(&json!({"sub": 7, "tenant_id": 12}));
+    assert_eq!(with(&site, &numbered).await.status, 200);
+}

@@ -1,7 +1,8 @@
 //! A second request to a conversation whose turn is running.
 
-use crate::site::Site;
+use crate::site::{Answer, Site};
 use crate::turns::{said, shown, status, streamed};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 fn with(mut body: Value, on_busy: &str) -> Value {
@@ -60,4 +61,37 @@ async fn g004_an_interrupting_request_ends_the_turn_that_runs() {
         assert!(shown(&events).starts_with('0'));
         assert_eq!(second.status, 200, "{}", second.text);
     }
+}
+
+#[tokio::test]
+async fn g004_a_chat_is_not_removed_under_its_turn_and_the_turn_is_named() {
+    let site = Site::development().await;
+    let other = site.beside().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    let events = running.until(is_text).await;
+    let chat = &events[0].data["props"]["data"]["chat_id"];
+    let path = format!("/v1/chat/sessions/{}", chat.as_str().unwrap());
+    for node in [&site, &other] {
+        let answer = Answer::of(node.request(Method::DELETE, &path)).await;
+        assert_eq!(answer.failure(), (409, "chat_busy".to_owned(), None));
+        let error = answer.json()["error"].take();
+        assert_eq!(
+            error["message"],
+            "a turn of this chat is running; cancel it or wait for its end, then repeat the request"
+        );
+        assert_eq!(error["details"]["request_id"], json!(running.request_id()));
+    }
+}
+
+#[tokio::test]
+async fn g004_what_cannot_be_removed_now_says_so_without_places_in_stores() {
+    let site = Site::development().await;
+    let mut running = site.stream(&streamed("never ends")).await;
+    running.until(is_text).await;
+    let filter = json!({"scope": "chatHistory"});
+    let report = site.post("/v1/contexts/remove", &filter).await.json();
+    let failed = report["failed"].as_array().unwrap();
+    let reasons: Vec<&Value> = failed.iter().map(|left| &left["reason"]).collect();
+    let expected = "something else is at work on this; repeat the request when that has ended";
+    assert_eq!(reasons, [expected], "{report}");
 }

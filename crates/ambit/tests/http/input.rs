@@ -42,12 +42,12 @@ fn bad_messages() -> Vec<(&'static str, Value, &'static str)> {
         (
             "messages",
             json!([{"role": "user", "content": [{"text": "x"}]}]),
-            "messages[0].content[0]",
+            "messages[0].content[0].type",
         ),
         (
             "messages",
             json!([{"role": "user", "content": [{"type": "text"}]}]),
-            "messages[0].content[0]",
+            "messages[0].content[0].text",
         ),
         (
             "messages",
@@ -132,7 +132,7 @@ async fn g148_bad_messages_for_a_turn_that_runs_are_refused_before_they_reach_it
         ),
         (
             json!({"role": "user", "content": [5]}),
-            "messages[0].content[0]",
+            "messages[0].content[0].type",
         ),
     ] {
         let body = json!({"type": "graceful", "messages": [message]});

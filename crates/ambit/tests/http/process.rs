@@ -200,9 +200,49 @@ fn keys_are_made_listed_and_removed_at_the_command_line() {
     let (_, list) = run(&["key", "ls"]);
     let row = list.lines().nth(1).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[1..], ["ann", "-", "-", "-", "-", "script"]);
+    assert_eq!(cells[1..], ["ann", "-", "-", "-", "-", "-", "script"]);
     assert!(!list.contains(key.trim()));
     assert_eq!(run(&["key", "remove", cells[0]]).0, Some(0));
     assert_eq!(run(&["key", "ls"]).1, "");
     assert_eq!(run(&["key", "new"]).0, Some(1));
+}
+
+#[test]
+fn a_key_is_not_made_that_promises_a_limit_which_nobody_keeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(
+        &folder,
+        &["key", "new", "--user", "ann", "--scope", "chat:read:own"],
+    );
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!((ran.status.code(), &ran.stdout[..]), (Some(1), &b""[..]));
+    assert_eq!(
+        error,
+        "ambit: --scope would limit nothing: scopes are not enforced yet, so a key may do all that its user may\n"
+    );
+    assert_eq!(run(&folder, &["key", "ls"]).stdout, b"");
+}
+
+#[test]
+fn rules_that_would_not_be_enforced_stop_serve_and_are_told_by_check() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::site::write(&folder.path().join("app.yao"), "{}");
+    crate::site::write(&folder.path().join("openapi/roles.yml"), "user: {}");
+    for (arguments, begin) in [
+        (&["serve", "."][..], "ambit: who may call is not clear: "),
+        (&["check", "."], "ambit: 1 error"),
+    ] {
+        let ran = run(&folder, arguments);
+        let (out, error) = (
+            String::from_utf8(ran.stdout).unwrap(),
+            String::from_utf8(ran.stderr).unwrap(),
+        );
+        assert_eq!(ran.status.code(), Some(1), "{out}{error}");
+        assert!(error.starts_with(begin), "{error}");
+        let told = format!("{out}{error}");
+        assert!(
+            told.contains("openapi/roles.yml: this version of Ambit does not enforce rules"),
+            "{told}"
+        );
+    }
 }

@@ -124,6 +124,57 @@ async fn g042_another_request_under_the_same_key_is_refused() {
 }
 
 #[tokio::test]
+async fn g042_a_request_that_says_something_else_beside_its_body_is_another() {
+    let site = Site::development().await;
+    let asked = |query: &str, header: &'static str, value: &'static str| {
+        let path = format!("/v1/chat/completions?{query}");
+        let request = site.request(Method::POST, &path).header(header, value);
+        Answer::of(request.header("idempotency-key", "k1").json(&said("hi")))
+    };
+    let first = asked("", "x-ambit-chat", "one").await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    for (query, header, value) in [
+        ("", "x-ambit-chat", "two"),
+        ("chat_id=two", "x-ambit-chat", "one"),
+        ("theme=dark&chat_id=one", "x-ambit-chat", "one"),
+        ("locale=de&chat_id=one", "x-ambit-chat", "one"),
+        ("accept=cui-web&chat_id=one", "x-ambit-chat", "one"),
+        ("chat_id=one", "x-ambit-metadata", "eyJhIjoxfQ=="),
+    ] {
+        let answer = asked(query, header, value).await;
+        assert_eq!(
+            answer.failure(),
+            (409, "conflict".to_owned(), None),
+            "{query} {header} {value}"
+        );
+    }
+    // The same, said in another place.
+    let again = asked("chat_id=one", "x-ambit-chat", "one").await;
+    assert_eq!(
+        again.header("x-ambit-request"),
+        first.header("x-ambit-request")
+    );
+}
+
+#[tokio::test]
+async fn g042_a_request_whose_chat_was_removed_is_not_run_again() {
+    let site = Site::development().await;
+    let body =
+        json!({"model": "hello", "chat_id": "c", "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(ask(&site, "k1", &body).await.status, 200);
+    let request = site.request(Method::DELETE, "/v1/chat/sessions/c");
+    assert_eq!(Answer::of(request).await.status, 204);
+    let answer = ask(&site, "k1", &body).await;
+    let param = Some("idempotency-key".to_owned());
+    assert_eq!(answer.failure(), (409, "conflict".to_owned(), param));
+    assert_eq!(
+        answer.json()["error"]["message"],
+        "the request of this Idempotency-Key ran, and what came of it was removed since; to ask again, use a new key"
+    );
+    assert_eq!(site.get("/v1/chat/sessions/c").await.status, 404);
+}
+
+#[tokio::test]
 async fn a_repeated_stream_begins_at_the_beginning() {
     let site = Site::development().await;
     let request = || {

@@ -6,13 +6,16 @@ use crate::chats::find::{self, Chat, Found, Name};
 use crate::chats::reach::Reach;
 use crate::chats::share;
 use crate::error::{Code, Error, Result};
+use crate::journal::Open;
 use ambit_storage::address::{CHAT, ITEMS, Space};
 use ambit_storage::batch::{Batch, Check};
 use ambit_storage::directory::Tracked;
-use ambit_storage::driver::Range;
+use ambit_storage::driver::{Driver, Part, Range, Scan};
 use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, BulkReport, Error as Stored, Query, near};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// What may be changed.
 const FIELDS: [&str; 5] = ["title", "status", "share", "sort", "metadata"];
@@ -109,8 +112,11 @@ fn checked_title(title: &str) -> Result<String> {
 
 fn checked_metadata(metadata: &Map<String, Value>, value: &Value) -> Result<Map<String, Value>> {
     if value.to_string().len() > METADATA_LIMIT {
-        let message = format!("metadata exceeds {METADATA_LIMIT} bytes");
-        return Err(Error::invalid("metadata", message));
+        let message = format!("metadata is larger than {METADATA_LIMIT} bytes");
+        let mut error = Error::new(Code::LimitExceeded, message);
+        error.param = Some("metadata".to_owned());
+        error.status = Some(413);
+        return Err(error);
     }
     Ok(metadata.clone())
 }
@@ -154,9 +160,31 @@ pub async fn remove(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<(
 /// Refuses while a turn runs or waits.
 pub(crate) async fn check_idle(ambit: &Ambit, row: &Tracked) -> Result<()> {
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
-    let key = Space::of(&row.tenant, &row.identity).lease();
-    let lease = Lease::take(driver, key, OnBusy::Reject).await?;
-    Ok(lease.release().await?)
+    let space = Space::of(&row.tenant, &row.identity);
+    match Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await {
+        Ok(lease) => Ok(lease.release().await?),
+        Err(error @ Stored::Busy { .. }) => {
+            let mut error = Error::from(error);
+            error.message = "a turn of this chat is running; cancel it or wait for its end, then repeat the request".to_owned();
+            let running = running(&driver, &space).await?;
+            error.details = running.map(|id| Box::new(json!({"request_id": id})));
+            Err(error)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The turn that is open in this conversation.
+async fn running(driver: &Arc<dyn Driver>, space: &Space) -> Result<Option<String>> {
+    let scan = Scan {
+        pattern: Pattern::parse(&format!("{}/*", space.digest())),
+        after: None,
+        limit: 1,
+        part: Part::Whole,
+    };
+    let found = driver.scan(&Space::turns(), &scan).await?;
+    let open = found.first().map(|(_, entry)| entry.value.to::<Open>());
+    Ok(open.transpose()?.map(|open| open.request_id))
 }
 
 /// All rows of the conversation.
@@ -182,7 +210,7 @@ pub(crate) fn finished(report: &BulkReport) -> Result<()> {
         false => {
             let done = report.done.iter().map(|identity| identity.key());
             let failed = report.failed.iter();
-            let failed = failed.map(|(identity, why)| (identity.key(), why.clone()));
+            let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
             Err(Stored::Partial {
                 done: done.collect(),
                 failed: failed.collect(),

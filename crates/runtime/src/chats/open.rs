@@ -106,7 +106,8 @@ async fn nameless(ambit: &Ambit, definition: &Definition, chat: Option<&str>) ->
     let temporary = chat.strip_prefix(TEMPORARY);
     let secret = temporary.map_or(chat, |rest| rest.trim_start_matches('_'));
     if !ids::is_unguessable(secret) {
-        return Err(unknown());
+        let message = "chat_id: only a caller with a user may name a chat; without one, leave it out and go on with the id that is answered";
+        return Err(Error::invalid("chat_id", message));
     }
     let agent = definition.for_chat(chat).await?;
     match is_on_record(ambit, &agent).await? {

@@ -3,7 +3,7 @@
 use super::listeners::{Listeners, Payload, Seen};
 use crate::feed::Ear;
 use ambit_storage::event::Bus;
-use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport};
+use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport, SessionIdentity};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -126,14 +126,19 @@ fn saved(report: &SaveReport) -> Value {
 }
 
 fn removed(report: &BulkReport) -> Value {
-    let with_reason = |all: &[(ambit_storage::SessionIdentity, String)]| -> Vec<Value> {
-        let all = all.iter();
-        all.map(|(identity, reason)| json!({"identity": identity, "reason": reason}))
-            .collect()
-    };
+    let why =
+        |identity: &SessionIdentity, reason: &str| json!({"identity": identity, "reason": reason});
+    let skipped = report
+        .skipped
+        .iter()
+        .map(|(identity, reason)| why(identity, reason));
+    let failed = report.failed.iter().map(|(identity, error)| {
+        let error = crate::Error::from(error.clone());
+        why(identity, &error.message)
+    });
     json!({
-        "done": report.done, "unchanged": report.unchanged, "skipped": with_reason(&report.skipped),
-        "failed": with_reason(&report.failed), "shared_with": report.shared_with,
+        "done": report.done, "unchanged": report.unchanged, "skipped": skipped.collect::<Vec<_>>(),
+        "failed": failed.collect::<Vec<_>>(), "shared_with": report.shared_with,
     })
 }
 

@@ -242,19 +242,21 @@ impl From<BulkReport> for Report {
         let keys = |identities: Vec<SessionIdentity>| {
             identities.iter().map(SessionIdentity::key).collect()
         };
-        let left = |left: Vec<(SessionIdentity, String)>| {
-            let left = left.into_iter();
-            left.map(|(identity, reason)| Left {
-                key: identity.key(),
-                reason,
-            })
-            .collect()
+        let left = |(identity, reason): (SessionIdentity, String)| Left {
+            key: identity.key(),
+            reason,
         };
+        let failed = report.failed.into_iter().map(|(identity, error)| {
+            let error = Error::from(error);
+            // Where in a store it happened is for the log alone.
+            tracing::warn!(session.key = %identity.key(), "a context is still as it was: {error}");
+            left((identity, error.message))
+        });
         Self {
             done: keys(report.done),
             unchanged: keys(report.unchanged),
-            skipped: left(report.skipped),
-            failed: left(report.failed),
+            failed: failed.collect(),
+            skipped: report.skipped.into_iter().map(left).collect(),
         }
     }
 }

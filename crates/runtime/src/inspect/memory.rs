@@ -7,7 +7,7 @@ use ambit_storage::address::Space;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{Track, Tracked};
 use ambit_storage::driver::{Driver, Part, Scan};
-use ambit_storage::memory::{Conversation, Memory, SCOPE, Tracking, Ttl};
+use ambit_storage::memory::{Conversation, Memory, SCOPE, Settings, Tracking, Ttl};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
 use serde::Serialize;
@@ -51,20 +51,8 @@ fn keeper(ambit: &Ambit) -> Result<Arc<dyn Driver>> {
     Ok(ambit.stores().for_scope(SCOPE)?.driver().clone())
 }
 
-/// What the caller's user keeps; reads as empty and refuses writes where there is none.
-pub fn of_user(ambit: &Ambit, tenant: &str, user: Option<&str>) -> Result<Memory> {
-    let settings = ambit.settings().memory;
-    Ok(Memory::user(keeper(ambit)?, tenant, user, settings)?)
-}
-
-/// What a team keeps; reads as empty and refuses writes where there is none.
-pub fn of_team(ambit: &Ambit, tenant: &str, team: Option<&str>) -> Result<Memory> {
-    let settings = ambit.settings().memory;
-    Ok(Memory::team(keeper(ambit)?, tenant, team, settings)?)
-}
-
 /// The memory of a conversation by its history's row, kept as the row has it on record.
-fn of_chat(ambit: &Ambit, row: &Tracked) -> Result<Memory> {
+fn of_chat(ambit: &Ambit, row: &Tracked, settings: Settings) -> Result<Memory> {
     let (placement, index) = (
         ambit.stores().chain(&row.placement)?,
         ambit.stores().index()?,
@@ -90,7 +78,6 @@ fn of_chat(ambit: &Ambit, row: &Tracked) -> Result<Memory> {
             index: is_elsewhere.then(|| index.driver().clone()),
         }),
     };
-    let settings = ambit.settings().memory;
     let driver = placement.driver().clone();
     Ok(Memory::chat(
         driver,
@@ -102,12 +89,22 @@ fn of_chat(ambit: &Ambit, row: &Tracked) -> Result<Memory> {
 
 /// The memory that a request names. One that the caller may not use is one that does not exist.
 pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<Open> {
+    open_as(ambit, who, which, ambit.settings().memory).await
+}
+
+/// The same, with limits of the app's own.
+pub async fn open_as(
+    ambit: &Ambit,
+    who: &Authorized,
+    which: Which<'_>,
+    settings: Settings,
+) -> Result<Open> {
     let tenant = who.tenant();
     match which.space {
         "user" => {
             let user = owner(who, which, who.user_id.as_deref())?;
             Ok(Open {
-                memory: of_user(ambit, tenant, user)?,
+                memory: Memory::user(keeper(ambit)?, tenant, user, settings)?,
                 driver: keeper(ambit)?,
                 space: user.map(|user| Space::user_memory(tenant, user)),
             })
@@ -115,7 +112,7 @@ pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<O
         "team" => {
             let team = owner(who, which, who.team_id.as_deref())?;
             Ok(Open {
-                memory: of_team(ambit, tenant, team)?,
+                memory: Memory::team(keeper(ambit)?, tenant, team, settings)?,
                 driver: keeper(ambit)?,
                 space: team.map(|team| Space::team_memory(tenant, team)),
             })
@@ -132,7 +129,7 @@ pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<O
             let row = chats::row(ambit, who, name).await?;
             let memory = row.identity.with_scope(SCOPE)?;
             Ok(Open {
-                memory: of_chat(ambit, &row)?,
+                memory: of_chat(ambit, &row, settings)?,
                 driver: ambit.stores().chain(&row.placement)?.driver().clone(),
                 space: Some(Space::of(&row.tenant, &memory)),
             })

@@ -128,13 +128,15 @@ impl Link {
     ) -> Result<T> {
         let asking = async {
             let session = self.session().await?;
-            match self.judged(&session, ask(session.clone()).await) {
+            let asked = ask(session.clone()).await;
+            self.judge(&session, &asked);
+            match asked {
                 // Nobody has seen the request, so it can be sent again over a new connection.
                 Err(failure) if failure.is_unsent => {
                     let session = self.session().await?;
                     let asked = ask(session.clone()).await;
-                    self.judged(&session, asked)
-                        .map_err(|failure| failure.error)
+                    self.judge(&session, &asked);
+                    asked.map_err(|failure| failure.error)
                 }
                 asked => asked.map_err(|failure| failure.error),
             }
@@ -144,11 +146,10 @@ impl Link {
     }
 
     /// Remembers what an answer says of the connection.
-    fn judged<T>(&self, session: &Arc<Session>, asked: Result<T, Failure>) -> Result<T, Failure> {
+    fn judge<T>(&self, session: &Arc<Session>, asked: &Result<T, Failure>) {
         if asked.as_ref().is_err_and(|failure| failure.is_over) {
             self.lose(&mut self.state(), session, &session.end());
         }
-        asked
     }
 
     /// A connection is of no more use, unless there is another one by now.

@@ -74,6 +74,28 @@ fn a_broken_agent_disables_itself_alone() {
 }
 
 #[test]
+fn a_connector_that_is_not_there_is_warned_of_where_it_is_named() {
+    let connector = r#"{"label": "Words", "type": "scripted", "options": {"model": "m"}}"#;
+    let app = load(&[
+        ("connectors/words.conn.yao", connector),
+        (
+            "assistants/a/package.yao",
+            "name: A\npublic: true\nconnector: wrods",
+        ),
+        ("assistants/b/package.yao", "name: B\nconnector: use::light"),
+        ("assistants/c/package.yao", "name: C\nconnector: $ENV.OTHER"),
+        ("assistants/d/package.yao", "name: D\nconnector: words"),
+        (".env", "OTHER=none"),
+    ]);
+    assert_eq!(
+        texts(&app.problems),
+        [
+            "Warning assistants/a/package.yao:3:12: \"connector\": the app has no connector \"wrods\"; did you mean \"words\"?"
+        ]
+    );
+}
+
+#[test]
 fn broken_defaults_disable_every_agent_that_needs_them() {
     let agents = [
         ("assistants/plain/package.yao", "name: Plain"),

@@ -132,10 +132,16 @@ async fn own_wins(bed: Bed) {
 
 async fn nameless(bed: Bed) {
     let who = nobody("t1");
-    for guess in ["billing", "", "_temp_1", &ids::unguessable()] {
+    let guesses = [
+        ("billing", Code::InvalidArgument),
+        ("", Code::InvalidArgument),
+        ("_temp_1", Code::InvalidArgument),
+        (&ids::unguessable(), Code::NotFound),
+    ];
+    for (guess, expected) in guesses {
         let opened = chats::open(&bed.ambit, &who, "support", Some(guess));
         let error = opened.await.unwrap_err();
-        assert_eq!(error.code, Code::NotFound, "{guess}");
+        assert_eq!(error.code, expected, "{guess}");
     }
     let live = chats::open(&bed.ambit, &who, "support", None)
         .await

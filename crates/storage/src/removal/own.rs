@@ -29,7 +29,7 @@ pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
     if let Some((identity, error)) = report.failed.first() {
         return Err(Error::Partial {
             done: report.done.iter().map(SessionIdentity::key).collect(),
-            failed: vec![(identity.key(), error.clone())],
+            failed: vec![(identity.key(), error.to_string())],
         });
     }
     let event = ContextRemoved {

@@ -7,7 +7,7 @@ use crate::stores::{Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::conformance::Fixture;
 use ambit_storage::lease::{LEASE_LIFE, OnBusy};
-use ambit_storage::{Ambit, BulkReport, Context, LiveAgent, Result, SessionIdentity};
+use ambit_storage::{Ambit, BulkReport, Context, Error, LiveAgent, Result, SessionIdentity};
 
 async fn erase(ambit: &Ambit, removes: bool) -> Result<BulkReport> {
     let all = Context::named(ambit, AGENT);
@@ -103,7 +103,7 @@ pub fn g034_a_bulk_report_names_each_identity_that_failed(store: &'static Store)
                 report
                     .failed
                     .iter()
-                    .all(|(_, error)| error.contains("busy")),
+                    .all(|(_, error)| matches!(error, Error::Busy { .. })),
                 "{:?}",
                 report.failed
             );

@@ -106,7 +106,7 @@ pub fn whole(report: &BulkReport) -> Result<()> {
         None => Ok(()),
         Some((identity, error)) => Err(Error::Partial {
             done: Vec::new(),
-            failed: vec![(identity.key(), error.clone())],
+            failed: vec![(identity.key(), error.to_string())],
         }),
     }
 }

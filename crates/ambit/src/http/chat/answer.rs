@@ -11,6 +11,7 @@ use ambit_storage::address;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -37,7 +38,7 @@ impl Asked {
         view: format::Options,
         body: &[u8],
     ) -> Self {
-        let fingerprint = address::digest(&[&request.agent, &String::from_utf8_lossy(body)]);
+        let fingerprint = fingerprint(&request, body);
         Self {
             request,
             is_streaming,
@@ -46,6 +47,25 @@ impl Asked {
             fingerprint,
         }
     }
+}
+
+/// Of all that a turn is told, wherever the request says it. Only the kind of program that asks may differ.
+fn fingerprint(request: &Request, body: &[u8]) -> String {
+    let text = |text: &Option<String>| Value::from(text.clone()).to_string();
+    let origin = &request.origin;
+    address::digest(&[
+        &request.agent,
+        &String::from_utf8_lossy(body),
+        &text(&request.chat),
+        &text(&request.mode),
+        &text(&request.connector),
+        &Value::Object(request.metadata.clone()).to_string(),
+        &origin.locale,
+        &origin.theme,
+        &origin.route,
+        &origin.accept,
+        &origin.referer,
+    ])
 }
 
 /// A turn that answers a request: its own, or that of the request that it repeats.

@@ -31,6 +31,9 @@ const QUERY: [&str; 8] = [
     "locale",
 ];
 
+/// Those that name something; the others say how, and an empty one leaves the usual.
+const IDS: [&str; 2] = ["assistant_id", "chat_id"];
+
 /// What a request says beside its body.
 pub struct Given {
     /// The agent that the path names.
@@ -48,9 +51,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Given {
         let mut conditions = Conditions::from_request_parts(parts, state).await?;
         let mut query = HashMap::new();
         for name in QUERY {
-            if let Some(text) = conditions.text(name)? {
-                query.insert(name, text);
-            }
+            let text = match IDS.contains(&name) {
+                true => conditions.text(name)?,
+                false => conditions.lenient(name)?.filter(|text| !text.is_empty()),
+            };
+            query.extend(text.map(|text| (name, text)));
         }
         let peer = parts.extensions.get::<ConnectInfo<Peer>>();
         Ok(Self {

@@ -1,5 +1,6 @@
 //! The messages that a client sends.
 
+use super::part;
 use crate::http::Fields;
 use ambit_runtime::app::Agent;
 use ambit_runtime::{Error, Result};
@@ -69,28 +70,13 @@ fn check_content(message: &Map<String, Value>, role: &str, place: &str) -> Resul
     let place = format!("{place}.content");
     match message.get("content") {
         Some(Value::String(_)) => Ok(()),
-        Some(Value::Array(parts)) => check_parts(parts, &place),
+        Some(Value::Array(parts)) => part::check(parts, &place),
         None | Some(Value::Null) if role == "assistant" => Ok(()),
         _ => Err(Error::invalid(
             &place,
             format!("{place} must be a string or a list of parts"),
         )),
     }
-}
-
-fn check_parts(parts: &[Value], place: &str) -> Result<()> {
-    for (at, part) in parts.iter().enumerate() {
-        let kind = part.get("type").and_then(Value::as_str);
-        let has_text = part.get("text").is_some_and(Value::is_string);
-        let what = match kind {
-            None => "an object with a type",
-            Some("text") if !has_text => "an object with a text",
-            Some(_) => continue,
-        };
-        let place = format!("{place}[{at}]");
-        return Err(Error::invalid(&place, format!("{place} must be {what}")));
-    }
-    Ok(())
 }
 
 fn check_calls(message: &Map<String, Value>, place: &str) -> Result<()> {

@@ -5,12 +5,14 @@ mod answer;
 mod given;
 mod message;
 mod options;
+mod part;
 mod repeat;
 mod request;
 
 pub use answer::{Asked, answer};
 pub use given::Given;
 pub use message::check_said;
+pub use request::check_metadata;
 
 use super::{Body, Failure, Params, Problem, Shared, Who};
 use axum::extract::State;

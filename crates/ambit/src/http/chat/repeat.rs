@@ -52,6 +52,7 @@ pub async fn start(
             let claim = claim_of(&stored, &fingerprint)?;
             match join(server, &who, &claim).await {
                 Err(error) if error.code == Code::NotFound && !claim.has_begun => {}
+                Err(error) if error.code == Code::NotFound => return Err(gone()),
                 joined => return joined,
             }
             if clock.now() < claim.until {
@@ -125,6 +126,14 @@ async fn join(server: &Server, who: &Authorized, claim: &Claim) -> Result<Begun>
             stream,
         },
     })
+}
+
+/// The turn was removed with its chat. To run it again would bring back what somebody removed on purpose.
+fn gone() -> Error {
+    let message = "the request of this Idempotency-Key ran, and what came of it was removed since; to ask again, use a new key";
+    let mut error = Error::new(Code::Conflict, message);
+    error.param = Some("idempotency-key".to_owned());
+    error
 }
 
 /// What the key was claimed for. Another request under the same key is refused.

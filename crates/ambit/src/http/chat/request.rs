@@ -177,15 +177,21 @@ fn metadata(
     metadata.extend(fields.object("metadata")?.unwrap_or_default());
     metadata.extend(given.metadata()?);
     metadata.retain(|name, _| !name.starts_with("__"));
-    let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
-    if size > METADATA {
-        let message = format!("metadata is larger than {METADATA} bytes");
-        let mut error = Error::new(Code::LimitExceeded, message);
-        error.param = Some("metadata".to_owned());
-        error.status = Some(413);
-        return Err(error);
-    }
+    check_metadata(&metadata)?;
     Ok(metadata)
+}
+
+/// Refuses metadata that is too large to go along with every step of a turn.
+pub fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
+    let size = serde_json::to_string(metadata).map_or(0, |text| text.len());
+    if size <= METADATA {
+        return Ok(());
+    }
+    let message = format!("metadata is larger than {METADATA} bytes");
+    let mut error = Error::new(Code::LimitExceeded, message);
+    error.param = Some("metadata".to_owned());
+    error.status = Some(413);
+    Err(error)
 }
 
 fn origin(given: &Given, fields: &mut Fields<'_>, metadata: &Map<String, Value>) -> Result<Origin> {

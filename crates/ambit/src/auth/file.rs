@@ -1,0 +1,120 @@
+//! What may stand in the folder `openapi/` of an app, and in its `openapi.yao`. What is not known there stops the server: a key
+//! that is misspelt must not leave a door open.
+
+use ambit_runtime::app::problem::Report;
+use ambit_runtime::app::read::{self, Field, Fields, Kind, Reader};
+use ambit_runtime::app::{App, Problem, Severity};
+use ambit_storage::near;
+use serde_json::Value;
+
+/// The file.
+const FILE: &str = "openapi/openapi.yao";
+/// Rules of roles and scopes, which this version does not enforce.
+const RULES: [&str; 2] = ["roles.", "scopes/"];
+/// Folders of Yao's own sign-in.
+const FOREIGN: [&str; 2] = ["user/", "team/"];
+/// Names that mean something in the folder.
+const NAMES: [&str; 3] = ["openapi.yao", "roles.yml", "scopes"];
+/// What can be told of a caller.
+const CLAIMS: &[Field] = &[
+    Field::new("user_id", Kind::Text),
+    Field::new("team_id", Kind::Text),
+    Field::new("tenant_id", Kind::Text),
+    Field::new("client_id", Kind::Text),
+    Field::new("session_id", Kind::Text),
+    Field::new("roles", Kind::Text),
+    Field::new("scope", Kind::Text),
+];
+const TEXTS: Kind = Kind::Either(&[Kind::Text, Kind::List(&Kind::Text)]);
+const ISSUER: Kind = Kind::Object(&[
+    Field::required("issuer", Kind::Text),
+    Field::required("audience", TEXTS),
+    Field::new("jwks", Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
+    Field::new(
+        "keys",
+        Kind::List(&Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
+    ),
+    Field::new("secret", Kind::Text),
+    Field::new("algorithms", Kind::List(&Kind::Text)),
+    Field::new("claims", Kind::Object(CLAIMS)),
+]);
+/// Why keys of Yao's server for tokens mean nothing.
+const ISSUES: &str = ": Ambit checks tokens and issues none; name their issuer in \"auth\"";
+/// The file's keys.
+const TABLE: Kind = Kind::Object(&[
+    Field::new("baseurl", Kind::Text),
+    Field::new(
+        "auth",
+        Kind::Object(&[
+            Field::new("mode", Kind::OneOf(&["token", "dev"])),
+            Field::new("dev_identity", Kind::Map(&Kind::Any)),
+            Field::new("issuers", Kind::List(&ISSUER)),
+            Field::new("api_keys", Kind::Boolean),
+            Field::new(
+                "proxy",
+                Kind::Object(&[
+                    Field::required("cidrs", Kind::List(&Kind::Text)),
+                    Field::required("headers", Kind::Object(CLAIMS)),
+                ]),
+            ),
+            Field::new("default_role", Kind::Text),
+        ]),
+    ),
+    Field::unused("store", ISSUES),
+    Field::unused("cache", ISSUES),
+    Field::unused("providers", ISSUES),
+    Field::unused("oauth", ISSUES),
+]);
+
+/// What is wrong with the file as a whole, or with a value of it. Values are never told: they may be secrets.
+pub fn wrong(message: impl Into<String>) -> Problem {
+    Problem::new(Severity::Error, FILE, message)
+}
+
+/// What the file says, and what has no effect. An app without it says nothing.
+pub fn read(app: &App) -> Result<(Fields, Vec<Problem>), Problem> {
+    for file in app.access.0.keys() {
+        check_name(file)?;
+    }
+    if !app.access.0.contains_key(FILE) {
+        return Ok((Fields::default(), Vec::new()));
+    }
+    let text = std::fs::read_to_string(app.root.join(FILE));
+    let text = text.map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let mut report = Report::new(FILE);
+    let mut read = None;
+    match read::parse(FILE, &text) {
+        Ok(node) => {
+            let (variables, report) = (&app.variables, &mut report);
+            read = Reader { variables, report }.read(&node, &TABLE);
+        }
+        Err(fault) => report.fault(fault),
+    }
+    match (report.first(), read) {
+        (Some(problem), _) => Err(problem.clone()),
+        (None, Some(Value::Object(fields))) => Ok((Fields(fields), report.problems)),
+        (None, _) => Ok((Fields::default(), report.problems)),
+    }
+}
+
+/// Refuses files that look as if they said who may do what, and do not. JSON files are sets of keys.
+fn check_name(file: &str) -> Result<(), Problem> {
+    let name = file.strip_prefix("openapi/").unwrap_or(file);
+    let begins = |known: &[&str]| known.iter().any(|known| name.starts_with(known));
+    if file == FILE || name.ends_with(".json") || begins(&FOREIGN) {
+        return Ok(());
+    }
+    let message = match begins(&RULES) {
+        true => {
+            "this version of Ambit does not enforce rules of roles and scopes, so it does not serve an app that has some; \
+             without this file every caller may use all routes, each for their own data"
+                .to_owned()
+        }
+        false => {
+            let first = name.split('/').next().unwrap_or(name);
+            let hint = near::hint(first, NAMES);
+            format!("nothing of this name has a meaning in openapi/{hint}")
+        }
+    };
+    Err(Problem::new(Severity::Error, file, message))
+}
