@@ -103,77 +103,80 @@ async fn methods_are_processes_too() {
     assert_eq!(value(&[LRU], expression).await, expected);
 }
 
+/// A call, and the code and the text of what it throws.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("Store('S2')", "not_found", "unknown store \"S2\""),
+    (
+        "Store('session')",
+        "not_found",
+        "unknown store \"session\" (did you mean \"sessions\"?)",
+    ),
+    (
+        "Store('__yao.session')",
+        "permission_denied",
+        "permission_denied: store __yao.session",
+    ),
+    (
+        "Process('stores.__yao.session.Get', 'k')",
+        "permission_denied",
+        "permission_denied: store __yao.session",
+    ),
+    (
+        "Process('stores.session.Get', 'k')",
+        "not_found",
+        "process not found: stores.session.Get (did you mean \"stores.sessions.Get\"?)",
+    ),
+    (
+        "Process('stores.sessions.Gett', 'k')",
+        "not_found",
+        "process not found: stores.sessions.Gett (did you mean \"stores.sessions.Get\"?)",
+    ),
+    (
+        "Process('stores.sessions.Get')",
+        "invalid_argument",
+        "Get requires a key argument",
+    ),
+    (
+        "Process('stores.sessions.Set', 'k', 1, 'soon')",
+        "invalid_argument",
+        "invalid ttl soon",
+    ),
+    (
+        "Store()",
+        "invalid_argument",
+        "Store requires an id argument",
+    ),
+    ("Store(5)", "invalid_argument", "id must be a string"),
+    (
+        "Store('sessions').Get()",
+        "invalid_argument",
+        "Get requires a key argument",
+    ),
+    (
+        "Store('sessions').GetSet('k')",
+        "invalid_argument",
+        "GetSet requires key and value arguments",
+    ),
+    (
+        "(Store('sessions').Set('k', 'x'), Store('sessions').Incr('k'))",
+        "invalid_argument",
+        "Incr: key \"k\" holds a string, not a number",
+    ),
+    (
+        "Store('sessions').Set('k', 'x'.repeat(2 << 20))",
+        "limit_exceeded",
+        "value exceeds 1048576 bytes",
+    ),
+    (
+        "Store('sessions').GetSet('k', () => { throw new Exception('mine', 'own'); })",
+        "own",
+        "mine",
+    ),
+];
+
 #[tokio::test]
 async fn wrong_calls_say_what_is_wrong() {
-    for (call, code, message) in [
-        ("Store('S2')", "not_found", "unknown store \"S2\""),
-        (
-            "Store('session')",
-            "not_found",
-            "unknown store \"session\" (did you mean \"sessions\"?)",
-        ),
-        (
-            "Store('__yao.session')",
-            "permission_denied",
-            "permission_denied: store __yao.session",
-        ),
-        (
-            "Process('stores.__yao.session.Get', 'k')",
-            "permission_denied",
-            "permission_denied: store __yao.session",
-        ),
-        (
-            "Process('stores.session.Get', 'k')",
-            "not_found",
-            "process not found: stores.session.Get (did you mean \"stores.sessions.Get\"?)",
-        ),
-        (
-            "Process('stores.sessions.Gett', 'k')",
-            "not_found",
-            "process not found: stores.sessions.Gett (did you mean \"stores.sessions.Get\"?)",
-        ),
-        (
-            "Process('stores.sessions.Get')",
-            "invalid_argument",
-            "Get requires a key argument",
-        ),
-        (
-            "Process('stores.sessions.Set', 'k', 1, 'soon')",
-            "invalid_argument",
-            "invalid ttl soon",
-        ),
-        (
-            "Store()",
-            "invalid_argument",
-            "Store requires an id argument",
-        ),
-        ("Store(5)", "invalid_argument", "id must be a string"),
-        (
-            "Store('sessions').Get()",
-            "invalid_argument",
-            "Get requires a key argument",
-        ),
-        (
-            "Store('sessions').GetSet('k')",
-            "invalid_argument",
-            "GetSet requires key and value arguments",
-        ),
-        (
-            "(Store('sessions').Set('k', 'x'), Store('sessions').Incr('k'))",
-            "invalid_argument",
-            "Incr: key \"k\" holds a string, not a number",
-        ),
-        (
-            "Store('sessions').Set('k', 'x'.repeat(2 << 20))",
-            "limit_exceeded",
-            "value exceeds 1048576 bytes",
-        ),
-        (
-            "Store('sessions').GetSet('k', () => { throw new Exception('mine', 'own'); })",
-            "own",
-            "mine",
-        ),
-    ] {
+    for (call, code, message) in WRONG {
         let found = value(&[("stores/sessions.xun.yao", "{}")], call).await;
         assert_eq!(found, json!([code, message]), "{call}");
     }

@@ -135,7 +135,10 @@ async fn g067_a_driver_that_is_not_set_up_any_more_leaves_the_identity_tracked_a
         (0, 2),
         "{report:?}"
     );
-    assert!(report.failed[0].1.contains("\"copy\""), "{report:?}");
+    assert!(
+        report.failed[0].1.to_string().contains("\"copy\""),
+        "{report:?}"
+    );
     assert_eq!(query.count().await.unwrap(), 2);
     assert_eq!(
         (

@@ -117,7 +117,10 @@ async fn g124_a_veto_stops_a_clear_and_a_read(bed: Bed) {
     assert!(!agent.context().is_dirty());
     let report = Context::named(&ambit, "Support").clear().await.unwrap();
     assert_eq!((report.done.len(), report.failed.len()), (0, 2));
-    assert!(report.failed[0].1.ends_with(": banned"), "{report:?}");
+    assert!(
+        report.failed[0].1.to_string().ends_with(": banned"),
+        "{report:?}"
+    );
     assert_eq!(bed.snapshot().await, before);
 }
 
