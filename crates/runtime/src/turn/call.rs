@@ -12,6 +12,7 @@ use crate::app::Connector;
 use crate::error::{Code, Error, Result};
 use crate::event::{AfterResponse, BeforeResponse};
 use crate::frame::Status;
+use crate::journal::{Step, Unstored};
 use crate::llm::retry::{self, Retry};
 use crate::llm::{self, Answer, capabilities, thoughts};
 use ambit_storage::event::EngineError;
@@ -299,6 +300,11 @@ impl Line {
             }
         };
         thoughts::mark(&mut answer, &self.connector.id);
+        let noted = match failure {
+            None => self.note(turn, leg, (&answer, voice.shown())),
+            Some(_) => Ok(()),
+        };
+        let failure = failure.or(noted.err().map(Missed::ForGood));
         let status = match failure {
             None => Status::Completed,
             Some(_) => Status::Partial,
@@ -320,6 +326,33 @@ impl Turn {
             self.session.context().usage().record(record)?;
         }
         Ok(())
+    }
+}
+
+impl Line {
+    /// Notes an answer that asks for nothing, before anybody is told that it is whole: whoever goes on with the turn does not
+    /// ask for it again.
+    fn note(
+        &self,
+        turn: &mut Turn,
+        leg: &Leg,
+        (answer, shown): (&Answer, &[String]),
+    ) -> Result<()> {
+        // What was not shown could not be told from what is stored; calls are open until the answer is.
+        if shown.is_empty() || !answer.tool_calls.is_empty() {
+            return Ok(());
+        }
+        let (at, round) = turn.at;
+        turn.note(Step::Answered {
+            leg: at,
+            round,
+            answer: Box::new(answer.clone()),
+            unstored: Some(Unstored {
+                agent: leg.agent.id.clone(),
+                shown: shown.to_vec(),
+                provider: self.connector.kind.clone(),
+            }),
+        })
     }
 }
 
@@ -348,7 +381,6 @@ fn keep(turn: &mut Turn, leg: &Leg, (answer, status): (&Answer, Status), shown: 
         !(answer.text.is_empty() && answer.reasoning.is_empty() && answer.tool_calls.is_empty());
     if says || (is_whole && answer != Answer::default()) {
         turn.said.answers.push(Spoken {
-            at: turn.at,
             answer,
             agent: leg.agent.id.clone(),
             shown,

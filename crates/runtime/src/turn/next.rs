@@ -5,7 +5,6 @@ use super::leg::{Handover, Leg};
 use super::model::{Failed, Heard};
 use crate::error::Result;
 use crate::hook::{Created, Nexted, Outcome};
-use crate::journal::{Step, Unstored};
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -58,9 +57,6 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, mut heard: Heard) -> Result
         ..Response::default()
     };
     let failure = heard.failure.take();
-    if failure.is_none() {
-        turn.note_answer()?;
-    }
     if failure
         .as_ref()
         .is_some_and(|failed| failed.stage != "tool")
@@ -120,38 +116,4 @@ async fn decide(
     let scope = turn.scope(leg)?;
     let options = leg.call.options(&turn.settings.metadata);
     leg.hooks.next(&scope, payload, options).await
-}
-
-impl Turn {
-    /// The kind of the connector that was called last.
-    fn provider(&self) -> String {
-        let connector = self.said.connector.as_deref();
-        let connector = connector.and_then(|id| self.loaded.app.connector(id).ok());
-        connector.map_or_else(String::new, |connector| connector.kind.clone())
-    }
-
-    /// Notes the answer before what follows it: the model is not asked once more if the turn does not live to its end.
-    fn note_answer(&mut self) -> Result<()> {
-        let (leg, round) = self.at;
-        let spoken = self.said.answers.last();
-        let Some(spoken) = spoken.filter(|it| it.at == self.at) else {
-            return Ok(());
-        };
-        let is_noted = self.replay.answered(leg, round).is_some();
-        // What was not shown could not be told from what is stored; calls are open until the answer is.
-        if is_noted || spoken.shown.is_empty() || !spoken.answer.tool_calls.is_empty() {
-            return Ok(());
-        }
-        let step = Step::Answered {
-            leg,
-            round,
-            answer: Box::new(spoken.answer.clone()),
-            unstored: Some(Unstored {
-                agent: spoken.agent.clone(),
-                shown: spoken.shown.clone(),
-                provider: self.provider(),
-            }),
-        };
-        self.note(step)
-    }
 }

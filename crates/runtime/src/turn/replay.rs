@@ -121,13 +121,11 @@ impl Replay {
     pub fn unstored(&self) -> impl Iterator<Item = (Spoken, &str)> {
         self.steps.iter().filter_map(|step| match step {
             Step::Answered {
-                leg,
-                round,
                 answer,
                 unstored: Some(unstored),
+                ..
             } => {
                 let spoken = Spoken {
-                    at: (*leg, *round),
                     answer: answer.as_ref().clone(),
                     agent: unstored.agent.clone(),
                     shown: unstored.shown.clone(),

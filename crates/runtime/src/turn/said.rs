@@ -31,8 +31,6 @@ pub(super) struct Said {
 
 /// An answer and how it was shown.
 pub(super) struct Spoken {
-    /// The leg and the round.
-    pub at: (usize, usize),
     pub answer: Answer,
     pub agent: String,
     /// The messages, in order; the first is where the answer stands.

@@ -105,6 +105,11 @@ impl Voice {
         Ok(())
     }
 
+    /// The messages so far, in order.
+    pub fn shown(&self) -> &[String] {
+        &self.shown
+    }
+
     /// Ends what is open; the answer is the messages, in order.
     pub fn finish(mut self, status: Status) -> Vec<String> {
         self.end_all(status);
