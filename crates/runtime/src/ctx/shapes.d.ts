@@ -301,6 +301,8 @@ export interface ModelResult {
 export interface ManyOptions {
   /** Gets every frame of every call; a number other than 0 stops that call. */
   onChunk?: (name: string, index: number, message: Message) => number | void;
+}
+
 /** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
 export interface ProcessRequest {
   process: string;
