@@ -305,6 +305,75 @@ export interface ManyOptions {
   onChunk?: (name: string, index: number, message: Message) => number | void;
 }
 
+/** A tool of a server. */
+export interface MCPTool {
+  name: string;
+  description?: string;
+  inputSchema: any;
+  outputSchema?: any;
+}
+
+/** A resource of a server. */
+export interface MCPResource {
+  uri: string;
+  name: string;
+  description?: string;
+  mimeType?: string;
+  meta?: any;
+}
+
+/** What a resource holds. */
+export interface MCPContents {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** A prompt of a server. */
+export interface MCPPrompt {
+  name: string;
+  description?: string;
+  arguments?: { name: string; description?: string; required?: boolean }[];
+}
+
+/** A call of a tool. */
+export interface MCPCall {
+  name: string;
+  arguments?: Record<string, any>;
+}
+
+/** What came of it; `data` is the convenience value. */
+export interface MCPResult {
+  content: any[];
+  structuredContent?: any;
+  isError: boolean;
+  data: any;
+}
+
+/** A sample of a tool or a resource. */
+export interface MCPSample {
+  index: number;
+  name?: string;
+  description?: string;
+  [key: string]: any;
+}
+
+/** One of several calls of tools of several servers. */
+export interface MCPRequest {
+  mcp: string;
+  tool: string;
+  arguments?: Record<string, any>;
+}
+
+/** What came of one of them. */
+export interface MCPAnswer {
+  mcp: string;
+  tool: string;
+  result: any;
+  error: string | null;
+}
+
 /** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
 export interface ProcessRequest {
   process: string;
@@ -599,34 +668,34 @@ export interface TraceSpace {
   Keys(): string[];
 }
 
-/** Tool servers. Not available yet. */
+/** Tool servers. A `client` is a server's id; the agent's own servers are found first. A result with `isError` does not throw. */
 export interface MCP {
   /** Lists resources. */
-  ListResources(client: string, cursor?: string): any;
+  ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor?: string };
   /** Reads a resource. */
-  ReadResource(client: string, uri: string): any;
+  ReadResource(client: string, uri: string): { contents: MCPContents[] };
   /** Lists tools. */
-  ListTools(client: string, cursor?: string): any;
+  ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor?: string };
   /** Calls a tool. */
-  CallTool(client: string, name: string, args?: any): any;
+  CallTool(client: string, name: string, args?: Record<string, any>): MCPResult;
   /** Calls tools one after another. */
-  CallTools(client: string, tools: any[]): any[];
-  /** Calls tools at once. */
-  CallToolsParallel(client: string, tools: any[]): any[];
+  CallTools(client: string, tools: MCPCall[]): MCPResult[];
+  /** Calls tools at once; the results keep the order. */
+  CallToolsParallel(client: string, tools: MCPCall[]): MCPResult[];
   /** Lists prompts. */
-  ListPrompts(client: string, cursor?: string): any;
+  ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor?: string };
   /** Makes a prompt. */
-  GetPrompt(client: string, name: string, args?: any): any;
+  GetPrompt(client: string, name: string, args?: Record<string, any>): { description?: string; messages: { role: string; content: any }[] };
   /** Lists samples. */
-  ListSamples(client: string, type: "tool" | "resource", name: string): any;
+  ListSamples(client: string, type: "tool" | "resource", name: string): { samples: MCPSample[]; total: number };
   /** One sample. */
-  GetSample(client: string, type: "tool" | "resource", name: string, index: number): any;
+  GetSample(client: string, type: "tool" | "resource", name: string, index: number): MCPSample;
   /** Calls tools at once and waits for all. */
-  All(requests: any[]): any[];
-  /** Calls tools at once and waits for the first success. */
-  Any(requests: any[]): any[];
-  /** Calls tools at once and waits for the first that ends. */
-  Race(requests: any[]): any[];
+  All(requests: MCPRequest[]): (MCPAnswer | null)[];
+  /** Calls tools at once and waits for the first success; the others are cancelled. */
+  Any(requests: MCPRequest[]): (MCPAnswer | null)[];
+  /** Calls tools at once and waits for the first that ends; the others are cancelled. */
+  Race(requests: MCPRequest[]): (MCPAnswer | null)[];
 }
 
 /** Searches. Not available yet. */

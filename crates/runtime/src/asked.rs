@@ -94,6 +94,7 @@ impl Core {
             app: loaded.app.clone(),
             processes: loaded.processes.clone(),
             agent,
+            mcp: loaded.mcp.clone(),
             ask: caller.ask.clone(),
         }))
     }

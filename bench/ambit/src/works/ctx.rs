@@ -10,6 +10,7 @@ use ambit_runtime::ask::Nobody;
 use ambit_runtime::ctx::{self, Memories, Properties, Scope};
 use ambit_runtime::hook::Hooks;
 use ambit_runtime::limits::Limits;
+use ambit_runtime::mcp::{Pool, Servers};
 use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
 use ambit_runtime::process::Catalogue;
@@ -78,6 +79,7 @@ struct Stage {
     hooks: Hooks,
     app: Arc<App>,
     processes: Arc<Catalogue>,
+    mcp: Arc<Servers>,
     agent: Arc<Agent>,
     limits: Limits,
     http: net::Client,
@@ -110,6 +112,7 @@ impl Stage {
             hooks,
             limits: Limits::of(&app, &agent),
             http: net::Client::new(&net::AllowList::default())?,
+            mcp: Arc::new(Pool::new()?.servers(&app)),
             app,
             processes,
             agent: Arc::new(agent),
@@ -181,6 +184,7 @@ impl Stage {
             agent: Arc::clone(&self.agent),
             limits: self.limits,
             http: self.http.clone(),
+            mcp: Arc::clone(&self.mcp),
             ask: Arc::new(Nobody),
         })
     }

@@ -1,6 +1,6 @@
 //! `ctx` itself: its properties, and `new Context`.
 
-use super::{Call, Class, Method, Reach, done, later, memory, message, nested, trace};
+use super::{Call, Class, Method, Reach, done, later, mcp, memory, message, nested, trace};
 use crate::ask::Wanted;
 use crate::error::{Error, Result};
 use ambit_script::{Object, Value};
@@ -95,6 +95,7 @@ pub fn object(reach: &Reach) -> Value {
         later::PARTS
             .iter()
             .chain(nested::PARTS)
+            .chain([&("mcp", &mcp::MCP)])
             .map(|(name, class)| ((*name).to_owned(), part(reach, class))),
     );
     Value::Object(Object {

@@ -6,7 +6,7 @@ use crate::error::{Code, Error, Result};
 use ambit_script::Value;
 
 /// The objects of `ctx` by name.
-pub const PARTS: &[(&str, &Class)] = &[("mcp", &MCP), ("search", &SEARCH)];
+pub const PARTS: &[(&str, &Class)] = &[("search", &SEARCH)];
 
 macro_rules! rows {
     ($($signature:literal: $doc:literal,)*) => {
@@ -31,28 +31,6 @@ macro_rules! class {
         }
     };
 }
-
-/// `ctx.mcp`.
-pub const MCP: Class = class!(
-    "MCP",
-    "ctx.mcp",
-    "Tool servers. Not available yet.",
-    rows! {
-        "ListResources(client: string, cursor?: string): any": "Lists resources.",
-        "ReadResource(client: string, uri: string): any": "Reads a resource.",
-        "ListTools(client: string, cursor?: string): any": "Lists tools.",
-        "CallTool(client: string, name: string, args?: any): any": "Calls a tool.",
-        "CallTools(client: string, tools: any[]): any[]": "Calls tools one after another.",
-        "CallToolsParallel(client: string, tools: any[]): any[]": "Calls tools at once.",
-        "ListPrompts(client: string, cursor?: string): any": "Lists prompts.",
-        "GetPrompt(client: string, name: string, args?: any): any": "Makes a prompt.",
-        "ListSamples(client: string, type: \"tool\" | \"resource\", name: string): any": "Lists samples.",
-        "GetSample(client: string, type: \"tool\" | \"resource\", name: string, index: number): any": "One sample.",
-        "All(requests: any[]): any[]": "Calls tools at once and waits for all.",
-        "Any(requests: any[]): any[]": "Calls tools at once and waits for the first success.",
-        "Race(requests: any[]): any[]": "Calls tools at once and waits for the first that ends.",
-    }
-);
 
 /// `ctx.search`.
 pub const SEARCH: Class = class!(

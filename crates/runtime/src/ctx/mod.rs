@@ -5,6 +5,7 @@ mod arguments;
 mod context;
 mod generate;
 mod later;
+mod mcp;
 mod memory;
 mod message;
 mod nested;
@@ -124,7 +125,7 @@ pub const CLASSES: &[&Class] = &[
     &trace::TRACE,
     &trace::NODE,
     &trace::BOARD,
-    &later::MCP,
+    &mcp::MCP,
     &later::SEARCH,
     &nested::AGENTS,
     &nested::MODELS,

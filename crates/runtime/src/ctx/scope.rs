@@ -4,6 +4,7 @@ use crate::access::Authorized;
 use crate::app::{Agent, App};
 use crate::ask::Ask;
 use crate::limits::Limits;
+use crate::mcp;
 use crate::net;
 use crate::outbox::Speaker;
 use crate::process::Catalogue;
@@ -35,6 +36,8 @@ pub struct Scope {
     pub limits: Limits,
     /// What reaches the hosts that the app lists.
     pub http: net::Client,
+    /// The tool servers.
+    pub mcp: Arc<mcp::Servers>,
     /// Who is asked for what only a runtime can do.
     pub ask: Arc<dyn Ask>,
 }

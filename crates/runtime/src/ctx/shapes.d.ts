@@ -303,6 +303,75 @@ export interface ManyOptions {
   onChunk?: (name: string, index: number, message: Message) => number | void;
 }
 
+/** A tool of a server. */
+export interface MCPTool {
+  name: string;
+  description?: string;
+  inputSchema: any;
+  outputSchema?: any;
+}
+
+/** A resource of a server. */
+export interface MCPResource {
+  uri: string;
+  name: string;
+  description?: string;
+  mimeType?: string;
+  meta?: any;
+}
+
+/** What a resource holds. */
+export interface MCPContents {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** A prompt of a server. */
+export interface MCPPrompt {
+  name: string;
+  description?: string;
+  arguments?: { name: string; description?: string; required?: boolean }[];
+}
+
+/** A call of a tool. */
+export interface MCPCall {
+  name: string;
+  arguments?: Record<string, any>;
+}
+
+/** What came of it; `data` is the convenience value. */
+export interface MCPResult {
+  content: any[];
+  structuredContent?: any;
+  isError: boolean;
+  data: any;
+}
+
+/** A sample of a tool or a resource. */
+export interface MCPSample {
+  index: number;
+  name?: string;
+  description?: string;
+  [key: string]: any;
+}
+
+/** One of several calls of tools of several servers. */
+export interface MCPRequest {
+  mcp: string;
+  tool: string;
+  arguments?: Record<string, any>;
+}
+
+/** What came of one of them. */
+export interface MCPAnswer {
+  mcp: string;
+  tool: string;
+  result: any;
+  error: string | null;
+}
+
 /** One process of `All`, `Any` and `Race`; `timeout` is seconds, 30 if not said otherwise. */
 export interface ProcessRequest {
   process: string;

@@ -2,10 +2,12 @@
 
 use super::Servers;
 use super::answer;
+use crate::error::Result;
+use crate::together::together;
 use crate::tool::Caller;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
+
+pub use crate::together::Until;
 
 /// One of several calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,43 +20,23 @@ pub struct One {
     pub arguments: Value,
 }
 
-/// How long the others are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// All have ended.
-    All,
-    /// One has succeeded.
-    Any,
-    /// One has ended.
-    Race,
-}
-
-/// `{mcp, tool, result, error}`, or `null` for a call that was cancelled.
+/// `{mcp, tool, result, error}`.
 pub type Slot = Value;
 
 impl Servers {
-    /// Runs calls at once; the others are cancelled when enough of them have ended. Nothing fails as a whole.
-    pub async fn many(&self, calls: &[One], until: Until, caller: &Caller) -> Vec<Slot> {
-        let mut slots = vec![Value::Null; calls.len()];
-        let running = calls.iter().enumerate();
-        let mut running: FuturesUnordered<_> = running
-            .map(|(at, call)| async move { (at, self.one(call, caller).await) })
-            .collect();
-        while let Some((at, (slot, is_good))) = running.next().await {
-            slots[at] = slot;
-            let is_enough = match until {
-                Until::All => false,
-                Until::Any => is_good,
-                Until::Race => true,
-            };
-            if is_enough {
-                break;
-            }
-        }
-        slots
+    /// Runs calls at once; the others are cancelled when enough of them have ended, and have no slot. Too many are refused;
+    /// nothing else fails as a whole.
+    pub async fn many(
+        &self,
+        calls: &[One],
+        until: Until,
+        caller: &Caller,
+    ) -> Result<Vec<Option<Slot>>> {
+        let calls = calls.iter().map(|call| self.one(call, caller)).collect();
+        together(until, calls, |slot: &Slot| slot["error"].is_null()).await
     }
 
-    async fn one(&self, call: &One, caller: &Caller) -> (Slot, bool) {
+    async fn one(&self, call: &One, caller: &Caller) -> Result<Slot> {
         let place = (call.mcp.as_str(), call.tool.as_str());
         let called = self.call(place, call.arguments.clone(), caller).await;
         let (result, error) = match called {
@@ -64,8 +46,6 @@ impl Servers {
             Ok(mut called) => (called.result["data"].take(), None),
             Err(error) => (Value::Null, Some(error.message)),
         };
-        let is_good = error.is_none();
-        let slot = json!({"mcp": call.mcp, "tool": call.tool, "result": result, "error": error});
-        (slot, is_good)
+        Ok(json!({"mcp": call.mcp, "tool": call.tool, "result": result, "error": error}))
     }
 }

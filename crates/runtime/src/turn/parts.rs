@@ -144,6 +144,7 @@ impl Turn {
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
+            mcp: self.loaded.mcp.clone(),
             ask: self.asker(leg),
         }))
     }

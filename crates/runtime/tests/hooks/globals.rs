@@ -137,10 +137,6 @@ async fn imports_of_the_built_in_modules_are_the_globals() {
 async fn what_is_not_there_yet_says_so() {
     let stage = Stage::new();
     for (call, message) in [
-        (
-            "ctx.mcp.CallTool('echo', 'ping')",
-            "ctx.mcp.CallTool is not available yet",
-        ),
         ("ctx.search.Web('x')", "ctx.search.Web is not available yet"),
         (
             "ctx.agent.Call('x', [])",

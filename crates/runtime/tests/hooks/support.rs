@@ -5,6 +5,7 @@ use ambit_runtime::ask::{Ask, Nobody};
 use ambit_runtime::ctx::{self, Memories, Properties, Scope};
 use ambit_runtime::hook::{Created, Hooks, Nexted};
 use ambit_runtime::limits::Limits;
+use ambit_runtime::mcp::Pool;
 use ambit_runtime::net;
 use ambit_runtime::outbox::{self, Outbox, Voice};
 use ambit_runtime::process::Catalogue;
@@ -188,6 +189,7 @@ impl Stage {
             agent: Arc::new(self.agent.clone()),
             limits: Limits::of(&self.app, &self.agent),
             http: net::Client::new(&net::AllowList::default()).unwrap(),
+            mcp: Arc::new(Pool::new().unwrap().servers(&self.loaded())),
             ask: Arc::clone(&self.ask),
         })
     }

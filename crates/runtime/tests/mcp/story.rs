@@ -29,6 +29,54 @@ fn calling(calls: &Value) -> (String, String) {
 }
 
 #[tokio::test]
+async fn scripts_use_the_servers_themselves() {
+    let witness = Witness::new().await;
+    let hooks = "export function Next(ctx) {
+        const { mcp } = ctx, thrown = (run) => { try { run(); return null; } catch (error) { return error.message; } };
+        return { data: {
+            tools: mcp.ListTools('notes').tools.map(tool => tool.name).includes('add'),
+            one: mcp.CallTool('notes', 'add', { a: 2 }).data,
+            failed: [mcp.CallTool('notes', 'fail').isError, mcp.CallTool('notes', 'add', { a: 'two' }).isError],
+            all: mcp.CallToolsParallel('notes', [{ name: 'add', arguments: { a: 1 } }, { name: 'fail' }]).map(it => it.isError),
+            after: mcp.CallTools('notes', [{ name: 'add', arguments: { a: 3 } }]).map(it => it.data),
+            many: mcp.All([{ mcp: 'notes', tool: 'fail' }, { mcp: 'notes', tool: 'add', arguments: { a: 4 } }]),
+            race: mcp.Race([{ mcp: 'notes', tool: 'hang' }, { mcp: 'notes', tool: 'add', arguments: { a: 4 } }]).map(it => it && it.result),
+            errors: [
+                thrown(() => mcp.CallTool('nots', 'add')), thrown(() => mcp.CallTool('notes', 'ad')), thrown(() => mcp.CallTool('notes')),
+                thrown(() => mcp.CallTools('notes', 1)), thrown(() => mcp.CallTools('notes', [{}])), thrown(() => mcp.All([{ tool: 'add' }])),
+                thrown(() => mcp.CallToolsParallel('notes', [{ name: 'add', arguments: { a: 1 } }, { name: 'gone' }])),
+            ],
+        } };
+    }";
+    let mut list = agent(&json!({}), hooks);
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    let mut found = end(&frames)["next"].clone();
+    let errors = found["errors"].take();
+    let fail = json!({"mcp": "notes", "tool": "fail", "result": null, "error": "it does not work"});
+    let add = json!({"mcp": "notes", "tool": "add", "result": {"total": 14}, "error": null});
+    assert_eq!(
+        found,
+        json!({"tools": true, "one": {"total": 12}, "failed": [true, true], "all": [false, true], "after": [{"total": 13}],
+            "many": [fail, add], "race": [null, {"total": 14}], "errors": null})
+    );
+    assert_eq!(
+        errors,
+        json!([
+            "unknown MCP server \"nots\"; did you mean \"notes\"?",
+            "unknown tool \"ad\" on MCP server \"notes\"; did you mean \"add\"?",
+            "CallTool requires mcp and name parameters",
+            "tools parameter must be an array",
+            "tool name is required",
+            "requests[0].mcp is required",
+            "tools[1]: unknown tool \"gone\" on MCP server \"notes\"",
+        ])
+    );
+}
+
+#[tokio::test]
 async fn an_agent_uses_the_tools_of_its_server() {
     let mut witness = Witness::new().await;
     let package = json!({"connector": "calling", "mcp": {"servers": [{"server_id": "notes", "tools": ["a*", "fail"]}]}});

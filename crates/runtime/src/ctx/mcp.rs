@@ -1,0 +1,201 @@
+//! `ctx.mcp`: tool servers as scripts use them.
+
+use super::{Call, Class, Method, done};
+use crate::error::{Error, Result};
+use crate::mcp::{Called, One, Until};
+use crate::process::Bound;
+use crate::tool::Caller;
+use ambit_script::Value;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+macro_rules! rows {
+    ($($signature:literal, $needs:expr, $does:ident: $doc:literal,)*) => {
+        &[$(Method {
+            signature: $signature,
+            doc: $doc,
+            needs: $needs,
+            call: |call| done($does(call)),
+        },)*]
+    };
+}
+
+/// `ctx.mcp`.
+pub const MCP: Class = Class {
+    name: "MCP",
+    place: "ctx.mcp",
+    doc: "Tool servers. A `client` is a server's id; the agent's own servers are found first. A result with `isError` does not throw.",
+    members: &[],
+    methods: &[rows! {
+        "ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor?: string }",
+        Some((1, "a client argument")), list_resources: "Lists resources.",
+        "ReadResource(client: string, uri: string): { contents: MCPContents[] }",
+        Some((2, "client and uri arguments")), read_resource: "Reads a resource.",
+        "ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor?: string }",
+        Some((1, "a client argument")), list_tools: "Lists tools.",
+        "CallTool(client: string, name: string, args?: Record<string, any>): MCPResult",
+        Some((2, "mcp and name parameters")), call_tool: "Calls a tool.",
+        "CallTools(client: string, tools: MCPCall[]): MCPResult[]",
+        Some((2, "client and tools arguments")), call_tools: "Calls tools one after another.",
+        "CallToolsParallel(client: string, tools: MCPCall[]): MCPResult[]",
+        Some((2, "client and tools arguments")), call_tools: "Calls tools at once; the results keep the order.",
+        "ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor?: string }",
+        Some((1, "a client argument")), list_prompts: "Lists prompts.",
+        "GetPrompt(client: string, name: string, args?: Record<string, any>): { description?: string; messages: { role: string; content: any }[] }",
+        Some((2, "client and name arguments")), get_prompt: "Makes a prompt.",
+        "ListSamples(client: string, type: \"tool\" | \"resource\", name: string): { samples: MCPSample[]; total: number }",
+        Some((3, "client, type and name arguments")), list_samples: "Lists samples.",
+        "GetSample(client: string, type: \"tool\" | \"resource\", name: string, index: number): MCPSample",
+        Some((4, "client, type, name and index arguments")), get_sample: "One sample.",
+        "All(requests: MCPRequest[]): (MCPAnswer | null)[]",
+        None, many: "Calls tools at once and waits for all.",
+        "Any(requests: MCPRequest[]): (MCPAnswer | null)[]",
+        None, many: "Calls tools at once and waits for the first success; the others are cancelled.",
+        "Race(requests: MCPRequest[]): (MCPAnswer | null)[]",
+        None, many: "Calls tools at once and waits for the first that ends; the others are cancelled.",
+    }],
+    is_lenient: false,
+};
+
+fn caller(call: &Call<'_>) -> Caller {
+    let scope = &call.reach.scope;
+    Caller {
+        authorized: scope.properties.authorized.clone(),
+        agent: scope.agent.id.clone(),
+        request_id: scope.properties.request_id.clone(),
+        timeout: Duration::from_millis(scope.agent.mcp.timeout),
+        processes: Arc::new(Bound::within(call)),
+    }
+}
+
+fn client<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+    call.text(0, "client", "must be a string")
+}
+
+fn cursor<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.given(1).and_then(Json::as_str)
+}
+
+async fn list_resources(call: &Call<'_>) -> Result<Value> {
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let page = servers.list_resources(client(call)?, cursor(call), &caller);
+    page.await.map(Value::from)
+}
+
+async fn list_tools(call: &Call<'_>) -> Result<Value> {
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let page = servers.list_tools(client(call)?, cursor(call), &caller);
+    page.await.map(Value::from)
+}
+
+async fn list_prompts(call: &Call<'_>) -> Result<Value> {
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let page = servers.list_prompts(client(call)?, cursor(call), &caller);
+    page.await.map(Value::from)
+}
+
+async fn read_resource(call: &Call<'_>) -> Result<Value> {
+    let uri = call.text(1, "uri", "must be a string")?;
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let read = servers.read_resource(client(call)?, uri, &caller);
+    read.await.map(Value::from)
+}
+
+async fn get_prompt(call: &Call<'_>) -> Result<Value> {
+    let name = call.text(1, "name", "must be a string")?;
+    let arguments = match call.given(2) {
+        None | Some(Json::Null) => Map::new(),
+        Some(Json::Object(arguments)) => arguments.clone(),
+        Some(_) => return Err(Error::invalid("args", "args must be an object")),
+    };
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let prompt = servers.get_prompt((client(call)?, name), arguments, &caller);
+    prompt.await.map(Value::from)
+}
+
+async fn call_tool(call: &Call<'_>) -> Result<Value> {
+    let name = call.text(1, "name", "must be a string")?;
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let called = servers.call((client(call)?, name), call.value(2), &caller);
+    Ok(told(call, called.await?).into())
+}
+
+async fn call_tools(call: &Call<'_>) -> Result<Value> {
+    let Some(Json::Array(tools)) = call.given(1) else {
+        return Err(Error::invalid("tools", "tools parameter must be an array"));
+    };
+    let mut calls = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let name = tool.get("name").and_then(Json::as_str);
+        let name = name.filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| Error::invalid("tools", "tool name is required"))?;
+        let arguments = tool.get("arguments").cloned().unwrap_or_default();
+        calls.push((name.to_owned(), arguments));
+    }
+    let is_parallel = call.method.name() == "CallToolsParallel";
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let called = servers.call_all(client(call)?, &calls, (is_parallel, &caller));
+    let results = called.await?.into_iter().map(|called| told(call, called));
+    Ok(results.collect::<Json>().into())
+}
+
+/// A result for the script; what is odd about it is for the trace.
+fn told(call: &Call<'_>, called: Called) -> Json {
+    for warning in &called.warnings {
+        call.reach.cursor.warn(warning);
+    }
+    called.result
+}
+
+async fn list_samples(call: &Call<'_>) -> Result<Value> {
+    let which = (kind(call)?, call.text(2, "name", "must be a string")?);
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let samples = servers.list_samples(client(call)?, which, &caller);
+    samples.map(Value::from)
+}
+
+async fn get_sample(call: &Call<'_>) -> Result<Value> {
+    let index = call.integer(3, "index")?;
+    let index = usize::try_from(index).unwrap_or(usize::MAX);
+    let name = call.text(2, "name", "must be a string")?;
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let sample = servers.get_sample(client(call)?, (kind(call)?, name, index), &caller);
+    sample.map(Value::from)
+}
+
+fn kind<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+    let kind = call.text(1, "type", "must be \"tool\" or \"resource\"")?;
+    match kind {
+        "tool" | "resource" => Ok(kind),
+        _ => {
+            let rule = "type must be \"tool\" or \"resource\"";
+            Err(Error::invalid("type", rule))
+        }
+    }
+}
+
+async fn many(call: &Call<'_>) -> Result<Value> {
+    let Some(Json::Array(requests)) = call.given(0) else {
+        return Err(Error::invalid("requests", "requests must be an array"));
+    };
+    let mut calls = Vec::with_capacity(requests.len());
+    for (at, request) in requests.iter().enumerate() {
+        let text = |name: &str| {
+            let text = request.get(name).and_then(Json::as_str);
+            let field = format!("requests[{at}].{name}");
+            let missing = || Error::invalid(field.as_str(), format!("{field} is required"));
+            let text = text.filter(|text| !text.is_empty());
+            text.map(str::to_owned).ok_or_else(missing)
+        };
+        calls.push(One {
+            mcp: text("mcp")?,
+            tool: text("tool")?,
+            arguments: request.get("arguments").cloned().unwrap_or_default(),
+        });
+    }
+    let until = Until::named(call.method.name());
+    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
+    let slots = servers.many(&calls, until, &caller).await?;
+    Ok(json!(slots).into())
+}
