@@ -19,11 +19,12 @@ const UNTIL: &str = "const until = (n: number) => { while ((Store('marks').Get('
 
 #[tokio::test]
 async fn a_process_runs_later_in_the_same_run_whatever_the_run_does() {
+    // The script may still be busy with its second call when the third one comes, which then has an instance of its own.
     let expression = format!(
         "(() => {{ {UNTIL} const set = [time.After(30, 'scripts.mark.Add', 'b'), time.After(1, 'scripts.mark.Add', 'a')];
-        until(2); Process('scripts.mark.Add', 'c'); return [set, Store('marks').Get('all')]; }})()"
+        until(2); Process('scripts.mark.Add', 'c'); const [a, b, c] = Store('marks').Get('all'); return [set, a, b, c[0]]; }})()"
     );
-    let expected = json!([[null, null], [["a", 1], ["b", 2], ["c", 3]]]);
+    let expected = json!([[null, null], ["a", 1], ["b", 2], "c"]);
     assert_eq!(value(&FILES, &expression).await, expected);
 }
 
