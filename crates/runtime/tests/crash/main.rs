@@ -9,6 +9,7 @@
 #[path = "../../../storage/tests/support/child.rs"]
 mod child;
 
+mod added;
 mod answers;
 mod app;
 mod nodes;
@@ -49,6 +50,7 @@ fn main() {
         points::CASES,
         restarts::CASES,
         nodes::CASES,
+        added::CASES,
         answers::CASES,
         processes::CASES,
     ];
