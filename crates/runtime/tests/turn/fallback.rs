@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 /// What listeners have heard, in order.
-type Heard = Arc<Mutex<Vec<String>>>;
+pub type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Options of a connector that follows these rules.
 fn rules(rules: &Value) -> Value {
@@ -21,12 +21,12 @@ fn rules(rules: &Value) -> Value {
 }
 
 /// Options of a connector that always fails so.
-fn failing(status: u16) -> Value {
+pub fn failing(status: u16) -> Value {
     rules(&json!([{"error": {"status": status, "message": "no"}}]))
 }
 
 /// Options of a connector that always says this and counts tokens.
-fn saying(text: &str) -> Value {
+pub fn saying(text: &str) -> Value {
     json!({"rules": [{"reply": text}], "usage": {"prompt_tokens": 10, "completion_tokens": 2}})
 }
 
@@ -36,7 +36,7 @@ async fn line(connectors: &[(&str, Value)]) -> (Place, Heard) {
 }
 
 /// The same with these limits of the app and this truncation of the agent.
-async fn set_up(
+pub async fn set_up(
     (limits, truncation): (&Value, &Value),
     connectors: &[(&str, Value)],
 ) -> (Place, Heard) {
@@ -91,11 +91,11 @@ fn listen(ambit: &Ambit, heard: &Heard) {
     });
 }
 
-fn texts(frames: &[ambit_runtime::Frame]) -> Vec<(String, Value)> {
+pub fn texts(frames: &[ambit_runtime::Frame]) -> Vec<(String, Value)> {
     shown(frames)
 }
 
-fn text(of: &str) -> (String, Value) {
+pub fn text(of: &str) -> (String, Value) {
     ("text".to_owned(), of.into())
 }
 
@@ -361,44 +361,4 @@ async fn usage_is_booked_for_the_connector_that_answered() {
         .map(|one| (one.model_name.as_deref(), one.total_tokens))
         .collect();
     assert_eq!(booked, [(Some("second-model"), Some(12))]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_model_that_does_not_begin_is_not_waited_for_longer_than_a_turn_may_last() {
-    let slow = json!({"delay": "20m", "rules": [{"reply": "late"}]});
-    let (place, _) = set_up((&json!({"turn": "10m"}), &json!({})), &[("slow", slow)]).await;
-    let frames = ask(&place, request("hello", "hi")).await;
-    let ended = end(&frames);
-    assert_eq!(
-        (&ended["status"], &ended["code"], &ended["error"]),
-        (
-            &json!("error"),
-            &json!("timeout"),
-            &json!(
-                "the turn took longer than the limit \"turn\" allows; ambit.limits in app.yao sets it"
-            )
-        )
-    );
-    assert_eq!(remembered(&place, "hello").await, ["user: hi"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn g132_no_pause_goes_beyond_the_turns_deadline() {
-    let (limits, none) = (json!({"turn": "400ms"}), json!({}));
-    let (place, _) = set_up((&limits, &none), &[("first", failing(503))]).await;
-    let frames = ask(&place, request("hello", "hi")).await;
-    let message = "connector \"first\": the provider answered 503: no";
-    assert_eq!(end(&frames)["error"], message);
-    let trace = traced(&place, &frames).await;
-    assert!(!trace.contains("call 1 of the model failed"), "{trace}");
-
-    let (place, _) = set_up(
-        (&limits, &none),
-        &[("first", failing(503)), ("second", saying("ok"))],
-    )
-    .await;
-    assert_eq!(
-        texts(&ask(&place, request("hello", "hi")).await),
-        [text("ok")]
-    );
 }

@@ -6,6 +6,7 @@ mod basics;
 mod carried;
 mod client;
 mod created;
+mod deadline;
 mod delegates;
 mod events;
 mod fallback;
