@@ -1,10 +1,5 @@
 //! Calls that run beside the script, and runs beside each other; what becomes of them when a run ends.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot be set up has failed"
-)]
-
 use crate::pets::{Pets, pets, surface};
 use crate::support::{ENTRY, create, engine_of, hosted, message, program};
 use ambit_script::{Call, Host, HostError, Run, Value};

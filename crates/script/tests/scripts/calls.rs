@@ -1,10 +1,5 @@
 //! Calls to the host.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot be set up has failed"
-)]
-
 use crate::pets::{Pets, pets, surface};
 use crate::support::{ENTRY, hosted};
 use ambit_script::Error;
