@@ -5,6 +5,7 @@
 pub mod database;
 pub mod definition;
 pub mod kind;
+pub mod system;
 pub mod validate;
 
 pub use definition::{Column, Model, Relation};
