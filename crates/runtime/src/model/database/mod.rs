@@ -1,11 +1,48 @@
 //! The seam to the databases that hold the tables of models: transactions that run SQL with bound values.
 
 mod dialect;
+mod failure;
+pub mod postgres;
+pub mod sqlite;
 
 pub use dialect::{Dialect, Statement};
 
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use async_trait::async_trait;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the tables of models are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum ModelStore {
+    /// In the memory of this process, for tests.
+    #[default]
+    Memory,
+    /// In an SQLite file.
+    Sqlite(PathBuf),
+    /// In a PostgreSQL database, as the store of this URL: in the schema `models`, or `<schema>_models` beside a store with a
+    /// schema of its own. The URL may hold a password.
+    Postgres(String),
+}
+
+impl std::fmt::Debug for ModelStore {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory => out.write_str("Memory"),
+            Self::Sqlite(path) => out.debug_tuple("Sqlite").field(path).finish(),
+            Self::Postgres(_) => out.write_str("Postgres"),
+        }
+    }
+}
+
+/// Opens a database, and makes it if it is not there.
+pub async fn open(store: &ModelStore) -> Result<Arc<dyn Database>> {
+    Ok(match store {
+        ModelStore::Memory => Arc::new(sqlite::Sqlite::in_memory().await?),
+        ModelStore::Sqlite(path) => Arc::new(sqlite::Sqlite::open(path).await?),
+        ModelStore::Postgres(url) => Arc::new(postgres::Postgres::open(url).await?),
+    })
+}
 
 /// An open database.
 #[async_trait]
@@ -61,12 +98,6 @@ pub enum Cell {
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
-}
-
-/// A row that others must not have: the error that says so, with the columns that make it the same.
-pub fn taken(columns: &str) -> Error {
-    let message = format!("there is already a row with the same {columns}");
-    Error::new(Code::Conflict, message)
 }
 
 /// Runs statements as one transaction: kept if all is well, else undone.
