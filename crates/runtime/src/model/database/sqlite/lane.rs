@@ -45,7 +45,7 @@ impl Lane {
                 job(&connection);
             }
             drop(connection);
-            drop(end.send(()));
+            let _ = end.send(());
         };
         let thread = thread::Builder::new().name("models".to_owned());
         thread
