@@ -26,6 +26,7 @@ pub mod llm;
 mod loaded;
 pub mod mcp;
 mod message;
+pub mod model;
 pub mod net;
 pub mod outbox;
 pub mod process;
