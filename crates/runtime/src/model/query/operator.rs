@@ -244,7 +244,7 @@ fn alike(left: Expr, pattern: LikeExpr, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::Sqlite => left.like(pattern),
         Dialect::Postgres => left
-            .binary(BinOper::Custom("COLLATE".into()), Expr::cust("\"C\""))
+            .binary(BinOper::Custom("COLLATE"), Expr::cust("\"C\""))
             .ilike(pattern),
     }
 }

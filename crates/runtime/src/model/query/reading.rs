@@ -39,7 +39,7 @@ impl<'a> Reading<'a> {
     /// A name for a table that no other has in this reading.
     pub(super) fn name(&mut self) -> String {
         self.named += 1;
-        format!("_{}", self.named)
+        format!("~{}", self.named)
     }
 
     /// The rows of a model that are there for the caller: not deleted, and within reach.
