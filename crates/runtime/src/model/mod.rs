@@ -7,6 +7,7 @@ pub mod definition;
 pub mod kind;
 pub mod permission;
 pub mod query;
+pub mod system;
 pub mod validate;
 
 pub use definition::{Column, Model, Relation};
