@@ -5,6 +5,8 @@
 pub mod database;
 pub mod definition;
 pub mod kind;
+pub mod permission;
+pub mod query;
 pub mod system;
 pub mod validate;
 
