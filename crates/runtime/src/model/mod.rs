@@ -38,6 +38,13 @@ impl Models {
         found.unwrap_or_else(|| Err(Error::not_found("model", id)))
     }
 
+    /// All models that can be used, in order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = Arc<Model>> {
+        self.models
+            .values()
+            .filter_map(|it| it.as_ref().ok().cloned())
+    }
+
     /// The database.
     pub fn database(&self) -> &Arc<dyn Database> {
         &self.database

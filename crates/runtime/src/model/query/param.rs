@@ -202,7 +202,7 @@ fn by(about: About<'_>, entry: &Value) -> Parsed<By> {
     Ok(By {
         is_descending: is_descending(entry.text("option")?)
             .map_err(|fault| fault.within("option"))?,
-        is_nullable: route.is_some() || column.is_nullable,
+        is_nullable: route.is_some() || !column.is_primary,
         column: column.name.clone(),
         route,
     })
@@ -226,9 +226,9 @@ fn withs(about: About<'_>, param: Object<'_>) -> Parsed<Vec<With>> {
         return Ok(Vec::new());
     };
     let withs = Object::of(withs, "withs")?;
-    let withs = withs.entries().map(|(name, value)| {
-        with(about, name, value).map_err(|fault| fault.within(name))
-    });
+    let withs = withs
+        .entries()
+        .map(|(name, value)| with(about, name, value).map_err(|fault| fault.within(name)));
     withs.collect()
 }
 
