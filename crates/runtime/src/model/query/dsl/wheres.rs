@@ -126,7 +126,11 @@ impl Reader<'_> {
         path: &str,
     ) -> Option<Test> {
         let at = join(path, "query");
+        let faults = self.faults.len();
         let dsl = self.query(query, &at)?;
+        if self.faults.len() > faults {
+            return None;
+        }
         let can = matches!(operator.takes, Takes::Same | Takes::Ordered | Takes::List);
         let fits = match dsl.outputs.as_slice() {
             _ if !can => Err("an operator such as = or in"),
