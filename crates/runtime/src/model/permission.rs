@@ -133,12 +133,7 @@ impl Rules<'_> {
         }
     }
 
-    fn bind(
-        &self,
-        name: &str,
-        column: &Column,
-        value: &Value,
-    ) -> Result<sea_query::Value, String> {
+    fn bind(&self, name: &str, column: &Column, value: &Value) -> Result<sea_query::Value, String> {
         if value.is_null() {
             return Err(format!("authorized.constraints.extra.{name} has no value"));
         }

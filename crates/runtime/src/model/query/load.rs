@@ -1,5 +1,6 @@
 //! Running selects: rows as scripts get them, with what is loaded into them.
 
+use super::page::Page;
 use super::param::{Select, With};
 use super::reading::Reading;
 use super::select::Window;
@@ -8,7 +9,6 @@ use crate::error::{Code, Error, Result};
 use crate::model::Model;
 use crate::model::database::{Row, Transaction};
 use crate::model::definition::Column;
-use super::page::Page;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_query::SelectStatement;

@@ -95,12 +95,18 @@ pub const OPERATORS: &[Operator] = &[
         Operand::Many(values) if !values.is_empty() => left.is_not_in(values),
         _ => always(),
     }),
-    row(&["between"], Takes::Range, |left, operand, _| match operand {
-        Operand::Range(low, high) => left.between(low, high),
-        _ => never(),
-    }),
+    row(
+        &["between"],
+        Takes::Range,
+        |left, operand, _| match operand {
+            Operand::Range(low, high) => left.between(low, high),
+            _ => never(),
+        },
+    ),
     row(&["null"], Takes::Nothing, |left, _, _| left.is_null()),
-    row(&["notnull"], Takes::Nothing, |left, _, _| left.is_not_null()),
+    row(&["notnull"], Takes::Nothing, |left, _, _| {
+        left.is_not_null()
+    }),
 ];
 
 const fn row(
@@ -119,11 +125,15 @@ const fn row(
 pub fn find(name: Option<&str>, path: &str) -> Parsed<&'static Operator> {
     let name = name.unwrap_or("=");
     let mut rows = OPERATORS.iter();
-    rows.find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
-        .ok_or_else(|| {
-            let known = OPERATORS.iter().flat_map(|row| row.names.iter().copied());
-            Fault::unknown("operator", name, path, known)
-        })
+    rows.find(|row| {
+        row.names
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    })
+    .ok_or_else(|| {
+        let known = OPERATORS.iter().flat_map(|row| row.names.iter().copied());
+        Fault::unknown("operator", name, path, known)
+    })
 }
 
 /// A condition that no row meets.
@@ -172,7 +182,10 @@ impl Operator {
             Takes::Ordered | Takes::Range => (subject.is_ordered, "has no order"),
             Takes::Text => (subject.is_text, "is no plain text"),
         };
-        let message = format!("\"{}\" cannot be used: {} {rule}", self.names[0], subject.name);
+        let message = format!(
+            "\"{}\" cannot be used: {} {rule}",
+            self.names[0], subject.name
+        );
         is_possible
             .then_some(())
             .ok_or_else(|| Fault::new("unfit_operator", "", message))
@@ -192,7 +205,9 @@ impl Operator {
             Value::String(text) => {
                 let items = text.split(',').map(str::trim);
                 let items = items.filter(|item| !item.is_empty());
-                items.map(|item| self.one(subject, &plain(subject, item))).collect()
+                items
+                    .map(|item| self.one(subject, &plain(subject, item)))
+                    .collect()
             }
             _ => Err(wrong(
                 subject,

@@ -75,7 +75,10 @@ mod tests {
             ((9, 35), (4, -1, -1)),
         ] {
             let (count, next, prev) = expected;
-            assert_eq!(shown(number, total), (json!(count), json!(next), json!(prev)));
+            assert_eq!(
+                shown(number, total),
+                (json!(count), json!(next), json!(prev))
+            );
         }
     }
 }

@@ -226,9 +226,9 @@ fn withs(about: About<'_>, param: Object<'_>) -> Parsed<Vec<With>> {
         return Ok(Vec::new());
     };
     let withs = Object::of(withs, "withs")?;
-    let withs = withs.entries().map(|(name, value)| {
-        with(about, name, value).map_err(|fault| fault.within(name))
-    });
+    let withs = withs
+        .entries()
+        .map(|(name, value)| with(about, name, value).map_err(|fault| fault.within(name)));
     withs.collect()
 }
 

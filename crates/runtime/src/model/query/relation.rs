@@ -97,9 +97,7 @@ impl Step {
     pub fn condition(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
         let visible = reading.visible(&self.model, table);
         match &self.query {
-            Some(query) if !query.wheres.is_empty() => {
-                visible.add(query.wheres.on(reading, table))
-            }
+            Some(query) if !query.wheres.is_empty() => visible.add(query.wheres.on(reading, table)),
             _ => visible,
         }
     }

@@ -93,7 +93,11 @@ impl<'m> About<'m> {
         entry.has_only(GROUP_KEYS)?;
         let list = entry.list("wheres")?;
         if list.is_empty() {
-            return Err(Fault::new("empty_group", "wheres", "a group has no condition"));
+            return Err(Fault::new(
+                "empty_group",
+                "wheres",
+                "a group has no condition",
+            ));
         }
         let chain = self.deeper()?.chain(list);
         Ok(Link {
@@ -151,7 +155,9 @@ fn is_or(entry: Object<'_>) -> Parsed<bool> {
     let Some(method) = entry.text("method")? else {
         return Ok(false);
     };
-    let known = METHODS.iter().position(|it| it.eq_ignore_ascii_case(method));
+    let known = METHODS
+        .iter()
+        .position(|it| it.eq_ignore_ascii_case(method));
     let unknown = || Fault::unknown("method", method, "", METHODS.iter().copied());
     known.map(|index| index == 1).ok_or_else(unknown)
 }

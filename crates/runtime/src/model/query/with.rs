@@ -26,7 +26,12 @@ pub(super) async fn load(
     (transaction, reading): (&mut dyn Transaction, &mut Reading<'_>),
 ) -> Result<()> {
     let broken = || Error::internal(format!("relation \"{}\" leads nowhere", with.name));
-    let (first, last) = with.route.steps.first().zip(with.route.steps.last()).ok_or_else(broken)?;
+    let (first, last) = with
+        .route
+        .steps
+        .first()
+        .zip(with.route.steps.last())
+        .ok_or_else(broken)?;
     let foreign = rows.columns.iter().position(|name| *name == first.foreign);
     let foreign = foreign.ok_or_else(broken)?;
     let asked = Asked {
@@ -50,12 +55,18 @@ pub(super) async fn load(
     for keys in keys.chunks(AT_ONCE) {
         count += asked.rows(keys, &mut found, (transaction, reading)).await?;
         if count > MOST && !asked.is_limited() {
-            return Err(too_many(&format!("models.{}: withs.{}", rows.model.id, with.name)));
+            return Err(too_many(&format!(
+                "models.{}: withs.{}",
+                rows.model.id, with.name
+            )));
         }
     }
     let is_many = with.route.kind.is_many();
     for values in &mut rows.values {
-        let related = found.get(&same(&values[foreign])).cloned().unwrap_or_default();
+        let related = found
+            .get(&same(&values[foreign]))
+            .cloned()
+            .unwrap_or_default();
         values.push(match is_many {
             true => Value::Array(related),
             false => related.into_iter().next().unwrap_or_default(),
@@ -97,13 +108,19 @@ impl Asked<'_> {
     ) -> Result<u64> {
         let columns = self.query.read_columns(&self.query.withs);
         let statement = self.statement(&columns, keys, reading);
-        let rows = transaction.rows(reading.dialect().write(&statement)).await?;
+        let rows = transaction
+            .rows(reading.dialect().write(&statement))
+            .await?;
         let count = rows.len() as u64;
         let mut own = Vec::with_capacity(rows.len());
         for row in &rows {
             let cell = row.get(columns.len()).cloned();
             let cell = cell.ok_or_else(|| Error::internal("a related row has no key"))?;
-            own.push(same(&reading.models.shown(&self.first.model, self.key, cell)?));
+            own.push(same(&reading.models.shown(
+                &self.first.model,
+                self.key,
+                cell,
+            )?));
         }
         let mut rows = Rows {
             values: shown(reading, (&self.query.model, &columns), rows)?,
@@ -147,7 +164,9 @@ impl Asked<'_> {
             rows.cond_where(self.query.wheres.on(reading, &last));
         }
         let sorted = self.query.sorted(reading, &last);
-        let names: Vec<String> = (0..=columns.len()).map(|index| format!("c{index}")).collect();
+        let names: Vec<String> = (0..=columns.len())
+            .map(|index| format!("c{index}"))
+            .collect();
         let read = columns.iter().map(|one| column(&last, &one.name));
         let read = read.chain([column(&first, &self.key.name)]);
         for (expression, name) in read.zip(&names) {
@@ -157,7 +176,8 @@ impl Asked<'_> {
             sort(&mut rows, sorted, reading.dialect());
             return rows.limit(MOST + 1).take();
         };
-        let mut order = WindowStatement::partition_by((Alias::new(&first), Alias::new(&self.key.name)));
+        let mut order =
+            WindowStatement::partition_by((Alias::new(&first), Alias::new(&self.key.name)));
         sort(&mut order, sorted, reading.dialect());
         rows.expr_window_as(Func::cust("ROW_NUMBER"), order, Alias::new(NUMBER));
         numbered(rows, &names, (window, &reading.name()))
@@ -173,7 +193,10 @@ fn numbered(
     names: &[String],
     (window, table): (Window, &str),
 ) -> SelectStatement {
-    let last = window.offset.saturating_add(window.limit).min(i64::MAX as u64);
+    let last = window
+        .offset
+        .saturating_add(window.limit)
+        .min(i64::MAX as u64);
     let number = |limit: u64| i64::try_from(limit).unwrap_or(i64::MAX);
     let mut some = Query::select();
     for name in names {
