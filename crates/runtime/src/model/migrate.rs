@@ -2,7 +2,7 @@
 
 mod width;
 
-use super::database::{Access, Cell, Database, Dialect, Statement, Transaction, end};
+use super::database::{Access, Cell, Dialect, Statement, Transaction, end};
 use super::definition::{Column, Initial, Model};
 use super::row::Draft;
 use super::{Models, rows, table};

@@ -78,9 +78,9 @@ impl Models {
         self.models.keys().map(String::as_str)
     }
 
-    /// The models that can be used, as far as their files say.
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Model>> {
-        self.models.values().flatten()
+    /// The models that can be used as far as their files say, in order of their ids.
+    pub fn all(&self) -> impl Iterator<Item = Arc<Model>> {
+        self.models.values().flatten().cloned()
     }
 
     /// The database.
@@ -106,11 +106,11 @@ impl Models {
     async fn migrate(&self) -> Result<BTreeMap<String, Error>> {
         let mut unfit = BTreeMap::new();
         for model in self.all() {
-            let done = match self.lacks_key(model) {
+            let done = match self.lacks_key(&model) {
                 Some(error) => Err(error),
                 None => {
                     let rows = (model.id == system::ROLE).then_some(self.roles.as_slice());
-                    migrate::migrate(self, model, rows).await
+                    migrate::migrate(self, &model, rows).await
                 }
             };
             match done {
@@ -132,7 +132,7 @@ impl Models {
         };
         loop {
             let fit = self.all().filter(|model| !unfit.contains_key(&model.id));
-            let next = fit.filter_map(|model| Some((model.id.clone(), needs(model, unfit)?)));
+            let next = fit.filter_map(|model| Some((model.id.clone(), needs(&model, unfit)?)));
             let next: Vec<(String, Error)> = next.collect();
             if next.is_empty() {
                 return;

@@ -36,6 +36,11 @@ impl<T> Chain<T> {
         self.0.is_empty()
     }
 
+    /// All tests, however deep.
+    pub fn tests(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.0.iter().flat_map(|link| tests_of(&link.node)))
+    }
+
     /// All of it as one condition, each test as `write` says. Without tests it is always true.
     pub fn condition(&self, write: &mut dyn FnMut(&T) -> Condition) -> Condition {
         let mut any = Condition::any();
@@ -53,5 +58,13 @@ impl<T> Chain<T> {
             true => all,
             false => any.add(all),
         }
+    }
+}
+
+/// All tests of a condition, however deep.
+pub fn tests_of<T>(node: &Node<T>) -> Box<dyn Iterator<Item = &T> + '_> {
+    match node {
+        Node::Test(test) => Box::new(std::iter::once(test)),
+        Node::Group(chain) => chain.tests(),
     }
 }

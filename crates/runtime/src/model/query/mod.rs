@@ -2,6 +2,7 @@
 //! that a statement names is cut down to the rows that are there for the caller.
 
 mod chain;
+mod dsl;
 mod fault;
 mod load;
 mod object;
@@ -15,6 +16,7 @@ mod sort;
 mod wheres;
 mod with;
 
+pub use dsl::{Dsl, Given};
 pub use load::MOST;
 pub use param::Select;
 pub use reading::Reading;

@@ -175,6 +175,19 @@ impl Operator {
         (self.write)(left, operand, dialect)
     }
 
+    /// The condition where the other side is an expression too.
+    pub fn against(&self, left: Expr, right: Expr) -> Expr {
+        let operator = match self.names[0] {
+            "ne" => BinOper::NotEqual,
+            "gt" => BinOper::GreaterThan,
+            "ge" => BinOper::GreaterThanOrEqual,
+            "lt" => BinOper::SmallerThan,
+            "le" => BinOper::SmallerThanOrEqual,
+            _ => BinOper::Equal,
+        };
+        left.binary(operator, right)
+    }
+
     fn fits(&self, subject: &Subject<'_>) -> Parsed<()> {
         let (is_possible, rule) = match self.takes {
             Takes::Nothing => (true, ""),
@@ -221,7 +234,7 @@ impl Operator {
             let rule = format!("must be a text for \"{}\"", self.names[0]);
             return Err(wrong(subject, &rule));
         };
-        if text.len() > LONGEST || text.contains('\0') {
+        if text.len() > LONGEST || text.bytes().any(|byte| byte == 0) {
             let rule = format!("must be a text of at most {LONGEST} bytes, without U+0000");
             return Err(wrong(subject, &rule));
         }

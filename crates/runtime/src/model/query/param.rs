@@ -202,7 +202,7 @@ fn by(about: About<'_>, entry: &Value) -> Parsed<By> {
     Ok(By {
         is_descending: is_descending(entry.text("option")?)
             .map_err(|fault| fault.within("option"))?,
-        is_nullable: route.is_some() || column.is_nullable,
+        is_nullable: route.is_some() || !column.is_primary,
         column: column.name.clone(),
         route,
     })

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::model::database::Transaction;
 use crate::model::definition::Column;
 use sea_query::{
-    Alias, ExprTrait, Func, JoinType, Query, SelectStatement, Value as Bound, WindowStatement,
+    Alias, ExprTrait, Func, JoinType, Order, Query, SelectStatement, Value as Bound,
+    WindowStatement,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -193,10 +194,7 @@ fn numbered(
     names: &[String],
     (window, table): (Window, &str),
 ) -> SelectStatement {
-    let last = window
-        .offset
-        .saturating_add(window.limit)
-        .min(i64::MAX as u64);
+    let last = window.offset.saturating_add(window.limit);
     let number = |limit: u64| i64::try_from(limit).unwrap_or(i64::MAX);
     let mut some = Query::select();
     for name in names {
@@ -205,13 +203,8 @@ fn numbered(
     some.from_subquery(rows, Alias::new(table))
         .cond_where(column(table, NUMBER).gt(number(window.offset)))
         .cond_where(column(table, NUMBER).lte(number(last)));
-    sort_by_number(&mut some, table);
-    some
-}
-
-fn sort_by_number(some: &mut SelectStatement, table: &str) {
-    use sea_query::{Order, OrderedStatement};
     some.order_by_expr(column(table, NUMBER), Order::Asc);
+    some
 }
 
 /// What is asked of related rows: what the caller asks, and where he says nothing what the relation asks. The conditions of
