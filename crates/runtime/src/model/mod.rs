@@ -26,6 +26,7 @@ use definition::Crypt;
 use sea_query::Value as Bound;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
@@ -37,6 +38,25 @@ pub struct Models {
     roles: Vec<Map<String, Value>>,
     /// Why models cannot be used whose tables could not be brought to what they say.
     unfit: OnceCell<BTreeMap<String, Error>>,
+}
+
+/// Where models are kept, and with which secret.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Where their tables are.
+    pub store: ModelStore,
+    /// The secret that columns with `crypt: AES` are encrypted with: at least 32 characters.
+    pub key: Option<Key>,
+}
+
+/// A secret that does not print itself.
+#[derive(Clone)]
+pub struct Key(pub String);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Key")
+    }
 }
 
 /// What models are made with, beside their definitions.
@@ -101,6 +121,12 @@ impl Models {
             return Err(error.clone());
         }
         self.database.begin(access).await
+    }
+
+    /// Whether a model can be used.
+    pub async fn is_fit(&self, id: &str) -> Result<bool> {
+        let is_right = matches!(self.models.get(id), Some(Ok(_)));
+        Ok(is_right && !self.prepare().await?.contains_key(id))
     }
 
     async fn migrate(&self) -> Result<BTreeMap<String, Error>> {

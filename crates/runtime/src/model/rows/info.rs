@@ -13,5 +13,8 @@ pub const METADATA: Method = reads("Metadata", |call| {
     std::future::ready(Ok(source)).boxed()
 });
 
+/// The name of [`IS_THERE`].
+pub const EXISTS: &str = "Exists";
+
 /// Whether the model can be used.
-pub const EXISTS: Method = reads("Exists", |_| std::future::ready(Ok(true.into())).boxed());
+pub const IS_THERE: Method = reads(EXISTS, |_| std::future::ready(Ok(true.into())).boxed());

@@ -66,7 +66,7 @@ pub const METHODS: &[Method] = &[
     each::EACH_SAVE,
     each::EACH_SAVE_AFTER_DELETE,
     info::METADATA,
-    info::EXISTS,
+    info::IS_THERE,
 ];
 
 /// Methods of Yao's that an operator does by other means.
@@ -81,6 +81,8 @@ pub const FOR_OPERATORS: &[&str] = &[
     "DropSnapshot",
     "SnapshotExists",
 ];
+
+pub use info::EXISTS;
 
 /// The method of this name.
 pub fn find(name: &str) -> Option<&'static Method> {
