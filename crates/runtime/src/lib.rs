@@ -42,6 +42,7 @@ pub mod tool;
 pub mod trace;
 mod turn;
 mod upkeep;
+mod uuid;
 
 pub use access::Authorized;
 pub use check::check;

@@ -69,6 +69,7 @@ async fn tell(story: &Story) -> Vec<Told> {
         app: root.join(&story.app),
         stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
         storage: ambit::storage::Settings::default(),
+        models: ambit_runtime::model::Place::default(),
         environment: BTreeMap::new(),
         is_development: true,
         tools: None,

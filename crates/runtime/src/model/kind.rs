@@ -172,38 +172,48 @@ impl Shape {
     pub fn is_comparable(self) -> bool {
         !matches!(self, Self::Json | Self::Binary)
     }
-
-    /// What SQLite calls the type.
-    fn sqlite(self) -> &'static str {
-        match self {
-            Self::Whole(..) | Self::Boolean => "INTEGER",
-            Self::Real { .. } => "REAL",
-            Self::Decimal { .. } => "NUMERIC",
-            Self::Binary => "BLOB",
-            _ => "TEXT",
-        }
-    }
 }
 
 impl Column {
     /// The type of the column in a table.
     pub fn sql_type(&self, dialect: Dialect) -> String {
-        let is_secret = self.crypt.is_some();
+        let postgres = self.postgres_type();
         match dialect {
-            Dialect::Sqlite if is_secret => "TEXT".to_owned(),
-            Dialect::Sqlite if self.is_long_decimal() => {
-                format!("TEXT COLLATE {}", decimal::COLLATION)
+            Dialect::Postgres => postgres,
+            Dialect::Sqlite => self.sqlite_type(&postgres),
+        }
+    }
+
+    fn postgres_type(&self) -> String {
+        if self.crypt.is_some() {
+            return TEXT.to_owned();
+        }
+        let (precision, scale) = self.digits();
+        let length = self.length.unwrap_or(255);
+        let text = self.kind.postgres;
+        let text = text.replace("{length}", &length.to_string());
+        let text = text.replace("{precision}", &precision.to_string());
+        text.replace("{scale}", &scale.to_string())
+    }
+
+    /// The same name as far as it can be, so that it says how much the column holds; `text` in it makes SQLite keep values as
+    /// they are.
+    fn sqlite_type(&self, postgres: &str) -> String {
+        let name = postgres.split(" COLLATE").next().unwrap_or(postgres);
+        if self.crypt.is_some() {
+            return name.to_owned();
+        }
+        match self.kind.shape {
+            Shape::Decimal { .. } if self.is_long_decimal() => {
+                let digits = name.trim_start_matches("numeric");
+                format!("decimal_text{digits} COLLATE {}", decimal::COLLATION)
             }
-            Dialect::Sqlite => self.kind.shape.sqlite().to_owned(),
-            Dialect::Postgres if is_secret => TEXT.to_owned(),
-            Dialect::Postgres => {
-                let (precision, scale) = self.digits();
-                let length = self.length.unwrap_or(255);
-                let text = self.kind.postgres;
-                let text = text.replace("{length}", &length.to_string());
-                let text = text.replace("{precision}", &precision.to_string());
-                text.replace("{scale}", &scale.to_string())
+            Shape::Date | Shape::Time | Shape::Moment | Shape::Json => {
+                let name = name.split('(').next().unwrap_or(name);
+                format!("{name}_text")
             }
+            Shape::Binary => "blob".to_owned(),
+            _ => name.to_owned(),
         }
     }
 

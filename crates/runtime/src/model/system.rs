@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 /// The roles of the app's access rules.
 pub const ROLE: &str = "__yao.role";
 
+/// Where they are written.
+pub const ROLES_FILE: &str = "openapi/roles.yml";
+
 /// Columns of [`ROLE`], with their types.
 const ROLE_COLUMNS: &[(&str, &str)] = &[
     ("id", "ID"),

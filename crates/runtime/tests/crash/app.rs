@@ -113,6 +113,7 @@ pub async fn node(folder: &Path, stores: Stores, tools: Tools) -> Runtime {
         app: folder.to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
+        models: ambit_runtime::model::Place::default(),
         environment: BTreeMap::new(),
         is_development: false,
         tools: Some(Arc::new(tools)),

@@ -43,6 +43,7 @@ pub async fn place(files: &[(&str, &str)], expression: &str) -> Place {
         app: folder.path().to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
+        models: ambit_runtime::model::Place::default(),
         environment: BTreeMap::new(),
         is_development: false,
         tools: None,

@@ -2,10 +2,12 @@
 
 mod dialect;
 mod failure;
+mod lazy;
 pub mod postgres;
 pub mod sqlite;
 
 pub use dialect::{Dialect, Statement};
+pub use lazy::Lazy;
 
 use crate::error::Result;
 use async_trait::async_trait;
