@@ -225,4 +225,21 @@ impl Dsl {
                 .iter()
                 .any(|output| output.field.is_aggregate())
     }
+
+    /// The ids of the models whose rows it asks for.
+    pub fn models(&self) -> Vec<&str> {
+        let mut ids = Vec::new();
+        for source in &self.sources {
+            match &source.rows {
+                Rows::Model(model) => ids.push(model.id.as_str()),
+                Rows::Query(dsl) => ids.extend(dsl.models()),
+            }
+        }
+        for test in self.wheres.tests().chain(self.havings.tests()) {
+            if let With::Query(dsl) = &test.with {
+                ids.extend(dsl.models());
+            }
+        }
+        ids
+    }
 }
