@@ -126,7 +126,9 @@ impl StoreOptions {
             _ => ModelStore::Sqlite(app.join(MODELS_FILE)),
         };
         let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
-        let key = key.transpose().map_err(|_| Failure::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
+        let key = key
+            .transpose()
+            .map_err(|_| Failure::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
         let key = key.filter(|key| !key.is_empty()).map(Key);
         Ok(Place { store, key })
     }
