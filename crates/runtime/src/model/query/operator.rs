@@ -1,6 +1,7 @@
 //! What conditions compare by: a table.
 
 use super::fault::{Fault, Parsed};
+use super::sort::by_bytes;
 use crate::model::database::Dialect;
 use sea_query::extension::postgres::PgExpr;
 use sea_query::{BinOper, Expr, ExprTrait, LikeExpr, Value as Bound};
@@ -266,14 +267,12 @@ fn same(left: Expr, operand: Operand, operator: BinOper) -> Expr {
     }
 }
 
-/// Texts are alike whatever the case of their ASCII letters: that is how SQLite reads patterns, and PostgreSQL with this
-/// collation.
-fn alike(left: Expr, pattern: LikeExpr, dialect: Dialect) -> Expr {
+/// Texts are alike whatever the case of their ASCII letters: that is how SQLite reads patterns, and PostgreSQL where texts
+/// are ordered by their bytes. What stands behind a backslash is a letter.
+fn alike(left: Expr, pattern: String, dialect: Dialect) -> Expr {
     match dialect {
-        Dialect::Sqlite => left.like(pattern),
-        Dialect::Postgres => left
-            .binary(BinOper::Custom("COLLATE"), Expr::cust("\"C\""))
-            .ilike(pattern),
+        Dialect::Sqlite => left.like(LikeExpr::new(pattern).escape('\\')),
+        Dialect::Postgres => by_bytes(left).ilike(pattern),
     }
 }
 
@@ -283,7 +282,7 @@ fn like(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
     };
     // A backslash is a letter, as it is in SQLite.
     let pattern = pattern.replace('\\', "\\\\");
-    alike(left, LikeExpr::new(pattern).escape('\\'), dialect)
+    alike(left, pattern, dialect)
 }
 
 fn contains(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
@@ -299,5 +298,5 @@ fn contains(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
         pattern.push(letter);
     }
     pattern.push('%');
-    alike(left, LikeExpr::new(pattern).escape('\\'), dialect)
+    alike(left, pattern, dialect)
 }

@@ -7,6 +7,7 @@ use super::wheres::{About, relation};
 use crate::model::definition::RelationKind;
 use crate::model::{Model, Relation};
 use sea_query::{Alias, Condition, Expr, ExprTrait, Query};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A relation, step by step.
@@ -27,8 +28,8 @@ pub struct Step {
     pub key: String,
     /// The column of the model that it comes from.
     pub foreign: String,
-    /// What the definition asks of the related rows.
-    pub query: Option<Arc<Select>>,
+    /// What the definition asks of the related rows: all of these hold, and the last also says what is loaded of them.
+    pub queries: Vec<Arc<Select>>,
 }
 
 /// That there is no relation of a name.
@@ -41,13 +42,20 @@ impl Route {
     /// The relation of this name.
     pub fn parse(about: About<'_>, name: &str) -> Parsed<Self> {
         let relation = relation(about.model, name)?;
-        let links = match relation.links.as_slice() {
-            [] => std::slice::from_ref(relation),
-            links => links,
+        let read = || match relation.links.as_slice() {
+            [] => Ok(vec![step(about, relation)?]),
+            links => {
+                let steps = links.iter().map(|link| step(about, link));
+                let mut steps = steps.collect::<Parsed<Vec<_>>>()?;
+                if let (Some(last), Some(query)) = (steps.last_mut(), &relation.query) {
+                    let query = asked(about, &last.model, query)?;
+                    last.queries.push(query);
+                }
+                Ok(steps)
+            }
         };
-        let steps = links.iter().map(|link| step(about, link));
-        let steps = steps.collect::<Parsed<Vec<_>>>();
-        let steps = steps.map_err(|fault| Fault {
+        let steps = read();
+        let steps = steps.map_err(|fault: Fault| Fault {
             message: format!("relation \"{name}\": {}", fault.message),
             ..fault
         })?;
@@ -95,28 +103,36 @@ fn exists(
 impl Step {
     /// What a row must be to be led to.
     pub fn condition(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
-        let visible = reading.visible(&self.model, table);
-        match &self.query {
-            Some(query) if !query.wheres.is_empty() => visible.add(query.wheres.on(reading, table)),
-            _ => visible,
+        let mut all = reading.visible(&self.model, table);
+        for query in &self.queries {
+            if !query.wheres.is_empty() {
+                all = all.add(query.wheres.on(reading, table));
+            }
         }
+        all
     }
+
+    /// What is loaded of the rows.
+    pub fn query(&self) -> Option<&Select> {
+        self.queries.last().map(|query| &**query)
+    }
+}
+
+/// What a definition asks of related rows.
+fn asked(about: About<'_>, model: &Arc<Model>, query: &Value) -> Parsed<Arc<Select>> {
+    let select = Select::read(about.of(model).deeper()?, model, query)?;
+    Ok(Arc::new(select))
 }
 
 fn step(about: About<'_>, link: &Relation) -> Parsed<Step> {
     let failed = |message: String| Fault::new("broken_relation", "", message);
     let model = about.models.find(&link.model, &about.model.id);
     let model = model.map_err(|error| failed(error.message))?;
-    let query = match &link.query {
-        Some(query) => {
-            let about = about.of(&model).deeper()?;
-            Some(Arc::new(Select::read(about, &model, query)?))
-        }
-        None => None,
-    };
+    let query = link.query.as_ref();
+    let query = query.map(|query| asked(about, &model, query)).transpose()?;
     about.of(&model).column(&link.key)?;
     Ok(Step {
-        query,
+        queries: query.into_iter().collect(),
         model,
         key: link.key.clone(),
         foreign: link.foreign.clone(),

@@ -112,7 +112,7 @@ fn related(steps: &[Step], reading: &mut Reading<'_>, (table, name): (&str, &str
         .cond_where(column(&own, &step.key).eq(column(table, &step.foreign)))
         .cond_where(step.condition(reading, &own))
         .limit(1);
-    let sorted = match &step.query {
+    let sorted = match step.query() {
         Some(query) => query.sorted(reading, &own),
         None => tie(&step.model, &own).into_iter().collect(),
     };

@@ -29,3 +29,8 @@ pub fn sort(statement: &mut impl OrderedStatement, sorted: Vec<Sorted>, dialect:
         };
     }
 }
+
+/// A text of PostgreSQL's in the order of its bytes, which is SQLite's.
+pub(super) fn by_bytes(text: Expr) -> Expr {
+    Expr::cust_with_exprs("($1) COLLATE \"C\"", [text])
+}

@@ -210,7 +210,7 @@ fn numbered(
 /// What is asked of related rows: what the caller asks, and where he says nothing what the relation asks. The conditions of
 /// the relation hold besides.
 fn merged(with: &With, last: &Step) -> Select {
-    let own = last.query.as_deref();
+    let own = last.query();
     let Some(asked) = with.query.as_deref() else {
         let mut query = own.cloned().unwrap_or_else(|| Select::of(&last.model));
         query.wheres = super::chain::Chain::default();

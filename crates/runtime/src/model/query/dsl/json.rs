@@ -2,6 +2,7 @@
 
 use super::super::operator::{Operand, Operator, always, never};
 use super::super::reading::column;
+use super::super::sort::by_bytes;
 use super::field::Part;
 use crate::model::database::Dialect;
 use sea_query::{Alias, CaseStatement, Condition, Expr, ExprTrait, Func, Value as Bound};
@@ -130,10 +131,7 @@ impl Place<'_> {
     fn collated(&self, expr: Expr) -> Expr {
         match self.dialect {
             Dialect::Sqlite => expr,
-            Dialect::Postgres => {
-                let collate = sea_query::BinOper::Custom("COLLATE");
-                expr.binary(collate, Expr::cust("\"C\""))
-            }
+            Dialect::Postgres => by_bytes(expr),
         }
     }
 

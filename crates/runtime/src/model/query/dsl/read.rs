@@ -81,7 +81,6 @@ impl<'m> Reader<'m> {
         };
         let outputs = self.outputs(object, scope, path);
         scope.outputs = &outputs;
-        let at = |key: &str| join(path, key);
         let groups = self.fields(object, ("groups", scope), path);
         let groups = groups.into_iter().map(|(field, _)| field).collect();
         let orders = self.fields(object, ("orders", scope), path);
@@ -106,11 +105,6 @@ impl<'m> Reader<'m> {
                 "" => fault,
                 path => fault.within(path),
             }));
-        if dsl.outputs.is_empty() {
-            let text = "nothing is selected";
-            self.faults
-                .push(Fault::new("nothing_selected", &at("select"), text));
-        }
         Some(Dsl { sources, ..dsl })
     }
 
@@ -251,6 +245,10 @@ impl<'m> Reader<'m> {
                 return Vec::new();
             }
         };
+        if list.is_empty() {
+            let fault = Fault::new("nothing_selected", "select", "nothing is selected");
+            self.take::<()>(Err(fault), path);
+        }
         let mut outputs: Vec<Output> = Vec::with_capacity(list.len());
         for (index, item) in list.iter().enumerate() {
             let at = join(path, &format!("select[{index}]"));

@@ -5,11 +5,12 @@ use super::super::operator::Operand;
 use super::super::operator::Takes;
 use super::super::reading::{Reading, column};
 use super::super::select::Window;
-use super::super::sort::{Sorted, sort};
+use super::super::sort::{Sorted, by_bytes, sort};
 use super::function::Argument;
 use super::json::Place;
 use super::tree::{Dsl, Field, Rows, Source, Test, With};
 use crate::model::Model;
+use crate::model::database::Dialect;
 use sea_query::{
     Alias, Asterisk, Condition, Expr, ExprTrait, Func, Query, SelectStatement, SubQueryOper,
     SubQueryStatement,
@@ -61,11 +62,11 @@ impl Dsl {
     fn sorted(&self, reading: &mut Reading<'_>) -> Vec<Sorted> {
         let mut sorted = Vec::new();
         for (field, is_descending) in &self.orders {
-            field.sort(&mut sorted, *is_descending, reading);
+            self.sort(field, (*is_descending, &mut sorted), reading);
         }
         if self.is_grouped() {
             for field in &self.groups {
-                field.sort(&mut sorted, false, reading);
+                self.sort(field, (false, &mut sorted), reading);
             }
             return sorted;
         }
@@ -79,6 +80,25 @@ impl Dsl {
             is_nullable: self.sources.len() > 1,
         }));
         sorted
+    }
+
+    /// Adds a field to the order. Rows of a group have its value alone, not what that is made of.
+    fn sort(
+        &self,
+        field: &Field,
+        (is_descending, sorted): (bool, &mut Vec<Sorted>),
+        reading: &Reading<'_>,
+    ) {
+        let expressions = match (field.place(reading), reading.dialect()) {
+            (Some(place), _) if !self.is_grouped() => place.order().to_vec(),
+            (Some(place), Dialect::Postgres) => vec![by_bytes(place.json())],
+            _ => vec![field.written(reading)],
+        };
+        sorted.extend(expressions.into_iter().map(|expr| Sorted {
+            expr,
+            is_descending,
+            is_nullable: true,
+        }));
     }
 
     /// Which rows are asked for, where somebody has said so.
@@ -175,18 +195,6 @@ impl Field {
             }),
             _ => None,
         }
-    }
-
-    fn sort(&self, sorted: &mut Vec<Sorted>, is_descending: bool, reading: &Reading<'_>) {
-        let expressions = match self.place(reading) {
-            Some(place) => place.order().to_vec(),
-            None => vec![self.written(reading)],
-        };
-        sorted.extend(expressions.into_iter().map(|expr| Sorted {
-            expr,
-            is_descending,
-            is_nullable: true,
-        }));
     }
 }
 

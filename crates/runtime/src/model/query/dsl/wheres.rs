@@ -126,7 +126,11 @@ impl Reader<'_> {
         path: &str,
     ) -> Option<Test> {
         let at = join(path, "query");
+        let faults = self.faults.len();
         let dsl = self.query(query, &at)?;
+        if self.faults.len() > faults {
+            return None;
+        }
         let can = matches!(operator.takes, Takes::Same | Takes::Ordered | Takes::List);
         let fits = match dsl.outputs.as_slice() {
             _ if !can => Err("an operator such as = or in"),
@@ -158,24 +162,24 @@ fn written(object: Object<'_>) -> Parsed<Written<'_>> {
         query: object.get("query"),
         is_or: object.flag("or")?,
     };
-    let mut shorthands = 0;
+    let (mut fields, mut operators) = (0, 0);
     for (key, value) in object.entries() {
         let name = key.strip_prefix("or ").unwrap_or(key).strip_prefix(':');
         if let Some(name) = name {
             written.field = name;
             written.is_or |= key.starts_with("or ");
+            fields += 1;
         } else if OPERATORS.contains(&key) {
             (written.operator, written.value) = (key, Some(value));
-            shorthands += 1;
+            operators += 1;
         } else if !KEYS.contains(&key) {
             let known = KEYS.iter().chain(OPERATORS).copied();
             return Err(Fault::unknown("key", key, key, known));
         }
     }
-    let is_said_twice =
-        shorthands > 0 && (object.get("op").is_some() || object.raw("value").is_some());
-    if shorthands > 1 || is_said_twice {
-        let text = "a condition has one operator";
+    let has = |key: &str| usize::from(object.raw(key).is_some());
+    if fields + has("field") > 1 || operators + has("op").max(has("value")) > 1 {
+        let text = "a condition has one field and one operator";
         return Err(Fault::new("conflict", "", text));
     }
     if written.field.is_empty() {
