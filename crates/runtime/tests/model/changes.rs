@@ -69,8 +69,8 @@ async fn a_row_that_is_not_as_it_must_be_is_refused() {
             ),
             (
                 "pet.Update",
-                json!([1, {"nope": 1}]),
-                "models.pet: unknown column \"nope\"",
+                json!([1, {"frobnicate": 1}]),
+                "models.pet: unknown column \"frobnicate\"",
             ),
             (
                 "pet.Create",

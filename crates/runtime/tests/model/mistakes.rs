@@ -32,8 +32,8 @@ fn wrong_columns_are_named_with_their_place() {
             "2:23: there is no column type \"strin\"; did you mean \"string\"?",
         ),
         (
-            r#"{"name": "a", "typ": "string"}"#,
-            "2:15: unknown key \"columns[1].typ\"; did you mean \"type\"?",
+            r#"{"name": "a", "type": "string", "lenght": 3}"#,
+            "2:33: unknown key \"columns[1].lenght\"; did you mean \"length\"?",
         ),
         (
             r#"{"type": "string"}"#,
@@ -236,7 +236,7 @@ fn a_broken_model_takes_those_with_it_that_need_it() {
     assert_eq!(
         problems,
         [
-            "models/owner.mod.yao:1:36: there is no column type \"IDD\"; did you mean \"ID\"?",
+            "models/owner.mod.yao:1:37: there is no column type \"IDD\"; did you mean \"ID\"?",
             "models/pet.mod.yao: its related model \"owner\" cannot be used; see models/owner.mod.yao",
             "models/visit.mod.yao: its related model \"pet\" cannot be used; see models/pet.mod.yao",
         ]
