@@ -122,7 +122,7 @@ impl Column {
             return Err(must("a string", value));
         };
         let most = self.length.or(self.usual_length());
-        if let Some(most) = most.filter(|_| self.crypt.is_none()) {
+        if let Some(most) = most {
             let length = text.chars().count();
             if u32::try_from(length).map_or(true, |length| length > most) {
                 return Err(format!("must have at most {most} characters, not {length}"));

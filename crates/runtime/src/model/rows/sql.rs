@@ -17,7 +17,7 @@ const VALUES: usize = 30_000;
 /// Whether there is a row.
 pub fn any(model: &Model) -> SelectStatement {
     let mut any = Query::select();
-    any.expr(Expr::val(1))
+    any.expr(Expr::cust("1"))
         .from(Alias::new(&model.table))
         .limit(1);
     any
@@ -122,7 +122,7 @@ pub async fn upsert(
     if let Some(key) = model.key() {
         statement.returning_col(Alias::new(&key.name));
     } else {
-        statement.returning(Query::returning().expr(Expr::val(1)));
+        statement.returning(Query::returning().expr(Expr::cust("1")));
     }
     let statement = transaction.dialect().write(&statement);
     let found = transaction.rows(statement).await?;

@@ -7,7 +7,9 @@ use crate::model::definition::DELETED_AT;
 use crate::model::permission::{Reach, reach};
 use crate::model::row::Cells;
 use crate::model::stamp;
-use sea_query::{Alias, Condition, Expr, Func, Query, UpdateStatement, Value as Bound};
+use sea_query::{
+    Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound,
+};
 use serde_json::{Map, Value};
 
 impl Call<'_> {
@@ -89,7 +91,7 @@ impl Call<'_> {
     pub(super) async fn count(&mut self, condition: Condition) -> Result<u64> {
         let mut count = Query::select();
         count
-            .expr(Func::count(Expr::val(1)))
+            .expr(Func::count(Expr::col(Asterisk)))
             .from(Alias::new(&self.model.table))
             .cond_where(condition);
         let statement = self.reading.dialect().write(&count);
