@@ -390,7 +390,11 @@ async fn cutting_tables_down_leaves_their_indexes_in_use() {
         "joins": [{"from": "customer as c", "key": "c.id", "foreign": "o.customer_id", "left": true}],
         "wheres": [{"field": "o.id", "=": 1}],
     });
-    for place in shop("indexes").await.iter().filter(|place| place.dialect() == Dialect::Sqlite) {
+    for place in shop("indexes")
+        .await
+        .iter()
+        .filter(|place| place.dialect() == Dialect::Sqlite)
+    {
         let query = place.dsl(&dsl, json!({})).unwrap();
         let who = anyone();
         let mut reading = Reading::new(&place.models, &who);
@@ -399,6 +403,9 @@ async fn cutting_tables_down_leaves_their_indexes_in_use() {
         let mut transaction = query.begin(&place.models).await.unwrap();
         let plan = format!("{:?}", transaction.rows(statement).await.unwrap());
         assert_eq!(plan.matches("SEARCH").count(), 2, "{plan}");
-        assert!(!plan.contains("SCAN") && !plan.contains("MATERIALIZE"), "{plan}");
+        assert!(
+            !plan.contains("SCAN") && !plan.contains("MATERIALIZE"),
+            "{plan}"
+        );
     }
 }

@@ -110,7 +110,7 @@ pub enum Field {
         /// The function.
         function: &'static Function,
         /// The column.
-        argument: Option<Box<Field>>,
+        argument: Option<Box<Self>>,
         /// Whether the same values count once.
         is_distinct: bool,
     },
@@ -143,6 +143,17 @@ pub enum With {
     Json(Value),
     /// What a query gives.
     Query(Box<Dsl>),
+}
+
+impl Test {
+    /// How many values it compares with.
+    pub fn weight(&self) -> usize {
+        match &self.with {
+            With::Operand(operand) => operand.weight(),
+            With::Json(Value::Array(values)) => values.len(),
+            With::Json(_) | With::Query(_) => 1,
+        }
+    }
 }
 
 impl Field {
