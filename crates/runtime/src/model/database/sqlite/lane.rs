@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 /// How long another process may hold the file.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What one holder can leave behind: a query that nobody waits for any more, and its undoing.
-const JOBS: usize = 4;
+const JOBS: usize = 2;
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
@@ -107,7 +107,7 @@ impl Lanes {
         Ok(Held {
             lane: Some(lane),
             lanes: Arc::clone(self),
-            _permit: permit,
+            permit: Some(permit),
             is_open: true,
             is_waiting: false,
         })
@@ -137,7 +137,7 @@ pub struct Held {
     lane: Option<Lane>,
     lanes: Arc<Lanes>,
     /// Released last, when the connection is back.
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
     /// Whether there is something to undo.
     pub is_open: bool,
     /// Whether a query runs that nobody may be waiting for.
@@ -193,15 +193,27 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         let Some(lane) = self.lane.take() else { return };
+        if !self.is_open {
+            self.lanes.idle().push(lane);
+            return;
+        }
         if self.is_waiting {
             lane.interrupt.interrupt();
         }
-        if self.is_open {
-            // A transaction that an error has ended already has nothing to undo, and says so.
-            let undo: Job = Box::new(|connection| drop(connection.execute_batch("ROLLBACK")));
-            drop(lane.jobs.try_send(undo));
-        }
-        self.lanes.idle().push(lane);
+        let (jobs, lanes, permit) = (
+            lane.jobs.clone(),
+            Arc::clone(&self.lanes),
+            self.permit.take(),
+        );
+        // The connection is for the next one only when all is undone.
+        let undo: Job = Box::new(move |connection| {
+            // What an error has ended already has nothing to undo, and says so.
+            drop(connection.execute_batch("ROLLBACK"));
+            lanes.idle().push(lane);
+            drop(permit);
+        });
+        // It is refused only where the thread has died, and the connection with it.
+        drop(jobs.try_send(undo));
     }
 }
 
