@@ -5,6 +5,7 @@ mod hook;
 mod index;
 mod load;
 mod memory;
+mod model;
 mod parallel;
 mod process;
 mod served;
@@ -37,6 +38,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W9", |bench| Box::pin(stream::run(bench))),
     ("W10", |bench| Box::pin(process::run(bench))),
     ("W11", |bench| Box::pin(waiting::run(bench))),
+    ("W12", |bench| Box::pin(model::run(bench))),
 ];
 
 /// What a work has to work with.

@@ -74,6 +74,7 @@ async fn tell(story: &Story) -> Vec<Told> {
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
+        models: ambit_runtime::model::Place::default(),
         is_development: true,
         tools: None,
         listeners: None,

@@ -140,6 +140,7 @@ pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtim
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
+        models: ambit_runtime::model::Place::default(),
         is_development: false,
         tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
         listeners: None,
