@@ -20,6 +20,7 @@ const LEFTOVERS: &[(&str, &str)] = &[
 const SQL: &[&str] = &[
     "crates/storage/src/driver/sqlite",
     "crates/storage/src/driver/postgres",
+    "crates/runtime/src/model",
 ];
 
 /// Where the environment may be read.
@@ -29,6 +30,7 @@ const ENVIRONMENT: &[&str] = &["crates/ambit/src/settings"];
 const PARTS: &[&str] = &[
     "crates/runtime/src/frame",
     "crates/runtime/src/llm",
+    "crates/runtime/src/model",
     "crates/runtime/src/net",
     "crates/runtime/src/outbox",
     "crates/runtime/src/stream",

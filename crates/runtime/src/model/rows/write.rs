@@ -7,9 +7,7 @@ use crate::model::definition::DELETED_AT;
 use crate::model::permission::{Reach, reach};
 use crate::model::row::Cells;
 use crate::model::stamp;
-use sea_query::{
-    Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound,
-};
+use sea_query::{Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound};
 use serde_json::{Map, Value};
 
 impl Call<'_> {
