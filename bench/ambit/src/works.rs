@@ -5,6 +5,7 @@ mod hook;
 mod index;
 mod load;
 mod memory;
+mod model;
 mod parallel;
 mod process;
 mod served;
@@ -35,6 +36,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W8", |bench| Box::pin(served::run(bench))),
     ("W9", |bench| Box::pin(stream::run(bench))),
     ("W10", |bench| Box::pin(process::run(bench))),
+    ("W12", |bench| Box::pin(model::run(bench))),
 ];
 
 /// What a work has to work with.

@@ -45,7 +45,12 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
         // Folders of tests are programs of their own: they may be long, ask databases and read the environment.
         if source.path.split('/').nth(2) == Some("src") {
             findings.extend(length(source));
-            findings.extend(place(source, SQL, is_sql, "SQL belongs in the drivers"));
+            findings.extend(place(
+                source,
+                SQL,
+                is_sql,
+                "SQL belongs in the drivers and in `model`",
+            ));
             let what = "the environment is read in the settings of crates/ambit alone";
             findings.extend(place(source, ENVIRONMENT, reads_environment, what));
         }

@@ -2,7 +2,6 @@
 
 use crate::ctx::{Call, Class, Method, done};
 use crate::error::{Error, Result};
-use crate::model::database::Access;
 use crate::model::query::{Dsl, Given, Reading};
 use ambit_script::{Object, Value};
 use serde_json::{Map, Value as Json};
@@ -91,13 +90,15 @@ fn open(call: &Call<'_>) -> Result<Value> {
 async fn run(call: &Call<'_>, ask: Ask) -> Result<Value> {
     let scope = &call.reach.scope;
     let models = &scope.processes.models;
-    let dsl = read(call, Given::read)??;
+    let dsl = read(call, |given| given.read())??;
     let mut reading = Reading::new(models, &scope.properties.authorized);
-    let mut transaction = models.database().begin(Access::Read).await?;
+    let mut transaction = dsl.begin(models).await?;
     let rows = answer(&dsl, ask, (&mut *transaction, &mut reading)).await?;
     transaction.commit().await?;
     for why in &reading.unmet {
-        call.reach.cursor.warn(&format!("Query: no rows of {why}"));
+        call.reach
+            .cursor
+            .warn(&format!("Query found nothing: {why}"));
     }
     Ok(rows.into())
 }
@@ -119,7 +120,7 @@ async fn answer(
 }
 
 fn lint(call: &Call<'_>) -> Result<Value> {
-    Ok(read(call, Given::lint)?.into())
+    Ok(read(call, |given| given.lint())?.into())
 }
 
 /// Does something with the query that was given.

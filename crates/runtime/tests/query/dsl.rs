@@ -2,6 +2,7 @@
 
 use crate::place::anyone;
 use crate::shop::shop;
+use ambit_runtime::model::database::Dialect;
 use ambit_runtime::model::query::Reading;
 use serde_json::{Value, json};
 
@@ -380,4 +381,31 @@ async fn all_that_is_wrong_is_told_at_once() {
         refused.await,
         Err("Query: unknown column \"titel\" (did you mean \"title\"?) in wheres[0]".to_owned())
     );
+}
+
+#[tokio::test]
+async fn cutting_tables_down_leaves_their_indexes_in_use() {
+    let dsl = json!({
+        "select": ["o.title", "c.name"], "from": "order as o",
+        "joins": [{"from": "customer as c", "key": "c.id", "foreign": "o.customer_id", "left": true}],
+        "wheres": [{"field": "o.id", "=": 1}],
+    });
+    for place in shop("indexes")
+        .await
+        .iter()
+        .filter(|place| place.dialect() == Dialect::Sqlite)
+    {
+        let query = place.dsl(&dsl, json!({})).unwrap();
+        let who = anyone();
+        let mut reading = Reading::new(&place.models, &who);
+        let mut statement = place.dialect().write(&query.statement(&mut reading, None));
+        statement.sql.insert_str(0, "EXPLAIN QUERY PLAN ");
+        let mut transaction = query.begin(&place.models).await.unwrap();
+        let plan = format!("{:?}", transaction.rows(statement).await.unwrap());
+        assert_eq!(plan.matches("SEARCH").count(), 2, "{plan}");
+        assert!(
+            !plan.contains("SCAN") && !plan.contains("MATERIALIZE"),
+            "{plan}"
+        );
+    }
 }

@@ -25,7 +25,6 @@ const HOSTILE: &[&str] = &[
     ":id",
     "~1",
     "1=1",
-    "sqlite_master",
     "pg_sleep(9)",
     "id, (SELECT 1)",
     "= 1 OR 1",

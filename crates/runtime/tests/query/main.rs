@@ -12,5 +12,6 @@ mod hostile;
 mod permission;
 mod place;
 mod relations;
+mod scripts;
 mod shop;
 mod wheres;

@@ -3,7 +3,7 @@
 use ambit_runtime::app::App;
 use ambit_runtime::model::database::{self, Access, Dialect, ModelStore};
 use ambit_runtime::model::query::{Dsl, Given, Reading, Select};
-use ambit_runtime::model::{Model, Models};
+use ambit_runtime::model::{Cipher, Model, Models, With};
 use ambit_runtime::{Authorized, Error};
 use sea_query::{Alias, Expr, Query};
 use serde_json::{Map, Value, json};
@@ -33,11 +33,15 @@ pub async fn places(name: &str, files: &[(&str, Value)]) -> Vec<Place> {
             let model = model.clone().map_err(|problem| panic!("{id}: {problem:?}"));
             (id.clone(), model)
         });
-        let database = database::open(store).await.unwrap();
-        let place = Place {
-            models: Models::new(models.collect(), database),
+        let with = With {
+            database: database::open(store).await.unwrap(),
+            cipher: Cipher::new("a secret of the tests, 32 letters long").unwrap(),
+            roles: Vec::new(),
         };
-        place.make().await;
+        let place = Place {
+            models: Models::new(models.collect(), with),
+        };
+        assert!(place.models.prepare().await.unwrap().is_empty());
         places.push(place);
     }
     places
@@ -77,23 +81,6 @@ impl Place {
         self.models.find(id, "").unwrap()
     }
 
-    async fn make(&self) {
-        for model in self.models.all() {
-            let dialect = self.dialect();
-            let columns = model.columns.iter().map(|column| {
-                let key = if column.is_primary {
-                    " PRIMARY KEY"
-                } else {
-                    ""
-                };
-                format!("\"{}\" {}{key}", column.name, column.sql_type(dialect))
-            });
-            let columns: Vec<String> = columns.collect();
-            let sql = format!("CREATE TABLE \"{}\" ({})", model.table, columns.join(", "));
-            self.write(sql.into()).await;
-        }
-    }
-
     async fn write(&self, statement: database::Statement) {
         let database = self.models.database();
         let mut transaction = database.begin(Access::Write).await.unwrap();
@@ -109,7 +96,12 @@ impl Place {
             let columns = row.keys().map(Alias::new);
             let values = row.iter().map(|(name, value)| {
                 let column = model.column(name).unwrap();
-                Expr::val(self.models.bind(&model, column, value).unwrap())
+                // Only its being there matters here.
+                let bound = match column.is_readable() {
+                    true => self.models.bind(&model, column, value),
+                    false => column.plain(value),
+                };
+                Expr::val(bound.unwrap())
             });
             let mut insert = Query::insert();
             insert.into_table(Alias::new(&model.table)).columns(columns);
@@ -162,7 +154,7 @@ impl Place {
     pub async fn query_as(&self, who: &Authorized, dsl: &Value) -> Result<Value, Error> {
         let dsl = self.dsl(dsl, json!({}))?;
         let mut reading = Reading::new(&self.models, who);
-        let mut transaction = self.models.database().begin(Access::Read).await?;
+        let mut transaction = dsl.begin(&self.models).await?;
         dsl.run(&mut *transaction, &mut reading).await
     }
 

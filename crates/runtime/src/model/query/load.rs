@@ -190,6 +190,6 @@ pub(super) async fn count(
 
 /// More rows than are read at once.
 pub(super) fn too_many(of: &str) -> Error {
-    let text = format!("{of}: more than {MOST} rows; set a limit, or ask for pages");
+    let text = format!("{of}: more rows than are read at once; set a limit, or ask for pages");
     Error::new(Code::LimitExceeded, text)
 }

@@ -3,6 +3,9 @@
 use super::fault::{Fault, Parsed};
 use serde_json::{Map, Value};
 
+/// Rows that can be asked for at once: all of them are in memory.
+const MOST_ROWS: u64 = 100_000;
+
 /// An object of a query.
 #[derive(Clone, Copy)]
 pub struct Object<'q> {
@@ -72,6 +75,17 @@ impl<'q> Object<'q> {
                 let rule = format!("must be a whole number, {least} or more");
                 Err(Fault::form(key, key, &rule))
             }
+        }
+    }
+
+    /// A number of rows, from `least` on.
+    pub fn rows(&self, key: &str, least: u64) -> Parsed<Option<u64>> {
+        match self.count(key, least)? {
+            Some(rows) if rows > MOST_ROWS => {
+                let rule = format!("must be at most {MOST_ROWS}; ask for pages");
+                Err(Fault::form(key, key, &rule))
+            }
+            rows => Ok(rows),
         }
     }
 

@@ -63,6 +63,12 @@ pub struct Subject<'s> {
     pub bind: &'s dyn Fn(&Value) -> Result<Bound, String>,
 }
 
+/// Values of one list at most, and of all conditions of a query: databases bind only so many.
+const VALUES: usize = 10_000;
+
+/// Conditions of a query at most: databases nest expressions only so deep.
+const CONDITIONS: usize = 500;
+
 /// The longest text that is looked for: databases refuse longer patterns.
 const LONGEST: usize = 10_000;
 
@@ -89,11 +95,11 @@ pub const OPERATORS: &[Operator] = &[
     row(&["like"], Takes::Text, like),
     row(&["match"], Takes::Text, contains),
     row(&["in"], Takes::List, |left, operand, _| match operand {
-        Operand::Many(values) if !values.is_empty() => left.is_in(values),
+        Operand::Many(values) if !values.is_empty() => left.is_in(padded(values)),
         _ => never(),
     }),
     row(&["notin"], Takes::List, |left, operand, _| match operand {
-        Operand::Many(values) if !values.is_empty() => left.is_not_in(values),
+        Operand::Many(values) if !values.is_empty() => left.is_not_in(padded(values)),
         _ => always(),
     }),
     row(
@@ -145,6 +151,42 @@ pub fn never() -> Expr {
 /// A condition that every row meets.
 pub fn always() -> Expr {
     Expr::cust("1 = 1")
+}
+
+/// The same values, some of them again, so that there are few lengths: databases keep a plan for each statement.
+pub(super) fn padded(mut values: Vec<Bound>) -> Vec<Bound> {
+    if let Some(last) = values.last().cloned() {
+        values.resize(values.len().next_power_of_two(), last);
+    }
+    values
+}
+
+/// Whether databases can take so many conditions, by how many values each has.
+pub(super) fn check_size(weights: impl Iterator<Item = usize>) -> Parsed<()> {
+    let (mut conditions, mut values) = (0, 0);
+    for weight in weights {
+        conditions += 1;
+        values += weight;
+    }
+    match conditions > CONDITIONS || values > VALUES {
+        true => {
+            let text = format!("at most {CONDITIONS} conditions with {VALUES} values");
+            Err(Fault::new("too_large", "", text))
+        }
+        false => Ok(()),
+    }
+}
+
+impl Operand {
+    /// How many values it has.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::One(_) | Self::Text(_) => 1,
+            Self::Range(..) => 2,
+            Self::Many(values) => values.len(),
+        }
+    }
 }
 
 impl Operator {

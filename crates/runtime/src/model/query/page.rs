@@ -34,7 +34,7 @@ impl Page {
     }
 
     /// The page as scripts get it.
-    pub fn shown(self, data: Vec<Value>, total: u64) -> Value {
+    pub fn shown(self, rows: Vec<Value>, total: u64) -> Value {
         let count = total.div_ceil(self.size);
         let is_there = |number: u64| (1..=count).contains(&number);
         let or_none = |number: Option<u64>| {
@@ -42,7 +42,7 @@ impl Page {
             number.map_or_else(|| json!(-1), |number| json!(number))
         };
         json!({
-            "data": data,
+            "data": Value::Array(rows),
             "page": self.number,
             "pagesize": self.size,
             "pagecnt": count,

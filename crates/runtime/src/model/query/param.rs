@@ -3,6 +3,7 @@
 use super::chain::Chain;
 use super::fault::{Fault, Parsed};
 use super::object::Object;
+use super::operator::check_size;
 use super::relation::Route;
 use super::wheres::{About, Test};
 use crate::error::Result;
@@ -124,14 +125,17 @@ impl Select {
         let param = if param.is_null() { &nothing } else { param };
         let param = Object::of(param, "the query")?;
         param.has_only(KEYS)?;
-        let limit = param.count("limit", 0)?;
-        let (page, pagesize) = (param.count("page", 1)?, param.count("pagesize", 1)?);
+        let (limit, pagesize) = (param.rows("limit", 0)?, param.rows("pagesize", 1)?);
+        let page = param.count("page", 1)?;
         if limit.is_some() && (page.is_some() || pagesize.is_some()) {
             let text = "limit stands beside page and pagesize: only one can be meant";
             return Err(Fault::new("conflict", "limit", text));
         }
         let columns = columns(about, param.list("select")?);
-        let wheres = about.chain(param.list("wheres")?);
+        let wheres = about.chain(param.list("wheres")?).and_then(|wheres| {
+            check_size(wheres.tests().map(Test::weight))?;
+            Ok(wheres)
+        });
         let orders = orders(about, param.list("orders")?);
         Ok(Self {
             columns: columns.map_err(|fault| fault.within("select"))?,

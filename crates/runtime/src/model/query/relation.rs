@@ -32,6 +32,9 @@ pub struct Step {
     pub queries: Vec<Arc<Select>>,
 }
 
+/// What a related row must meet, as a condition on the table of this name.
+type Meets<'m> = &'m mut dyn FnMut(&mut Reading<'_>, &str) -> Condition;
+
 /// That there is no relation of a name.
 pub fn near(model: &Model, name: &str) -> Fault {
     let known = model.relations.keys().map(String::as_str);
@@ -72,12 +75,7 @@ impl Route {
     }
 
     /// That a row of `table` has a related row that is there for the caller and meets a condition.
-    pub fn exists(
-        &self,
-        reading: &mut Reading<'_>,
-        table: &str,
-        meets: &mut dyn FnMut(&mut Reading<'_>, &str) -> Condition,
-    ) -> Condition {
+    pub fn exists(&self, reading: &mut Reading<'_>, table: &str, meets: Meets<'_>) -> Condition {
         exists(&self.steps, reading, (table, meets))
     }
 }
@@ -85,7 +83,7 @@ impl Route {
 fn exists(
     steps: &[Step],
     reading: &mut Reading<'_>,
-    (table, meets): (&str, &mut dyn FnMut(&mut Reading<'_>, &str) -> Condition),
+    (table, meets): (&str, Meets<'_>),
 ) -> Condition {
     let Some((step, rest)) = steps.split_first() else {
         return meets(reading, table);

@@ -163,6 +163,11 @@ fn is_or(entry: Object<'_>) -> Parsed<bool> {
 }
 
 impl Test {
+    /// How many values it compares with.
+    pub fn weight(&self) -> usize {
+        self.operand.weight()
+    }
+
     /// As a condition on the rows of this table.
     pub fn condition(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
         match &self.route {

@@ -1,6 +1,7 @@
 //! Loading related rows into rows: one statement for many rows, never one for each.
 
 use super::load::{MOST, Rows, shown, too_many};
+use super::operator::padded;
 use super::param::{Select, With};
 use super::reading::{Reading, column};
 use super::relation::Step;
@@ -55,7 +56,7 @@ pub(super) async fn load(
     let mut count = 0;
     for keys in keys.chunks(AT_ONCE) {
         count += asked.rows(keys, &mut found, (transaction, reading)).await?;
-        if count > MOST && !asked.is_limited() {
+        if count > asked.most() {
             return Err(too_many(&format!(
                 "models.{}: withs.{}",
                 rows.model.id, with.name
@@ -96,8 +97,12 @@ impl Asked<'_> {
         }
     }
 
-    fn is_limited(&self) -> bool {
-        self.window().is_some()
+    /// How many rows are loaded at most, for all rows together.
+    fn most(&self) -> u64 {
+        match self.window() {
+            Some(_) => MOST * 10,
+            None => MOST,
+        }
     }
 
     /// Reads the rows of some keys; the answer is how many there were.
@@ -147,7 +152,7 @@ impl Asked<'_> {
         let mut rows = Query::select();
         let first = reading.name();
         rows.from_as(Alias::new(&self.first.model.table), Alias::new(&first))
-            .cond_where(column(&first, &self.key.name).is_in(keys.iter().cloned()))
+            .cond_where(column(&first, &self.key.name).is_in(padded(keys.to_vec())))
             .cond_where(self.first.condition(reading, &first));
         let mut last = first.clone();
         for step in self.with.route.steps.iter().skip(1) {

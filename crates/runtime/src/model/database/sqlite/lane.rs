@@ -67,7 +67,6 @@ fn connect(path: Option<&Path>, access: Access) -> rusqlite::Result<Connection> 
     };
     connection.busy_timeout(PATIENCE)?;
     connection.create_collation(kind::COLLATION, kind::compare)?;
-    // As PostgreSQL has it.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     match access {
         Access::Write => {

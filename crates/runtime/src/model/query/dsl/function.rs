@@ -15,7 +15,7 @@ pub struct Function {
     pub is_aggregate: bool,
     takes: Takes,
     gives: Gives,
-    write: fn(Argument, Dialect) -> Expr,
+    write: fn(&Argument, Dialect) -> Expr,
 }
 
 /// What it is called with.
@@ -58,7 +58,7 @@ pub const FUNCTIONS: &[Function] = &[
         Func::max(of.column()).into()
     }),
     plain("ABS", (Takes::Numbers, Gives::Number), |of, dialect| {
-        number(Func::abs(of.column()).into(), &of, dialect)
+        number(Func::abs(of.column()).into(), of, dialect)
     }),
     plain("LENGTH", (Takes::Texts, Gives::Whole), |of, _| {
         Func::cust(Alias::new("LENGTH")).arg(of.column()).into()
@@ -71,7 +71,7 @@ pub const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-type Write = fn(Argument, Dialect) -> Expr;
+type Write = fn(&Argument, Dialect) -> Expr;
 
 const fn aggregate(name: &'static str, (takes, gives): (Takes, Gives), write: Write) -> Function {
     Function {
@@ -142,7 +142,7 @@ impl Function {
     }
 
     /// The call.
-    pub fn write(&self, argument: Argument, dialect: Dialect) -> Expr {
+    pub fn write(&self, argument: &Argument, dialect: Dialect) -> Expr {
         (self.write)(argument, dialect)
     }
 }
@@ -158,19 +158,19 @@ fn is_whole(holds: &Holds) -> bool {
     holds.look(|column| matches!(column.kind.shape, Shape::Whole(..)))
 }
 
-fn count(of: Argument, _: Dialect) -> Expr {
+fn count(of: &Argument, _: Dialect) -> Expr {
     match of.is_distinct {
         true => Func::count_distinct(of.column()).into(),
         false => Func::count(of.column()).into(),
     }
 }
 
-fn sum(of: Argument, dialect: Dialect) -> Expr {
+fn sum(of: &Argument, dialect: Dialect) -> Expr {
     let sum = Func::sum(of.column()).into();
-    number(sum, &of, dialect)
+    number(sum, of, dialect)
 }
 
-fn average(of: Argument, dialect: Dialect) -> Expr {
+fn average(of: &Argument, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::Sqlite => Func::avg(of.column()).into(),
         Dialect::Postgres => Func::avg(of.column().cast_as(Alias::new(DOUBLE))).into(),

@@ -19,24 +19,24 @@ pub struct Place<'p> {
 }
 
 impl Place<'_> {
-    /// The value as JSON.
+    /// The value as JSON; nothing where it is null.
     pub fn json(&self) -> Expr {
+        let case = CaseStatement::new();
         match self.dialect {
             Dialect::Sqlite => {
-                let quoted = Func::cust(Alias::new("json_quote")).arg(self.sqlite("json_extract"));
-                let structure = self.sqlite("json_extract");
-                let is_structure = self
-                    .sqlite("json_type")
-                    .is_in(["object", "array"].map(text));
-                CaseStatement::new()
-                    .case(is_structure, structure)
+                let value = || self.sqlite("json_extract");
+                let quoted: Expr = Func::cust(Alias::new("json_quote")).arg(value()).into();
+                case.case(self.is(&["object", "array"]), value())
                     .case(self.is(&["true", "false"]), self.sqlite("json_type"))
-                    .finally(Expr::from(quoted))
+                    .case(self.is(&["integer", "real", "text"]), quoted)
                     .into()
             }
-            Dialect::Postgres => self
-                .postgres("jsonb_extract_path")
-                .cast_as(Alias::new("text")),
+            Dialect::Postgres => {
+                let value = self.postgres("jsonb_extract_path");
+                let types = ["object", "array", "string", "number", "boolean"];
+                case.case(self.is(&types), value.cast_as(Alias::new("text")))
+                    .into()
+            }
         }
     }
 

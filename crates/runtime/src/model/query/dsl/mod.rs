@@ -5,6 +5,7 @@ mod function;
 mod groups;
 mod holds;
 mod json;
+mod lists;
 mod read;
 mod resolve;
 mod run;

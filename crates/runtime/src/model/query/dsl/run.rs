@@ -6,10 +6,21 @@ use super::super::reading::Reading;
 use super::super::select::Window;
 use super::tree::Dsl;
 use crate::error::Result;
-use crate::model::database::{Row, Transaction};
+use crate::model::Models;
+use crate::model::database::{Access, Row, Transaction};
 use serde_json::{Map, Value};
 
 impl Dsl {
+    /// Begins a transaction for the query, whose tables are as their models say then.
+    pub async fn begin(&self, models: &Models) -> Result<Box<dyn Transaction>> {
+        let unfit = models.prepare().await?;
+        let broken = self.models().into_iter().find_map(|id| unfit.get(id));
+        match broken {
+            Some(error) => Err(error.clone()),
+            None => models.database().begin(Access::Read).await,
+        }
+    }
+
     /// The rows.
     pub async fn get(
         &self,

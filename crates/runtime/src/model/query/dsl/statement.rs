@@ -175,7 +175,7 @@ impl Field {
                     is_distinct: *is_distinct,
                     holds: argument.as_ref().map(|field| field.holds()),
                 };
-                function.write(argument, reading.dialect())
+                function.write(&argument, reading.dialect())
             }
             Self::Bound { value, holds } => {
                 let kind = holds.look(|column| column.sql_type(reading.dialect()));

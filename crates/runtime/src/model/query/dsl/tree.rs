@@ -110,7 +110,7 @@ pub enum Field {
         /// The function.
         function: &'static Function,
         /// The column.
-        argument: Option<Box<Field>>,
+        argument: Option<Box<Self>>,
         /// Whether the same values count once.
         is_distinct: bool,
     },
@@ -143,6 +143,17 @@ pub enum With {
     Json(Value),
     /// What a query gives.
     Query(Box<Dsl>),
+}
+
+impl Test {
+    /// How many values it compares with.
+    pub fn weight(&self) -> usize {
+        match &self.with {
+            With::Operand(operand) => operand.weight(),
+            With::Json(Value::Array(values)) => values.len(),
+            With::Json(_) | With::Query(_) => 1,
+        }
+    }
 }
 
 impl Field {
@@ -224,5 +235,22 @@ impl Dsl {
                 .outputs
                 .iter()
                 .any(|output| output.field.is_aggregate())
+    }
+
+    /// The ids of the models whose rows it asks for.
+    pub fn models(&self) -> Vec<&str> {
+        let mut ids = Vec::new();
+        for source in &self.sources {
+            match &source.rows {
+                Rows::Model(model) => ids.push(model.id.as_str()),
+                Rows::Query(dsl) => ids.extend(dsl.models()),
+            }
+        }
+        for test in self.wheres.tests().chain(self.havings.tests()) {
+            if let With::Query(dsl) = &test.with {
+                ids.extend(dsl.models());
+            }
+        }
+        ids
     }
 }
