@@ -30,7 +30,7 @@ impl Place {
     }
 
     fn postgres() -> Self {
-        let server = std::env::var("TEST_POSTGRES_URL");
+        let server = std::env::var_os("TEST_POSTGRES_URL").and_then(|it| it.into_string().ok());
         let server = server.expect("TEST_POSTGRES_URL is set, as `cargo xtask test` does");
         let join = if server.contains('?') { '&' } else { '?' };
         let schema = rand::random::<u64>();

@@ -101,6 +101,16 @@ async fn a_row_that_is_not_as_it_must_be_is_refused() {
             let refused = json!(["invalid_argument", message]);
             assert_eq!(bed.call(method, arguments).await, refused, "{method}");
         }
+        assert_eq!(bed.call("pet.Count", json!([])).await, json!(1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_row_that_is_there_already_is_not_made_again() {
+    with(&[PET], async |bed| {
+        bed.call("pet.Create", json!([{"name": "Rex", "age": 1}]))
+            .await;
         for (method, arguments, columns) in [
             ("pet.Create", json!([{"name": "Rex"}]), "name"),
             (

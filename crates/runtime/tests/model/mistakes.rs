@@ -24,86 +24,89 @@ fn said(text: &str) -> Vec<String> {
     problems.collect()
 }
 
+/// A column, and what is said of it.
+const COLUMNS: &[(&str, &str)] = &[
+    (
+        r#"{"name": "a", "type": "strin"}"#,
+        "2:23: there is no column type \"strin\"; did you mean \"string\"?",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "lenght": 3}"#,
+        "2:33: unknown key \"columns[1].lenght\"; did you mean \"length\"?",
+    ),
+    (
+        r#"{"type": "string"}"#,
+        "2:1: \"columns[1].name\" is missing",
+    ),
+    (
+        r#"{"name": "a b", "type": "string"}"#,
+        "2:10: column name \"a b\" must be of letters, digits and _, and not begin with a digit",
+    ),
+    (
+        r#"{"name": "ID", "type": "string"}"#,
+        "2:1: there is a column \"id\" already",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "primary": true}"#,
+        "2:1: column \"id\" is the primary key already; a model has one",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "length": 0}"#,
+        "2:1: column \"a\" must have a \"length\" from 1 to 65535",
+    ),
+    (
+        r#"{"name": "a", "type": "decimal", "precision": 2, "scale": 3}"#,
+        "2:1: column \"a\" must have a \"scale\" of at most its \"precision\"",
+    ),
+    (
+        r#"{"name": "a", "type": "enum"}"#,
+        "2:1: column \"a\" needs \"option\", a list of its values",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "crypt": "AEZ"}"#,
+        "2:42: \"crypt\" must be \"AES\" or \"PASSWORD\"; did you mean \"AES\"?",
+    ),
+    (
+        r#"{"name": "a", "type": "integer", "crypt": "AES"}"#,
+        "2:43: \"crypt\" AES is for columns with a text, such as \"string\", that are no primary key",
+    ),
+    (
+        r#"{"name": "a", "type": "integer", "default": "x"}"#,
+        "2:45: \"default\" must be a whole number, not this string",
+    ),
+    (
+        r#"{"name": "a", "type": "integer", "default_raw": "now()"}"#,
+        "2:49: \"default_raw\" is a moment, which the column cannot hold",
+    ),
+    (
+        r#"{"name": "a", "type": "integer", "default_raw": "f(x)"}"#,
+        "2:49: \"default_raw\" must be NOW(), CURRENT_TIMESTAMP, NULL, TRUE, FALSE, a number or a text in ''",
+    ),
+    (
+        r#"{"name": "a", "type": "integer", "generate": "UUID"}"#,
+        "2:46: \"generate\" must be \"UUID\", for a column with a text",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "validations": [{"method": "mim"}]}"#,
+        "2:49: there is no validation \"mim\"; did you mean \"min\"?",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "validations": [{"method": "min", "args": ["x"]}]}"#,
+        "2:49: \"min\" needs a number in \"args\"",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "validations": [{"method": "pattern", "args": "("}]}"#,
+        "2:49: \"pattern\" is no regular expression: error: unclosed group",
+    ),
+    (
+        r#"{"name": "a", "type": "string", "validations": [{"method": "typeof", "args": ["text"]}]}"#,
+        "2:49: \"typeof\" knows string, integer, float, number, boolean, datetime, object, array",
+    ),
+];
+
 #[test]
 fn wrong_columns_are_named_with_their_place() {
-    for (column, expected) in [
-        (
-            r#"{"name": "a", "type": "strin"}"#,
-            "2:23: there is no column type \"strin\"; did you mean \"string\"?",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "lenght": 3}"#,
-            "2:33: unknown key \"columns[1].lenght\"; did you mean \"length\"?",
-        ),
-        (
-            r#"{"type": "string"}"#,
-            "2:1: \"columns[1].name\" is missing",
-        ),
-        (
-            r#"{"name": "a b", "type": "string"}"#,
-            "2:10: column name \"a b\" must be of letters, digits and _, and not begin with a digit",
-        ),
-        (
-            r#"{"name": "ID", "type": "string"}"#,
-            "2:1: there is a column \"id\" already",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "primary": true}"#,
-            "2:1: column \"id\" is the primary key already; a model has one",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "length": 0}"#,
-            "2:1: column \"a\" must have a \"length\" from 1 to 65535",
-        ),
-        (
-            r#"{"name": "a", "type": "decimal", "precision": 2, "scale": 3}"#,
-            "2:1: column \"a\" must have a \"scale\" of at most its \"precision\"",
-        ),
-        (
-            r#"{"name": "a", "type": "enum"}"#,
-            "2:1: column \"a\" needs \"option\", a list of its values",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "crypt": "AEZ"}"#,
-            "2:42: \"crypt\" must be \"AES\" or \"PASSWORD\"; did you mean \"AES\"?",
-        ),
-        (
-            r#"{"name": "a", "type": "integer", "crypt": "AES"}"#,
-            "2:43: \"crypt\" AES is for columns with a text, such as \"string\", that are no primary key",
-        ),
-        (
-            r#"{"name": "a", "type": "integer", "default": "x"}"#,
-            "2:45: \"default\" must be a whole number, not this string",
-        ),
-        (
-            r#"{"name": "a", "type": "integer", "default_raw": "now()"}"#,
-            "2:49: \"default_raw\" is a moment, which the column cannot hold",
-        ),
-        (
-            r#"{"name": "a", "type": "integer", "default_raw": "f(x)"}"#,
-            "2:49: \"default_raw\" must be NOW(), CURRENT_TIMESTAMP, NULL, TRUE, FALSE, a number or a text in ''",
-        ),
-        (
-            r#"{"name": "a", "type": "integer", "generate": "UUID"}"#,
-            "2:46: \"generate\" must be \"UUID\", for a column with a text",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "validations": [{"method": "mim"}]}"#,
-            "2:49: there is no validation \"mim\"; did you mean \"min\"?",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "validations": [{"method": "min", "args": ["x"]}]}"#,
-            "2:49: \"min\" needs a number in \"args\"",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "validations": [{"method": "pattern", "args": "("}]}"#,
-            "2:49: \"pattern\" is no regular expression: error: unclosed group",
-        ),
-        (
-            r#"{"name": "a", "type": "string", "validations": [{"method": "typeof", "args": ["text"]}]}"#,
-            "2:49: \"typeof\" knows string, integer, float, number, boolean, datetime, object, array",
-        ),
-    ] {
+    for (column, expected) in COLUMNS {
         assert_eq!(
             said(&columns(column)),
             [format!("Error {expected}")],
@@ -112,67 +115,70 @@ fn wrong_columns_are_named_with_their_place() {
     }
 }
 
+/// Another key, and what is said of it.
+const KEYS: &[(&str, &str)] = &[
+    (
+        r#""relations": {"owner": {"type": "hasOne", "model": "ownr", "key": "id", "foreign": "id"}}"#,
+        "2:52: relation \"owner\": there is no model \"ownr\"",
+    ),
+    (
+        r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "idd", "foreign": "id"}}"#,
+        "2:62: relation \"me\": model \"it\" has no column \"idd\"; did you mean \"id\"?",
+    ),
+    (
+        r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "id", "foreign": "x"}}"#,
+        "2:79: relation \"me\": model \"it\" has no column \"x\"",
+    ),
+    (
+        r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "id"}}"#,
+        "2:21: relation \"me\": \"foreign\" is missing",
+    ),
+    (
+        r#""relations": {"id": {"type": "hasOne", "model": "it", "key": "id", "foreign": "id"}}"#,
+        "2:21: relation \"id\" has the name of a column",
+    ),
+    (
+        r#""relations": {"me": {"type": "hasManyThrough"}}"#,
+        "2:21: relation \"me\": \"links\" is missing: the steps to the other model",
+    ),
+    (
+        r#""relations": {"me": {"type": "hasSome"}}"#,
+        "2:30: \"relations.me.type\" must be \"hasOne\", \"hasMany\", \"hasOneThrough\", \"hasManyThrough\" or \"belongsTo\"; did you mean \"hasOne\"?",
+    ),
+    (
+        r#""indexes": [{"columns": ["x"]}]"#,
+        "2:13: index \"x\": there is no column \"x\"",
+    ),
+    (
+        r#""indexes": [{"columns": []}]"#,
+        "2:13: index \"\" has no columns",
+    ),
+    (r#""values": [{"x": 1}]"#, "2:18: \"x\" is no column"),
+    (
+        r#""values": [{"id": "x"}]"#,
+        "2:19: \"id\" must be a whole number, not this string",
+    ),
+    (
+        r#""table": {"name": "__yao_it"}"#,
+        "2:10: table \"__yao_it\": such names are not the app's",
+    ),
+    (
+        r#""table": {"name": "a-b"}"#,
+        "2:10: the table's name \"a-b\" must be of letters, digits and _, and not begin with a digit",
+    ),
+    (
+        r#""option": {"permission": {"extra": {"a": "b"}}}"#,
+        "2:11: \"permission.extra\": there is no column \"b\"",
+    ),
+    (
+        r#""option": {"soft_delete": true}"#,
+        "2:12: unknown key \"option.soft_delete\"; did you mean \"soft_deletes\"?",
+    ),
+];
+
 #[test]
 fn other_wrong_keys_are_named_with_their_place() {
-    for (more, expected) in [
-        (
-            r#""relations": {"owner": {"type": "hasOne", "model": "ownr", "key": "id", "foreign": "id"}}"#,
-            "2:52: relation \"owner\": there is no model \"ownr\"",
-        ),
-        (
-            r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "idd", "foreign": "id"}}"#,
-            "2:62: relation \"me\": model \"it\" has no column \"idd\"; did you mean \"id\"?",
-        ),
-        (
-            r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "id", "foreign": "x"}}"#,
-            "2:79: relation \"me\": model \"it\" has no column \"x\"",
-        ),
-        (
-            r#""relations": {"me": {"type": "hasOne", "model": "it", "key": "id"}}"#,
-            "2:21: relation \"me\": \"foreign\" is missing",
-        ),
-        (
-            r#""relations": {"id": {"type": "hasOne", "model": "it", "key": "id", "foreign": "id"}}"#,
-            "2:21: relation \"id\" has the name of a column",
-        ),
-        (
-            r#""relations": {"me": {"type": "hasManyThrough"}}"#,
-            "2:21: relation \"me\": \"links\" is missing: the steps to the other model",
-        ),
-        (
-            r#""relations": {"me": {"type": "hasSome"}}"#,
-            "2:30: \"relations.me.type\" must be \"hasOne\", \"hasMany\", \"hasOneThrough\", \"hasManyThrough\" or \"belongsTo\"; did you mean \"hasOne\"?",
-        ),
-        (
-            r#""indexes": [{"columns": ["x"]}]"#,
-            "2:13: index \"x\": there is no column \"x\"",
-        ),
-        (
-            r#""indexes": [{"columns": []}]"#,
-            "2:13: index \"\" has no columns",
-        ),
-        (r#""values": [{"x": 1}]"#, "2:18: \"x\" is no column"),
-        (
-            r#""values": [{"id": "x"}]"#,
-            "2:19: \"id\" must be a whole number, not this string",
-        ),
-        (
-            r#""table": {"name": "__yao_it"}"#,
-            "2:10: table \"__yao_it\": such names are not the app's",
-        ),
-        (
-            r#""table": {"name": "a-b"}"#,
-            "2:10: the table's name \"a-b\" must be of letters, digits and _, and not begin with a digit",
-        ),
-        (
-            r#""option": {"permission": {"extra": {"a": "b"}}}"#,
-            "2:11: \"permission.extra\": there is no column \"b\"",
-        ),
-        (
-            r#""option": {"soft_delete": true}"#,
-            "2:12: unknown key \"option.soft_delete\"; did you mean \"soft_deletes\"?",
-        ),
-    ] {
+    for (more, expected) in KEYS {
         assert_eq!(said(&with(more)), [format!("Error {expected}")], "{more}");
     }
     assert_eq!(
