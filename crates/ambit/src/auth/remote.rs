@@ -130,7 +130,11 @@ impl Remote {
                 held.keys = Arc::new(keys);
                 held.told = Some(Instant::now());
             }),
-            Err(error) => tracing::warn!(url = %self.url, "the keys of an issuer: {error}"),
+            Err(error) => {
+                // The rest of the address may hold a secret.
+                let host = self.url.host_str().unwrap_or_default();
+                tracing::warn!("the keys of the issuer at {host} cannot be read: {error}");
+            }
         }
     }
 

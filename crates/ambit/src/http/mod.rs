@@ -1,5 +1,5 @@
-//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; who may call a row's routes is
-//! said in the row, everything else about a route in its file. A route that is in no row does not exist.
+//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; a route that is in no row does not
+//! exist. Whom it is granted where an app has no rules is said in `auth/access/builtin.rs`, and everything else in its file.
 //!
 //! A handler takes what it needs as arguments, in this order: `State(server): State<Shared>`, `Who(who): Who`, `Params`,
 //! `Conditions`, and `Body` last. It answers `Result<impl IntoResponse, Failure>`. `#[utoipa::path]` above it is its place in the

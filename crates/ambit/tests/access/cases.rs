@@ -2,6 +2,77 @@
 
 use serde_json::{Value, json};
 
+/// Route, path and whom it is for; then `shows` where those who may see Ann's words are shown some, `endless` where the answer
+/// has no end, and the name of a body. In paths `{chat}` and the like stand for Ann's.
+const CASES: &str = "
+GET /healthz | /healthz | anybody
+GET /readyz | /readyz | anybody
+GET /openapi.json | /openapi.json | caller
+GET /metrics | /metrics | operator
+
+GET /models | /models | caller
+GET /models/:id | /models/hello | caller
+GET /models/:id | /models/anns | owner 200
+GET /agent/assistants | /agent/assistants | caller
+GET /agent/assistants | /agent/assistants?keywords=anns | caller
+GET /agent/assistants/tags | /agent/assistants/tags | caller
+GET /agent/assistants/:id | /agent/assistants/anns | owner 200
+GET /agent/assistants/:id/info | /agent/assistants/anns/info | owner 200
+POST /chat/completions | /chat/completions?assistant_id=hello | caller | chat
+POST /chat/completions | /chat/completions?assistant_id=anns | owner 200 | chat
+POST /agents/:assistant_id/chat/completions | /agents/hello/chat/completions | caller | chat
+POST /agents/:assistant_id/chat/completions | /agents/anns/chat/completions | owner 200 | chat
+
+GET /chat/sessions | /chat/sessions?pagesize=100 | caller | shows
+GET /chat/sessions | /chat/sessions?keywords=canar&order_by=sort | caller | shows
+GET /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | shows
+PUT /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | sort
+DELETE /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 204
+GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages | guest 200 | shows
+GET /chat/references/:request_id | /chat/references/{request} | guest 200
+GET /chat/references/:request_id/:index | /chat/references/{request}/1 | nobody
+GET /chat/requests/:request_id | /chat/requests/{request} | guest 200 | shows
+GET /chat/requests/:request_id/stream | /chat/requests/{request}/stream?accept=cui-web | guest 200 | shows
+POST /chat/requests/:request_id/cancel | /chat/requests/{request}/cancel | guest 202
+POST /chat/completions/:context_id/append | /chat/completions/{context}/append | guest 409 | addition
+POST /chat/completions/:context_id/append | /chat/completions/{request}/append | guest 409 | stop
+GET /usage | /usage?group_by=model | caller | shows
+GET /usage | /usage?context={row} | guest 200
+
+GET /contexts | /contexts?limit=100 | caller
+GET /contexts/:id | /contexts/{row} | guest 200
+GET /contexts/:id/items | /contexts/{row}/items | guest 200 | shows
+POST /contexts/:id/clear | /contexts/{row}/clear | guest 204
+DELETE /contexts/:id | /contexts/{row} | guest 204
+POST /contexts/clear | /contexts/clear | caller | dry
+POST /contexts/remove | /contexts/remove | caller | dry
+GET /events | /events | caller | endless
+
+GET /memory/:space | /memory/user | caller
+GET /memory/:space | /memory/team | caller
+GET /memory/:space/:owner | /memory/chat/{chat} | guest 200 | shows
+GET /memory/:space/:owner | /memory/user/ann | namesake | shows
+GET /memory/:space/:owner | /memory/team/red | team
+GET /memory/:space/keys/:key | /memory/user/keys/never | nobody
+PUT /memory/:space/keys/:key | /memory/user/keys/mine | caller | value
+DELETE /memory/:space/keys/:key | /memory/user/keys/mine | caller
+GET /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/{key} | guest 200 | shows
+GET /memory/:space/:owner/keys/:key | /memory/user/ann/keys/{key} | owner 200 | shows
+PUT /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204 | value
+DELETE /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204
+
+GET /trace/traces | /trace/traces?pagesize=100 | caller
+GET /trace/traces | /trace/traces?chat_id={chat} | caller
+GET /trace/traces/:id/info | /trace/traces/{made}/info | guest 200
+GET /trace/traces/:id/nodes | /trace/traces/{made}/nodes | guest 200 | shows
+GET /trace/traces/:id/nodes/:node | /trace/traces/{made}/nodes/n1 | guest 200 | shows
+GET /trace/traces/:id/logs | /trace/traces/{made}/logs | guest 200 | shows
+GET /trace/traces/:id/logs/:node | /trace/traces/{made}/logs/n1 | guest 200 | shows
+GET /trace/traces/:id/spaces | /trace/traces/{made}/spaces | guest 200
+GET /trace/traces/:id/spaces/:space | /trace/traces/{made}/spaces/s | nobody
+GET /trace/traces/:id/events | /trace/traces/{made}/events | guest 200 | shows
+";
+
 /// Whom a route is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum For {
@@ -23,335 +94,66 @@ pub enum For {
     Operator,
 }
 
-/// A request. In its path `{chat}` and the like are replaced by Ann's.
+/// A request.
 pub struct Case {
     /// The route, as `operations` has it.
     pub route: &'static str,
-    /// The path that is asked for.
     pub path: &'static str,
     pub body: Option<Value>,
     pub whose: For,
     /// Whether those who may see Ann's words are shown some.
     pub shows: bool,
-    /// Whether the answer has no end.
     pub is_endless: bool,
-}
-
-fn case(route: &'static str, path: &'static str, whose: For) -> Case {
-    Case {
-        route,
-        path,
-        body: None,
-        whose,
-        shows: false,
-        is_endless: false,
-    }
-}
-
-impl Case {
-    fn showing(self) -> Self {
-        Self {
-            shows: true,
-            ..self
-        }
-    }
-
-    fn with(self, body: Value) -> Self {
-        Self {
-            body: Some(body),
-            ..self
-        }
-    }
-}
-
-fn chat() -> Value {
-    json!({"chat_id": "{chat}", "messages": [{"role": "user", "content": "what did I say?"}]})
 }
 
 /// Every route at least once.
 pub fn cases() -> Vec<Case> {
-    let mut all = Vec::new();
-    all.extend(of_operation());
-    all.extend(of_agents());
-    all.extend(of_chats());
-    all.extend(of_contexts());
-    all.extend(of_memory());
-    all.extend(of_traces());
-    all
+    let rows = CASES.lines().filter(|row| !row.is_empty());
+    rows.map(case).collect()
 }
 
-fn of_operation() -> Vec<Case> {
-    vec![
-        case("GET /healthz", "/healthz", For::Anybody),
-        case("GET /readyz", "/readyz", For::Anybody),
-        case("GET /openapi.json", "/openapi.json", For::Caller),
-        case("GET /metrics", "/metrics", For::Operator),
-    ]
+fn case(row: &'static str) -> Case {
+    let cells: Vec<&str> = row.split(" | ").collect();
+    let more = cells.get(3).copied();
+    Case {
+        route: cells[0],
+        path: cells[1],
+        whose: whose(cells[2]),
+        shows: more == Some("shows"),
+        is_endless: more == Some("endless"),
+        body: more.and_then(body),
+    }
 }
 
-fn of_agents() -> Vec<Case> {
-    let hello = "/models/hello";
-    vec![
-        case("GET /models", "/models", For::Caller),
-        case("GET /models/:id", hello, For::Caller),
-        case("GET /models/:id", "/models/anns", For::Owner(200)),
-        case("GET /agent/assistants", "/agent/assistants", For::Caller),
-        case(
-            "GET /agent/assistants",
-            "/agent/assistants?keywords=anns",
-            For::Caller,
-        ),
-        case(
-            "GET /agent/assistants/tags",
-            "/agent/assistants/tags",
-            For::Caller,
-        ),
-        case(
-            "GET /agent/assistants/:id",
-            "/agent/assistants/anns",
-            For::Owner(200),
-        ),
-        case(
-            "GET /agent/assistants/:id/info",
-            "/agent/assistants/anns/info",
-            For::Owner(200),
-        ),
-        case(
-            "POST /chat/completions",
-            "/chat/completions?assistant_id=hello",
-            For::Caller,
-        )
-        .with(chat()),
-        case(
-            "POST /chat/completions",
-            "/chat/completions?assistant_id=anns",
-            For::Owner(200),
-        )
-        .with(chat()),
-        case(
-            "POST /agents/:assistant_id/chat/completions",
-            "/agents/hello/chat/completions",
-            For::Caller,
-        )
-        .with(chat()),
-        case(
-            "POST /agents/:assistant_id/chat/completions",
-            "/agents/anns/chat/completions",
-            For::Owner(200),
-        )
-        .with(chat()),
-    ]
+fn whose(text: &str) -> For {
+    let (word, status) = text.split_once(' ').unwrap_or((text, "200"));
+    let status = status.parse().unwrap();
+    match word {
+        "anybody" => For::Anybody,
+        "caller" => For::Caller,
+        "guest" => For::Guest(status),
+        "namesake" => For::Namesake,
+        "owner" => For::Owner(status),
+        "team" => For::Team,
+        "nobody" => For::Nobody,
+        "operator" => For::Operator,
+        other => panic!("{other}"),
+    }
 }
 
-fn of_chats() -> Vec<Case> {
-    let append = json!({"type": "graceful", "messages": [{"role": "user", "content": "and this"}]});
-    let stop = json!({"type": "force"});
-    vec![
-        case(
-            "GET /chat/sessions",
-            "/chat/sessions?pagesize=100",
-            For::Caller,
-        )
-        .showing(),
-        case(
-            "GET /chat/sessions",
-            "/chat/sessions?keywords=canar&order_by=sort",
-            For::Caller,
-        )
-        .showing(),
-        case(
-            "GET /chat/sessions/:chat_id",
-            "/chat/sessions/{chat}",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "PUT /chat/sessions/:chat_id",
-            "/chat/sessions/{chat}",
-            For::Guest(200),
-        )
-        .with(json!({"sort": 7})),
-        case(
-            "DELETE /chat/sessions/:chat_id",
-            "/chat/sessions/{chat}",
-            For::Guest(204),
-        ),
-        case(
-            "GET /chat/sessions/:chat_id/messages",
-            "/chat/sessions/{chat}/messages",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "GET /chat/references/:request_id",
-            "/chat/references/{request}",
-            For::Guest(200),
-        ),
-        case(
-            "GET /chat/references/:request_id/:index",
-            "/chat/references/{request}/1",
-            For::Nobody,
-        ),
-        case(
-            "GET /chat/requests/:request_id",
-            "/chat/requests/{request}",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "GET /chat/requests/:request_id/stream",
-            "/chat/requests/{request}/stream?accept=cui-web",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "POST /chat/requests/:request_id/cancel",
-            "/chat/requests/{request}/cancel",
-            For::Guest(202),
-        ),
-        case(
-            "POST /chat/completions/:context_id/append",
-            "/chat/completions/{context}/append",
-            For::Guest(409),
-        )
-        .with(append),
-        case(
-            "POST /chat/completions/:context_id/append",
-            "/chat/completions/{request}/append",
-            For::Guest(409),
-        )
-        .with(stop),
-        case("GET /usage", "/usage?group_by=model", For::Caller).showing(),
-        case("GET /usage", "/usage?context={row}", For::Guest(200)),
-    ]
-}
-
-fn of_contexts() -> Vec<Case> {
-    let dry = json!({"dry_run": true});
-    vec![
-        case("GET /contexts", "/contexts?limit=100", For::Caller),
-        case("GET /contexts/:id", "/contexts/{row}", For::Guest(200)),
-        case(
-            "GET /contexts/:id/items",
-            "/contexts/{row}/items",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "POST /contexts/:id/clear",
-            "/contexts/{row}/clear",
-            For::Guest(204),
-        ),
-        case("DELETE /contexts/:id", "/contexts/{row}", For::Guest(204)),
-        case("POST /contexts/clear", "/contexts/clear", For::Caller).with(dry.clone()),
-        case("POST /contexts/remove", "/contexts/remove", For::Caller).with(dry),
-        Case {
-            is_endless: true,
-            ..case("GET /events", "/events", For::Caller)
-        },
-    ]
-}
-
-fn of_memory() -> Vec<Case> {
-    let value = json!({"value": 1});
-    let chat_keys = "/memory/chat/{chat}/keys/mine";
-    vec![
-        case("GET /memory/:space", "/memory/user", For::Caller),
-        case("GET /memory/:space", "/memory/team", For::Caller),
-        case(
-            "GET /memory/:space/:owner",
-            "/memory/chat/{chat}",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "GET /memory/:space/:owner",
-            "/memory/user/ann",
-            For::Namesake,
-        )
-        .showing(),
-        case("GET /memory/:space/:owner", "/memory/team/red", For::Team),
-        case(
-            "GET /memory/:space/keys/:key",
-            "/memory/user/keys/never",
-            For::Nobody,
-        ),
-        case(
-            "PUT /memory/:space/keys/:key",
-            "/memory/user/keys/mine",
-            For::Caller,
-        )
-        .with(value.clone()),
-        case(
-            "DELETE /memory/:space/keys/:key",
-            "/memory/user/keys/mine",
-            For::Caller,
-        ),
-        case(
-            "GET /memory/:space/:owner/keys/:key",
-            "/memory/chat/{chat}/keys/{key}",
-            For::Guest(200),
-        )
-        .showing(),
-        case(
-            "GET /memory/:space/:owner/keys/:key",
-            "/memory/user/ann/keys/{key}",
-            For::Owner(200),
-        )
-        .showing(),
-        case(
-            "PUT /memory/:space/:owner/keys/:key",
-            chat_keys,
-            For::Guest(204),
-        )
-        .with(value),
-        case(
-            "DELETE /memory/:space/:owner/keys/:key",
-            chat_keys,
-            For::Guest(204),
-        ),
-    ]
-}
-
-fn of_traces() -> Vec<Case> {
-    let one = |route, path| case(route, path, For::Guest(200));
-    vec![
-        case(
-            "GET /trace/traces",
-            "/trace/traces?pagesize=100",
-            For::Caller,
-        ),
-        case(
-            "GET /trace/traces",
-            "/trace/traces?chat_id={chat}",
-            For::Caller,
-        ),
-        one("GET /trace/traces/:id/info", "/trace/traces/{made}/info"),
-        one("GET /trace/traces/:id/nodes", "/trace/traces/{made}/nodes").showing(),
-        one(
-            "GET /trace/traces/:id/nodes/:node",
-            "/trace/traces/{made}/nodes/n1",
-        )
-        .showing(),
-        one("GET /trace/traces/:id/logs", "/trace/traces/{made}/logs").showing(),
-        one(
-            "GET /trace/traces/:id/logs/:node",
-            "/trace/traces/{made}/logs/n1",
-        )
-        .showing(),
-        one(
-            "GET /trace/traces/:id/spaces",
-            "/trace/traces/{made}/spaces",
-        ),
-        case(
-            "GET /trace/traces/:id/spaces/:space",
-            "/trace/traces/{made}/spaces/s",
-            For::Nobody,
-        ),
-        one(
-            "GET /trace/traces/:id/events",
-            "/trace/traces/{made}/events",
-        )
-        .showing(),
-    ]
+fn body(name: &str) -> Option<Value> {
+    Some(match name {
+        "shows" | "endless" => return None,
+        "chat" => {
+            json!({"chat_id": "{chat}", "messages": [{"role": "user", "content": "what did I say?"}]})
+        }
+        "sort" => json!({"sort": 7}),
+        "addition" => {
+            json!({"type": "graceful", "messages": [{"role": "user", "content": "and this"}]})
+        }
+        "stop" => json!({"type": "force"}),
+        "dry" => json!({"dry_run": true}),
+        "value" => json!({"value": 1}),
+        other => panic!("{other}"),
+    })
 }

@@ -239,3 +239,34 @@ async fn an_issuer_that_never_answers_holds_nobody_up_for_long() {
     assert_eq!(found, [503; 4]);
     assert_eq!(issuer.asked(), 1);
 }
+
+/// So much later, for the server as for the test.
+async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn keys_are_replaced_and_withdrawn_as_the_issuer_does() {
+    let rsa = EncodingKey::from_rsa_pem(RSA).unwrap();
+    let ec = EncodingKey::from_ec_pem(EC).unwrap();
+    let old = signed(Algorithm::RS256, &rsa, Some("old"));
+    let new = signed(Algorithm::ES256, &ec, Some("new"));
+    let issuer = Issuer::default();
+    issuer.says(200, &[published(Algorithm::RS256, &rsa, "old")]);
+    let site = issuer.site(&json!({})).await;
+    assert_eq!((status(&site, &old).await, issuer.asked()), (200, 1));
+    // A token of a new key is a reason to ask, as soon as that may be.
+    issuer.says(200, &[published(Algorithm::ES256, &ec, "new")]);
+    assert_eq!((status(&site, &new).await, issuer.asked()), (401, 1));
+    later(11).await;
+    assert_eq!((status(&site, &new).await, issuer.asked()), (200, 2));
+    assert_eq!((status(&site, &old).await, issuer.asked()), (401, 2));
+    // Known keys are asked for again in time, and do without an answer for a day.
+    later(60 * 60 + 1).await;
+    issuer.says(500, &[]);
+    assert_eq!((status(&site, &new).await, issuer.asked()), (200, 3));
+    later(24 * 60 * 60).await;
+    assert_eq!((status(&site, &new).await, issuer.asked()), (503, 4));
+}

@@ -80,7 +80,7 @@ fn roles() -> BTreeMap<String, Role> {
 
 fn add(rules: &mut Rules, name: &str, endpoints: &[&str]) {
     let scope = Scope {
-        limits: Limits::of(name, Constraints::default()),
+        limits: Limits::of(name, &Constraints::default()),
         file: PLACE.to_owned(),
     };
     rules.scopes.insert(name.to_owned(), scope);

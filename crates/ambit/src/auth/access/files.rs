@@ -116,7 +116,7 @@ impl Reading<'_> {
             extra: columns(read, name, fields)?,
         };
         let scope = Scope {
-            limits: Limits::of(name, flags),
+            limits: Limits::of(name, &flags),
             file: read.name.clone(),
         };
         self.rules.scopes.insert(name.to_owned(), scope);
@@ -267,7 +267,7 @@ fn expanded<'a>(
     }
     chain.push(alias);
     let mut all = Vec::new();
-    for name in &named[alias] {
+    for name in named.get(alias).into_iter().flatten() {
         match named.contains_key(name) {
             true => all.extend(expanded(named, name, chain)?),
             false => all.push(name.clone()),

@@ -16,11 +16,11 @@ pub struct Limits {
 
 impl Limits {
     /// Of a scope: its flags, else what its level means.
-    pub fn of(name: &str, flags: Constraints) -> Self {
+    pub fn of(name: &str, flags: &Constraints) -> Self {
         let extra = flags.extra.clone().filter(|extra| !extra.is_empty());
         let flags = Constraints {
             extra: None,
-            ..flags
+            ..flags.clone()
         };
         let flags = match (flags.is_none(), scope::level(name)) {
             (false, _) => Some(flags),
@@ -125,7 +125,7 @@ mod tests {
             ("a:b:own", none.clone(), json!({"owner_only": true})),
             ("a:b:team", none.clone(), json!({"team_only": true})),
             ("a:b:all", none.clone(), none.clone()),
-            ("a:b:default", none.clone(), json!({"team_only": true})),
+            ("a:b:default", none, json!({"team_only": true})),
             (
                 "a:b:all",
                 json!({"editor_only": true}),
@@ -152,10 +152,10 @@ mod tests {
                 team_id: Some("red".to_owned()),
                 ..Authorized::default()
             };
-            let found = Limits::of(name, limits(flags)).for_caller(&who);
+            let found = Limits::of(name, &limits(flags)).for_caller(&who);
             assert_eq!(found, limits(expected), "{name}");
         }
-        let alone = Limits::of("a:b:x", Constraints::default());
+        let alone = Limits::of("a:b:x", &Constraints::default());
         let usual = alone.for_caller(&Authorized::default());
         assert_eq!(usual, limits(json!({"owner_only": true})));
     }
