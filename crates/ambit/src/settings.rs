@@ -5,6 +5,7 @@ pub mod serving;
 
 use crate::failure::{Failure, Result};
 use crate::offer;
+use ambit_runtime::model::{Key, ModelStore, Place};
 use ambit_storage::driver::{DRIVERS, Options};
 use ambit_storage::{Ambit, Caller, Stores, driver};
 use clap::Args;
@@ -14,6 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// The file of a data folder; where none is named, that is the one that the program is started in.
 const DATA_FILE: &str = "ambit.db";
+/// The tables of models beside it.
+const MODELS_FILE: &str = "models.db";
+/// The secret that columns of models with `crypt: AES` are encrypted with.
+const MODEL_KEY_VARIABLE: &str = "AMBIT_MODEL_KEY";
 /// Names the stores where no option does: one or more URLs, separated by white space.
 const STORE_VARIABLE: &str = "AMBIT_STORE";
 /// The token or API key with which `ambit chat --url` calls a server.
@@ -101,6 +106,31 @@ impl StoreOptions {
         }
         let stores = self.stores(&app.join(DATA_FILE))?;
         self.open_all(&stores).await
+    }
+
+    /// Where the models of an app are: beside what keeps the index. In a PostgreSQL database that is a schema `models`, beside an
+    /// SQLite file a file `models.db`, and for the other stores a file `models.db` in the app's folder.
+    pub fn models(&self, app: &Path) -> Result<Place> {
+        let stores = self.stores(&app.join(DATA_FILE))?;
+        let first = self.drivers.first();
+        let index = stores
+            .iter()
+            .find(|store| first.is_none_or(|name| store.name == *name));
+        let url = index.map_or("", |store| store.url.as_str());
+        let (kind, address) = url.split_once(':').unwrap_or_default();
+        let address = address.split('?').next().unwrap_or_default();
+        let store = match kind {
+            "postgres" => ModelStore::Postgres(url.to_owned()),
+            "memory" => ModelStore::Memory,
+            "sqlite" => ModelStore::Sqlite(Path::new(address).with_file_name(MODELS_FILE)),
+            _ => ModelStore::Sqlite(app.join(MODELS_FILE)),
+        };
+        let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
+        let key = key
+            .transpose()
+            .map_err(|_| Failure::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
+        let key = key.filter(|key| !key.is_empty()).map(Key);
+        Ok(Place { store, key })
     }
 
     async fn open_all(&self, stores: &[Named]) -> Result<Stores> {

@@ -26,6 +26,7 @@ pub mod llm;
 mod loaded;
 pub mod mcp;
 mod message;
+pub mod model;
 pub mod net;
 pub mod outbox;
 pub mod process;
@@ -41,6 +42,7 @@ pub mod tool;
 pub mod trace;
 mod turn;
 mod upkeep;
+mod uuid;
 
 pub use access::Authorized;
 pub use check::check;

@@ -113,6 +113,23 @@ impl Loaded {
         })
     }
 
+    /// Brings the tables of the app's models to what their files say. An app without models has no tables.
+    async fn prepare_models(&mut self) -> Result<()> {
+        let models = &self.processes.models;
+        if models.all().all(|model| model.options.is_system) {
+            return Ok(());
+        }
+        let unfit = models.prepare().await?;
+        let files = models.all().map(|model| (model.id.clone(), model));
+        let files: BTreeMap<_, _> = files.collect();
+        let problems = unfit.iter().map(|(id, error)| {
+            let file = files.get(id).map_or("", |model| &model.file);
+            Problem::new(Severity::Error, file, &error.message)
+        });
+        self.problems.extend(problems);
+        Ok(())
+    }
+
     /// Everything that is wrong or not used.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -198,7 +215,9 @@ impl Making {
         let loaded = tokio::task::spawn_blocking(move || Loaded::load(&making)).await;
         let loaded =
             loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
-        loaded.map_err(|problems| broken(&problems))
+        let mut loaded = loaded.map_err(|problems| broken(&problems))?;
+        loaded.prepare_models().await?;
+        Ok(loaded)
     }
 }
 

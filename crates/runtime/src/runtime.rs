@@ -15,6 +15,7 @@ use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
 use crate::mcp;
+use crate::model;
 use crate::process::store::Opened;
 use crate::request::Request;
 use crate::tool::Toolbox;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub stores: Arc<Stores>,
     /// What storage may be set to.
     pub storage: ambit_storage::Settings,
+    /// Where models are kept.
+    pub models: model::Place,
     /// The variables that `$ENV.NAME` stands for; `.env` of the app counts before them.
     pub environment: BTreeMap<String, String>,
     /// Changed files take effect at once, and errors show stacks.
@@ -93,7 +96,7 @@ impl Runtime {
             stores: settings.stores.clone(),
             storage: settings.storage,
             models: models.clone(),
-            opened: Arc::new(Opened::new(stores)),
+            opened: Arc::new(Opened::new(stores).with_models(settings.models)?),
             pool: Arc::new(mcp::Pool::new()?),
             listeners: settings.listeners,
             feed: Arc::new(Feed::new(settings.stores.clone())),

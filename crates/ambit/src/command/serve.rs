@@ -56,6 +56,7 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         app: folder,
         stores: opened,
         storage: ambit_storage::Settings::default(),
+        models: stores.models(&data)?,
         environment: serving.environment,
         is_development,
         tools: None,

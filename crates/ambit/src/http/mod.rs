@@ -246,6 +246,7 @@ mod tests {
             app: folder.path().to_owned(),
             stores,
             storage: ambit_storage::Settings::default(),
+            models: ambit_runtime::model::Place::default(),
             environment: BTreeMap::new(),
             is_development: false,
             tools: None,

@@ -110,6 +110,7 @@ impl Site {
             app: folder.path().to_owned(),
             stores: stores.clone(),
             storage: ambit_storage::Settings::default(),
+            models: ambit_runtime::model::Place::default(),
             environment: BTreeMap::new(),
             is_development,
             tools: None,

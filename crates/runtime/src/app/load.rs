@@ -3,7 +3,7 @@
 use super::loader::Loader;
 use super::problem::{Problem, Severity};
 use super::read::Kind;
-use super::{App, app_file, connector, defaults, package, scripts, server, store};
+use super::{App, app_file, connector, defaults, model, package, scripts, server, store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +27,7 @@ impl App {
         app.connectors = connector::load(&mut loader);
         app.stores = store::load(&mut loader, &app);
         app.servers = server::load(&mut loader, &agents);
+        app.models = model::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
         all_agents(&mut loader, &mut app, agents);
         app.variables = std::mem::take(&mut loader.variables);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const SETTINGS: &[&str] = &[".yao", ".yml", ".yaml", ".json", ".jsonc"];
 
 /// Parts of an app whose files other parts of Ambit look at.
-const LEFT: &[&str] = &["kb/", "models/", "mcps/mapping/", "tsconfig.json"];
+const LEFT: &[&str] = &["kb/", "mcps/mapping/", "tsconfig.json"];
 
 /// An app's folder while it is being read.
 pub struct Loader {
@@ -167,7 +167,7 @@ impl Loader {
         let unread = self.files.iter().filter(|file| {
             let is_settings = SETTINGS.iter().any(|ending| file.ends_with(ending));
             let is_left = LEFT.iter().any(|part| file.starts_with(part));
-            let is_inner = ["/src/", "/assets/", "/models/", "/mapping/"]
+            let is_inner = ["/src/", "/assets/", "/mapping/"]
                 .iter()
                 .any(|part| file.contains(part));
             is_settings && !is_left && !is_inner && !self.used.contains(*file)

@@ -17,6 +17,7 @@ mod files;
 mod load;
 mod loader;
 mod mcp_mapping;
+mod model;
 mod package;
 mod scripts;
 mod search;
@@ -27,6 +28,7 @@ pub use mcp_mapping::{Mapping, PromptMap, ResourceMap, ToolMap};
 pub use problem::{Problem, Severity};
 pub use variables::Variables;
 
+use crate::model::Model;
 use ambit_script::Source;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -57,6 +59,8 @@ pub struct App {
     pub stores: BTreeMap<String, Result<Arc<Store>, Problem>>,
     /// The tool servers by id, those of agents as `agents.<agent>.<name>`.
     pub servers: BTreeMap<String, Result<Arc<Server>, Problem>>,
+    /// The models by id, those of agents as `agents.<agent>.<name>`.
+    pub models: BTreeMap<String, Result<Arc<Model>, Problem>>,
     /// The scripts whose functions are processes, by the name in front of the function's: `scripts.tools`.
     pub processes: BTreeMap<String, Source>,
     /// The files of `openapi/`.

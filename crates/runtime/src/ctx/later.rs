@@ -47,11 +47,6 @@ pub const SEARCH: Class = class!(
     }
 );
 
-/// Global functions.
-pub const GLOBALS: &[Method] = rows! {
-    "Query(engine?: string): any": "Queries the app's data. Not available yet.",
-};
-
 fn refuse(call: &Call<'_>) -> Result<Value> {
     let name = call.method.name();
     let part = PARTS.iter().find(|(_, class)| class.name == call.class);

@@ -141,6 +141,7 @@ pub const CLASSES: &[&Class] = &[
     &later::SEARCH,
     &nested::AGENTS,
     &nested::MODELS,
+    &globals::QUERY,
 ];
 
 /// The global functions. A name like `log.Info` is a member of a global object.
@@ -151,7 +152,7 @@ pub const GLOBALS: &[&[Method]] = &[
     globals::LOG,
     globals::WEB,
     context::GLOBALS,
-    later::GLOBALS,
+    globals::QUERIES,
 ];
 
 /// Names that only say that they are not available.

@@ -405,3 +405,32 @@ export type CreateHook = (
 export type NextHook = (
   ctx: Context, payload: NextHookPayload, options: HookOptions,
 ) => NextHookResponse | null | undefined | void | Promise<NextHookResponse | null | undefined | void>;
+
+/** A query over the tables of loaded models. Each table is cut down to the rows that the caller may see. */
+export interface QueryDSL {
+  /** Fields: `column`, `table.column`, `$model.column`, `:COUNT(column) as name`, `column$.key`, `?:name`. */
+  select?: string | string[];
+  /** A model's id or its table, perhaps with `as name`. */
+  from?: string;
+  /** A query in the place of `from`; its `name` is what it is called. */
+  query?: QueryDSL;
+  name?: string;
+  joins?: { from: string; key: string; foreign: string; left?: boolean; right?: boolean; comment?: string }[];
+  /** `{field, op, value, or}`, `{field, op, query}`, `{wheres, or}`, or `{":column": "comment", "=": value}`. */
+  wheres?: any[];
+  groups?: string | (string | { field: string; comment?: string })[];
+  havings?: any[];
+  orders?: string | (string | { field: string; sort?: "asc" | "desc"; comment?: string })[];
+  first?: boolean;
+  limit?: number;
+  offset?: number;
+  page?: number;
+  pagesize?: number;
+  comment?: string;
+}
+
+/** What is wrong with a query. */
+export interface QueryLint {
+  valid: boolean;
+  diagnostics: { code: string; path: string; message: string }[];
+}

@@ -3,10 +3,12 @@
 mod log;
 mod printf;
 mod process;
+mod query;
 mod web;
 
 pub use log::{LOG, Log, write_line};
 pub use process::PROCESSES;
+pub use query::{QUERIES, QUERY};
 pub use web::WEB;
 
 use crate::app::locales::Words;

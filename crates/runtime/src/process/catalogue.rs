@@ -4,6 +4,7 @@ use super::store::Opened;
 use crate::app::App;
 use crate::app::find::Process;
 use crate::error::{Code, Error, Result};
+use crate::model::{Models, system};
 use ambit_script::{Engine, Files, Program};
 use ambit_storage::pattern::Pattern;
 use std::collections::BTreeMap;
@@ -27,8 +28,21 @@ pub struct Catalogue {
     pub engine: Engine,
     /// Its stores that are open.
     pub stores: Arc<Opened>,
+    /// Its models.
+    pub models: Arc<Models>,
     programs: BTreeMap<String, Result<Arc<Program>>>,
     permitted: Vec<Pattern>,
+}
+
+/// The models of an app, over the database that all its versions share.
+fn models(app: &App, stores: &Opened) -> Models {
+    let models = app.models.iter().map(|(id, model)| {
+        let model = model.clone();
+        (id.clone(), model.map_err(|it| it.for_user("model", id)))
+    });
+    let roles = app.access.0.get(system::ROLES_FILE);
+    let roles = roles.map(system::roles).unwrap_or_default();
+    Models::new(models.collect(), stores.models(roles))
 }
 
 /// A function of a script.
@@ -57,6 +71,7 @@ impl Catalogue {
             permitted: permitted.iter().map(|text| Pattern::parse(text)).collect(),
             app: Arc::clone(app),
             engine: engine.clone(),
+            models: Arc::new(models(app, &stores)),
             stores,
         }
     }

@@ -5,6 +5,7 @@ mod bound;
 mod catalogue;
 mod crypto;
 pub mod many;
+mod models;
 mod nest;
 mod scripts;
 pub mod store;
@@ -39,6 +40,8 @@ pub struct Family {
 pub const FAMILIES: &[Family] = &[
     scripts::SCRIPTS,
     scripts::AGENTS,
+    models::MODELS,
+    models::MODEL,
     stores::STORES,
     agent::AGENT,
     utils::UTILS,

@@ -1,5 +1,6 @@
 //! An app in a folder of its own, and what its agent's hook finds.
 
+use ambit_runtime::model;
 use ambit_runtime::runtime::{Runtime, Settings, Started};
 use ambit_runtime::{Authorized, Request};
 use ambit_storage::Stores;
@@ -20,6 +21,11 @@ const PACKAGE: (&str, &str) = ("assistants/hello/package.yao", r#"{"name": "Hell
 
 /// An app of these files; the hook `Next` of its agent answers with this expression, or with what it throws.
 pub async fn place(files: &[(&str, &str)], expression: &str) -> Place {
+    place_over(files, expression, model::Place::default()).await
+}
+
+/// The same with its models in this place.
+pub async fn place_over(files: &[(&str, &str)], expression: &str, models: model::Place) -> Place {
     let hooks = format!(
         "const run = async (ctx: any): Promise<any> => ({expression});
         export async function Next(ctx: any) {{
@@ -43,6 +49,7 @@ pub async fn place(files: &[(&str, &str)], expression: &str) -> Place {
         app: folder.path().to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
+        models,
         environment: BTreeMap::new(),
         is_development: false,
         tools: None,

@@ -42,6 +42,7 @@ pub fn settings(app: &Path, stores: Stores) -> Settings {
         app: app.to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
+        models: ambit_runtime::model::Place::default(),
         environment: BTreeMap::new(),
         is_development: false,
         tools: None,

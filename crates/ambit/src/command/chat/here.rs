@@ -29,6 +29,7 @@ impl Here {
             app: arguments.app.clone(),
             stores: stores.open_for(&arguments.app).await?.into(),
             storage: ambit_storage::Settings::default(),
+            models: stores.models(&arguments.app)?,
             environment: environment(),
             is_development: true,
             tools: None,

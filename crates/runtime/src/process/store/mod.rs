@@ -7,11 +7,14 @@ pub(crate) use address::address;
 
 use crate::app::{App, Store};
 use crate::error::{Code, Error, Result};
+use crate::model::database::{Database, Lazy};
+use crate::model::{self, Cipher, ModelStore};
 use ambit_storage::Stores;
 use ambit_storage::driver::{self, Driver};
 use ambit_storage::memory::{Memory, Settings, Ttl};
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use lru::Lru;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OnceCell;
@@ -32,6 +35,8 @@ pub struct Opened {
     stores: Arc<Stores>,
     drivers: Mutex<HashMap<String, Once>>,
     sweepers: Mutex<Vec<Sweeper>>,
+    models: Arc<dyn Database>,
+    cipher: Cipher,
 }
 
 /// A driver that is opened by the first who needs it.
@@ -44,6 +49,27 @@ impl Opened {
             stores,
             drivers: Mutex::default(),
             sweepers: Mutex::default(),
+            models: Arc::new(Lazy::new(ModelStore::Memory)),
+            cipher: Cipher::default(),
+        }
+    }
+
+    /// The same with a place for models, which are otherwise in memory.
+    pub fn with_models(self, place: model::Place) -> Result<Self> {
+        let cipher = place.key.map(|key| Cipher::new(&key.0)).transpose()?;
+        Ok(Self {
+            models: Arc::new(Lazy::new(place.store)),
+            cipher: cipher.unwrap_or_default(),
+            ..self
+        })
+    }
+
+    /// What the models of an app are made with.
+    pub fn models(&self, roles: Vec<Map<String, Value>>) -> model::With {
+        model::With {
+            database: Arc::clone(&self.models),
+            cipher: self.cipher.clone(),
+            roles,
         }
     }
 
@@ -108,6 +134,7 @@ impl Opened {
         for driver in cells.values().filter_map(|cell| cell.get()) {
             closed = closed.and(driver.close().await);
         }
+        self.models.close().await?;
         Ok(closed?)
     }
 }

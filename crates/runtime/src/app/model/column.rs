@@ -1,0 +1,206 @@
+//! One column of a model's file.
+
+use crate::app::problem::Report;
+use crate::app::read::{Fields, Node};
+use crate::model::definition::{Column, Crypt, Initial};
+use crate::model::kind::{self, Shape};
+use crate::model::validate::{self, Validation};
+use ambit_storage::near;
+use serde_json::Value;
+
+/// The most characters of a `string`, the most digits of a decimal number.
+const LONGEST: u32 = 65_535;
+const DIGITS: u32 = 65;
+
+/// The most bytes of a name; PostgreSQL cuts longer ones.
+const NAME: usize = 63;
+
+/// A column, and what is wrong with it. None where not even its type is known.
+pub fn read(fields: &Fields, node: &Node, report: &mut Report) -> Option<Column> {
+    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    let name = fields.text("name");
+    if let Err(reason) = check_name(&name) {
+        report.error(at("name"), format!("column {reason}"));
+    }
+    let kind = match kind::find(&fields.text("type")) {
+        Ok(kind) => kind,
+        Err(message) => {
+            report.error(at("type"), message);
+            return None;
+        }
+    };
+    let is_primary = kind.is_counted || fields.boolean("primary") == Some(true);
+    let mut column = Column {
+        label: fields.optional("label").unwrap_or(fields.text("title")),
+        length: count(fields, "length"),
+        precision: count(fields, "precision"),
+        scale: count(fields, "scale"),
+        option: fields.texts("option"),
+        is_nullable: !is_primary && fields.boolean("nullable") == Some(true),
+        is_primary,
+        is_unique: fields.boolean("unique") == Some(true),
+        is_indexed: fields.boolean("index") == Some(true),
+        ..Column::new(&name, kind)
+    };
+    if let Err(message) = check_size(&column) {
+        report.error(node.at, format!("column \"{name}\" {message}"));
+    }
+    match crypt(fields, &column) {
+        Ok(crypt) => column.crypt = crypt,
+        Err(message) => report.error(at("crypt"), message),
+    }
+    match initial(fields, &column) {
+        Ok(initial) => column.default = initial,
+        Err((key, message)) => report.error(at(key), format!("\"{key}\" {message}")),
+    }
+    column.validations = validations(fields, node, report);
+    Some(column)
+}
+
+/// Whether a table or a column can have this name in every database.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let mut bytes = name.bytes();
+    let first = bytes.next().unwrap_or(b'-');
+    let is_plain = (first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_plain {
+        return Err(format!(
+            "name \"{name}\" must be of letters, digits and _, and not begin with a digit"
+        ));
+    }
+    match name.len() > NAME {
+        true => Err(format!("name \"{name}\" is longer than {NAME} letters")),
+        false => Ok(()),
+    }
+}
+
+fn count(fields: &Fields, name: &str) -> Option<u32> {
+    let count = fields.count(name)?;
+    Some(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn check_size(column: &Column) -> Result<(), String> {
+    if column
+        .length
+        .is_some_and(|length| !(1..=LONGEST).contains(&length))
+    {
+        return Err(format!("must have a \"length\" from 1 to {LONGEST}"));
+    }
+    if column.kind.shape == Shape::Enum && column.option.is_empty() {
+        return Err("needs \"option\", a list of its values".to_owned());
+    }
+    let (precision, scale) = column.digits();
+    let is_decimal = matches!(column.kind.shape, Shape::Decimal { .. });
+    if is_decimal && !(1..=DIGITS).contains(&precision) {
+        return Err(format!("must have a \"precision\" from 1 to {DIGITS}"));
+    }
+    if is_decimal && scale > precision {
+        return Err("must have a \"scale\" of at most its \"precision\"".to_owned());
+    }
+    Ok(())
+}
+
+fn crypt(fields: &Fields, column: &Column) -> Result<Option<Crypt>, String> {
+    let Some(name) = fields.optional("crypt") else {
+        return Ok(None);
+    };
+    let crypt = match name.as_str() {
+        "AES" => Crypt::Aes,
+        "PASSWORD" => Crypt::Password,
+        other => {
+            let hint = near::hint(other, ["AES", "PASSWORD"]);
+            return Err(format!("\"crypt\" must be \"AES\" or \"PASSWORD\"{hint}"));
+        }
+    };
+    let is_fit = match crypt {
+        Crypt::Aes => matches!(column.kind.shape, Shape::Text | Shape::Json),
+        Crypt::Password => column.kind.shape == Shape::Text,
+    };
+    match is_fit && !column.is_primary {
+        true => Ok(Some(crypt)),
+        false => Err(format!(
+            "\"crypt\" {name} is for columns with a text, such as \"string\", that are no primary key"
+        )),
+    }
+}
+
+/// What a new row has there; `Err` is the key that is wrong, and why.
+fn initial(fields: &Fields, column: &Column) -> Result<Option<Initial>, (&'static str, String)> {
+    if let Some(how) = fields.optional("generate") {
+        return match how.to_ascii_lowercase().as_str() {
+            "uuid" if column.kind.shape.is_text() => Ok(Some(Initial::Uuid)),
+            "increment" if column.kind.is_counted => Ok(None),
+            _ => Err((
+                "generate",
+                "must be \"UUID\", for a column with a text".to_owned(),
+            )),
+        };
+    }
+    if let Some(raw) = fields.optional("default_raw") {
+        let initial = raw_initial(&raw).ok_or_else(|| {
+            let message =
+                "must be NOW(), CURRENT_TIMESTAMP, NULL, TRUE, FALSE, a number or a text in ''";
+            ("default_raw", message.to_owned())
+        })?;
+        return fitting(column, initial).map_err(|message| ("default_raw", message));
+    }
+    let Some(value) = fields.0.get("default").filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    fitting(column, Initial::Value(value.clone())).map_err(|message| ("default", message))
+}
+
+fn raw_initial(raw: &str) -> Option<Initial> {
+    let text = raw.trim();
+    let value = match text.to_ascii_uppercase().as_str() {
+        "NOW()" | "CURRENT_TIMESTAMP" | "CURRENT_TIMESTAMP()" | "CURRENT_DATE" | "CURRENT_TIME" => {
+            return Some(Initial::Now);
+        }
+        "NULL" => Value::Null,
+        "TRUE" => Value::Bool(true),
+        "FALSE" => Value::Bool(false),
+        _ => match text
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''))
+        {
+            Some(inner) => Value::String(inner.replace("''", "'")),
+            None => Value::Number(text.parse().ok()?),
+        },
+    };
+    Some(Initial::Value(value))
+}
+
+fn fitting(column: &Column, initial: Initial) -> Result<Option<Initial>, String> {
+    let has_time = matches!(column.kind.shape, Shape::Date | Shape::Time | Shape::Moment);
+    match &initial {
+        Initial::Value(Value::Null) => return Ok(None),
+        Initial::Value(value) => drop(column.plain(value)?),
+        Initial::Now if !has_time => {
+            return Err("is a moment, which the column cannot hold".to_owned());
+        }
+        Initial::Now | Initial::Uuid => {}
+    }
+    Ok(Some(initial))
+}
+
+fn validations(fields: &Fields, node: &Node, report: &mut Report) -> Vec<Validation> {
+    let written = node.get("validations").map_or(&[][..], |node| node.items());
+    let list = fields.list("validations");
+    let read = list.iter().zip(written).filter_map(|(rule, node)| {
+        let rule = Fields(rule.as_object()?.clone());
+        let args = match rule.0.get("args") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(args)) => args.clone(),
+            Some(single) => vec![single.clone()],
+        };
+        let method = validate::method(&rule.text("method"), &args);
+        let method = method
+            .map_err(|message| report.error(node.at, message))
+            .ok()?;
+        Some(Validation {
+            method,
+            message: rule.text("message"),
+        })
+    });
+    read.collect()
+}

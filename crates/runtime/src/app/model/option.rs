@@ -1,0 +1,108 @@
+//! `option` of a model, and the columns that it adds.
+
+use crate::app::problem::Report;
+use crate::app::read::{Fields, Node};
+use crate::model::definition::{
+    CREATED_AT, CREATED_BY, Column, DELETED_AT, Index, Model, Options, Permission, TEAM, TENANT,
+    UPDATED_AT, UPDATED_BY,
+};
+use crate::model::kind;
+use ambit_storage::near;
+use serde_json::Value;
+
+/// The options, as far as they are given.
+pub fn read(fields: &Fields) -> Options {
+    let is = |name: &str| fields.boolean(name) == Some(true);
+    Options {
+        timestamps: is("timestamps"),
+        soft_deletes: is("soft_deletes"),
+        permission: permission(fields),
+        trackings: is("trackings"),
+        read_only: is("read_only"),
+        is_system: false,
+    }
+}
+
+fn permission(fields: &Fields) -> Option<Permission> {
+    match fields.0.get("permission")? {
+        Value::Bool(false) => None,
+        Value::Object(_) => {
+            let extra = fields.object("permission").object("extra").0;
+            let extra = extra.into_iter().map(|(key, column)| {
+                let column = column.as_str().map(str::to_owned);
+                (key, column)
+            });
+            Some(Permission {
+                extra: extra.collect(),
+            })
+        }
+        _ => Some(Permission::default()),
+    }
+}
+
+/// The columns of the options that the file does not have itself.
+pub fn add_columns(model: &mut Model) {
+    let options = &model.options;
+    let sets: [(bool, &str, &[&str]); 4] = [
+        (options.timestamps, "timestamp", &[CREATED_AT, UPDATED_AT]),
+        (options.soft_deletes, "timestamp", &[DELETED_AT]),
+        (
+            options.trackings,
+            "string",
+            &["created_by", "updated_by", "deleted_by"],
+        ),
+        (
+            options.permission.is_some(),
+            "string",
+            &[CREATED_BY, UPDATED_BY, TEAM, TENANT],
+        ),
+    ];
+    for (is_on, kind, names) in sets {
+        let Some(kind) = kind::find(kind).ok().filter(|_| is_on) else {
+            continue;
+        };
+        for name in names {
+            if model.column(name).is_none() {
+                model.columns.push(Column::new(name, kind));
+            }
+        }
+    }
+}
+
+/// What every query of a model with permissions asks for.
+pub fn own_index(model: &Model) -> Option<Index> {
+    model.options.permission.as_ref()?;
+    let columns = [TENANT, TEAM, CREATED_BY];
+    Some(Index {
+        name: "__yao_owner".to_owned(),
+        columns: columns.iter().map(|&name| name.to_owned()).collect(),
+        is_unique: false,
+    })
+}
+
+/// Whether the columns that options need are as they must be.
+pub fn check(model: &Model, node: &Node, report: &mut Report) {
+    let at = node.get("option").map_or(node.at, |node| node.at);
+    if let Some(permission) = &model.options.permission {
+        for name in [CREATED_BY, UPDATED_BY, TEAM, TENANT] {
+            let is_text = |column: &Column| column.is_searchable() && column.is_nullable;
+            if !model.column(name).is_some_and(is_text) {
+                let message = format!("column \"{name}\" must be a \"string\" that is nullable");
+                report.error(at, message);
+            }
+        }
+        for column in permission.extra.values().flatten() {
+            if model.column(column).is_none() {
+                let names = model.columns.iter().map(|it| it.name.as_str());
+                let hint = near::hint(column, names);
+                let message =
+                    format!("\"permission.extra\": there is no column \"{column}\"{hint}");
+                report.error(at, message);
+            }
+        }
+    }
+    if model.options.soft_deletes && !model.column(DELETED_AT).is_some_and(|it| it.is_nullable) {
+        let message = format!("column \"{DELETED_AT}\" must be nullable");
+        report.error(at, message);
+    }
+}

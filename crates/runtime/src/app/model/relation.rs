@@ -1,0 +1,185 @@
+//! How the models of an app hang together: names of related models made whole, their columns checked. What needs a broken
+//! model is broken too.
+
+use super::Draft;
+use crate::app::problem::{Problem, Report};
+use crate::app::read::{Fields, Node, Spot};
+use crate::model::candidates;
+use crate::model::definition::{Model, Relation, RelationKind};
+use ambit_storage::near;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All models that could be read, and the ids of those that could not.
+pub struct Known<'a> {
+    drafts: BTreeMap<&'a str, &'a Model>,
+    broken: &'a BTreeMap<String, Problem>,
+}
+
+/// The relations of each model, or why it cannot be used.
+pub fn link(
+    drafts: &[Draft],
+    broken: &BTreeMap<String, Problem>,
+) -> (Vec<BTreeMap<String, Relation>>, Vec<Report>) {
+    let models = drafts.iter().map(|draft| &draft.model);
+    let known = Known {
+        drafts: models.map(|model| (model.id.as_str(), model)).collect(),
+        broken,
+    };
+    let linked = drafts.iter().map(|draft| {
+        let mut report = Report::new(&draft.model.file);
+        (known.relations(draft, &mut report), report)
+    });
+    linked.unzip()
+}
+
+/// The models that cannot be used because one that they need cannot, and which that is.
+pub fn in_need<'a>(
+    models: impl Iterator<Item = &'a Model>,
+    broken: &BTreeSet<String>,
+) -> Vec<(String, String)> {
+    let needy = models.filter_map(|model| {
+        let links = model.relations.values().flat_map(|relation| {
+            let own = std::iter::once(relation);
+            own.chain(&relation.links)
+        });
+        let mut needed = links.map(|link| &link.model);
+        let needed = needed.find(|id| broken.contains(*id))?;
+        Some((model.id.clone(), needed.clone()))
+    });
+    needy.collect()
+}
+
+impl Known<'_> {
+    fn relations(&self, draft: &Draft, report: &mut Report) -> BTreeMap<String, Relation> {
+        let Some(Value::Object(written)) = draft.model.source.get("relations") else {
+            return BTreeMap::new();
+        };
+        let nodes = draft.node.get("relations");
+        let read = written.iter().filter_map(|(name, relation)| {
+            let node = nodes.and_then(|nodes| nodes.get(name));
+            let node = node.unwrap_or(&draft.node);
+            if draft.model.column(name).is_some() {
+                let message = format!("relation \"{name}\" has the name of a column");
+                report.error(node.at, message);
+            }
+            let fields = Fields(relation.as_object()?.clone());
+            let read = self.relation(&draft.model, &fields, node);
+            match read {
+                Ok(relation) => Some((name.clone(), relation)),
+                Err((at, message)) => {
+                    report.error(at, format!("relation \"{name}\": {message}"));
+                    None
+                }
+            }
+        });
+        read.collect()
+    }
+
+    fn relation(
+        &self,
+        model: &Model,
+        fields: &Fields,
+        node: &Node,
+    ) -> Result<Relation, (Spot, String)> {
+        let kind = kind(&fields.text("type"));
+        let query = fields.0.get("query").cloned();
+        if !matches!(
+            kind,
+            RelationKind::HasOneThrough | RelationKind::HasManyThrough
+        ) {
+            let link = self.step((model, model), fields, node)?;
+            return Ok(Relation {
+                kind,
+                query,
+                ..link
+            });
+        }
+        let written = node.get("links").map_or(&[][..], |node| node.items());
+        let mut links: Vec<Relation> = Vec::new();
+        for (link, node) in fields.list("links").iter().zip(written) {
+            let link = Fields(link.as_object().cloned().unwrap_or_default());
+            let before = links
+                .last()
+                .and_then(|link| self.drafts.get(link.model.as_str()));
+            let before = before.copied().unwrap_or(model);
+            let mut step = self.step((model, before), &link, node)?;
+            step.query = link.0.get("query").cloned();
+            links.push(step);
+        }
+        let Some(last) = links.last().cloned() else {
+            return Err((
+                node.at,
+                "\"links\" is missing: the steps to the other model".to_owned(),
+            ));
+        };
+        Ok(Relation {
+            kind,
+            query,
+            links,
+            ..last
+        })
+    }
+
+    /// One step from a model to another. Names of models are looked up beside the first one's model.
+    fn step(
+        &self,
+        (owner, from): (&Model, &Model),
+        fields: &Fields,
+        node: &Node,
+    ) -> Result<Relation, (Spot, String)> {
+        let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+        let needed = |key: &'static str| {
+            let missing = || (node.at, format!("\"{key}\" is missing"));
+            fields.optional(key).ok_or_else(missing)
+        };
+        let (name, key, foreign) = (needed("model")?, needed("key")?, needed("foreign")?);
+        let target = self
+            .find(&name, &owner.id)
+            .map_err(|message| (at("model"), message))?;
+        // Yao also writes `model.column`.
+        let plain = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+        let (key, foreign) = (plain(&key), plain(&foreign));
+        let column = |model: &Model, name: &str, field: &str| match model.column(name) {
+            Some(_) => Ok(()),
+            None => {
+                let hint = near::hint(name, model.columns.iter().map(|it| it.name.as_str()));
+                let message = format!("model \"{}\" has no column \"{name}\"{hint}", model.id);
+                Err((at(field), message))
+            }
+        };
+        column(from, &foreign, "foreign")?;
+        if let Some(target) = self.drafts.get(target.as_str()) {
+            column(target, &key, "key")?;
+        }
+        Ok(Relation {
+            kind: kind(&fields.text("type")),
+            model: target,
+            key,
+            foreign,
+            query: None,
+            links: Vec::new(),
+        })
+    }
+
+    /// The whole id of a model; a broken one is found too, and disables who needs it.
+    fn find(&self, name: &str, near: &str) -> Result<String, String> {
+        let is_known =
+            |id: &String| self.drafts.contains_key(id.as_str()) || self.broken.contains_key(id);
+        let found = candidates(name, near).find(is_known);
+        found.ok_or_else(|| {
+            let hint = near::hint(name, self.drafts.keys().copied());
+            format!("there is no model \"{name}\"{hint}")
+        })
+    }
+}
+
+fn kind(name: &str) -> RelationKind {
+    match name {
+        "hasMany" => RelationKind::HasMany,
+        "hasOneThrough" => RelationKind::HasOneThrough,
+        "hasManyThrough" => RelationKind::HasManyThrough,
+        "belongsTo" => RelationKind::BelongsTo,
+        _ => RelationKind::HasOne,
+    }
+}

@@ -1,0 +1,110 @@
+//! The seam to the databases that hold the tables of models: transactions that run SQL with bound values.
+
+mod dialect;
+mod failure;
+mod lazy;
+pub mod postgres;
+pub mod sqlite;
+
+pub use dialect::{Dialect, Statement};
+pub use lazy::Lazy;
+
+use crate::error::Result;
+use async_trait::async_trait;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the tables of models are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum ModelStore {
+    /// In the memory of this process, for tests.
+    #[default]
+    Memory,
+    /// In an SQLite file.
+    Sqlite(PathBuf),
+    /// In a PostgreSQL database, as the store of this URL: in the schema `models`, or `<schema>_models` beside a store with a
+    /// schema of its own. The URL may hold a password.
+    Postgres(String),
+}
+
+impl std::fmt::Debug for ModelStore {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory => out.write_str("Memory"),
+            Self::Sqlite(path) => out.debug_tuple("Sqlite").field(path).finish(),
+            Self::Postgres(_) => out.write_str("Postgres"),
+        }
+    }
+}
+
+/// Opens a database, and makes it if it is not there.
+pub async fn open(store: &ModelStore) -> Result<Arc<dyn Database>> {
+    Ok(match store {
+        ModelStore::Memory => Arc::new(sqlite::Sqlite::in_memory().await?),
+        ModelStore::Sqlite(path) => Arc::new(sqlite::Sqlite::open(path).await?),
+        ModelStore::Postgres(url) => Arc::new(postgres::Postgres::open(url).await?),
+    })
+}
+
+/// An open database.
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// How its SQL is written.
+    fn dialect(&self) -> Dialect;
+
+    /// Begins a transaction. One that reads sees one state of everything, whatever others write meanwhile.
+    async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>>;
+
+    /// Ends all connections.
+    async fn close(&self) -> Result<()>;
+}
+
+/// One transaction. Dropping it undoes what it did.
+#[async_trait]
+pub trait Transaction: Send {
+    /// How its SQL is written.
+    fn dialect(&self) -> Dialect;
+
+    /// The rows of a query.
+    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>>;
+
+    /// Runs a change; the answer is how many rows it changed.
+    async fn run(&mut self, statement: Statement) -> Result<u64>;
+
+    /// Keeps what it did.
+    async fn commit(self: Box<Self>) -> Result<()>;
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only.
+    Read,
+    /// Reading and writing.
+    Write,
+}
+
+/// One row: its values in the order of the query's columns.
+pub type Row = Vec<Cell>;
+
+/// A value as databases give it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A whole number, or 0 and 1 for false and true.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+    /// A text, also exact decimals, moments (`YYYY-MM-DD HH:MM:SS` UTC) and JSON.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Runs statements as one transaction: kept if all is well, else undone.
+pub async fn end<T>(transaction: Box<dyn Transaction>, result: Result<T>) -> Result<T> {
+    let value = result?;
+    transaction.commit().await?;
+    Ok(value)
+}

@@ -1,0 +1,229 @@
+//! Models in a PostgreSQL database, in a schema of their own.
+
+mod address;
+mod cell;
+
+use super::{Access, Database, Dialect, Row, Statement, Transaction, failure};
+use crate::error::{Error, Result};
+use address::Address;
+use async_trait::async_trait;
+use cell::{Given, Taken};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+    Timeouts,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::NoTls;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+
+/// Connections at the same time.
+const POOL: usize = 8;
+/// How long a caller waits for a free connection.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An open database.
+pub struct Postgres {
+    pool: Pool,
+    name: Arc<str>,
+}
+
+impl Postgres {
+    /// Opens the database of a store's URL, and makes the schema if it is not there.
+    pub async fn open(url: &str) -> Result<Self> {
+        let address = Address::parse(url)?;
+        let recycling_method = RecyclingMethod::Fast;
+        let config = ManagerConfig { recycling_method };
+        let manager = Manager::from_config(address.config, NoTls, config);
+        let setup = format!(
+            "SET search_path TO {}; SET TIME ZONE 'UTC'; SET lock_timeout TO '30s'; SET jit TO off; \
+             SET idle_in_transaction_session_timeout TO '60s'; SET client_min_messages TO error",
+            address.schema
+        );
+        let hook = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+            let setup = setup.clone();
+            Box::pin(async move {
+                let done = client.batch_execute(&setup).await;
+                done.map_err(HookError::Backend)
+            })
+        });
+        let timeouts = Timeouts {
+            wait: Some(PATIENCE),
+            create: None,
+            recycle: Some(PATIENCE),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(POOL)
+            .timeouts(timeouts)
+            .post_create(hook)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| failure::away(&address.name, error))?;
+        let database = Self {
+            pool,
+            name: address.name.into(),
+        };
+        database.make_schema(&address.schema).await?;
+        Ok(database)
+    }
+
+    /// Two nodes that start at once would both find no schema.
+    async fn make_schema(&self, schema: &str) -> Result<()> {
+        let mut transaction = self.begin(Access::Write).await?;
+        let lock = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
+        transaction.rows(lock.to_owned().into()).await?;
+        let exists = format!("SELECT to_regnamespace('{schema}') IS NOT NULL");
+        let exists = transaction.rows(exists.into()).await?;
+        if exists != [[super::Cell::Integer(1)]] {
+            let make = format!("CREATE SCHEMA {schema}");
+            transaction.run(make.into()).await?;
+        }
+        transaction.commit().await
+    }
+
+    async fn connection(&self) -> Result<Object> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+                failed(&self.name, error)
+            }
+            PoolError::Closed => failure::closed(&self.name),
+            other => failure::away(&self.name, other),
+        })
+    }
+}
+
+#[async_trait]
+impl Database for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>> {
+        let begin = match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
+        };
+        let mut is_repeated = false;
+        loop {
+            let client = self.connection().await?;
+            match client.batch_execute(begin).await {
+                Ok(()) => {
+                    return Ok(Box::new(Open {
+                        client: Some(client),
+                        name: Arc::clone(&self.name),
+                    }));
+                }
+                // A connection that has died while nobody used it.
+                Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
+                Err(error) => return Err(failed(&self.name, error)),
+            }
+        }
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.pool.close();
+        Ok(())
+    }
+}
+
+/// A transaction and its connection.
+struct Open {
+    client: Option<Object>,
+    name: Arc<str>,
+}
+
+impl Open {
+    fn client(&self) -> Result<&Object> {
+        self.client
+            .as_ref()
+            .ok_or_else(|| failure::closed(&self.name))
+    }
+}
+
+#[async_trait]
+impl Transaction for Open {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>> {
+        let client = self.client()?;
+        let given: Vec<Given> = statement.values.iter().map(Given::of).collect();
+        let answer = async {
+            let prepared = client.prepare_cached(&statement.sql).await?;
+            let rows = client.query(&prepared, &references(&given)).await?;
+            let read = rows.iter().map(|row| {
+                let cells = (0..row.len()).map(|at| row.try_get::<_, Taken>(at));
+                cells.map(|cell| cell.map(|Taken(cell)| cell)).collect()
+            });
+            read.collect::<std::result::Result<Vec<Row>, _>>()
+        };
+        answer.await.map_err(|error| failed(&self.name, error))
+    }
+
+    async fn run(&mut self, statement: Statement) -> Result<u64> {
+        let client = self.client()?;
+        let given: Vec<Given> = statement.values.iter().map(Given::of).collect();
+        let answer = async {
+            let prepared = client.prepare_cached(&statement.sql).await?;
+            client.execute(&prepared, &references(&given)).await
+        };
+        answer.await.map_err(|error| failed(&self.name, error))
+    }
+
+    async fn commit(mut self: Box<Self>) -> Result<()> {
+        let done = self.client()?.batch_execute("COMMIT").await;
+        done.map_err(|error| failed(&self.name, error))?;
+        // The connection is clean: back to the others.
+        drop(self.client.take());
+        Ok(())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            // Nobody can wait for the undoing here; the server undoes what a closed connection leaves.
+            drop(Object::take(client));
+        }
+    }
+}
+
+fn references(given: &[Given]) -> Vec<&(dyn ToSql + Sync)> {
+    let references = given.iter().map(|it| it as &(dyn ToSql + Sync));
+    references.collect()
+}
+
+/// What a failure means.
+fn failed(name: &str, error: tokio_postgres::Error) -> Error {
+    let Some(cause) = error.as_db_error() else {
+        return match error.is_closed() || std::error::Error::source(&error).is_some_and(is_outside)
+        {
+            true => failure::away(name, error),
+            false => failure::refused(name, error),
+        };
+    };
+    let state = cause.code();
+    if *state == SqlState::UNIQUE_VIOLATION {
+        // `Key (name, owner)=(Rex, 1) already exists.`: the values are somebody else's.
+        let detail = cause.detail().unwrap_or_default();
+        let columns = detail
+            .split_once('(')
+            .and_then(|(_, rest)| rest.split_once(")="));
+        return failure::taken(columns.map_or("key", |(columns, _)| columns));
+    }
+    if *state == SqlState::NOT_NULL_VIOLATION {
+        return failure::missing(cause.column().unwrap_or_default());
+    }
+    match state.code().get(..2) {
+        Some("22" | "23") => failure::unfit(cause.message()),
+        Some("40") => failure::crossed(),
+        Some("08" | "53" | "55" | "57" | "58") => failure::away(name, error),
+        _ => failure::refused(name, error),
+    }
+}
+
+fn is_outside(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<std::io::Error>()
+}

@@ -1,0 +1,123 @@
+//! Models in an SQLite file: one connection that writes, some that read, each with a thread of its own.
+
+mod lane;
+
+use super::{Access, Database, Dialect, Row, Statement, Transaction, failure};
+use crate::error::{Error, Result};
+use async_trait::async_trait;
+use lane::{Held, Lane, Lanes};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Connections that read at the same time.
+const READERS: usize = 4;
+
+/// An open file.
+pub struct Sqlite {
+    writer: Arc<Lanes>,
+    /// The writer again for a database in memory, which has one connection.
+    readers: Arc<Lanes>,
+}
+
+impl Sqlite {
+    /// Opens a file, and makes it if it is not there.
+    pub async fn open(path: &Path) -> Result<Self> {
+        let name = format!("the models' database {}", path.display());
+        let writer = Lane::open(Some(path), &name, Access::Write).await?;
+        let mut readers = Vec::new();
+        for _ in 0..READERS {
+            readers.push(Lane::open(Some(path), &name, Access::Read).await?);
+        }
+        Ok(Self {
+            writer: Lanes::new(vec![writer], &name),
+            readers: Lanes::new(readers, &name),
+        })
+    }
+
+    /// A database in memory that is gone with it.
+    pub async fn in_memory() -> Result<Self> {
+        let name = "the models' database in memory";
+        let lane = Lane::open(None, name, Access::Write).await?;
+        let lanes = Lanes::new(vec![lane], name);
+        Ok(Self {
+            writer: Arc::clone(&lanes),
+            readers: lanes,
+        })
+    }
+}
+
+#[async_trait]
+impl Database for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>> {
+        let (lanes, begin) = match access {
+            Access::Read => (&self.readers, "BEGIN"),
+            Access::Write => (&self.writer, "BEGIN IMMEDIATE"),
+        };
+        let mut held = lanes.take().await?;
+        held.change(begin.to_owned().into()).await?;
+        Ok(Box::new(held))
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.readers.close().await;
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Transaction for Held {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>> {
+        self.query(statement).await
+    }
+
+    async fn run(&mut self, statement: Statement) -> Result<u64> {
+        self.change(statement).await
+    }
+
+    async fn commit(mut self: Box<Self>) -> Result<()> {
+        self.change("COMMIT".to_owned().into()).await?;
+        self.is_open = false;
+        Ok(())
+    }
+}
+
+/// What a failure means.
+fn failed(name: &str, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode as Code;
+    use rusqlite::ffi;
+    let rusqlite::Error::SqliteFailure(cause, message) = &error else {
+        return failure::refused(name, error);
+    };
+    // `UNIQUE constraint failed: pet.name, pet.owner`
+    let message = message.as_deref().unwrap_or_default();
+    let columns = message.split_once(": ").map_or("", |(_, columns)| columns);
+    let columns = columns
+        .split(", ")
+        .map(|column| column.rsplit('.').next().unwrap_or_default());
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    match (cause.code, cause.extended_code) {
+        (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
+            failure::taken(&columns)
+        }
+        (_, ffi::SQLITE_CONSTRAINT_NOTNULL) => failure::missing(&columns),
+        (Code::TypeMismatch | Code::ConstraintViolation | Code::TooBig, _) => {
+            failure::unfit(message)
+        }
+        (Code::Unknown | Code::ApiMisuse | Code::InternalMalfunction, _) => {
+            failure::refused(name, error)
+        }
+        (Code::DatabaseCorrupt | Code::NotADatabase, _) => {
+            ambit_storage::Error::corrupt(name, error).into()
+        }
+        _ => failure::away(name, error),
+    }
+}

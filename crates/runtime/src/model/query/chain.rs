@@ -1,0 +1,70 @@
+//! Conditions joined in order by AND and OR, as SQL reads them: AND binds tighter, and what is nested is in parentheses.
+
+use sea_query::Condition;
+
+/// Conditions in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain<T>(pub Vec<Link<T>>);
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link<T> {
+    /// Whether OR joins it to those before; the first is joined to nothing.
+    pub is_or: bool,
+    /// What it is.
+    pub node: Node<T>,
+}
+
+/// A condition, or several in parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node<T> {
+    /// A condition.
+    Test(T),
+    /// Several; never none.
+    Group(Chain<T>),
+}
+
+impl<T> Default for Chain<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Chain<T> {
+    /// Whether there is no condition.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All tests, however deep.
+    pub fn tests(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        Box::new(self.0.iter().flat_map(|link| tests_of(&link.node)))
+    }
+
+    /// All of it as one condition, each test as `write` says. Without tests it is always true.
+    pub fn condition(&self, write: &mut dyn FnMut(&T) -> Condition) -> Condition {
+        let mut any = Condition::any();
+        let mut all = Condition::all();
+        for (index, link) in self.0.iter().enumerate() {
+            if link.is_or && index > 0 {
+                any = any.add(std::mem::replace(&mut all, Condition::all()));
+            }
+            all = all.add(match &link.node {
+                Node::Test(test) => write(test),
+                Node::Group(chain) => chain.condition(write),
+            });
+        }
+        match any.is_empty() {
+            true => all,
+            false => any.add(all),
+        }
+    }
+}
+
+/// All tests of a condition, however deep.
+pub fn tests_of<T>(node: &Node<T>) -> Box<dyn Iterator<Item = &T> + '_> {
+    match node {
+        Node::Test(test) => Box::new(std::iter::once(test)),
+        Node::Group(chain) => chain.tests(),
+    }
+}

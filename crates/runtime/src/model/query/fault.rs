@@ -1,0 +1,102 @@
+//! What is wrong with a query, and where in it.
+
+use crate::error::Error;
+use ambit_storage::near;
+use serde_json::{Value, json};
+
+/// What a part of parsing gives.
+pub type Parsed<T> = Result<T, Fault>;
+
+/// One thing that is wrong with a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What kind of fault it is, in one word.
+    pub code: &'static str,
+    /// Where it is in the query, such as `wheres[0].op`; empty for the query as a whole.
+    pub path: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+    /// The column that it is about, where the path does not say.
+    pub subject: Option<String>,
+}
+
+impl Fault {
+    /// A fault at this place.
+    pub fn new(code: &'static str, path: &str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            path: path.to_owned(),
+            message: message.into(),
+            subject: None,
+        }
+    }
+
+    /// A value that has not the right form.
+    pub fn form(path: &str, what: &str, rule: &str) -> Self {
+        Self::new("invalid", path, format!("{what} {rule}"))
+    }
+
+    /// A name that is not known, with the nearest one that is.
+    pub fn unknown<'k>(
+        what: &'static str,
+        name: &str,
+        path: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Self {
+        let near = near::nearest(name, known);
+        let hint = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+        let code = match what {
+            "operator" => "unknown_operator",
+            "column" => "unknown_column",
+            "method" => "unknown_method",
+            "relation" => "unknown_relation",
+            "table" => "unknown_table",
+            "function" => "unknown_function",
+            _ => "unknown_key",
+        };
+        Self::new(code, path, format!("unknown {what} \"{name}\"{hint}"))
+    }
+
+    /// A condition without the value that it needs.
+    pub fn missing(path: &str, column: &str) -> Self {
+        Self {
+            subject: Some(column.to_owned()),
+            ..Self::new("missing_value", path, "value is missing")
+        }
+    }
+
+    /// The same, further out in the query.
+    pub fn within(mut self, outer: &str) -> Self {
+        self.path = match self.path.as_str() {
+            "" => outer.to_owned(),
+            path if path.starts_with('[') => format!("{outer}{path}"),
+            path => format!("{outer}.{path}"),
+        };
+        self
+    }
+
+    /// As it is thrown: `of` says whose query it is.
+    pub fn error(&self, of: &str) -> Error {
+        let path = match self.path.as_str() {
+            "" => String::new(),
+            path => format!(" in {path}"),
+        };
+        let subject = self.subject.iter();
+        let subject: String = subject.map(|column| format!(" ({column})")).collect();
+        Error::invalid(
+            self.path.as_str(),
+            format!("{of}: {}{path}{subject}", self.message),
+        )
+    }
+
+    /// As `Lint` tells it.
+    pub fn diagnostic(&self) -> Value {
+        let subject = self.subject.iter();
+        let subject: String = subject.map(|column| format!(" ({column})")).collect();
+        json!({
+            "code": self.code,
+            "path": self.path,
+            "message": format!("{}{subject}", self.message),
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Reading the objects and lists that queries are made of: every key is known, and null is as if it were not there.
+
+use super::fault::{Fault, Parsed};
+use serde_json::{Map, Value};
+
+/// Rows that can be asked for at once: all of them are in memory.
+const MOST_ROWS: u64 = 100_000;
+
+/// An object of a query.
+#[derive(Clone, Copy)]
+pub struct Object<'q> {
+    map: &'q Map<String, Value>,
+}
+
+impl<'q> Object<'q> {
+    /// The object that a value is.
+    pub fn of(value: &'q Value, what: &str) -> Parsed<Self> {
+        match value {
+            Value::Object(map) => Ok(Self { map }),
+            _ => Err(Fault::form("", what, "must be an object")),
+        }
+    }
+
+    /// Whether it has only these keys.
+    pub fn has_only(&self, known: &[&str]) -> Parsed<()> {
+        let mut keys = self.map.keys();
+        match keys.find(|key| !known.contains(&key.as_str())) {
+            Some(key) => Err(Fault::unknown("key", key, "", known.iter().copied())),
+            None => Ok(()),
+        }
+    }
+
+    /// Its keys and values.
+    pub fn entries(&self) -> impl Iterator<Item = (&'q str, &'q Value)> + use<'q> {
+        self.map.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The value of a key, null too.
+    pub fn raw(&self, key: &str) -> Option<&'q Value> {
+        self.map.get(key)
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'q Value> {
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    /// A text.
+    pub fn text(&self, key: &str) -> Parsed<Option<&'q str>> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        let text = value.as_str();
+        text.map(Some)
+            .ok_or_else(|| Fault::form(key, key, "must be a text"))
+    }
+
+    /// True or false; false where it is not said.
+    pub fn flag(&self, key: &str) -> Parsed<bool> {
+        match self.get(key) {
+            None => Ok(false),
+            Some(Value::Bool(is)) => Ok(*is),
+            Some(_) => Err(Fault::form(key, key, "must be true or false")),
+        }
+    }
+
+    /// A whole number that is not below `least`.
+    pub fn count(&self, key: &str, least: u64) -> Parsed<Option<u64>> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        match whole(value) {
+            Some(number) if number >= least => Ok(Some(number)),
+            _ => {
+                let rule = format!("must be a whole number, {least} or more");
+                Err(Fault::form(key, key, &rule))
+            }
+        }
+    }
+
+    /// A number of rows, from `least` on.
+    pub fn rows(&self, key: &str, least: u64) -> Parsed<Option<u64>> {
+        match self.count(key, least)? {
+            Some(rows) if rows > MOST_ROWS => {
+                let rule = format!("must be at most {MOST_ROWS}; ask for pages");
+                Err(Fault::form(key, key, &rule))
+            }
+            rows => Ok(rows),
+        }
+    }
+
+    /// A list, empty where there is none.
+    pub fn list(&self, key: &str) -> Parsed<&'q [Value]> {
+        match self.get(key) {
+            None => Ok(&[]),
+            Some(Value::Array(list)) => Ok(list),
+            Some(_) => Err(Fault::form(key, key, "must be a list")),
+        }
+    }
+}
+
+/// A number without a fraction, which scripts may give as `2.0`. What databases cannot count to is none.
+pub fn whole(value: &Value) -> Option<u64> {
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    let number = value.as_f64()?;
+    let is_whole = number.fract() == 0.0 && (0.0..=MOST).contains(&number);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole, not negative and below 2^53"
+    )]
+    is_whole.then_some(number as u64)
+}

@@ -1,0 +1,344 @@
+//! What conditions compare by: a table.
+
+use super::fault::{Fault, Parsed};
+use super::sort::by_bytes;
+use crate::model::database::Dialect;
+use sea_query::extension::postgres::PgExpr;
+use sea_query::{BinOper, Expr, ExprTrait, LikeExpr, Value as Bound};
+use serde_json::Value;
+
+/// One way of comparing.
+#[derive(Debug)]
+pub struct Operator {
+    /// Its names; the first is the one it is called by.
+    pub names: &'static [&'static str],
+    /// What it compares with.
+    pub takes: Takes,
+    write: fn(Expr, Operand, Dialect) -> Expr,
+}
+
+/// What an operator compares with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A value, or null.
+    Same,
+    /// A value that is smaller or larger.
+    Ordered,
+    /// A text.
+    Text,
+    /// A list.
+    List,
+    /// Two values.
+    Range,
+}
+
+/// What a condition compares with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// Nothing, or null.
+    Null,
+    /// A value.
+    One(Bound),
+    /// Some values.
+    Many(Vec<Bound>),
+    /// Both ends.
+    Range(Bound, Bound),
+    /// A text to look for.
+    Text(String),
+}
+
+/// What is compared: a column, or what is computed from columns.
+pub struct Subject<'s> {
+    /// Its name, for errors.
+    pub name: &'s str,
+    /// Whether values can be the same.
+    pub is_equatable: bool,
+    /// Whether one can be larger.
+    pub is_ordered: bool,
+    /// Whether it is a text.
+    pub is_text: bool,
+    /// A value as it is bound.
+    pub bind: &'s dyn Fn(&Value) -> Result<Bound, String>,
+}
+
+/// Values of one list at most, and of all conditions of a query: databases bind only so many.
+const VALUES: usize = 10_000;
+
+/// Conditions of a query at most: databases nest expressions only so deep.
+const CONDITIONS: usize = 500;
+
+/// The longest text that is looked for: databases refuse longer patterns.
+const LONGEST: usize = 10_000;
+
+/// All operators.
+pub const OPERATORS: &[Operator] = &[
+    row(&["eq", "="], Takes::Same, |left, operand, _| {
+        same(left, operand, BinOper::Equal)
+    }),
+    row(&["ne", "<>", "!="], Takes::Same, |left, operand, _| {
+        same(left, operand, BinOper::NotEqual)
+    }),
+    row(&["gt", ">"], Takes::Ordered, |left, operand, _| {
+        same(left, operand, BinOper::GreaterThan)
+    }),
+    row(&["ge", ">="], Takes::Ordered, |left, operand, _| {
+        same(left, operand, BinOper::GreaterThanOrEqual)
+    }),
+    row(&["lt", "<"], Takes::Ordered, |left, operand, _| {
+        same(left, operand, BinOper::SmallerThan)
+    }),
+    row(&["le", "<="], Takes::Ordered, |left, operand, _| {
+        same(left, operand, BinOper::SmallerThanOrEqual)
+    }),
+    row(&["like"], Takes::Text, like),
+    row(&["match"], Takes::Text, contains),
+    row(&["in"], Takes::List, |left, operand, _| match operand {
+        Operand::Many(values) if !values.is_empty() => left.is_in(padded(values)),
+        _ => never(),
+    }),
+    row(&["notin"], Takes::List, |left, operand, _| match operand {
+        Operand::Many(values) if !values.is_empty() => left.is_not_in(padded(values)),
+        _ => always(),
+    }),
+    row(
+        &["between"],
+        Takes::Range,
+        |left, operand, _| match operand {
+            Operand::Range(low, high) => left.between(low, high),
+            _ => never(),
+        },
+    ),
+    row(&["null"], Takes::Nothing, |left, _, _| left.is_null()),
+    row(&["notnull"], Takes::Nothing, |left, _, _| {
+        left.is_not_null()
+    }),
+];
+
+const fn row(
+    names: &'static [&'static str],
+    takes: Takes,
+    write: fn(Expr, Operand, Dialect) -> Expr,
+) -> Operator {
+    Operator {
+        names,
+        takes,
+        write,
+    }
+}
+
+/// The operator of this name; `=` where none is named.
+pub fn find(name: Option<&str>, path: &str) -> Parsed<&'static Operator> {
+    let name = name.unwrap_or("=");
+    let mut rows = OPERATORS.iter();
+    rows.find(|row| {
+        row.names
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    })
+    .ok_or_else(|| {
+        let known = OPERATORS.iter().flat_map(|row| row.names.iter().copied());
+        Fault::unknown("operator", name, path, known)
+    })
+}
+
+/// A condition that no row meets.
+pub fn never() -> Expr {
+    Expr::cust("1 = 0")
+}
+
+/// A condition that every row meets.
+pub fn always() -> Expr {
+    Expr::cust("1 = 1")
+}
+
+/// The same values, some of them again, so that there are few lengths: databases keep a plan for each statement.
+pub(super) fn padded(mut values: Vec<Bound>) -> Vec<Bound> {
+    if let Some(last) = values.last().cloned() {
+        values.resize(values.len().next_power_of_two(), last);
+    }
+    values
+}
+
+/// Whether databases can take so many conditions, by how many values each has.
+pub(super) fn check_size(weights: impl Iterator<Item = usize>) -> Parsed<()> {
+    let (mut conditions, mut values) = (0, 0);
+    for weight in weights {
+        conditions += 1;
+        values += weight;
+    }
+    match conditions > CONDITIONS || values > VALUES {
+        true => {
+            let text = format!("at most {CONDITIONS} conditions with {VALUES} values");
+            Err(Fault::new("too_large", "", text))
+        }
+        false => Ok(()),
+    }
+}
+
+impl Operand {
+    /// How many values it has.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::One(_) | Self::Text(_) => 1,
+            Self::Range(..) => 2,
+            Self::Many(values) => values.len(),
+        }
+    }
+}
+
+impl Operator {
+    /// What it compares with, from what was given.
+    pub fn operand(&self, subject: &Subject<'_>, value: Option<&Value>) -> Parsed<Operand> {
+        self.fits(subject)?;
+        if self.takes == Takes::Nothing {
+            return Ok(Operand::Null);
+        }
+        let value = value.ok_or_else(|| Fault::missing("", subject.name))?;
+        match self.takes {
+            Takes::Nothing => Ok(Operand::Null),
+            Takes::Same if value.is_null() => Ok(Operand::Null),
+            Takes::Same | Takes::Ordered => self.one(subject, value).map(Operand::One),
+            Takes::Text => self.text(subject, value),
+            Takes::List => self.list(subject, value).map(Operand::Many),
+            Takes::Range => match value {
+                Value::Array(ends) if ends.len() == 2 => Ok(Operand::Range(
+                    self.one(subject, &ends[0])?,
+                    self.one(subject, &ends[1])?,
+                )),
+                _ => Err(wrong(subject, "must be a list of two values: [low, high]")),
+            },
+        }
+    }
+
+    /// The condition.
+    pub fn write(&self, left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+        (self.write)(left, operand, dialect)
+    }
+
+    /// The condition where the other side is an expression too.
+    pub fn against(&self, left: Expr, right: Expr) -> Expr {
+        let operator = match self.names[0] {
+            "ne" => BinOper::NotEqual,
+            "gt" => BinOper::GreaterThan,
+            "ge" => BinOper::GreaterThanOrEqual,
+            "lt" => BinOper::SmallerThan,
+            "le" => BinOper::SmallerThanOrEqual,
+            _ => BinOper::Equal,
+        };
+        left.binary(operator, right)
+    }
+
+    fn fits(&self, subject: &Subject<'_>) -> Parsed<()> {
+        let (is_possible, rule) = match self.takes {
+            Takes::Nothing => (true, ""),
+            Takes::Same | Takes::List => (subject.is_equatable, "cannot be compared"),
+            Takes::Ordered | Takes::Range => (subject.is_ordered, "has no order"),
+            Takes::Text => (subject.is_text, "is no plain text"),
+        };
+        let message = format!(
+            "\"{}\" cannot be used: {} {rule}",
+            self.names[0], subject.name
+        );
+        is_possible
+            .then_some(())
+            .ok_or_else(|| Fault::new("unfit_operator", "", message))
+    }
+
+    fn one(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Bound> {
+        if value.is_null() {
+            let rule = format!("must not be null for \"{}\"", self.names[0]);
+            return Err(wrong(subject, &rule));
+        }
+        (subject.bind)(value).map_err(|rule| wrong(subject, &rule))
+    }
+
+    fn list(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Vec<Bound>> {
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.one(subject, item)).collect(),
+            Value::String(text) => {
+                let items = text.split(',').map(str::trim);
+                let items = items.filter(|item| !item.is_empty());
+                items
+                    .map(|item| self.one(subject, &plain(subject, item)))
+                    .collect()
+            }
+            _ => Err(wrong(
+                subject,
+                "must be a list, or a text with commas between the values",
+            )),
+        }
+    }
+
+    fn text(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Operand> {
+        let Value::String(text) = value else {
+            let rule = format!("must be a text for \"{}\"", self.names[0]);
+            return Err(wrong(subject, &rule));
+        };
+        if text.len() > LONGEST || text.bytes().any(|byte| byte == 0) {
+            let rule = format!("must be a text of at most {LONGEST} bytes, without U+0000");
+            return Err(wrong(subject, &rule));
+        }
+        Ok(Operand::Text(text.clone()))
+    }
+}
+
+/// A piece of a list that is written as a text: what it is in JSON, if the column takes that.
+fn plain(subject: &Subject<'_>, item: &str) -> Value {
+    let text = Value::String(item.to_owned());
+    let read = serde_json::from_str(item).ok();
+    let read = read.filter(|value: &Value| (subject.bind)(&text).is_err() && !value.is_null());
+    read.unwrap_or(text)
+}
+
+fn wrong(subject: &Subject<'_>, rule: &str) -> Fault {
+    Fault {
+        subject: Some(subject.name.to_owned()),
+        ..Fault::new("invalid_value", "", format!("value {rule}"))
+    }
+}
+
+fn same(left: Expr, operand: Operand, operator: BinOper) -> Expr {
+    match operand {
+        Operand::One(value) => left.binary(operator, Expr::val(value)),
+        Operand::Null if operator == BinOper::Equal => left.is_null(),
+        Operand::Null if operator == BinOper::NotEqual => left.is_not_null(),
+        _ => never(),
+    }
+}
+
+/// Texts are alike whatever the case of their ASCII letters: that is how SQLite reads patterns, and PostgreSQL where texts
+/// are ordered by their bytes. What stands behind a backslash is a letter.
+fn alike(left: Expr, pattern: String, dialect: Dialect) -> Expr {
+    match dialect {
+        Dialect::Sqlite => left.like(LikeExpr::new(pattern).escape('\\')),
+        Dialect::Postgres => by_bytes(left).ilike(pattern),
+    }
+}
+
+fn like(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+    let Operand::Text(pattern) = operand else {
+        return never();
+    };
+    // A backslash is a letter, as it is in SQLite.
+    let pattern = pattern.replace('\\', "\\\\");
+    alike(left, pattern, dialect)
+}
+
+fn contains(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+    let Operand::Text(text) = operand else {
+        return never();
+    };
+    let mut pattern = String::with_capacity(text.len() + 2);
+    pattern.push('%');
+    for letter in text.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    alike(left, pattern, dialect)
+}

@@ -1,0 +1,139 @@
+//! What is written of a row: every column known, stamped, filled up, checked and bound, before any SQL.
+
+use super::definition::{Column, Crypt, Initial, Model};
+use super::{Models, crypt, stamp};
+use crate::access::Authorized;
+use crate::error::{Error, Result};
+use crate::uuid;
+use ambit_storage::near;
+use sea_query::Value as Bound;
+use serde_json::{Map, Value, json};
+
+type Row = Map<String, Value>;
+
+/// The columns that are written, with their values.
+pub type Cells = Vec<(String, Bound)>;
+
+/// Rows of a model on their way to its table.
+#[derive(Clone, Copy)]
+pub struct Draft<'a> {
+    /// The models.
+    pub models: &'a Models,
+    /// The model.
+    pub model: &'a Model,
+    /// Who writes; nobody for the first rows of tables.
+    pub who: Option<&'a Authorized>,
+}
+
+impl Draft<'_> {
+    /// A new row.
+    pub async fn create(&self, mut row: Row) -> Result<Cells> {
+        self.known(&row)?;
+        stamp::create(self.model, self.who, &mut row)?;
+        for column in &self.model.columns {
+            if row.contains_key(&column.name) {
+                continue;
+            }
+            let initial = match &column.default {
+                Some(Initial::Value(value)) => value.clone(),
+                Some(Initial::Now) => stamp::now().into(),
+                Some(Initial::Uuid) => uuid::random().into(),
+                None => continue,
+            };
+            row.insert(column.name.clone(), initial);
+        }
+        // A number that the store gives is not given.
+        if let Some(key) = self.model.key().filter(|key| key.is_counted())
+            && row.get(&key.name).is_some_and(Value::is_null)
+        {
+            row.remove(&key.name);
+        }
+        let missing = self.model.columns.iter().filter(|column| {
+            let is_needed = !column.is_nullable && !column.is_counted();
+            is_needed && !row.contains_key(&column.name)
+        });
+        let missing = missing.map(|column| (column.name.clone(), "is missing".to_owned()));
+        self.cells(&row, missing.collect()).await
+    }
+
+    /// Changes of a row.
+    pub async fn update(&self, mut row: Row) -> Result<Cells> {
+        self.known(&row)?;
+        stamp::update(self.model, self.who, &mut row)?;
+        self.cells(&row, Vec::new()).await
+    }
+
+    fn known(&self, row: &Row) -> Result<()> {
+        let mut names = row.keys();
+        let Some(unknown) = names.find(|name| self.model.column(name).is_none()) else {
+            return Ok(());
+        };
+        let known = self.model.columns.iter().map(|it| it.name.as_str());
+        let hint = near::hint(unknown, known);
+        let id = &self.model.id;
+        let message = format!("models.{id}: unknown column \"{unknown}\"{hint}");
+        Err(Error::invalid(unknown.as_str(), message))
+    }
+
+    async fn cells(&self, row: &Row, mut faults: Vec<(String, String)>) -> Result<Cells> {
+        let mut cells = Cells::new();
+        for column in &self.model.columns {
+            let Some(value) = row.get(&column.name) else {
+                continue;
+            };
+            match self.cell(column, value).await? {
+                Ok(bound) => cells.push((column.name.clone(), bound)),
+                Err(fault) => faults.push((column.name.clone(), fault)),
+            }
+        }
+        match faults.is_empty() {
+            true => Ok(cells),
+            false => Err(self.refused(&faults)),
+        }
+    }
+
+    /// A value as it is bound, or what is wrong with it.
+    async fn cell(&self, column: &Column, value: &Value) -> Result<Result<Bound, String>> {
+        if value.is_null() && !column.is_nullable {
+            return Ok(Err("must not be null".to_owned()));
+        }
+        let bound = match column.crypt {
+            Some(Crypt::Password) => column.plain(value),
+            _ => self.models.bind(self.model, column, value),
+        };
+        let bound = match bound {
+            Ok(bound) => bound,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let mut rules = column.validations.iter().filter(|_| !value.is_null());
+        if let Some(fault) = rules.find_map(|rule| rule.broken(value)) {
+            let fault = fault.replace("{{label}}", &column.label);
+            return Ok(Err(fault));
+        }
+        match (column.crypt, bound) {
+            (Some(Crypt::Password), Bound::String(Some(password))) => {
+                let hash = tokio::task::spawn_blocking(move || crypt::hash(&password)).await;
+                let hash = hash.map_err(|error| Error::internal(error.to_string()))??;
+                Ok(Ok(Bound::String(Some(hash))))
+            }
+            (_, bound) => Ok(Ok(bound)),
+        }
+    }
+
+    fn refused(&self, faults: &[(String, String)]) -> Error {
+        let texts = faults
+            .iter()
+            .map(|(column, fault)| format!("{column} {fault}"));
+        let texts: Vec<String> = texts.collect();
+        let list = faults
+            .iter()
+            .map(|(column, fault)| json!({"column": column, "message": fault}));
+        let (id, first) = (&self.model.id, faults.first());
+        let param = first.map_or("", |(column, _)| column.as_str());
+        let message = format!("models.{id}: {}", texts.join("; "));
+        Error {
+            details: Some(Box::new(json!({"columns": list.collect::<Vec<_>>()}))),
+            ..Error::invalid(param, message)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Methods about the model itself.
+
+use super::{Method, reads};
+use futures::FutureExt;
+use serde_json::Value;
+
+/// The definition as it is written.
+pub const METADATA: Method = reads("Metadata", |call| {
+    let mut source = call.model.source.clone();
+    if let Value::Object(fields) = &mut source {
+        fields.insert("id".to_owned(), call.model.id.clone().into());
+    }
+    std::future::ready(Ok(source)).boxed()
+});
+
+/// The name of [`IS_THERE`].
+pub const EXISTS: &str = "Exists";
+
+/// Whether the model can be used.
+pub const IS_THERE: Method = reads(EXISTS, |_| std::future::ready(Ok(true.into())).boxed());

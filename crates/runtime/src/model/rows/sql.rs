@@ -1,0 +1,174 @@
+//! Changes of rows as statements.
+
+use crate::error::{Error, Result};
+use crate::model::Models;
+use crate::model::database::{Cell, Dialect, Statement, Transaction};
+use crate::model::definition::{Column, Model};
+use crate::model::row::Cells;
+use sea_query::{
+    Alias, Condition, DeleteStatement, Expr, ExprTrait, InsertStatement, OnConflict, Query,
+    SelectStatement, UpdateStatement, Value as Bound,
+};
+use serde_json::Value;
+
+/// The most values of one statement; SQLite takes 32,766.
+const VALUES: usize = 30_000;
+
+/// Whether there is a row.
+pub fn any(model: &Model) -> SelectStatement {
+    let mut any = Query::select();
+    any.expr(Expr::cust("1"))
+        .from(Alias::new(&model.table))
+        .limit(1);
+    any
+}
+
+/// Removes all rows.
+pub fn clear(model: &Model) -> DeleteStatement {
+    delete(model, Condition::all())
+}
+
+/// Removes the rows that a condition holds for.
+pub fn delete(model: &Model, condition: Condition) -> DeleteStatement {
+    let mut delete = Query::delete();
+    delete
+        .from_table(Alias::new(&model.table))
+        .cond_where(condition);
+    delete
+}
+
+/// Gives a column of all rows a value.
+pub fn fill(model: &Model, cell: (&str, Bound)) -> UpdateStatement {
+    let (name, value) = cell;
+    update(model, &[(name.to_owned(), value)], Condition::all())
+}
+
+/// Changes the rows that a condition holds for.
+pub fn update(model: &Model, cells: &[(String, Bound)], condition: Condition) -> UpdateStatement {
+    let mut update = Query::update();
+    update.table(Alias::new(&model.table)).cond_where(condition);
+    for (name, value) in cells {
+        update.value(Alias::new(name), value.clone());
+    }
+    update
+}
+
+/// Puts rows in; all have the same columns.
+fn put(model: &Model, rows: &[Cells]) -> Result<InsertStatement> {
+    let mut insert = Query::insert();
+    insert.into_table(Alias::new(&model.table));
+    let names = rows.first().map_or(&[][..], Vec::as_slice);
+    if names.is_empty() {
+        insert.or_default_values();
+        return Ok(insert);
+    }
+    insert.columns(names.iter().map(|(name, _)| Alias::new(name)));
+    for row in rows {
+        let values = row.iter().map(|(_, value)| Expr::val(value.clone()));
+        let added = insert.values(values);
+        added.map_err(|error| Error::internal(error.to_string()))?;
+    }
+    Ok(insert)
+}
+
+/// Puts rows in, and answers with their ids.
+pub async fn insert(
+    transaction: &mut dyn Transaction,
+    (models, model): (&Models, &Model),
+    rows: &[Cells],
+) -> Result<Vec<Value>> {
+    let width = rows.first().map_or(1, Vec::len).max(1);
+    let names = |row: &Cells| -> Vec<String> { row.iter().map(|(name, _)| name.clone()).collect() };
+    let mut ids = Vec::new();
+    // Rows without any column cannot be put in together.
+    let most = if rows.first().is_some_and(Vec::is_empty) {
+        1
+    } else {
+        VALUES / width
+    };
+    for alike in rows.chunk_by(|one, other| names(one) == names(other)) {
+        for part in alike.chunks(most.max(1)) {
+            let mut statement = put(model, part)?;
+            let Some(key) = model.key() else {
+                let statement = transaction.dialect().write(&statement);
+                transaction.run(statement).await?;
+                continue;
+            };
+            statement.returning_col(Alias::new(&key.name));
+            let statement = transaction.dialect().write(&statement);
+            let found = transaction.rows(statement).await?;
+            ids.extend(keys((models, model, key), found)?);
+            count_on(transaction, (model, key), part).await?;
+        }
+    }
+    Ok(ids)
+}
+
+/// Puts a row in, or changes the one that is the same in these columns. The answer is how many rows that was: none where the
+/// row that is there is not for the caller.
+pub async fn upsert(
+    transaction: &mut dyn Transaction,
+    model: &Model,
+    (row, same, changes): (&Cells, &[String], &Cells),
+    condition: Condition,
+) -> Result<Vec<Vec<Cell>>> {
+    let mut statement = put(model, std::slice::from_ref(row))?;
+    let mut otherwise = OnConflict::columns(same.iter().map(Alias::new));
+    let changes = changes
+        .iter()
+        .map(|(name, value)| (Alias::new(name), Expr::val(value.clone())));
+    otherwise.values(changes).action_cond_where(condition);
+    statement.on_conflict(otherwise);
+    if let Some(key) = model.key() {
+        statement.returning_col(Alias::new(&key.name));
+    } else {
+        statement.returning(Query::returning().expr(Expr::cust("1")));
+    }
+    let statement = transaction.dialect().write(&statement);
+    let found = transaction.rows(statement).await?;
+    if let Some(key) = model.key() {
+        count_on(transaction, (model, key), std::slice::from_ref(row)).await?;
+    }
+    Ok(found)
+}
+
+/// The ids of rows.
+pub fn keys(
+    (models, model, key): (&Models, &Model, &Column),
+    rows: Vec<Vec<Cell>>,
+) -> Result<Vec<Value>> {
+    let cells = rows.into_iter().flatten();
+    cells.map(|cell| models.shown(model, key, cell)).collect()
+}
+
+/// PostgreSQL goes on counting behind a number that was given by hand, as SQLite does by itself.
+async fn count_on(
+    transaction: &mut dyn Transaction,
+    (model, key): (&Model, &Column),
+    rows: &[Cells],
+) -> Result<()> {
+    if transaction.dialect() == Dialect::Sqlite || !key.is_counted() {
+        return Ok(());
+    }
+    let given = rows.iter().flatten().filter(|(name, _)| *name == key.name);
+    let given = given.filter_map(|(_, value)| match value {
+        Bound::BigInt(number) => *number,
+        _ => None,
+    });
+    let Some(highest) = given.max().filter(|number| *number > 0) else {
+        return Ok(());
+    };
+    let (table, name) = (&model.table, &key.name);
+    let sql = format!(
+        "SELECT setval(s, $1) FROM (SELECT pg_get_serial_sequence('\"{table}\"', '{name}')::regclass AS s) AS it \
+         WHERE $1 > coalesce(pg_sequence_last_value(s), 0)"
+    );
+    let values = vec![Bound::BigInt(Some(highest))];
+    transaction.rows(Statement { sql, values }).await.map(drop)
+}
+
+/// The rows with these keys.
+pub fn with_keys(model: &Model, key: &Column, keys: Vec<Bound>) -> Condition {
+    let column = Expr::col((Alias::new(&model.table), Alias::new(&key.name)));
+    Condition::all().add(column.is_in(keys))
+}

@@ -1,0 +1,91 @@
+//! `Upsert`: a new row, or changes of the one that is the same in some columns.
+
+use super::{Call, Method, sql, writes};
+use crate::error::{Code, Error, Result};
+use crate::model::definition::Model;
+use crate::model::query::Select;
+use crate::model::row::Cells;
+use futures::FutureExt;
+use serde_json::{Map, Value};
+
+/// `row, uniqueBy[], columns[]?`
+pub const UPSERT: Method = writes("Upsert", |call| upsert(call).boxed());
+
+async fn upsert(call: &mut Call<'_>) -> Result<Value> {
+    let (row, same) = (call.row(0)?, call.texts(1, "uniqueBy")?);
+    if !is_unique(call.model, &same) {
+        let rule = format!(
+            "must be columns that the model makes unique together, which {} are not",
+            same.join(", ")
+        );
+        return Err(call.wrong("uniqueBy", &rule));
+    }
+    let missing = same
+        .iter()
+        .find(|name| row.get(*name).is_none_or(Value::is_null));
+    if let Some(missing) = missing {
+        return Err(call.wrong(missing, "is one of uniqueBy and missing in the row"));
+    }
+    let changes = changes(call, &row, &same)?;
+    let changes = call.draft().update(changes).await?;
+    let cells = call.draft().create(row).await?;
+    let count = put(call, (&cells, &same, &changes)).await?;
+    Ok(count.into())
+}
+
+async fn put(call: &mut Call<'_>, what: (&Cells, &[String], &Cells)) -> Result<u64> {
+    let condition = Select::of(call.model).condition(&mut call.reading, &call.model.table);
+    let found = sql::upsert(call.transaction.as_mut(), call.model, what, condition).await;
+    let found = found.map_err(|error| call.told(error))?;
+    if found.is_empty() {
+        let columns = what.1.join(", ");
+        let message = format!(
+            "models.{}: there is already a row with the same {columns}",
+            call.model.id
+        );
+        return Err(Error::new(Code::Conflict, message));
+    }
+    let count = found.len() as u64;
+    if let Some(key) = call.model.key() {
+        let ids = sql::keys((call.models, call.model, key), found)?;
+        call.stays(ids).await?;
+    }
+    Ok(count)
+}
+
+/// What is changed of a row that is there: what is named, or all that is given, but not what makes it the same.
+fn changes(
+    call: &Call<'_>,
+    row: &Map<String, Value>,
+    same: &[String],
+) -> Result<Map<String, Value>> {
+    let named = match call.argument(2) {
+        Value::Null => None,
+        _ => Some(call.texts(2, "columns")?),
+    };
+    if let Some(name) = named.iter().flatten().find(|name| !row.contains_key(*name)) {
+        return Err(call.wrong(
+            "columns",
+            &format!("names \"{name}\", which the row has not"),
+        ));
+    }
+    let key = call.model.key().map(|key| key.name.as_str());
+    let is_changed = |name: &String| match &named {
+        Some(named) => named.contains(name),
+        None => !same.contains(name) && key != Some(name),
+    };
+    let changes = row.iter().filter(|(name, _)| is_changed(name));
+    let changes = changes.map(|(name, value)| (name.clone(), value.clone()));
+    Ok(changes.collect())
+}
+
+fn is_unique(model: &Model, same: &[String]) -> bool {
+    let is_same = |columns: &[String]| {
+        columns.len() == same.len() && columns.iter().all(|name| same.contains(name))
+    };
+    let single = model.columns.iter();
+    let mut single = single.filter(|column| column.is_primary || column.is_unique);
+    let mut indexes = model.indexes.iter().filter(|index| index.is_unique);
+    single.any(|column| is_same(std::slice::from_ref(&column.name)))
+        || indexes.any(|index| is_same(&index.columns))
+}

@@ -1,0 +1,149 @@
+//! Writing for a caller: only to rows within reach, and never out of it.
+
+use super::{Call, sql};
+use crate::error::{Code, Error, Result};
+use crate::model::database::Cell;
+use crate::model::definition::DELETED_AT;
+use crate::model::permission::{Reach, reach};
+use crate::model::row::Cells;
+use crate::model::stamp;
+use sea_query::{Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound};
+use serde_json::{Map, Value};
+
+impl Call<'_> {
+    /// Refuses a caller of whom not enough is known.
+    pub(super) fn may_write(&self) -> Result<()> {
+        match reach(self.models, self.model, (self.who, &self.model.table)) {
+            Reach::Where(_) => Ok(()),
+            Reach::None { why } => {
+                let message = format!("permission_denied: {why}");
+                Err(Error::new(Code::PermissionDenied, message))
+            }
+        }
+    }
+
+    /// Puts rows in, and answers with their ids.
+    pub(super) async fn insert(&mut self, rows: &[Cells]) -> Result<Vec<Value>> {
+        let about = (self.models, self.model.as_ref());
+        let inserted = sql::insert(self.transaction.as_mut(), about, rows).await;
+        let ids = inserted.map_err(|error| self.told(error))?;
+        self.stays(ids.clone()).await?;
+        Ok(ids)
+    }
+
+    /// Changes the rows that a condition holds for. The answer is how many that were.
+    pub(super) async fn update(&mut self, cells: &Cells, condition: Condition) -> Result<u64> {
+        if cells.is_empty() {
+            return self.count(condition).await;
+        }
+        let mut statement = sql::update(self.model, cells, condition);
+        if !self.is_bound() {
+            return self.run(&statement).await;
+        }
+        let ids = self.returned(&mut statement).await?;
+        let count = ids.len() as u64;
+        self.stays(ids).await?;
+        Ok(count)
+    }
+
+    /// Deletes the rows that a condition holds for: marked as deleted where the model has that, unless it is for good.
+    pub(super) async fn remove(&mut self, condition: Condition, is_for_good: bool) -> Result<u64> {
+        if is_for_good || !self.model.options.soft_deletes {
+            let statement = sql::delete(self.model, condition);
+            let statement = self.reading.dialect().write(&statement);
+            let removed = self.transaction.run(statement).await;
+            return removed.map_err(|error| self.told(error));
+        }
+        let mut row = Map::new();
+        row.insert(DELETED_AT.to_owned(), stamp::now().into());
+        if let Some(user) = stamp::user(self.model, Some(self.who)) {
+            row.insert("deleted_by".to_owned(), user.into());
+        }
+        let cells = row.iter().filter_map(|(name, value)| {
+            let bound = self.model.column(name)?.plain(value).ok()?;
+            Some((name.clone(), bound))
+        });
+        let cells: Cells = cells.collect();
+        let statement = sql::update(self.model, &cells, condition);
+        self.run(&statement).await
+    }
+
+    async fn run(&mut self, statement: &UpdateStatement) -> Result<u64> {
+        let statement = self.reading.dialect().write(statement);
+        let changed = self.transaction.run(statement).await;
+        changed.map_err(|error| self.told(error))
+    }
+
+    async fn returned(&mut self, statement: &mut UpdateStatement) -> Result<Vec<Value>> {
+        let Some(key) = self.model.key() else {
+            return Err(self.boundless());
+        };
+        statement.returning_col(Alias::new(&key.name));
+        let statement = self.reading.dialect().write(statement);
+        let rows = self.transaction.rows(statement).await;
+        let rows = rows.map_err(|error| self.told(error))?;
+        sql::keys((self.models, self.model, key), rows)
+    }
+
+    /// How many rows a condition holds for.
+    pub(super) async fn count(&mut self, condition: Condition) -> Result<u64> {
+        let mut count = Query::select();
+        count
+            .expr(Func::count(Expr::col(Asterisk)))
+            .from(Alias::new(&self.model.table))
+            .cond_where(condition);
+        let statement = self.reading.dialect().write(&count);
+        let rows = self.transaction.rows(statement).await?;
+        match rows.first().and_then(|row| row.first()) {
+            Some(Cell::Integer(count)) => Ok(u64::try_from(*count).unwrap_or_default()),
+            _ => Err(Error::internal("a count of rows gave no number")),
+        }
+    }
+
+    /// Whether rows that the caller writes must have certain values, which stamps do not see to.
+    fn is_bound(&self) -> bool {
+        let has_extra = self.who.constraints.extra.is_some();
+        has_extra && self.model.options.permission.is_some()
+    }
+
+    /// Refuses rows that the caller has written and could not reach any more.
+    pub(super) async fn stays(&mut self, ids: Vec<Value>) -> Result<()> {
+        if !self.is_bound() {
+            return Ok(());
+        }
+        let Some(key) = self.model.key() else {
+            return Err(self.boundless());
+        };
+        let bound = ids.iter().map(|id| self.models.bind(self.model, key, id));
+        let bound: Result<Vec<Bound>, String> = bound.collect();
+        let bound = bound.map_err(Error::internal)?;
+        let table = &self.model.table;
+        let Reach::Where(within) = reach(self.models, self.model, (self.who, table)) else {
+            return Err(self.boundless());
+        };
+        let all = sql::with_keys(self.model, key, bound).add(within);
+        match self.count(all).await? == ids.len() as u64 {
+            true => Ok(()),
+            false => Err(self.boundless()),
+        }
+    }
+
+    fn boundless(&self) -> Error {
+        let message = format!(
+            "permission_denied: models.{}: the row would be outside authorized.constraints.extra",
+            self.model.id
+        );
+        Error::new(Code::PermissionDenied, message)
+    }
+
+    /// A failure of the database, with the model's name.
+    pub(super) fn told(&self, error: Error) -> Error {
+        match error.code {
+            Code::Conflict | Code::InvalidArgument => Error {
+                message: format!("models.{}: {}", self.model.id, error.message),
+                ..error
+            },
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The methods of models, `models.<id>.<Method>`, and what models there are: `model.list`, `model.exists`, `model.dsl`.
+
+use super::{Asked, Catalogue, Family, listed, not_found};
+use crate::error::{Code, Error, Result};
+use crate::model::rows::{self, METHODS, Method};
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+/// `models.<id>.<Method>`.
+pub const MODELS: Family = Family {
+    prefix: "models",
+    names,
+    has: |catalogue, name| parts(catalogue, name).is_some(),
+    run: |asked| run(asked).boxed(),
+};
+
+const LIST: &str = "model.list";
+const EXISTS: &str = "model.exists";
+const DSL: &str = "model.dsl";
+
+/// `model.…`.
+pub const MODEL: Family = Family {
+    prefix: "model",
+    names: |_| listed(&[LIST, EXISTS, DSL]),
+    has: |_, name| [LIST, EXISTS, DSL].contains(&name),
+    run: |asked| about(asked).boxed(),
+};
+
+fn names(catalogue: &Catalogue) -> Vec<String> {
+    let ids = catalogue.models.ids();
+    let names = ids.flat_map(|id| {
+        METHODS
+            .iter()
+            .map(move |method| format!("models.{id}.{}", method.name))
+    });
+    names.collect()
+}
+
+/// What is called of a model.
+enum Called {
+    Method(&'static Method),
+    ForOperators,
+}
+
+/// The model's id, and the method.
+fn parts<'n>(catalogue: &Catalogue, name: &'n str) -> Option<(&'n str, Called)> {
+    let (id, method) = name.strip_prefix("models.")?.rsplit_once('.')?;
+    if !catalogue.models.has(id) {
+        return None;
+    }
+    if let Some(method) = rows::find(method) {
+        return Some((id, Called::Method(method)));
+    }
+    let mut theirs = rows::FOR_OPERATORS.iter();
+    let is_theirs = theirs.any(|name| name.eq_ignore_ascii_case(method));
+    is_theirs.then_some((id, Called::ForOperators))
+}
+
+async fn run(asked: &Asked<'_>) -> Result<Value> {
+    let (catalogue, name) = (asked.catalogue(), asked.name);
+    let (id, called) = parts(catalogue, name).ok_or_else(|| not_found(catalogue, name))?;
+    let Called::Method(method) = called else {
+        let message = format!("permission_denied: process {name} is for the operator");
+        return Err(Error::new(Code::PermissionDenied, message));
+    };
+    let models = &catalogue.models;
+    if method.name == rows::EXISTS {
+        return Ok(models.is_fit(id).await?.into());
+    }
+    let model = models.find(id, "")?;
+    let who = &asked.reach.scope.properties.authorized;
+    let answer = rows::run(models, (&model, method), who, &asked.arguments).await?;
+    for why in answer.unmet {
+        asked
+            .reach
+            .cursor
+            .warn(&format!("{name} found nothing: {why}"));
+    }
+    Ok(answer.value)
+}
+
+async fn about(asked: &Asked<'_>) -> Result<Value> {
+    let models = &asked.catalogue().models;
+    if asked.name == LIST {
+        let list = models.all().map(|model| {
+            json!({
+                "id": model.id,
+                "name": model.name,
+                "label": model.label,
+                "description": model.description,
+            })
+        });
+        return Ok(list.collect());
+    }
+    let id = asked.arguments.first().and_then(Value::as_str);
+    let id = id.ok_or_else(|| {
+        let message = format!("{}: id must be a model's id", asked.name);
+        Error::invalid("id", message)
+    })?;
+    match asked.name {
+        EXISTS => Ok((models.has(id) && models.is_fit(id).await?).into()),
+        _ => Ok(models.find(id, "")?.source.clone()),
+    }
+}

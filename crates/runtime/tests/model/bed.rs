@@ -1,0 +1,156 @@
+//! An app's models over a fresh database of each kind.
+
+use ambit_runtime::Authorized;
+use ambit_runtime::app::App;
+use ambit_runtime::error::{Code, Error};
+use ambit_runtime::model::database::Lazy;
+use ambit_runtime::model::{Cipher, ModelStore, Models, With, rows, system};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The secret of encrypted columns.
+pub const SECRET: &str = "a key that has thirty-two letters or more";
+
+/// A fresh place for models.
+pub struct Place {
+    pub store: ModelStore,
+    _folder: TempDir,
+}
+
+impl Place {
+    fn sqlite() -> Self {
+        let folder = TempDir::new().unwrap();
+        Self {
+            store: ModelStore::Sqlite(folder.path().join("models.db")),
+            _folder: folder,
+        }
+    }
+
+    fn postgres() -> Self {
+        let server = std::env::var("TEST_POSTGRES_URL");
+        let server = server.expect("TEST_POSTGRES_URL is set, as `cargo xtask test` does");
+        let join = if server.contains('?') { '&' } else { '?' };
+        let schema = rand::random::<u64>();
+        Self {
+            store: ModelStore::Postgres(format!("{server}{join}ambit_schema=m{schema:016x}")),
+            _folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// The models of an app of these files over it.
+    pub fn open(&self, files: &[(&str, &str)]) -> Bed {
+        let cipher = Cipher::new(SECRET).unwrap();
+        Bed::new(self.store.clone(), cipher, files)
+    }
+
+    /// The same where nobody has set a secret.
+    pub fn without_key(&self, files: &[(&str, &str)]) -> Bed {
+        Bed::new(self.store.clone(), Cipher::default(), files)
+    }
+}
+
+/// Runs a case on both databases.
+pub async fn both(case: impl AsyncFn(&Place)) {
+    for place in [Place::sqlite(), Place::postgres()] {
+        case(&place).await;
+    }
+}
+
+/// Runs a case on both databases, with the models of these files.
+pub async fn with(files: &[(&str, &str)], case: impl AsyncFn(&Bed)) {
+    both(async |place| {
+        let bed = place.open(files);
+        case(&bed).await;
+        bed.models.database().close().await.unwrap();
+    })
+    .await;
+}
+
+/// An app of these files.
+pub fn app(files: &[(&str, &str)]) -> App {
+    let folder = TempDir::new().unwrap();
+    let base = [("app.yao", r#"{"name": "Test"}"#)];
+    for (file, text) in base.iter().chain(files) {
+        write(folder.path(), file, text);
+    }
+    App::load(folder.path(), &BTreeMap::new()).unwrap()
+}
+
+/// Writes a file of an app.
+pub fn write(folder: &Path, file: &str, text: &str) {
+    let path = folder.join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Models that can be called.
+pub struct Bed {
+    pub models: Models,
+}
+
+impl Bed {
+    fn new(store: ModelStore, cipher: Cipher, files: &[(&str, &str)]) -> Self {
+        let app = app(files);
+        let models = app.models.iter().map(|(id, model)| {
+            let model = model.clone();
+            (id.clone(), model.map_err(|it| it.for_user("model", id)))
+        });
+        let roles = app.access.0.get(system::ROLES_FILE);
+        let with = With {
+            database: Arc::new(Lazy::new(store)),
+            cipher,
+            roles: roles.map(system::roles).unwrap_or_default(),
+        };
+        Self {
+            models: Models::new(models.collect(), with),
+        }
+    }
+
+    /// What a method answers somebody; an error as `[code, message]`.
+    pub async fn call_as(&self, who: &Authorized, name: &str, arguments: Value) -> Value {
+        self.result(who, name, arguments)
+            .await
+            .unwrap_or_else(|error| json!([error.code.as_str(), error.message]))
+    }
+
+    /// What a method answers somebody without constraints.
+    pub async fn call(&self, name: &str, arguments: Value) -> Value {
+        self.call_as(&person("ann"), name, arguments).await
+    }
+
+    /// The same with the whole error.
+    pub async fn result(
+        &self,
+        who: &Authorized,
+        name: &str,
+        arguments: Value,
+    ) -> Result<Value, Error> {
+        let (id, method) = name.rsplit_once('.').unwrap();
+        let method = rows::find(method).unwrap();
+        let model = self.models.find(id, "")?;
+        let arguments = arguments.as_array().unwrap();
+        let answer = rows::run(&self.models, (&model, method), who, arguments).await;
+        answer.map(|answer| answer.value)
+    }
+
+    /// Why each model cannot be used whose table cannot be brought to what it says.
+    pub async fn unfit(&self) -> BTreeMap<String, (Code, String)> {
+        let unfit = self.models.prepare().await.unwrap().iter();
+        let unfit =
+            unfit.map(|(id, error)| (id.clone(), (error.code.clone(), error.message.clone())));
+        unfit.collect()
+    }
+}
+
+/// Somebody of this name without constraints.
+pub fn person(name: &str) -> Authorized {
+    who(json!({"user_id": name}))
+}
+
+/// A caller as tokens describe them.
+pub fn who(claims: Value) -> Authorized {
+    serde_json::from_value(claims).unwrap()
+}

@@ -1,0 +1,411 @@
+//! QueryDSL.
+
+use crate::place::anyone;
+use crate::shop::shop;
+use ambit_runtime::model::database::Dialect;
+use ambit_runtime::model::query::Reading;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn every_part_of_a_query_gives_the_same_rows_in_both_databases() {
+    let customers = |wheres: Value| json!({"select": ["id"], "from": "customer", "wheres": wheres});
+    let ids = |ids: &[i64]| Value::Array(ids.iter().map(|id| json!({"id": id})).collect());
+    let cases = [
+        (
+            customers(json!([{"field": "level", "op": ">", "value": 3}])),
+            ids(&[2, 4]),
+        ),
+        (customers(json!([{"field": "level", ">": 3}])), ids(&[2, 4])),
+        (
+            customers(json!([{":level": "the level", "=": 7}])),
+            ids(&[2, 4]),
+        ),
+        (customers(json!([{"field": "level", "!=": 7}])), ids(&[1])),
+        (
+            customers(json!([{"field": "level", "in": [3]}, {"or :city": "", "=": "Ulm"}])),
+            ids(&[1, 4]),
+        ),
+        (
+            customers(json!([{"field": "city", "is": "null"}])),
+            ids(&[3]),
+        ),
+        (
+            customers(json!([{"field": "city", "is": "not null"}])),
+            ids(&[1, 2, 4]),
+        ),
+        (
+            customers(json!([{"field": "name", "match": "%"}])),
+            ids(&[4]),
+        ),
+        (
+            customers(json!([{"field": "name", "like": "%N%"}])),
+            ids(&[1]),
+        ),
+        (
+            customers(json!([{"field": "city", "=": "Ulm"},
+                {"or": true, "wheres": [{"field": "level", "=": 7}, {"field": "city", "=": "bern"}]}])),
+            ids(&[2, 4]),
+        ),
+        // Values within JSON are compared with values of the same type.
+        (
+            customers(json!([{"field": "meta$.color", "=": "red"}])),
+            ids(&[1]),
+        ),
+        (customers(json!([{"field": "meta$.n", "=": 5}])), ids(&[1])),
+        (
+            customers(json!([{"field": "meta$.n", "=": "5"}])),
+            ids(&[2]),
+        ),
+        (
+            customers(json!([{"field": "meta$.n", ">": 4}])),
+            ids(&[1, 3]),
+        ),
+        (
+            customers(json!([{"field": "meta$.ok", "=": true}])),
+            ids(&[1]),
+        ),
+        (
+            customers(json!([{"field": "meta$.ok", "<>": true}])),
+            ids(&[2]),
+        ),
+        (
+            customers(json!([{"field": "meta$.color", "in": ["red", "blue", 5]}])),
+            ids(&[1, 2]),
+        ),
+        (
+            customers(json!([{"field": "meta$.color", "match": "L"}])),
+            ids(&[2]),
+        ),
+        (
+            customers(json!([{"field": "meta$.color", "is": "null"}])),
+            ids(&[3, 4]),
+        ),
+        (
+            customers(json!([{"field": "meta$.deep.list[0].x", "=": "a"}])),
+            ids(&[1]),
+        ),
+        (
+            customers(json!([{"field": "id", "op": "in", "query":
+                {"select": ["customer_id"], "from": "order", "wheres": [{"field": "title", "=": "lost"}]}}])),
+            ids(&[]),
+        ),
+        (
+            customers(json!([{"field": "id", "op": "in", "query":
+                {"select": ["customer_id"], "from": "order", "wheres": [{"field": "state", "=": "paid"}]}}])),
+            ids(&[1]),
+        ),
+        (
+            customers(
+                json!([{"field": "level", "op": "=", "query": {"select": [":MAX(level) as m"], "from": "customer"}}]),
+            ),
+            ids(&[2, 4]),
+        ),
+        (
+            json!({"select": ["id"], "from": "$customer", "orders": "level desc, id desc"}),
+            ids(&[4, 2, 1, 3]),
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "orders": [{"field": "meta$.n", "sort": "desc"}]}),
+            ids(&[3, 1, 2, 4]),
+        ),
+        (
+            json!({"select": "id", "from": "customer", "limit": 2, "offset": 1}),
+            ids(&[2, 3]),
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "offset": 3}),
+            ids(&[4]),
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "first": true}),
+            json!({"id": 1}),
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "pagesize": 3, "page": 2}),
+            json!({"data": [{"id": 4}], "page": 2, "pagesize": 3, "pagecnt": 2, "next": -1, "prev": 1, "total": 4}),
+        ),
+        (
+            json!({"select": ["name", "meta$.color", "meta$.deep.list as list", "meta$.n"], "from": "customer", "limit": 2}),
+            json!([
+                {"name": "Ann", "color": "red", "list": [{"x": "a"}], "n": 5},
+                {"name": "bob", "color": "blue", "list": null, "n": "5"},
+            ]),
+        ),
+    ];
+    for place in shop("dsl").await {
+        for (dsl, expected) in &cases {
+            assert_eq!(
+                place.query(dsl.clone()).await,
+                Ok(expected.clone()),
+                "{dsl} in {:?}",
+                place.dialect()
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn joins_see_no_deleted_rows_on_either_side() {
+    let joined = |side: Value| {
+        let mut join =
+            json!({"from": "order as o", "key": "o.customer_id", "foreign": "customer.id"});
+        join.as_object_mut()
+            .unwrap()
+            .extend(side.as_object().unwrap().clone());
+        json!({"select": ["customer.name", "o.title as title"], "from": "customer", "joins": [join],
+            "orders": ["title"]})
+    };
+    let row = |name: Value, title: Value| json!({"name": name, "title": title});
+    let (ann, bob) = (json!("Ann"), json!("bob"));
+    let inner = [
+        row(bob.clone(), json!("cap")),
+        row(ann.clone(), json!("ink")),
+        row(bob, json!("pad")),
+        row(ann, json!("pen")),
+    ];
+    for place in shop("joins").await {
+        assert_eq!(place.query(joined(json!({}))).await, Ok(json!(inner)));
+        let mut left = vec![
+            row(json!("Cid_1"), Value::Null),
+            row(json!("50% Öl\\"), Value::Null),
+        ];
+        left.extend(inner.clone());
+        assert_eq!(
+            place.query(joined(json!({"left": true}))).await,
+            Ok(json!(left))
+        );
+        let mut right = inner.to_vec();
+        right.insert(2, row(Value::Null, json!("odd")));
+        assert_eq!(
+            place.query(joined(json!({"right": true}))).await,
+            Ok(json!(right))
+        );
+    }
+}
+
+#[tokio::test]
+async fn groups_are_counted_and_summed_alike() {
+    for place in shop("groups").await {
+        let dsl = json!({
+            "select": ["state", ":COUNT(*) as n", ":SUM(amount) as sum", ":AVG(customer_id) as avg", ":MIN(title) as first",
+                ":MAX(at) as last", ":COUNT(DISTINCT customer_id) as customers"],
+            "from": "order", "groups": ["state"], "orders": "n desc",
+        });
+        assert_eq!(
+            place.query(dsl).await,
+            Ok(json!([
+                {"state": "open", "n": 3, "sum": 2.8, "avg": 1.6666666666666667, "first": "cap", "last": "2026-02-01 10:00:00",
+                    "customers": 2},
+                {"state": "paid", "n": 2, "sum": 17, "avg": 1, "first": "ink", "last": "2026-02-02 10:00:00", "customers": 1},
+            ]))
+        );
+        let dsl = json!({
+            "select": ["customer_id", ":COUNT(id) as n"], "from": "order", "groups": [{"field": "customer_id"}],
+            "havings": [{"field": "n", ">": 1}],
+        });
+        assert_eq!(
+            place.query(dsl).await,
+            Ok(json!([{"customer_id": 1, "n": 2}, {"customer_id": 2, "n": 2}]))
+        );
+        let dsl = json!({
+            "select": ["meta$.color", ":COUNT(*) as n"], "from": "customer", "groups": "meta$.color",
+            "wheres": [{"field": "meta", "is": "not null"}],
+        });
+        let colors =
+            json!([{"color": null, "n": 1}, {"color": "blue", "n": 1}, {"color": "red", "n": 1}]);
+        assert_eq!(place.query(dsl).await, Ok(colors));
+        let dsl = json!({
+            "select": [":LENGTH(name) as l", ":UPPER(name) as u", ":LOWER(name) as d", ":ABS(level) as a"],
+            "from": "customer", "wheres": [{"field": "id", "=": 4}],
+        });
+        let row = json!([{"l": 7, "u": "50% ÖL\\", "d": "50% Öl\\", "a": 7}]);
+        assert_eq!(place.query(dsl).await, Ok(row));
+    }
+}
+
+#[tokio::test]
+async fn a_query_can_stand_in_the_place_of_a_table() {
+    for place in shop("inner").await {
+        let inner = json!({
+            "name": "sums", "select": ["customer_id", ":COUNT(*) as n"], "from": "order", "groups": ["customer_id"],
+        });
+        let dsl = json!({
+            "select": ["c.name", "sums.n as orders"], "query": inner,
+            "joins": [{"from": "customer as c", "key": "c.id", "foreign": "sums.customer_id"}],
+            "wheres": [{"field": "n", ">": 1}], "orders": "c.name",
+        });
+        assert_eq!(
+            place.query(dsl).await,
+            Ok(json!([{"name": "Ann", "orders": 2}, {"name": "bob", "orders": 2}]))
+        );
+    }
+}
+
+#[tokio::test]
+async fn values_beside_the_query_are_bound() {
+    for place in shop("bound").await {
+        let who = anyone();
+        let mut reading = Reading::new(&place.models, &who);
+        let database = place.models.database();
+        let mut transaction = database
+            .begin(ambit_runtime::model::database::Access::Read)
+            .await
+            .unwrap();
+        let dsl = json!({
+            "select": ["id", "?:mark as mark", "?:number"], "from": "customer",
+            "wheres": [{"field": "city", "=": "?:city"}, {"field": "level", "in": "?:levels"}],
+        });
+        let values = json!({"mark": "'; --", "number": 5, "city": "Ulm", "levels": [7, 8]});
+        let query = place.dsl(&dsl, &values).unwrap();
+        let rows = query.run(&mut *transaction, &mut reading).await.unwrap();
+        assert_eq!(rows, json!([{"id": 4, "mark": "'; --", "number": 5}]));
+        let missing = place
+            .dsl(&dsl, &json!({"mark": "", "number": 1, "city": "Ulm"}))
+            .unwrap_err();
+        assert_eq!(
+            missing.message,
+            "Query: no value is given for ?:levels in wheres[1]"
+        );
+    }
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_is_told_at_once() {
+    let cases = [
+        (json!({"select": ["id"], "from": "customer"}), vec![]),
+        (json!({"select": ["id"]}), vec![("missing_from", "from")]),
+        (
+            json!({"select": [], "from": "customer"}),
+            vec![("nothing_selected", "select")],
+        ),
+        (
+            json!({"select": ["id"], "from": "orders"}),
+            vec![("unknown_table", "from")],
+        ),
+        (
+            json!({"select": ["id"], "from": "sqlite_master"}),
+            vec![("unknown_table", "from")],
+        ),
+        (
+            json!({"select": ["id"], "from": "pg_catalog.pg_class"}),
+            vec![("unknown_table", "from")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "sql": {"stmt": "x"}}),
+            vec![("refused", "sql")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "debug": true}),
+            vec![("refused", "debug")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "unions": []}),
+            vec![("unknown_key", "unions")],
+        ),
+        (
+            json!({"select": ["nam", "secret", "a;b"], "from": "customer", "wheres": [
+                {"field": "level"}, {"field": "level", "op": "~", "value": 1}, {"=": 1}, {"wheres": [{"field": "x", "=": 1}]},
+                {"field": "id", "in": "x"}, {"field": "level", "=": 1, "op": ">"}, {"field": "level", "is": "nothing"},
+            ], "orders": "meta, level sideways", "limit": "x"}),
+            vec![
+                ("unknown_column", "select[0]"),
+                ("secret_column", "select[1]"),
+                ("invalid_field", "select[2]"),
+                ("unfit_column", "orders[0]"),
+                ("unknown_order", "orders[1]"),
+                ("missing_value", "wheres[0]"),
+                ("unknown_operator", "wheres[1]"),
+                ("missing_field", "wheres[2]"),
+                ("unknown_column", "wheres[3].wheres[0]"),
+                ("invalid_value", "wheres[4]"),
+                ("conflict", "wheres[5]"),
+                ("invalid_value", "wheres[6]"),
+                ("invalid", "limit"),
+            ],
+        ),
+        (
+            json!({"select": ["city", ":COUNT(id) as n", "name"], "from": "customer", "groups": "city", "orders": "level"}),
+            vec![("not_grouped", "select[2]"), ("not_grouped", "orders[0]")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "wheres": [{"field": ":COUNT(id)", ">": 1}], "havings": [{"field": "id", "=": 1}]}),
+            vec![
+                ("misplaced_function", "wheres"),
+                ("misplaced_condition", "havings"),
+            ],
+        ),
+        (
+            json!({"select": [":PG_SLEEP(id)", ":SUM(name)", ":SUM(*)", ":MAX(DISTINCT id)"], "from": "customer"}),
+            vec![
+                ("unknown_function", "select[0]"),
+                ("invalid_argument", "select[1]"),
+                ("invalid_argument", "select[2]"),
+                ("invalid_argument", "select[3]"),
+            ],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "joins": [{"from": "order", "key": "customer.name", "foreign": "order.id"}]}),
+            vec![("unfit_column", "joins[0]")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "joins": [{"from": "order", "key": "order.customer_id", "foreign": "customer.id"}]}),
+            vec![("ambiguous_column", "select[0]")],
+        ),
+        (
+            json!({"select": ["customer.id", "order.id"], "from": "customer", "joins": [
+                {"from": "order", "key": "order.customer_id", "foreign": "customer.id"}]}),
+            vec![("same_name", "select[1]")],
+        ),
+        (
+            json!({"select": ["id"], "from": "customer", "wheres": [{"field": "id", "op": "in", "query": {"select": ["x"], "from": "order"}}]}),
+            vec![("unknown_column", "wheres[0].query.select[0]")],
+        ),
+        (json!([1]), vec![("invalid", "")]),
+    ];
+    let [place, ..] = &shop("lint").await[..] else {
+        panic!("there is no place");
+    };
+    for (dsl, expected) in cases {
+        let lint = place.lint(&dsl);
+        let told = lint["diagnostics"].as_array().unwrap().iter();
+        let told: Vec<(&str, &str)> = told
+            .map(|one| (one["code"].as_str().unwrap(), one["path"].as_str().unwrap()))
+            .collect();
+        assert_eq!(told, expected, "{dsl}: {lint}");
+        assert_eq!(lint["valid"], json!(expected.is_empty()));
+        assert_eq!(place.dsl(&dsl, &json!({})).is_ok(), expected.is_empty());
+    }
+    let refused = place
+        .query(json!({"select": ["id"], "from": "order", "wheres": [{"field": "titel", "=": 1}]}));
+    assert_eq!(
+        refused.await,
+        Err("Query: unknown column \"titel\" (did you mean \"title\"?) in wheres[0]".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn cutting_tables_down_leaves_their_indexes_in_use() {
+    let dsl = json!({
+        "select": ["o.title", "c.name"], "from": "order as o",
+        "joins": [{"from": "customer as c", "key": "c.id", "foreign": "o.customer_id", "left": true}],
+        "wheres": [{"field": "o.id", "=": 1}],
+    });
+    for place in shop("indexes")
+        .await
+        .iter()
+        .filter(|place| place.dialect() == Dialect::Sqlite)
+    {
+        let query = place.dsl(&dsl, &json!({})).unwrap();
+        let who = anyone();
+        let mut reading = Reading::new(&place.models, &who);
+        let mut statement = place.dialect().write(&query.statement(&mut reading, None));
+        statement.sql.insert_str(0, "EXPLAIN QUERY PLAN ");
+        let mut transaction = query.begin(&place.models).await.unwrap();
+        let plan = format!("{:?}", transaction.rows(statement).await.unwrap());
+        assert_eq!(plan.matches("SEARCH").count(), 2, "{plan}");
+        assert!(
+            !plan.contains("SCAN") && !plan.contains("MATERIALIZE"),
+            "{plan}"
+        );
+    }
+}
