@@ -2,6 +2,10 @@
 
 use crate::rules::RULES;
 use crate::site::{HELLO, TOKENS, write};
+use ambit::auth::Config;
+use ambit_runtime::app::App;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -170,4 +174,55 @@ fn what_cannot_be_meant_is_refused() {
     let (code, _, error) = run(&folder, &["access", "explain", "bos", "GET /usage"]);
     let expected = "ambit: \"bos\" is neither a role of the app (boss, guard, reader, writer) nor the id of a key; `ambit keys ls` lists the keys\n";
     assert_eq!((code, error.as_str()), (Some(1), expected));
+}
+
+/// What docs/access.md shows: files of `openapi/`, and a command with what it prints.
+#[test]
+fn the_page_about_access_shows_what_is() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/access.md"));
+    let page = page.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.yao"), "{}");
+    let (mut file, mut printed) = (String::new(), String::new());
+    for line in page.lines().filter_map(|line| line.strip_prefix("    ")) {
+        if let Some(name) = line.strip_prefix("# ") {
+            file = format!("openapi/{name}");
+            write(&folder.path().join(&file), "");
+        } else if line.starts_with("$ ") {
+            file = String::new();
+        } else if file.is_empty() {
+            printed += &format!("{line}\n");
+        } else {
+            let path = folder.path().join(&file);
+            let before = std::fs::read_to_string(&path).unwrap();
+            write(&path, &format!("{before}{line}\n"));
+        }
+    }
+    assert!(page.contains("$ ambit access explain lead \"POST /chat/completions\"\n"));
+    assert_eq!(
+        explained(&folder, "lead", "POST /chat/completions"),
+        printed
+    );
+
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    let named: Vec<&str> = rows
+        .map(|(name, _)| name)
+        .filter(|name| name.contains(':'))
+        .collect();
+    let levels = ["own", "team", "default", "all"];
+    let all = named
+        .iter()
+        .flat_map(|name| levels.map(|level| format!("{name}:{level}")));
+    let all: BTreeSet<String> = all.chain(["measures:read:all".to_owned()]).collect();
+    let bare = tempfile::tempdir().unwrap();
+    write(&bare.path().join("app.yao"), "{}");
+    let app = App::load(bare.path(), &BTreeMap::new()).unwrap();
+    let rules = Config::of(&app).unwrap().rules;
+    assert_eq!(
+        rules.scopes().map(str::to_owned).collect::<BTreeSet<_>>(),
+        all
+    );
 }

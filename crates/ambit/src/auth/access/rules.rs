@@ -102,6 +102,11 @@ impl Rules {
         self.roles.keys().map(String::as_str)
     }
 
+    /// The names of the scopes.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scopes.keys().map(String::as_str)
+    }
+
     /// What they say of a request. The most exact of the rules that are about it count, and no others: a rule for one
     /// endpoint is not undone by one for many.
     pub fn judge(&self, target: Option<&Target>, who: Option<&Caller>) -> Ruling {
