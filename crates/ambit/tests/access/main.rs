@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "what the tests of lists use of it too")]
 mod bed;
 mod cases;
+mod expenses;
 mod explained;
 #[path = "../support/feed.rs"]
 #[expect(dead_code, reason = "what the tests of lists use of it too")]
