@@ -1,7 +1,8 @@
 //! The commands and their arguments.
 
 use crate::command::{
-    backup, chat, check, doctor, erase, key, list, messages, new, relocate, show, types, usage,
+    access, backup, chat, check, doctor, erase, keys, list, messages, new, relocate, show, types,
+    usage,
 };
 use crate::settings::{StoreOptions, serving};
 use clap::{Parser, Subcommand};
@@ -21,8 +22,11 @@ pub enum Command {
     /// Serves an app; SIGHUP makes the server load the app's files again
     Serve(serving::Arguments),
     /// Keys for programs that call the server
+    #[command(subcommand, visible_alias = "key")]
+    Keys(keys::Command),
+    /// What the access rules of an app say
     #[command(subcommand)]
-    Key(key::Key),
+    Access(access::Command),
     /// Makes a small app to start from
     New(new::Arguments),
     /// Says what is wrong with an app, without running it; exits with 1 where something is broken

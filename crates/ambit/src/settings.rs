@@ -200,6 +200,12 @@ pub fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
+/// The app's folder: the one that is named, else that of the environment, else the one that the program is started in.
+pub fn app_folder(named: Option<PathBuf>) -> PathBuf {
+    let named = named.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from));
+    named.unwrap_or_else(|| PathBuf::from("."))
+}
+
 /// The token for a server, if there is one.
 pub fn token() -> Option<String> {
     let value = std::env::var_os(TOKEN_VARIABLE)?.into_string().ok()?;

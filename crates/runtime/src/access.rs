@@ -1,5 +1,9 @@
 //! Who is calling, as scripts see it in `ctx.authorized` and as storage is told.
 
+mod data;
+
+pub use data::{Access, Owned};
+
 use ambit_storage::Caller;
 use ambit_storage::address::DEFAULT_TENANT;
 use serde::{Deserialize, Serialize};
@@ -46,6 +50,16 @@ pub struct Constraints {
 }
 
 impl Constraints {
+    /// What a caller may reach where nothing else is said: their team's data, or their own.
+    pub fn usual(who: &Authorized) -> Self {
+        let is_member = who.team_id.is_some();
+        Self {
+            team_only: is_member,
+            owner_only: !is_member,
+            ..Self::default()
+        }
+    }
+
     /// True where nothing is limited.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

@@ -6,7 +6,7 @@ mod find;
 mod list;
 mod message;
 mod open;
-mod reach;
+mod rows;
 mod share;
 mod shown;
 
@@ -20,6 +20,5 @@ pub use list::{ChatFilter, ChatOrder, Part, Window, list};
 pub use message::{MessageFilter, Messages, messages};
 pub(crate) use open::is_nobodys;
 pub use open::open;
-pub use reach::Reach;
-pub(crate) use reach::first;
+pub(crate) use rows::first;
 pub use shown::Shown;

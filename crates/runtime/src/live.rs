@@ -1,6 +1,6 @@
 //! The turns that run on this node, and how they are told to stop.
 
-use crate::access::Authorized;
+use crate::access::{Access, Authorized};
 use crate::inbox::Inbox;
 use crate::runtime::TurnInfo;
 use crate::stream::Log;
@@ -67,9 +67,13 @@ impl Live {
 
     /// Whoever asked may see the turn here; others find it by its conversation.
     pub fn is_visible_to(&self, who: &Authorized) -> bool {
-        let same_place = self.asked_by.tenant() == who.tenant();
-        let same_user = self.asked_by.user_id == who.user_id;
-        same_place && same_user && (who.user_id.is_some() || self.asked_by == *who)
+        let access = Access::of(who);
+        let is_here = self.asked_by.tenant() == access.tenant();
+        let is_same = match access.user() {
+            Some(user) => self.asked_by.user_id.as_deref() == Some(user),
+            None => who.user_id.is_none() && self.asked_by == *who,
+        };
+        is_here && is_same
     }
 
     /// The last commit is done, or the turn was left.

@@ -1,7 +1,7 @@
 //! Which conversation a request belongs to, so that anybody who may use it can follow or stop the turn.
 
-use crate::access::Authorized;
-use crate::chats::{Reach, first, is_nobodys};
+use crate::access::{Access, Authorized};
+use crate::chats::{first, is_nobodys};
 use crate::error::{Error, Result};
 use ambit_storage::address::Space;
 use ambit_storage::batch::Write;
@@ -116,8 +116,10 @@ fn temporary(
     who: &Authorized,
     (space, owner): (Space, Option<String>),
 ) -> Result<Option<Place>> {
-    let user = who.user_id.clone().filter(|user| !user.is_empty());
-    if owner != user && !Reach::of(who).is_whole() {
+    let access = Access::of(who);
+    let is_nobodys = owner.is_none() && who.user_id.as_ref().is_none_or(String::is_empty);
+    let is_own = owner.is_some() && owner.as_deref() == access.user();
+    if !is_nobodys && !is_own && !access.is_whole() {
         return Ok(None);
     }
     Ok(Some(Place {
@@ -132,15 +134,15 @@ async fn tracked(
     who: &Authorized,
     narrow: impl FnOnce(&mut Filter),
 ) -> Result<Option<Place>> {
-    let reach = Reach::of(who);
-    let mut filter = Filter::tenant(reach.tenant());
+    let access = Access::of(who);
+    let mut filter = Filter::tenant(access.tenant());
     narrow(&mut filter);
     let Some(row) = first(ambit, &filter).await? else {
         return Ok(None);
     };
     let is_nameless = who.user_id.as_ref().is_none_or(String::is_empty);
     let is_open = is_nameless && is_nobodys(&row);
-    if !is_open && !reach.sees(ambit, &row).await? {
+    if !is_open && !access.sees(ambit, &row).await? {
         return Ok(None);
     }
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();

@@ -27,7 +27,7 @@ use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -55,6 +55,10 @@ pub struct Settings {
 /// Registers listeners.
 pub type Listeners = Arc<dyn Fn(&Ambit) + Send + Sync>;
 
+/// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
+/// answered instead is called when the new one takes effect.
+pub type Judge = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, Problem> + Send + Sync>;
+
 /// An app over its stores. Cheap to clone; the clones are the same runtime.
 #[derive(Clone)]
 pub struct Runtime(Arc<Core>);
@@ -70,6 +74,7 @@ pub(crate) struct Core {
     loaded: RwLock<Arc<Loaded>>,
     /// Reloads come one after the other: the last one is of the newest files.
     reloading: tokio::sync::Mutex<()>,
+    judge: OnceLock<Judge>,
     tasks: Mutex<JoinSet<()>>,
     pub temporary: Temporary,
     /// They erase expired values of the stores.
@@ -107,6 +112,7 @@ impl Runtime {
             making,
             loaded: RwLock::new(Arc::new(loaded)),
             reloading: tokio::sync::Mutex::default(),
+            judge: OnceLock::new(),
             tasks: Mutex::default(),
             temporary: Temporary::default(),
             sweepers: Mutex::default(),
@@ -138,6 +144,11 @@ impl Runtime {
     /// Turns that run keep what they began with.
     pub async fn reload(&self) -> Result<Vec<Problem>> {
         self.0.reload().await
+    }
+
+    /// Has this judge every new version of the app; the first one stays.
+    pub fn judge_reloads(&self, judge: Judge) {
+        self.0.judge.get_or_init(|| judge);
     }
 
     /// What is wrong with the app as it is loaded now, or not used.
@@ -279,7 +290,13 @@ impl Core {
         if !errors.is_empty() && !self.is_development {
             return Err(broken(&errors));
         }
-        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        let judged = self.judge.get().map(|judge| judge(&loaded.app));
+        let take_effect = judged.transpose().map_err(|problem| broken(&[problem]))?;
+        let mut present = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(take_effect) = take_effect {
+            take_effect();
+        }
+        *present = Arc::new(loaded);
         Ok(problems)
     }
 }

@@ -1,20 +1,31 @@
 //! `auth` and `baseurl` of an app's `openapi/openapi.yao`. What is wrong in it stops the server: access rules fail closed.
 
+use super::Caller;
+use super::access::{self, Rules};
 use super::file::{self, wrong};
+use super::issuer;
 use super::proxy::{Network, Proxy};
-use super::token::{Issuer, Trusted};
+use super::token::Issuer;
 use ambit_runtime::Authorized;
+use ambit_runtime::access::Constraints;
 use ambit_runtime::app::read::Fields;
 use ambit_runtime::app::{App, Problem};
-use jsonwebtoken::jwk::{Jwk, JwkSet};
-use jsonwebtoken::{Algorithm, DecodingKey};
+use ambit_storage::near;
 use serde_json::Value;
-use std::path::Path;
 
 /// Whom the developer is without `dev_identity`.
 const DEVELOPER: &str = "dev";
 /// The role of callers without one.
 const ROLE: &str = "user";
+/// What limits a caller's data.
+const CONSTRAINTS: [&str; 5] = [
+    "owner_only",
+    "creator_only",
+    "editor_only",
+    "team_only",
+    "extra",
+];
+
 /// How callers are told apart, and where the routes are.
 pub struct Config {
     /// What all paths begin with.
@@ -29,6 +40,8 @@ pub struct Config {
     pub proxy: Option<Proxy>,
     /// The role of callers without one.
     pub default_role: String,
+    /// What callers may call.
+    pub rules: Rules,
     /// What stands in `openapi/` and has no effect.
     pub notices: Vec<Problem>,
 }
@@ -36,10 +49,12 @@ pub struct Config {
 impl Config {
     /// What the app says; an app that says nothing is for its developer alone.
     pub fn of(app: &App) -> Result<Self, Problem> {
-        let (file, notices) = file::read(app)?;
+        let (file, mut notices) = file::read(app)?;
+        let (rules, more) = access::read(app)?;
+        notices.extend(more);
         let auth = file.object("auth");
         let issuers = auth.list("issuers").into_iter().enumerate();
-        let issuers = issuers.map(|(at, issuer)| self::issuer(app, at, issuer));
+        let issuers = issuers.map(|(at, issuer)| issuer::read(app, at, issuer));
         let issuers = issuers.collect::<Result<Vec<_>, _>>()?;
         let proxy = auth
             .0
@@ -63,12 +78,33 @@ impl Config {
             issuers,
             has_api_keys,
             proxy,
-            default_role: auth
-                .optional("default_role")
-                .unwrap_or_else(|| ROLE.to_owned()),
+            default_role: default_role(&auth, &rules)?,
+            rules,
             notices,
         })
     }
+
+    /// Somebody who was recognised, with the default role if they have none.
+    pub fn with_role(&self, mut who: Caller) -> Caller {
+        if who.roles.is_empty() {
+            who.roles.push(self.default_role.clone());
+        }
+        who
+    }
+}
+
+/// What `auth` names, else the role that says so itself, else the usual one.
+fn default_role(auth: &Fields, rules: &Rules) -> Result<String, Problem> {
+    let Some(named) = auth.optional("default_role") else {
+        return Ok(rules.default_role().unwrap_or(ROLE).to_owned());
+    };
+    if rules.roles().any(|role| role == named) {
+        return Ok(named);
+    }
+    let hint = near::hint(&named, rules.roles());
+    Err(wrong(format!(
+        "\"auth.default_role\" names the role \"{named}\", which is not in openapi/roles.yml{hint}"
+    )))
 }
 
 fn base(file: &Fields) -> Result<String, Problem> {
@@ -85,14 +121,39 @@ fn base(file: &Fields) -> Result<String, Problem> {
 
 fn developer(auth: &Fields) -> Result<Authorized, Problem> {
     let told = auth.object("dev_identity").0;
-    if told.is_empty() {
-        return Ok(Authorized {
+    if let Some(limits) = told.get("constraints") {
+        check_constraints(limits)?;
+    }
+    let has_limits = told.contains_key("constraints");
+    let mut person = match told.is_empty() {
+        true => Authorized {
             user_id: Some(DEVELOPER.to_owned()),
             ..Authorized::default()
-        });
+        },
+        false => serde_json::from_value::<Authorized>(Value::Object(told))
+            .map_err(|error| wrong(format!("\"auth.dev_identity\" is no identity: {error}")))?,
+    };
+    if !has_limits {
+        person.constraints = Constraints::usual(&person);
     }
-    let read = serde_json::from_value(Value::Object(told));
-    read.map_err(|error| wrong(format!("\"auth.dev_identity\" is no identity: {error}")))
+    Ok(person)
+}
+
+/// A limit that is misspelt would not be one.
+fn check_constraints(limits: &Value) -> Result<(), Problem> {
+    let names = limits
+        .as_object()
+        .into_iter()
+        .flat_map(|limits| limits.keys());
+    for name in names {
+        if !CONSTRAINTS.contains(&name.as_str()) {
+            let hint = near::hint(name, CONSTRAINTS);
+            return Err(wrong(format!(
+                "unknown key \"auth.dev_identity.constraints.{name}\"{hint}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn proxy(proxy: &Fields) -> Result<Proxy, Problem> {
@@ -121,149 +182,4 @@ fn proxy(proxy: &Fields) -> Result<Proxy, Problem> {
         networks,
         headers: headers.collect(),
     })
-}
-
-fn issuer(app: &App, at: usize, issuer: Value) -> Result<Issuer, Problem> {
-    let place = format!("auth.issuers[{at}]");
-    let Value::Object(issuer) = issuer else {
-        return Err(wrong(format!("\"{place}\" must be an object")));
-    };
-    let issuer = Fields(issuer);
-    let name = issuer.optional("issuer");
-    let name = name.ok_or_else(|| wrong(format!("\"{place}.issuer\" is empty")))?;
-    let audience = match issuer.optional("audience") {
-        Some(one) => vec![one],
-        None => issuer.texts("audience"),
-    };
-    if audience.is_empty() || audience.iter().any(String::is_empty) {
-        return Err(wrong(format!(
-            "\"{place}.audience\" is empty: name whom the tokens are for"
-        )));
-    }
-    let allowed = algorithms(&issuer, &place)?;
-    let mut keys = secret(&issuer, &place)?;
-    keys.extend(set(app, &issuer, &place)?);
-    keys.extend(listed(&issuer, &place)?);
-    if keys.is_empty() {
-        return Err(wrong(format!(
-            "\"{place}\" has no keys: add jwks, keys or secret"
-        )));
-    }
-    if let Some(allowed) = allowed {
-        for key in &mut keys {
-            key.algorithms
-                .retain(|algorithm| allowed.contains(algorithm));
-        }
-        if keys.iter().all(|key| key.algorithms.is_empty()) {
-            return Err(wrong(format!(
-                "\"{place}.algorithms\" names none that its keys can be used with"
-            )));
-        }
-    }
-    let claims = issuer.object("claims").0;
-    Ok(Issuer {
-        name,
-        audience,
-        keys,
-        claims,
-    })
-}
-
-fn algorithms(issuer: &Fields, place: &str) -> Result<Option<Vec<Algorithm>>, Problem> {
-    if !issuer.0.contains_key("algorithms") {
-        return Ok(None);
-    }
-    let names = issuer.texts("algorithms");
-    let parsed = names.iter().map(|name| name.parse::<Algorithm>());
-    let parsed = parsed.collect::<Result<Vec<_>, _>>();
-    let refused = |_| {
-        wrong(format!(
-            "\"{place}.algorithms\" must hold names such as \"RS256\", \"ES256\" and \"HS256\""
-        ))
-    };
-    parsed.map(Some).map_err(refused)
-}
-
-/// A key for what its family can do: a shared secret is never taken for a public key, nor the other way round.
-fn trusted(id: Option<String>, key: DecodingKey) -> Trusted {
-    let algorithms = key.family().algorithms().to_vec();
-    Trusted {
-        id,
-        key,
-        algorithms,
-    }
-}
-
-fn secret(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
-    if !issuer.0.contains_key("secret") {
-        return Ok(Vec::new());
-    }
-    match issuer.optional("secret") {
-        Some(secret) => Ok(vec![trusted(
-            None,
-            DecodingKey::from_secret(secret.as_bytes()),
-        )]),
-        None => Err(wrong(format!("\"{place}.secret\" is empty"))),
-    }
-}
-
-/// `jwks`: a set of keys, or the file of the app that holds one.
-fn set(app: &App, issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
-    let place = format!("{place}.jwks");
-    let value = match issuer.0.get("jwks") {
-        None => return Ok(Vec::new()),
-        Some(Value::String(file)) => read_set(&app.root, file, &place)?,
-        Some(value) => value.clone(),
-    };
-    let set = serde_json::from_value::<JwkSet>(value);
-    let set = set.map_err(|error| wrong(format!("\"{place}\" is no set of keys: {error}")))?;
-    set.keys.iter().map(|key| web_key(key, &place)).collect()
-}
-
-fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, Problem> {
-    if file.contains("://") {
-        return Err(wrong(format!(
-            "\"{place}\" is a URL; put the set into a file of the app and name that"
-        )));
-    }
-    let text = std::fs::read_to_string(root.join(file));
-    let text =
-        text.map_err(|error| wrong(format!("\"{place}\": {file} cannot be read: {error}")))?;
-    serde_json::from_str(&text)
-        .map_err(|error| wrong(format!("\"{place}\": {file} is not JSON: {error}")))
-}
-
-/// `keys`: public keys as PEM text, or as JSON Web Keys.
-fn listed(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
-    let keys = issuer.list("keys").into_iter().enumerate();
-    let keys = keys.map(|(at, key)| {
-        let place = format!("{place}.keys[{at}]");
-        match key {
-            Value::String(text) => pem(text.as_bytes(), &place),
-            value => {
-                let key = serde_json::from_value::<Jwk>(value);
-                let key = key.map_err(|error| wrong(format!("\"{place}\" is no key: {error}")))?;
-                web_key(&key, &place)
-            }
-        }
-    });
-    keys.collect()
-}
-
-fn pem(text: &[u8], place: &str) -> Result<Trusted, Problem> {
-    let key = DecodingKey::from_rsa_pem(text)
-        .or_else(|_| DecodingKey::from_ec_pem(text))
-        .or_else(|_| DecodingKey::from_ed_pem(text));
-    let key = key.map_err(|_| wrong(format!("\"{place}\" is no public key in PEM")))?;
-    Ok(trusted(None, key))
-}
-
-fn web_key(key: &Jwk, place: &str) -> Result<Trusted, Problem> {
-    let read = DecodingKey::from_jwk(key);
-    let read = read.map_err(|error| {
-        wrong(format!(
-            "\"{place}\" holds a key that cannot be used: {error}"
-        ))
-    })?;
-    Ok(trusted(key.common.key_id.clone(), read))
 }

@@ -1,16 +1,15 @@
 //! What may stand in the folder `openapi/` of an app, and in its `openapi.yao`. What is not known there stops the server: a key
 //! that is misspelt must not leave a door open.
 
+use super::access;
 use ambit_runtime::app::problem::Report;
-use ambit_runtime::app::read::{self, Field, Fields, Kind, Reader};
+use ambit_runtime::app::read::{self, Field, Fields, Kind, Node, Reader};
 use ambit_runtime::app::{App, Problem, Severity};
 use ambit_storage::near;
 use serde_json::Value;
 
 /// The file.
 const FILE: &str = "openapi/openapi.yao";
-/// Rules of roles and scopes, which this version does not enforce.
-const RULES: [&str; 2] = ["roles.", "scopes/"];
 /// Folders of Yao's own sign-in.
 const FOREIGN: [&str; 2] = ["user/", "team/"];
 /// Names that mean something in the folder.
@@ -71,6 +70,67 @@ pub fn wrong(message: impl Into<String>) -> Problem {
     Problem::new(Severity::Error, FILE, message)
 }
 
+/// A file of `openapi/` that its table has judged.
+pub struct Read {
+    /// Its path below the app's folder.
+    pub name: String,
+    /// What it says.
+    pub fields: Fields,
+    /// What has no effect in it.
+    pub notices: Vec<Problem>,
+    node: Node,
+}
+
+impl Read {
+    /// Reads a file of the app. What is wrong in it is an error, whatever it is.
+    pub fn of(app: &App, name: &str, table: &Kind) -> Result<Self, Problem> {
+        let text = std::fs::read_to_string(app.root.join(name));
+        let text = text.map_err(|error| {
+            Problem::new(Severity::Error, name, format!("cannot be read: {error}"))
+        })?;
+        let mut report = Report::new(name);
+        let (mut read, mut node) = (None, Node::nothing());
+        match read::parse(name, &text) {
+            Ok(parsed) => {
+                let (variables, report) = (&app.variables, &mut report);
+                read = Reader { variables, report }.read(&parsed, table);
+                node = parsed;
+            }
+            Err(fault) => report.fault(fault),
+        }
+        if let Some(problem) = report.first() {
+            return Err(problem.clone());
+        }
+        let fields = match read {
+            Some(Value::Object(fields)) => Fields(fields),
+            _ => Fields::default(),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            fields,
+            notices: report.problems,
+            node,
+        })
+    }
+
+    /// What is wrong at a place: keys, and numbers of items in lists.
+    pub fn wrong(&self, place: &[&str], message: impl Into<String>) -> Problem {
+        let mut node = &self.node;
+        for step in place {
+            let item = || node.items().get(step.parse::<usize>().ok()?);
+            node = match node.get(step).or_else(item) {
+                Some(inner) => inner,
+                None => break,
+            };
+        }
+        Problem {
+            line: Some(node.at.line),
+            column: Some(node.at.column),
+            ..Problem::new(Severity::Error, &self.name, message)
+        }
+    }
+}
+
 /// What the file says, and what has no effect. An app without it says nothing.
 pub fn read(app: &App) -> Result<(Fields, Vec<Problem>), Problem> {
     for file in app.access.0.keys() {
@@ -79,37 +139,20 @@ pub fn read(app: &App) -> Result<(Fields, Vec<Problem>), Problem> {
     if !app.access.0.contains_key(FILE) {
         return Ok((Fields::default(), Vec::new()));
     }
-    let text = std::fs::read_to_string(app.root.join(FILE));
-    let text = text.map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let mut report = Report::new(FILE);
-    let mut read = None;
-    match read::parse(FILE, &text) {
-        Ok(node) => {
-            let (variables, report) = (&app.variables, &mut report);
-            read = Reader { variables, report }.read(&node, &TABLE);
-        }
-        Err(fault) => report.fault(fault),
-    }
-    match (report.first(), read) {
-        (Some(problem), _) => Err(problem.clone()),
-        (None, Some(Value::Object(fields))) => Ok((Fields(fields), report.problems)),
-        (None, _) => Ok((Fields::default(), report.problems)),
-    }
+    let read = Read::of(app, FILE, &TABLE)?;
+    Ok((read.fields, read.notices))
 }
 
 /// Refuses files that look as if they said who may do what, and do not. JSON files are sets of keys.
 fn check_name(file: &str) -> Result<(), Problem> {
     let name = file.strip_prefix("openapi/").unwrap_or(file);
-    let begins = |known: &[&str]| known.iter().any(|known| name.starts_with(known));
-    if file == FILE || name.ends_with(".json") || begins(&FOREIGN) {
+    let is_foreign = FOREIGN.iter().any(|known| name.starts_with(known));
+    let is_set = name.ends_with(".json") && !name.starts_with("scopes/");
+    if file == FILE || is_set || is_foreign || access::is_rule(name) {
         return Ok(());
     }
-    let message = match begins(&RULES) {
-        true => {
-            "this version of Ambit does not enforce rules of roles and scopes, so it does not serve an app that has some; \
-             without this file every caller may use all routes, each for their own data"
-                .to_owned()
-        }
+    let message = match name.starts_with("scopes/") {
+        true => "rules of scopes are read from files that end with .yml".to_owned(),
         false => {
             let first = name.split('/').next().unwrap_or(name);
             let hint = near::hint(first, NAMES);

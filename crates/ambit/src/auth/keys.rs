@@ -1,7 +1,7 @@
 //! API keys: made by the operator, each for one fixed caller. A key is shown once, when it is made; what is stored is its
 //! hash, so that nobody who reads the store can call with it.
 
-use super::Found;
+use super::Caller;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address::{self, Key, Space};
 use ambit_storage::batch::{Batch, Check, Entry, Write};
@@ -123,23 +123,29 @@ impl Keys {
     }
 
     /// The caller that this key stands for.
-    pub(super) async fn find(&self, secret: &str) -> Result<Option<Found>> {
+    pub(super) async fn find(&self, secret: &str) -> Result<Option<Caller>> {
         let stored = self.store.get(&place(secret), Part::Whole).await?;
-        let Some(stored) = stored else {
-            return Ok(None);
-        };
-        let grant: Grant = stored.value.to()?;
-        let mut claims = Map::from_iter([("client_id".to_owned(), Value::from(grant.id))]);
-        claims.extend(grant.scope.map(|scope| ("scope".to_owned(), scope.into())));
+        let grant = stored.map(|stored| stored.value.to::<Grant>());
+        Ok(grant.transpose()?.map(Grant::caller))
+    }
+}
+
+impl Grant {
+    /// The caller that the key stands for.
+    pub fn caller(self) -> Caller {
+        let mut claims = Map::from_iter([("client_id".to_owned(), Value::from(self.id))]);
+        claims.extend(self.scope.map(|scope| ("scope".to_owned(), scope.into())));
         let authorized = Authorized {
-            user_id: grant.user_id,
-            team_id: grant.team_id,
-            tenant_id: grant.tenant_id,
+            user_id: self.user_id,
+            team_id: self.team_id,
+            tenant_id: self.tenant_id,
             claims,
             ..Authorized::default()
         };
-        let roles = grant.roles;
-        Ok(Some(Found { authorized, roles }))
+        Caller {
+            authorized,
+            roles: self.roles,
+        }
     }
 }
 

@@ -1,130 +1,200 @@
 //! Who is calling. A way to tell is one file here; which of them an app uses is said in its `openapi/openapi.yao`. Nothing
 //! that a client says counts unless one of them vouches for it.
 
+pub mod access;
 pub mod config;
 mod file;
+mod issuer;
 pub mod keys;
 mod proxy;
+mod remote;
 mod token;
 
 pub use config::Config;
 pub use proxy::Network;
 
+use access::{Ruling, Target};
+use ambit_runtime::app::{App, Problem};
+use ambit_runtime::runtime::Judge;
 use ambit_runtime::{Authorized, Code, Error, Result};
 use ambit_storage::driver::Driver;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use keys::Keys;
-use proxy::Proxy;
+use serde_json::Value;
 use std::net::IpAddr;
-use std::sync::Arc;
-use token::Issuer;
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// Finds out who is calling.
+/// Finds out who is calling, and whether they may.
 pub struct Authenticator {
-    /// Everybody is this person: the server is reached by its developer alone.
-    development: Option<Authorized>,
-    issuers: Vec<Issuer>,
-    keys: Option<Keys>,
-    proxy: Option<Proxy>,
-    default_role: String,
+    present: Present,
+    keys: Keys,
+    /// A server that is reached by its developer alone stays so, and another never becomes one.
+    is_development: bool,
 }
 
+/// What is in force; a reload of the app puts another in its place.
+type Present = Arc<RwLock<Arc<Config>>>;
+
 /// Somebody who was recognised.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Caller {
     /// Who it is, without constraints.
     pub authorized: Authorized,
-    /// Their roles; the default role if they have none.
+    /// Their roles.
     pub roles: Vec<String>,
-    /// Every route is theirs: the server runs for its developer alone.
-    pub is_development: bool,
+}
+
+impl Caller {
+    /// Somebody whose `roles` are among their claims, as a list or as a text.
+    pub fn of(authorized: Authorized) -> Result<Self> {
+        let roles = match authorized.claims.get("roles") {
+            None => Some(Vec::new()),
+            Some(Value::String(text)) => Some(roles(text)),
+            Some(Value::Array(items)) => {
+                let names = items.iter().map(|item| item.as_str().map(str::to_owned));
+                names.collect()
+            }
+            Some(_) => None,
+        };
+        let wrong = || Error::invalid("roles", "roles must be a string or a list of strings");
+        Ok(Self {
+            roles: roles.ok_or_else(wrong)?,
+            authorized,
+        })
+    }
+}
+
+/// A request, as far as it says who may do it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its method.
+    pub method: &'a str,
+    /// Its path, below the base path.
+    pub path: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Where it comes from.
+    pub peer: Option<IpAddr>,
 }
 
 impl Authenticator {
     /// What an app's configuration asks for; API keys are in this store.
     pub fn new(config: Config, store: &Arc<dyn Driver>) -> Self {
         Self {
-            development: config.development,
-            issuers: config.issuers,
-            keys: config.has_api_keys.then(|| Keys::new(store.clone())),
-            proxy: config.proxy,
-            default_role: config.default_role,
+            is_development: config.development.is_some(),
+            present: Arc::new(RwLock::new(Arc::new(config))),
+            keys: Keys::new(store.clone()),
         }
     }
 
     /// Whether everybody who reaches the server is its developer.
     pub fn is_development(&self) -> bool {
-        self.development.is_some()
+        self.is_development
+    }
+
+    /// What judges the access rules of a new version of the app, and puts them in force with it.
+    pub fn judge(&self) -> Judge {
+        let present = self.present.clone();
+        Box::new(move |app: &App| {
+            let config = Config::of(app)?;
+            check_kept(&current(&present), &config)?;
+            let present = present.clone();
+            Ok(Box::new(move || {
+                *present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+            }))
+        })
     }
 
     /// The address of whoever is behind the peer: what a trusted proxy says, else the peer itself.
     pub fn address(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
-        let told = self.proxy.as_ref();
+        let config = current(&self.present);
+        let told = config.proxy.as_ref();
         told.and_then(|proxy| proxy.behind(headers, peer))
             .unwrap_or(peer)
     }
 
+    /// Who may do this, with the limits of their data; an error where nobody may, or not they.
+    pub async fn admit(&self, asked: Asked<'_>) -> Result<Authorized> {
+        let config = current(&self.present);
+        if let Some(person) = &config.development {
+            return Ok(person.clone());
+        }
+        let target = Target::of(asked.method, asked.path);
+        let target = target.as_ref();
+        if config.rules.judge(target, None) == Ruling::Public {
+            return Ok(Authorized::default());
+        }
+        let who = self.caller(&config, asked).await?;
+        let who = who.ok_or_else(unauthenticated)?;
+        match config.rules.judge(target, Some(&who)) {
+            Ruling::Granted(constraints) => Ok(Authorized {
+                constraints,
+                ..who.authorized
+            }),
+            _ => Err(denied(asked, &who)),
+        }
+    }
+
     /// The caller; `None` without credentials, an error with wrong ones.
-    pub async fn authenticate(
-        &self,
-        headers: &HeaderMap,
-        peer: Option<IpAddr>,
-    ) -> Result<Option<Caller>> {
-        if let Some(person) = &self.development {
-            return Ok(Some(Caller {
-                authorized: person.clone(),
-                roles: Vec::new(),
-                is_development: true,
-            }));
-        }
-        let found = match bearer(headers)? {
-            Some(token) if token.starts_with(keys::PREFIX) => Some(self.by_key(token).await?),
-            Some(token) => Some(self.by_token(token)?),
-            None => self.by_proxy(headers, peer)?,
+    async fn caller(&self, config: &Config, asked: Asked<'_>) -> Result<Option<Caller>> {
+        let found = match bearer(asked.headers)? {
+            Some(token) if token.starts_with(keys::PREFIX) => {
+                Some(self.by_key(config, token).await?)
+            }
+            Some(token) => Some(token::check(&config.issuers, token).await?),
+            None => match (&config.proxy, asked.peer) {
+                (Some(proxy), Some(peer)) => proxy.find(asked.headers, peer)?,
+                _ => None,
+            },
         };
-        Ok(found.map(|found| self.with_role(found)))
+        Ok(found.map(|found| config.with_role(found)))
     }
 
-    fn by_token(&self, token: &str) -> Result<Found> {
-        token::check(&self.issuers, token)
-    }
-
-    async fn by_key(&self, secret: &str) -> Result<Found> {
-        match &self.keys {
-            Some(keys) => keys
-                .find(secret)
-                .await?
-                .ok_or_else(|| refused("the API key is unknown or has ended")),
-            None => Err(refused("this server takes no API keys")),
+    async fn by_key(&self, config: &Config, secret: &str) -> Result<Caller> {
+        if !config.has_api_keys {
+            return Err(refused("this server takes no API keys"));
         }
-    }
-
-    fn by_proxy(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Option<Found>> {
-        match (&self.proxy, peer) {
-            (Some(proxy), Some(peer)) => proxy.find(headers, peer),
-            _ => Ok(None),
-        }
-    }
-
-    fn with_role(&self, found: Found) -> Caller {
-        let mut roles = found.roles;
-        if roles.is_empty() {
-            roles.push(self.default_role.clone());
-        }
-        Caller {
-            authorized: found.authorized,
-            roles,
-            is_development: false,
-        }
+        let found = self.keys.find(secret).await?;
+        found.ok_or_else(|| refused("the API key is unknown or has ended"))
     }
 }
 
-/// Somebody, as one of the ways told it.
-#[derive(Debug)]
-struct Found {
-    authorized: Authorized,
-    roles: Vec<String>,
+fn current(present: &Present) -> Arc<Config> {
+    present
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+/// What a server that runs cannot change: where its routes are, and whether it is its developer's alone.
+fn check_kept(old: &Config, new: &Config) -> Result<(), Problem> {
+    if old.base != new.base {
+        return Err(file::wrong(
+            "\"baseurl\" changes where the routes are, which needs a restart of the server",
+        ));
+    }
+    match old.development.is_some() == new.development.is_some() {
+        true => Ok(()),
+        false => Err(file::wrong(
+            "\"auth\" begins or ends development mode, which needs a restart of the server",
+        )),
+    }
+}
+
+/// Somebody has to be calling, and nobody is.
+pub fn unauthenticated() -> Error {
+    let message = "no valid credentials; send Authorization: Bearer with a token or an API key";
+    Error::new(Code::Unauthenticated, message)
+}
+
+fn denied(asked: Asked<'_>, who: &Caller) -> Error {
+    let roles = who.roles.join(", ");
+    let message = format!(
+        "{} {} is not granted to the caller, whose roles are: {roles}; `ambit access explain` tells the operator why",
+        asked.method, asked.path
+    );
+    Error::new(Code::PermissionDenied, message)
 }
 
 /// Credentials that are not accepted. What exactly is wrong with them helps whoever holds them and nobody else.

@@ -1,6 +1,6 @@
 //! Identities that a trusted reverse proxy puts into headers. They count only on connections from its own addresses.
 
-use super::{CLAIMS, Found, id, refused, roles};
+use super::{CLAIMS, Caller, id, refused, roles};
 use ambit_runtime::{Authorized, Error, Result};
 use axum::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ impl Proxy {
     }
 
     /// Who the proxy says is calling, if it says so.
-    pub(super) fn find(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<Found>> {
+    pub(super) fn find(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<Caller>> {
         if !self.is_trusted(peer) {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl Proxy {
             authorized.claims.extend(value);
         }
         let roles = roles(text("roles")?.unwrap_or_default());
-        Ok(Some(Found { authorized, roles }))
+        Ok(Some(Caller { authorized, roles }))
     }
 
     /// The address that the proxy says it forwards for.

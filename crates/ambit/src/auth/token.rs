@@ -1,11 +1,13 @@
 //! JSON Web Tokens of issuers that the app trusts. Ambit checks tokens; it issues none.
 
-use super::{CLAIMS, Found, id, refused, roles};
+use super::remote::Remote;
+use super::{CLAIMS, Caller, id, refused, roles};
 use ambit_runtime::{Authorized, Result};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Claims about the token itself, of no use to an app.
 const TECHNICAL: [&str; 6] = ["iss", "aud", "exp", "nbf", "iat", "jti"];
@@ -18,8 +20,10 @@ pub struct Issuer {
     pub name: String,
     /// `aud` of its tokens.
     pub audience: Vec<String>,
-    /// Its keys.
+    /// The keys that the app has of it.
     pub keys: Vec<Trusted>,
+    /// Where it publishes its keys.
+    pub remote: Option<Remote>,
     /// The claims that hold what `authorized` holds, by its names.
     pub claims: Map<String, Value>,
 }
@@ -36,7 +40,7 @@ pub struct Trusted {
 
 /// Who a token says somebody is. Of its text only the issuer's name is believed before the signature is checked, and only to
 /// find the issuer's keys.
-pub(super) fn check(issuers: &[Issuer], token: &str) -> Result<Found> {
+pub(super) async fn check(issuers: &[Issuer], token: &str) -> Result<Caller> {
     #[derive(Deserialize)]
     struct Origin {
         iss: Option<String>,
@@ -58,7 +62,12 @@ pub(super) fn check(issuers: &[Issuer], token: &str) -> Result<Found> {
     let mut last = refused("none of the issuer's keys fits the token");
     let is_meant =
         |key: &&Trusted| header.kid.is_none() || key.id.is_none() || key.id == header.kid;
-    for trusted in issuer.keys.iter().filter(is_meant) {
+    let published = match &issuer.remote {
+        Some(remote) => remote.keys(header.kid.as_deref()).await?,
+        None => Arc::default(),
+    };
+    let keys = issuer.keys.iter().chain(published.iter());
+    for trusted in keys.filter(is_meant) {
         if !trusted.algorithms.contains(&header.alg) {
             continue;
         }
@@ -92,7 +101,7 @@ impl Issuer {
         validation
     }
 
-    fn person(&self, claims: Map<String, Value>) -> Result<Found> {
+    fn person(&self, claims: Map<String, Value>) -> Result<Caller> {
         let text = |name: &str| self.text(&claims, name);
         let one = |name: &str| text(name)?.map(|text| id(name, &text)).transpose();
         let mut authorized = Authorized {
@@ -116,7 +125,7 @@ impl Issuer {
                 authorized.claims.insert(name, value);
             }
         }
-        Ok(Found { authorized, roles })
+        Ok(Caller { authorized, roles })
     }
 
     /// The claim that holds this; its name may be a path with dots.

@@ -1,11 +1,12 @@
 //! The commands, one file each.
 
+pub mod access;
 pub mod backup;
 pub mod chat;
 pub mod check;
 pub mod doctor;
 pub mod erase;
-pub mod key;
+pub mod keys;
 pub mod list;
 pub mod messages;
 pub mod new;
@@ -49,10 +50,11 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
             .await
             .map(|()| Outcome::Done)
             .map_err(Into::into),
-        Command::Key(key) => {
+        Command::Access(access) => access::run(stores, access, &mut out).await,
+        Command::Keys(keys) => {
             // The first key of a server can be made before it has ever run.
             let ambit = stores.begin().await?;
-            let ran = key::run(&ambit, key, &mut out).await;
+            let ran = keys::run(&ambit, keys, &mut out).await;
             closed(&ambit, ran).await
         }
         Command::Context(context) => {

@@ -9,6 +9,7 @@ use ambit::auth::{Authenticator, Config};
 use ambit::http::{self, Measures, Server};
 use ambit_runtime::app::{App, Problem};
 use ambit_runtime::{Runtime, runtime};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -144,7 +145,14 @@ fn stop() -> Result<impl Future<Output = ()>> {
 
 /// Who may call, as the app says.
 fn config(folder: &Path, serving: &Serving) -> Result<Config> {
-    let app = App::load(folder, &serving.environment).map_err(|problems| {
+    let app = load(folder, &serving.environment)?;
+    Config::of(&app)
+        .map_err(|problem| Failure::Refused(format!("who may call is not clear: {problem}")))
+}
+
+/// The app of a folder.
+pub fn load(folder: &Path, environment: &BTreeMap<String, String>) -> Result<App> {
+    App::load(folder, environment).map_err(|problems| {
         let errors = problems.iter().filter(|problem| problem.is_error());
         let errors: Vec<String> = errors.map(|problem| format!("\n  {problem}")).collect();
         Failure::Refused(format!(
@@ -152,9 +160,7 @@ fn config(folder: &Path, serving: &Serving) -> Result<Config> {
             folder.display(),
             errors.concat()
         ))
-    })?;
-    Config::of(&app)
-        .map_err(|problem| Failure::Refused(format!("who may call is not clear: {problem}")))
+    })
 }
 
 fn open_to_all(address: SocketAddr) -> Failure {

@@ -1,8 +1,7 @@
 //! Who may call a row of routes. What is not granted is denied.
 
 use super::{Failure, Peer, Shared};
-use crate::auth::Caller;
-use ambit_runtime::access::Constraints;
+use crate::auth::{Asked, unauthenticated};
 use ambit_runtime::{Authorized, Code, Error};
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::HeaderMap;
@@ -15,14 +14,12 @@ use std::net::IpAddr;
 /// Who may call the routes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// Everybody, without credentials.
+    /// Everybody, without credentials, whatever the app's rules say.
     Anybody,
-    /// Callers with the role `user`, for their own data; admins for all of their tenant.
-    User,
-    /// Callers with the role `admin`.
-    Admin,
+    /// Whom the app's rules grant it.
+    Ruled,
     /// The same, or everybody where the settings say so.
-    Operator,
+    Measures,
 }
 
 /// The caller of a route that is not for anybody.
@@ -40,28 +37,38 @@ impl<S: Sync> FromRequestParts<S> for Who {
 /// Lets a request through to the routes of a row, or refuses it.
 pub async fn check(
     State((server, right)): State<(Shared, Right)>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let is_open = match right {
         Right::Anybody => true,
-        Right::Operator => server.settings.has_public_metrics,
-        Right::User | Right::Admin => false,
+        Right::Measures => server.settings.has_public_metrics,
+        Right::Ruled => false,
     };
-    if !is_open {
-        let peer = request.extensions().get::<ConnectInfo<Peer>>();
-        let peer = peer.map(|ConnectInfo(peer)| peer.address.ip());
-        let found = server.auth.authenticate(request.headers(), peer).await;
-        let found = match server.auth.is_development() {
-            true => found.and_then(|found| check_origin(request.headers()).map(|()| found)),
-            false => found,
-        };
-        match found.and_then(|found| grant(found, right)) {
-            Ok(who) => request.extensions_mut().insert(who),
-            Err(error) => return Failure::from(error).into_response(),
-        };
+    if is_open {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let (mut parts, body) = request.into_parts();
+    match admit(&server, &parts).await {
+        Ok(who) => parts.extensions.insert(who),
+        Err(error) => return Failure::from(error).into_response(),
+    };
+    next.run(Request::from_parts(parts, body)).await
+}
+
+async fn admit(server: &Shared, request: &Parts) -> Result<Authorized, Error> {
+    let peer = request.extensions.get::<ConnectInfo<Peer>>();
+    if server.auth.is_development() {
+        check_origin(&request.headers)?;
+    }
+    let asked = Asked {
+        method: request.method.as_str(),
+        // Within routes below the base path, the path is what follows it.
+        path: request.uri.path(),
+        headers: &request.headers,
+        peer: peer.map(|ConnectInfo(peer)| peer.address.ip()),
+    };
+    server.auth.admit(asked).await
 }
 
 /// Keeps pages of other sites, which a developer's browser may be looking at, away from a server that takes everybody for
@@ -92,41 +99,4 @@ fn is_local(origin: &str) -> bool {
         .parse::<IpAddr>()
         .is_ok_and(|address| address.is_loopback());
     is_loopback || address.eq_ignore_ascii_case("localhost")
-}
-
-/// What the caller may reach by a route with this right.
-fn grant(found: Option<Caller>, right: Right) -> Result<Authorized, Error> {
-    let who = found.ok_or_else(unauthenticated)?;
-    let is_admin = who.roles.iter().any(|role| role == "admin");
-    let is_user = who.roles.iter().any(|role| role == "user");
-    let is_granted = match right {
-        Right::Anybody => true,
-        Right::User => is_user || is_admin || who.is_development,
-        Right::Admin | Right::Operator => is_admin || who.is_development,
-    };
-    if !is_granted {
-        let message = "this route is not granted to any of the caller's roles";
-        return Err(Error::new(Code::PermissionDenied, message));
-    }
-    let mut authorized = who.authorized;
-    authorized.constraints = match is_admin {
-        true => Constraints::default(),
-        false => constraints(&authorized),
-    };
-    Ok(authorized)
-}
-
-/// What a caller may reach where nothing else is said: their team's data, or their own.
-fn constraints(who: &Authorized) -> Constraints {
-    let is_member = who.team_id.is_some();
-    Constraints {
-        team_only: is_member,
-        owner_only: !is_member,
-        ..Constraints::default()
-    }
-}
-
-fn unauthenticated() -> Error {
-    let message = "no valid credentials; send Authorization: Bearer with a token or an API key";
-    Error::new(Code::Unauthenticated, message)
 }

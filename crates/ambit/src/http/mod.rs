@@ -1,5 +1,5 @@
-//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; who may call a row's routes is
-//! said in the row, everything else about a route in its file. A route that is in no row does not exist.
+//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; a route that is in no row does not
+//! exist. Whom it is granted where an app has no rules is said in `auth/access/builtin.rs`, and everything else in its file.
 //!
 //! A handler takes what it needs as arguments, in this order: `State(server): State<Shared>`, `Who(who): Who`, `Params`,
 //! `Conditions`, and `Body` last. It answers `Result<impl IntoResponse, Failure>`. `#[utoipa::path]` above it is its place in the
@@ -37,9 +37,10 @@ pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};
 pub use measures::Measures;
-pub use params::{Conditions, Params, check_id};
+pub use params::{Conditions, Params, check_id, unescape};
 
 use crate::auth::Authenticator;
+use crate::auth::access::{Endpoint, Target};
 use ambit_runtime::{Error, Runtime};
 use ambit_storage::driver::Driver;
 use axum::Router;
@@ -134,22 +135,23 @@ impl Row {
 /// Every file of routes.
 pub const ROUTES: &[Row] = &[
     Row::beside(Right::Anybody, health::routes),
-    Row::beside(Right::User, document::routes),
-    Row::beside(Right::Operator, measures::routes),
-    Row::of(Right::User, assistants::routes),
-    Row::of(Right::User, chat::routes),
-    Row::of(Right::User, chats::routes),
-    Row::of(Right::User, contexts::routes),
-    Row::of(Right::User, events::routes),
-    Row::of(Right::User, memory::routes),
-    Row::of(Right::User, models::routes),
-    Row::of(Right::User, traces::routes),
-    Row::of(Right::User, turn::routes),
-    Row::of(Right::User, usage::routes),
+    Row::beside(Right::Ruled, document::routes),
+    Row::beside(Right::Measures, measures::routes),
+    Row::of(Right::Ruled, assistants::routes),
+    Row::of(Right::Ruled, chat::routes),
+    Row::of(Right::Ruled, chats::routes),
+    Row::of(Right::Ruled, contexts::routes),
+    Row::of(Right::Ruled, events::routes),
+    Row::of(Right::Ruled, memory::routes),
+    Row::of(Right::Ruled, models::routes),
+    Row::of(Right::Ruled, traces::routes),
+    Row::of(Right::Ruled, turn::routes),
+    Row::of(Right::Ruled, usage::routes),
 ];
 
 /// The server as a service; `serve` puts it on a listener.
 pub fn router(server: Shared) -> Router {
+    server.runtime.judge_reloads(server.auth.judge());
     assemble(server, ROUTES)
 }
 
@@ -170,6 +172,36 @@ fn assemble(server: Shared, rows: &[Row]) -> Router {
         .layer(document::layer(&document))
         .layer(from_fn_with_state(server.clone(), finish::finish))
         .with_state(server)
+}
+
+/// Every route: its method, and its path with `:name` for what varies, below the base path where it stands there.
+pub fn operations() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for row in ROUTES {
+        let document = (row.routes)().into_openapi();
+        for (path, item) in document.paths.paths {
+            let path = path.replace('{', ":").replace('}', "");
+            let methods = [
+                ("GET", item.get.is_some()),
+                ("PUT", item.put.is_some()),
+                ("POST", item.post.is_some()),
+                ("DELETE", item.delete.is_some()),
+                ("PATCH", item.patch.is_some()),
+            ];
+            let given = methods.into_iter().filter(|(_, is_given)| *is_given);
+            found.extend(given.map(|(method, _)| (method.to_owned(), path.clone())));
+        }
+    }
+    found
+}
+
+/// Whether a request is one of them.
+pub fn has_route(target: &Target) -> bool {
+    let mut known = operations().into_iter();
+    known.any(|(method, path)| {
+        let endpoint = Endpoint::of(&method, &path);
+        endpoint.is_ok_and(|endpoint| endpoint.matches(target))
+    })
 }
 
 async fn no_route(uri: axum::http::Uri) -> Failure {

@@ -174,6 +174,11 @@ pub fn time(name: &str, text: &str) -> Result<Millis> {
 
 /// Text behind a `?`, with `+` and `%xx` replaced; `None` where that is not UTF-8.
 fn decode(text: &str) -> Option<String> {
+    unescape(&text.replace('+', " "))
+}
+
+/// Text with `%xx` replaced; `None` where that is not UTF-8.
+pub fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, behind @ ..] = rest {
@@ -187,7 +192,7 @@ fn decode(text: &str) -> Option<String> {
                 bytes.push(high * 16 + low);
                 rest = &behind[2..];
             }
-            None => bytes.push(if *byte == b'+' { b' ' } else { *byte }),
+            None => bytes.push(*byte),
         }
     }
     String::from_utf8(bytes).ok()

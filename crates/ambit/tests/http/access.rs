@@ -117,13 +117,8 @@ fn g060_an_app_that_says_nothing_is_for_its_developer_alone() {
 }
 
 #[test]
-fn g060_rules_that_would_not_be_enforced_stop_the_server() {
-    let rules = "this version of Ambit does not enforce rules of roles and scopes, so it does not serve an app that has some; \
-                 without this file every caller may use all routes, each for their own data";
+fn g060_files_that_only_look_like_rules_stop_the_server() {
     for (file, expected) in [
-        ("openapi/roles.yml", rules),
-        ("openapi/scopes/scopes.yml", rules),
-        ("openapi/scopes/chat/read.yml", rules),
         (
             "openapi/openapi.yml",
             "nothing of this name has a meaning in openapi/; did you mean \"openapi.yao\"?",
@@ -152,4 +147,59 @@ fn keys_of_a_server_that_issues_tokens_are_said_to_have_no_effect() {
             format!("openapi/openapi.yao:1:43: \"store\" has no effect{why}"),
         ]
     );
+}
+
+#[tokio::test]
+async fn g122_a_reload_judges_the_rules_again_all_or_nothing() {
+    use crate::site::Site;
+    let site = Site::of(&[TOKENS]).await;
+    let token = crate::auth::token(&serde_json::json!({"sub": "ann"}));
+    let status = async || {
+        let request = site.request(reqwest::Method::GET, "/v1/usage");
+        let answer = crate::site::Answer::of(request.bearer_auth(&token)).await;
+        answer.status
+    };
+    assert_eq!(status().await, 200);
+    let reload = async |file: &str, text: &str| {
+        crate::site::write(&site.folder().join(file), text);
+        site.runtime.reload().await.map_err(|error| error.message)
+    };
+    let strict = "a:b:own: {endpoints: [\"GET /models\"]}";
+    reload("openapi/scopes/a.yml", strict).await.unwrap();
+    assert_eq!(status().await, 403);
+    let open = "default: allow";
+    let refused = reload("openapi/roles.yml", "user: {scopes: [\"a:b:won\"]}").await;
+    assert_eq!(
+        refused.unwrap_err(),
+        "the app cannot be loaded:\nopenapi/roles.yml:1:17: unknown scope \"a:b:won\"; did you mean \"a:b:own\"?"
+    );
+    // The other files would do, and nothing of them counts.
+    let refused = reload("openapi/scopes/scopes.yml", open).await;
+    assert!(refused.is_err());
+    assert_eq!(status().await, 403);
+    reload("openapi/roles.yml", "user: {scopes: [\"a:b:own\"]}")
+        .await
+        .unwrap();
+    assert_eq!(status().await, 200);
+}
+
+#[tokio::test]
+async fn g060_a_reload_neither_moves_the_routes_nor_ends_authentication() {
+    let site = crate::site::Site::of(&[TOKENS]).await;
+    for (text, expected) in [
+        (
+            "{}",
+            "\"auth\" begins or ends development mode, which needs a restart of the server",
+        ),
+        (
+            "{\"baseurl\": \"/v2\", \"auth\": {\"api_keys\": true}}",
+            "\"baseurl\" changes where the routes are, which needs a restart of the server",
+        ),
+    ] {
+        crate::site::write(&site.folder().join(TOKENS.0), text);
+        let refused = site.runtime.reload().await.unwrap_err().message;
+        let expected = format!("the app cannot be loaded:\nopenapi/openapi.yao: {expected}");
+        assert_eq!(refused, expected);
+        assert_eq!(site.get("/v1/models").await.status, 401);
+    }
 }

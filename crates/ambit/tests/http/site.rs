@@ -57,6 +57,7 @@ pub struct Site {
     pub store: Arc<dyn Driver>,
     pub client: Client,
     pub stores: Arc<Stores>,
+    pub runtime: Runtime,
     folder: Arc<TempDir>,
     _stop: oneshot::Sender<()>,
 }
@@ -123,8 +124,9 @@ impl Site {
             ..Settings::default()
         };
         set(&mut settings);
+        let runtime = runtime.await.unwrap();
         let server = Server {
-            runtime: runtime.await.unwrap(),
+            runtime: runtime.clone(),
             auth: Authenticator::new(config, &store),
             store: store.clone(),
             settings,
@@ -141,9 +143,15 @@ impl Site {
             store,
             client: client(),
             stores,
+            runtime,
             folder,
             _stop: stop,
         }
+    }
+
+    /// Where the app is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -40,7 +40,7 @@ pub const TWIN: Person = Person("t2", "ann", "red", "user");
 pub const CHIEF: Person = Person("t1", "chief", "", "admin");
 
 impl Person {
-    fn token(&self) -> String {
+    pub fn token(&self) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mut claims = json!({
             "iss": "https://id.test", "aud": "ambit", "exp": now.as_secs() + 600,

@@ -3,7 +3,7 @@
 use super::connector::{MODELS, STORES};
 use super::problem::Problem;
 use super::{Agent, App, Connector, Server, Share, Store};
-use crate::access::Authorized;
+use crate::access::{Access, Authorized, Owned};
 use crate::error::{Code, Error, Result};
 use ambit_script::Source;
 use ambit_storage::near;
@@ -156,15 +156,8 @@ impl App {
         values.collect()
     }
 
-    /// Whether a caller may see an agent. What is missing denies; somebody without a name is not without limits.
+    /// Whether a caller may see an agent. One that does not say who may follows the app, and that the mode it runs in.
     pub fn visible(&self, agent: &Agent, who: &Authorized, is_development: bool) -> bool {
-        let is_other_tenant = agent
-            .tenant
-            .as_deref()
-            .is_some_and(|own| own != who.tenant());
-        if is_other_tenant {
-            return false;
-        }
         let otherwise = match is_development {
             true => Share::Public,
             false => Share::Private,
@@ -173,12 +166,13 @@ impl App {
             .share
             .or(self.settings.visibility)
             .unwrap_or(otherwise);
-        let is_same =
-            |own: &Option<String>, theirs: &Option<String>| own.is_some() && own == theirs;
-        let is_unlimited = who.user_id.is_some() && who.constraints.is_none();
-        let is_team = share == Share::Team && is_same(&agent.team, &who.team_id);
-        let is_owner = is_same(&agent.owner, &who.user_id);
-        share == Share::Public || is_team || is_owner || is_unlimited
+        Access::of(who).may_use(&Owned {
+            tenant: agent.tenant.as_deref(),
+            owner: agent.owner.as_deref(),
+            team: agent.team.as_deref(),
+            is_public: share == Share::Public,
+            is_shared: share == Share::Team,
+        })
     }
 }
 

@@ -1,9 +1,8 @@
 //! Changing what a chat shows, and removing chats.
 
-use crate::access::Authorized;
+use crate::access::{Access, Authorized};
 use crate::chats::about::{self, Own, Share, Status};
 use crate::chats::find::{self, Chat, Found, Name};
-use crate::chats::reach::Reach;
 use crate::chats::share;
 use crate::error::{Code, Error, Result};
 use crate::journal::Open;
@@ -148,7 +147,7 @@ fn refused(field: &str, value: &Value) -> Error {
 pub async fn remove(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<()> {
     let row = find::row(ambit, who, name).await?;
     check_idle(ambit, &row).await?;
-    let rights = Reach::of(who).ambit_for(ambit, &row);
+    let rights = Access::of(who).ambit_for(ambit, &row);
     let report = of_conversation(&rights, &row).remove().await?;
     finished(&report)?;
     match &row.team {

@@ -1,8 +1,8 @@
 //! One chat: found by the name that its person knows it by, or on its row, and shown.
 
-use crate::access::Authorized;
+use crate::access::{Access, Authorized};
 use crate::chats::about::{self, About, Share, Status};
-use crate::chats::reach::{self, Reach};
+use crate::chats::rows;
 use crate::chats::{open, share};
 use crate::error::{Code, Error, Result};
 use ambit_storage::Ambit;
@@ -114,14 +114,14 @@ pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Trac
     if name.chat_id.is_empty() || name.chat_id.contains('\0') {
         return Err(unknown());
     }
-    let reach = Reach::of(who);
+    let access = Access::of(who);
     let filter = Filter {
         agent: name.assistant_id.map(str::to_owned),
         chat: Some(name.chat_id.to_owned()),
         scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
-        ..reach.filter()
+        ..access.filter()
     };
-    let visible = reach::every(ambit, &filter).await?;
+    let visible = rows::every(ambit, &filter).await?;
     let (own, mut others): (Vec<_>, Vec<_>) =
         visible.into_iter().partition(|row| open::is_own(row, who));
     if !own.is_empty() {
@@ -132,7 +132,7 @@ pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Trac
         name.assistant_id
             .is_none_or(|agent| touches.any(|touch| touch.agent == agent))
     };
-    let shared = share::rows(ambit, &reach, Some(name.chat_id)).await?;
+    let shared = share::rows(ambit, &access, Some(name.chat_id)).await?;
     others.extend(shared.into_iter().filter(agent));
     match others.is_empty() {
         true => Err(unknown()),

@@ -1,9 +1,9 @@
 //! The list of chats. It reads no message, and walks the index in pages.
 
-use crate::access::Authorized;
+use crate::access::{Access, Authorized};
 use crate::chats::about::{Status, choose};
 use crate::chats::find::{Chat, Found};
-use crate::chats::reach::{BATCH, Reach};
+use crate::chats::rows::BATCH;
 use crate::chats::share;
 use crate::error::{Error, Result};
 use ambit_storage::Ambit;
@@ -93,8 +93,8 @@ pub async fn list(
         let message = format!("to is {to}, which leaves no time behind from, {from}");
         return Err(Error::invalid("to", message));
     }
-    let reach = Reach::of(who);
-    let mut rows = Rows::of(ambit, &reach, filter, order).await?;
+    let access = Access::of(who);
+    let mut rows = Rows::of(ambit, &access, filter, order).await?;
     let looks_inside = filter.status.is_some() || filter.keywords.is_some();
     if order == ChatOrder::Sort || looks_inside {
         return search(&mut rows, (filter, order), window).await;
@@ -177,7 +177,7 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub async fn of(
         ambit: &'a Ambit,
-        reach: &Reach,
+        access: &Access,
         filter: &ChatFilter,
         order: ChatOrder,
     ) -> Result<Self> {
@@ -186,14 +186,14 @@ impl<'a> Rows<'a> {
             scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
             active_after: filter.from,
             active_before: filter.to,
-            ..reach.filter()
+            ..access.filter()
         };
         let order = order.of_rows();
         let anybodys = Filter {
             visible_to: None,
             ..wanted.clone()
         };
-        let mut shared = share::rows(ambit, reach, None).await?;
+        let mut shared = share::rows(ambit, access, None).await?;
         shared.retain(|row| anybodys.matches(row));
         order.sort(&mut shared);
         shared.reverse();

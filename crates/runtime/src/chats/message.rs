@@ -1,8 +1,7 @@
 //! The messages of a chat, in pages. They are the originals: what truncation hides from the model is still shown.
 
-use crate::access::Authorized;
+use crate::access::{Access, Authorized};
 use crate::chats::find::{self, Found, Name};
-use crate::chats::reach::Reach;
 use crate::chats::shown::{self, Fold, Shown};
 use crate::error::{Error, Result};
 use ambit_storage::Ambit;
@@ -46,7 +45,7 @@ pub async fn messages(
 ) -> Result<Messages> {
     check(filter)?;
     let found = Found::at(ambit, find::row(ambit, who, name).await?).await?;
-    let rights = Reach::of(who).ambit_for(ambit, &found.row);
+    let rights = Access::of(who).ambit_for(ambit, &found.row);
     let stored = Stored::archive(&rights, &found.row).await?;
     let look = Look {
         found: &found,

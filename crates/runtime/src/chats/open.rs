@@ -1,7 +1,7 @@
 //! Opening the conversation that a request names: the caller's own, else one shared with them, else a new own one.
 
-use crate::access::Authorized;
-use crate::chats::reach::{self, Reach};
+use crate::access::{Access, Authorized};
+use crate::chats::rows;
 use crate::chats::share;
 use crate::error::{Error, Result};
 use ambit_storage::directory::{Filter, Tracked};
@@ -42,24 +42,24 @@ async fn shared(
     agent: &str,
     chat: &str,
 ) -> Result<Option<Tracked>> {
-    let reach = Reach::person(who);
-    if reach.team().is_none() || chat.is_empty() || chat.contains('\0') {
+    let access = Access::person(who);
+    if access.team().is_none() || chat.is_empty() || chat.contains('\0') {
         return Ok(None);
     }
     let filter = Filter {
         agent: Some(agent.to_owned()),
         chat: Some(chat.to_owned()),
         scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
-        ..reach.filter()
+        ..access.filter()
     };
-    let visible = reach::every(ambit, &filter).await?;
+    let visible = rows::every(ambit, &filter).await?;
     if visible.iter().any(|row| is_own(row, who)) {
         return Ok(None);
     }
     if let Some(row) = visible.into_iter().next() {
         return Ok(Some(row));
     }
-    let rows = share::rows(ambit, &reach, Some(chat)).await?;
+    let rows = share::rows(ambit, &access, Some(chat)).await?;
     let touched = |row: &Tracked| row.touches.iter().any(|touch| touch.agent == agent);
     Ok(rows.into_iter().find(touched))
 }
@@ -125,7 +125,7 @@ async fn is_on_record(ambit: &Ambit, agent: &LiveAgent) -> Result<bool> {
         storage_key: Some(agent.history().identity().storage_key()),
         ..Filter::tenant(agent.context().ambit().caller().tenant())
     };
-    let row = reach::first(ambit, &filter).await?;
+    let row = rows::first(ambit, &filter).await?;
     Ok(row.is_some_and(|row| is_nobodys(&row)))
 }
 

@@ -1,7 +1,8 @@
 //! Conversations of one person that they share with their team: named in a list beside the index, by the ids of rows,
 //! which are never used again.
 
-use crate::chats::reach::{self, Reach};
+use crate::access::Access;
+use crate::chats::rows;
 use crate::error::Result;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, Write};
@@ -20,14 +21,14 @@ struct Shared {
 }
 
 /// Whether the row's owner shares it with the team of this caller.
-pub(super) async fn is_shared_with(ambit: &Ambit, reach: &Reach, row: &Tracked) -> Result<bool> {
-    let Some(team) = reach
+pub(super) async fn is_shared_with(ambit: &Ambit, access: &Access, row: &Tracked) -> Result<bool> {
+    let Some(team) = access
         .team()
         .filter(|team| row.team.as_deref() == Some(team))
     else {
         return Ok(false);
     };
-    is_shared(ambit, reach.tenant(), team, &row.id).await
+    is_shared(ambit, access.tenant(), team, &row.id).await
 }
 
 async fn is_shared(ambit: &Ambit, tenant: &str, team: &str, id: &str) -> Result<bool> {
@@ -37,27 +38,31 @@ async fn is_shared(ambit: &Ambit, tenant: &str, team: &str, id: &str) -> Result<
 }
 
 /// The rows that others share with the caller's team: all, or those of one chat name. Rows that are gone are passed over.
-pub(super) async fn rows(ambit: &Ambit, reach: &Reach, chat: Option<&str>) -> Result<Vec<Tracked>> {
-    let Some(team) = reach.team() else {
+pub(super) async fn rows(
+    ambit: &Ambit,
+    access: &Access,
+    chat: Option<&str>,
+) -> Result<Vec<Tracked>> {
+    let Some(team) = access.team() else {
         return Ok(Vec::new());
     };
-    let space = Space::shares(reach.tenant(), team);
+    let space = Space::shares(access.tenant(), team);
     let index = ambit.stores().index()?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let scan = Scan {
             pattern: Pattern::all(),
             after,
-            limit: reach::BATCH,
+            limit: rows::BATCH,
             part: Part::Whole,
         };
         let found = index.driver().scan(&space, &scan).await?;
-        let is_over = found.len() < reach::BATCH;
+        let is_over = found.len() < rows::BATCH;
         after = found.last().map(|(id, _)| id.clone());
         for (id, entry) in found {
             let shared: Shared = entry.value.to()?;
             if chat.is_none_or(|chat| shared.chat.as_deref() == Some(chat)) {
-                rows.extend(row(ambit, reach, id).await?);
+                rows.extend(row(ambit, access, id).await?);
             }
         }
         if is_over {
@@ -67,14 +72,14 @@ pub(super) async fn rows(ambit: &Ambit, reach: &Reach, chat: Option<&str>) -> Re
 }
 
 /// The row if it is there, of the team still, and not the caller's own, whom the index shows it to anyway.
-async fn row(ambit: &Ambit, reach: &Reach, id: String) -> Result<Option<Tracked>> {
+async fn row(ambit: &Ambit, access: &Access, id: String) -> Result<Option<Tracked>> {
     let filter = Filter {
         id: Some(id),
-        ..Filter::tenant(reach.tenant())
+        ..Filter::tenant(access.tenant())
     };
-    let row = reach::first(ambit, &filter).await?;
-    let own = reach.filter();
-    Ok(row.filter(|row| row.team.as_deref() == reach.team() && !own.matches(row)))
+    let row = rows::first(ambit, &filter).await?;
+    let own = access.filter();
+    Ok(row.filter(|row| row.team.as_deref() == access.team() && !own.matches(row)))
 }
 
 /// Shares the row with this team, or takes that back.

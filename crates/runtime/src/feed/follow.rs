@@ -2,8 +2,7 @@
 
 use super::write::Step;
 use super::{Feed, Place, end_of, held, place};
-use crate::access::Authorized;
-use crate::chats::Reach;
+use crate::access::{Access, Authorized};
 use crate::error::{Code, Error, Result};
 use crate::hook::EVENTS;
 use ambit_storage::batch::{Batch, Write};
@@ -88,7 +87,7 @@ pub enum Told {
 pub struct Follower {
     driver: Arc<dyn Driver>,
     ambit: Ambit,
-    reach: Reach,
+    access: Access,
     wanted: Wanted,
     next: Place,
     renewal: Instant,
@@ -106,12 +105,12 @@ impl Feed {
         who: &Authorized,
         (wanted, behind): (Wanted, Option<Place>),
     ) -> Result<Follower> {
-        let (driver, reach) = (self.driver()?, Reach::of(who));
+        let (driver, access) = (self.driver()?, Access::of(who));
         let mut follower = Follower {
-            bell: driver.watch(&place::bell(reach.tenant())).await?,
+            bell: driver.watch(&place::bell(access.tenant())).await?,
             driver,
             ambit,
-            reach,
+            access,
             wanted,
             next: Place::default(),
             renewal: Instant::now() + RENEWAL,
@@ -211,7 +210,7 @@ impl Follower {
         if self.visible.contains(&key) {
             return Ok(true);
         }
-        let is_visible = self.reach.lists(&self.ambit, session).await?;
+        let is_visible = self.access.lists(&self.ambit, session).await?;
         if is_visible {
             if self.visible.len() >= REMEMBERED {
                 self.visible.clear();
@@ -222,13 +221,13 @@ impl Follower {
     }
 
     async fn last(&self) -> Result<u64> {
-        let last = place::last(self.reach.tenant());
+        let last = place::last(self.access.tenant());
         let last = self.driver.get(&last, Part::Whole).await?;
         Ok(last.map_or(Ok(0), |entry| entry.value.to())?)
     }
 
     async fn step(&self, number: u64) -> Result<Step> {
-        let key = place::step(self.reach.tenant(), number);
+        let key = place::step(self.access.tenant(), number);
         let entry = self.driver.get(&key, Part::Whole).await?;
         let over = || {
             let message = "events behind Last-Event-ID are no longer kept; follow without it";
@@ -239,7 +238,7 @@ impl Follower {
 
     /// Lets all nodes know that somebody follows, long before they would forget.
     async fn stay(&self) -> Result<()> {
-        let tenant = self.reach.tenant();
+        let tenant = self.access.tenant();
         let now = self.ambit.stores().options().clock.now();
         let end = end_of(self.driver.as_ref(), &place::followed(tenant)).await?;
         if end - now > held() / 2 {

@@ -1,7 +1,6 @@
 //! Rows of the index and what they stand for; clearing and removing them.
 
-use crate::access::Authorized;
-use crate::chats::Reach;
+use crate::access::{Access, Authorized};
 use crate::error::{Error, Result};
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{State, Tracked};
@@ -129,7 +128,7 @@ pub async fn list(
     filter: &RowFilter,
     (cursor, limit): (Option<&str>, usize),
 ) -> Result<Page<Row>> {
-    let rights = Reach::of(who).ambit(ambit);
+    let rights = Access::of(who).ambit(ambit);
     let page = filter.query(&rights).await?.page(cursor, limit).await?;
     Ok(Page {
         items: page.items.iter().map(Row::from).collect(),
@@ -139,7 +138,7 @@ pub async fn list(
 
 /// The row with this id.
 pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Row> {
-    Ok(Row::from(&Reach::of(who).row(ambit, id).await?))
+    Ok(Row::from(&Access::of(who).row(ambit, id).await?))
 }
 
 /// Which items of a row.
@@ -188,13 +187,13 @@ pub struct Items {
 
 /// The last items of a row.
 pub async fn items(ambit: &Ambit, who: &Authorized, id: &str, filter: ItemFilter) -> Result<Items> {
-    let reach = Reach::of(who);
-    let row = reach.row(ambit, id).await?;
+    let access = Access::of(who);
+    let row = access.row(ambit, id).await?;
     if row.identity.scope() == Some(MEMORY) {
         let message = format!("context {id} is a memory: its values are found under /memory");
         return Err(Error::invalid("id", message));
     }
-    let rights = reach.ambit_for(ambit, &row);
+    let rights = access.ambit_for(ambit, &row);
     let stored = match filter.archive {
         true => Stored::archive(&rights, &row).await?,
         false => Stored::view(&rights, &row).await?,
@@ -272,9 +271,9 @@ pub enum Action {
 
 /// Clears or removes one row. A history takes its conversation's memory along.
 pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> Result<()> {
-    let reach = Reach::of(who);
-    let row = reach.row(ambit, id).await?;
-    let mut query = Query::every(&reach.ambit_for(ambit, &row)).with_id(id);
+    let access = Access::of(who);
+    let row = access.row(ambit, id).await?;
+    let mut query = Query::every(&access.ambit_for(ambit, &row)).with_id(id);
     // The row's own fields narrow the search for the memory that goes along.
     let identity = &row.identity;
     if let Some(user) = identity.user_id() {
@@ -303,7 +302,7 @@ pub async fn act_on_all(
     (filter, is_dry): (&RowFilter, bool),
     action: Action,
 ) -> Result<Report> {
-    let rights = Reach::of(who).ambit(ambit);
+    let rights = Access::of(who).ambit(ambit);
     let mut query = filter.query(&rights).await?;
     if is_dry {
         query = query.dry_run();

@@ -1,7 +1,7 @@
 //! Memories: whose they are, and what is in them.
 
-use crate::access::Authorized;
-use crate::chats::{self, Name, Reach};
+use crate::access::{Access, Authorized};
+use crate::chats::{self, Name};
 use crate::error::{Code, Error, Result};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Millis;
@@ -99,10 +99,11 @@ pub async fn open_as(
     which: Which<'_>,
     settings: Settings,
 ) -> Result<Open> {
-    let tenant = who.tenant();
+    let access = Access::of(who);
+    let tenant = access.tenant();
     match which.space {
         "user" => {
-            let user = owner(who, which, who.user_id.as_deref())?;
+            let user = owner(&access, which, access.user())?;
             Ok(Open {
                 memory: Memory::user(keeper(ambit)?, tenant, user, settings)?,
                 driver: keeper(ambit)?,
@@ -110,7 +111,7 @@ pub async fn open_as(
             })
         }
         "team" => {
-            let team = owner(who, which, who.team_id.as_deref())?;
+            let team = owner(&access, which, access.member_of())?;
             Ok(Open {
                 memory: Memory::team(keeper(ambit)?, tenant, team, settings)?,
                 driver: keeper(ambit)?,
@@ -143,13 +144,15 @@ pub async fn open_as(
     }
 }
 
-/// Whose memory: the caller's own, or for callers without constraints anybody's of their tenant.
-fn owner<'a>(who: &Authorized, which: Which<'a>, own: Option<&'a str>) -> Result<Option<&'a str>> {
-    let own = own.filter(|id| !id.is_empty());
-    match which.owner {
-        None => Ok(own),
-        Some(named) if own == Some(named) || Reach::of(who).is_whole() => Ok(Some(named)),
-        Some(named) => Err(Error::not_found("memory", named)),
+/// Whose memory: the caller's own, or the one that is named if they may ask for it.
+fn owner<'a>(
+    access: &'a Access,
+    which: Which<'a>,
+    own: Option<&'a str>,
+) -> Result<Option<&'a str>> {
+    match (which.owner, access.memory(own, which.owner)) {
+        (Some(named), None) => Err(Error::not_found("memory", named)),
+        (_, found) => Ok(found),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns that were traced, and the logs of their traces.
 
-use crate::access::Authorized;
-use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Reach, Rows, Window};
+use crate::access::{Access, Authorized};
+use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Rows, Window};
 use crate::error::{Error, Result};
 use crate::journal::Names;
 use crate::requests::{self, Place};
@@ -149,7 +149,7 @@ async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result
         assistant_id: filter.assistant_id.clone(),
         ..ChatFilter::default()
     };
-    let mut rows = Rows::of(ambit, &Reach::of(who), &chats, ChatOrder::default()).await?;
+    let mut rows = Rows::of(ambit, &Access::of(who), &chats, ChatOrder::default()).await?;
     let mut found = Vec::new();
     while let Some(page) = rows.next().await? {
         for row in page {

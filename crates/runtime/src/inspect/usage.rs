@@ -1,7 +1,6 @@
 //! Sums of what was spent.
 
-use crate::access::Authorized;
-use crate::chats::Reach;
+use crate::access::{Access, Authorized};
 use crate::error::Result;
 use ambit_storage::clock::Millis;
 use ambit_storage::{Ambit, Totals, Usage, UsageField};
@@ -67,8 +66,8 @@ pub async fn sums(
 type Text = fn(Usage, &str) -> Usage;
 
 async fn question(ambit: &Ambit, who: &Authorized, filter: &UsageFilter) -> Result<Usage> {
-    let reach = Reach::of(who);
-    let mut usage = Usage::all(&reach.ambit(ambit));
+    let access = Access::of(who);
+    let mut usage = Usage::all(&access.ambit(ambit));
     let texts: [(&Option<String>, Text); 10] = [
         (&filter.agent, Usage::for_agent),
         (&filter.user, Usage::for_user),
@@ -93,7 +92,7 @@ async fn question(ambit: &Ambit, who: &Authorized, filter: &UsageFilter) -> Resu
         usage = usage.to_instant(at);
     }
     if let Some(id) = &filter.context {
-        let row = reach.row(ambit, id).await?;
+        let row = access.row(ambit, id).await?;
         usage = usage.for_identity(&row.identity)?;
     }
     Ok(usage)

@@ -75,7 +75,7 @@ async fn listed(bed: Bed) {
             ("free", &of_nobody),
             ("never", unknown.as_ref().unwrap()),
         ] {
-            let reach = ambit_runtime::chats::Reach::of(&who);
+            let reach = ambit_runtime::access::Access::of(&who);
             let lists = reach.lists(&bed.ambit, live.context().identity()).await;
             let page = contexts::list(&bed.ambit, &who, &history(chat), (None, 2)).await;
             let is_listed = !page.unwrap().items.is_empty();

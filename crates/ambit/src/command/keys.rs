@@ -1,4 +1,4 @@
-//! `ambit key`: keys for programs that call the server.
+//! `ambit keys`: keys for programs that call the server.
 
 use crate::command::Outcome;
 use crate::failure::{Failure, Result};
@@ -7,19 +7,20 @@ use crate::output::{self, Output, Table};
 use ambit::auth::keys::{Grant, Keys};
 use ambit_storage::Ambit;
 use ambit_storage::address::DEFAULT_TENANT;
-use ambit_storage::clock::Clock;
+use ambit_storage::clock::{Clock, Millis};
 use clap::{Args, Subcommand};
 use std::io::Write;
 
 /// What is done with keys.
 #[derive(Subcommand, Debug)]
-pub enum Key {
+pub enum Command {
     /// Makes a key and shows it, this once
     New(New),
     /// Lists the keys, without the keys themselves
     Ls,
     /// Ends a key at once
-    Remove {
+    #[command(visible_alias = "remove")]
+    Revoke {
         /// Its id, as `ls` shows it
         id: String,
     },
@@ -37,12 +38,15 @@ pub struct New {
     /// A role; several with several options
     #[arg(long)]
     role: Vec<String>,
-    /// Refused: keys cannot be limited to scopes yet
-    #[arg(long, hide = true)]
-    scope: Option<String>,
-    /// Days until it ends
+    /// A scope that it is for, of those that its roles grant; several with several options, without one all
     #[arg(long)]
+    scope: Vec<String>,
+    /// Days until it ends
+    #[arg(long, conflicts_with = "until")]
     days: Option<u32>,
+    /// The day or the time at which it ends
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
     /// What it is for
     #[arg(long)]
     label: Option<String>,
@@ -52,15 +56,15 @@ pub struct New {
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Does it. Keys are kept where the index is; `--tenant` says which tenant a new key belongs to.
-pub async fn run(ambit: &Ambit, key: &Key, out: &mut Output) -> Result<Outcome> {
+pub async fn run(ambit: &Ambit, command: &Command, out: &mut Output) -> Result<Outcome> {
     let keys = Keys::new(ambit.stores().index()?.driver().clone());
-    match key {
-        Key::New(new) => make(ambit, &keys, new, out).await,
-        Key::Ls => list(&keys, out).await,
-        Key::Remove { id } => match keys.remove(id).await? {
+    match command {
+        Command::New(new) => make(ambit, &keys, new, out).await,
+        Command::Ls => list(&keys, out).await,
+        Command::Revoke { id } => match keys.remove(id).await? {
             true => Ok(Outcome::Done),
             false => Err(Failure::Refused(format!(
-                "there is no key {id}; `ambit key ls` lists them"
+                "there is no key {id}; `ambit keys ls` lists them"
             ))),
         },
     }
@@ -71,9 +75,13 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         let reason = "is missing: a key acts for a user, or has a role with --role";
         return Err(Failure::option("--user", reason));
     }
-    if new.scope.is_some() {
-        let reason = "would limit nothing: scopes are not enforced yet, so a key may do all that its user may";
-        return Err(Failure::option("--scope", reason));
+    let is_name = |text: &String| !text.is_empty() && !text.contains([' ', ',']);
+    for (option, names) in [("--role", &new.role), ("--scope", &new.scope)] {
+        if let Some(wrong) = names.iter().find(|name| !is_name(name)) {
+            let reason =
+                format!("is given \"{wrong}\", which is no name; repeat the option for several");
+            return Err(Failure::option(option, reason));
+        }
     }
     let tenant = ambit.caller().tenant();
     let now = Clock::default().now();
@@ -83,12 +91,28 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         team_id: new.team.clone(),
         tenant_id: (tenant != DEFAULT_TENANT).then(|| tenant.to_owned()),
         roles: new.role.clone(),
-        expires_at: new.days.map(|days| now + i64::from(days) * DAY),
+        scope: (!new.scope.is_empty()).then(|| new.scope.join(" ")),
+        expires_at: end(new, now)?,
         ..Grant::default()
     };
     let secret = keys.make(grant).await?;
     writeln!(out, "{secret}")?;
     Ok(Outcome::Done)
+}
+
+/// When the key ends, if it does.
+fn end(new: &New, now: Millis) -> Result<Option<Millis>> {
+    let Some(text) = &new.until else {
+        return Ok(new.days.map(|days| now + i64::from(days) * DAY));
+    };
+    match moment::parse(text) {
+        Ok(end) if end > now => Ok(Some(end)),
+        Ok(_) => Err(Failure::option(
+            "--until",
+            format!("is {text}, which is over"),
+        )),
+        Err(why) => Err(Failure::option("--until", format!("is \"{text}\"; {why}"))),
+    }
 }
 
 async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {

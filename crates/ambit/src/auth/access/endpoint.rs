@@ -1,0 +1,225 @@
+//! Endpoints as rules write them: `GET /chat/sessions`, `GET /chat/sessions/:chat_id`, `GET /kb/*`.
+
+use crate::http::unescape;
+use ambit_storage::near;
+use std::fmt;
+
+/// Methods that routes have; a `HEAD` is a `GET` without its body.
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
+
+/// Which requests a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    method: String,
+    parts: Vec<Part>,
+}
+
+/// One part of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// `*`: at least one part, and all that follow.
+    Rest,
+    /// `:name`: any one part.
+    Any,
+    /// This text.
+    Exact(String),
+}
+
+/// How exact a pattern is; the greatest of those that match decides. An exact path beats one with `:name`, and that one
+/// with `*`; among the same kind the one that is more exact from the left.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u8, Vec<u8>);
+
+/// A request as rules see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    method: String,
+    parts: Vec<String>,
+}
+
+impl Target {
+    /// A method and a path below the base path; none where the path is no text. Its parts are compared as handlers see
+    /// them, so that spelling one with `%` finds the same rules.
+    pub fn of(method: &str, path: &str) -> Option<Self> {
+        let method = if method == "HEAD" { "GET" } else { method };
+        let path = path.strip_prefix('/')?;
+        let parts = path.split('/').map(unescape);
+        Some(Self {
+            method: method.to_owned(),
+            parts: parts.collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Endpoint {
+    /// What a rule says, `GET /chat/sessions/:chat_id`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some((method, path)) = text.split_once(' ') else {
+            return Err(format!(
+                "\"{text}\" is no endpoint; write a method and a path, as in \"GET /chat/sessions\""
+            ));
+        };
+        Self::of(method, path.trim())
+    }
+
+    /// The endpoint with this method and path.
+    pub fn of(method: &str, path: &str) -> Result<Self, String> {
+        if !METHODS.contains(&method) {
+            let (known, hint) = (METHODS.join(", "), near::hint(method, METHODS));
+            return Err(format!("\"{method}\" is none of the methods {known}{hint}"));
+        }
+        let Some(rest) = path.strip_prefix('/') else {
+            return Err(format!("the path \"{path}\" must begin with \"/\""));
+        };
+        let mut parts = Vec::new();
+        let mut texts = rest.split('/').peekable();
+        while let Some(text) = texts.next() {
+            let is_last = texts.peek().is_none();
+            let part = part(text, is_last).map_err(|why| format!("the path \"{path}\" {why}"))?;
+            parts.push(part);
+        }
+        Ok(Self {
+            method: method.to_owned(),
+            parts,
+        })
+    }
+
+    /// Whether the rule is about this request.
+    pub fn matches(&self, target: &Target) -> bool {
+        let is_open = self.parts.last() == Some(&Part::Rest);
+        let is_long = match is_open {
+            true => target.parts.len() >= self.parts.len(),
+            false => target.parts.len() == self.parts.len(),
+        };
+        let mut pairs = self.parts.iter().zip(&target.parts);
+        let fits = |(part, text): (&Part, &String)| match part {
+            Part::Rest | Part::Any => true,
+            Part::Exact(wanted) => wanted == text,
+        };
+        self.method == target.method && is_long && pairs.all(fits)
+    }
+
+    /// How exact it is.
+    pub fn rank(&self) -> Rank {
+        let kinds = self.parts.iter().map(|part| match part {
+            Part::Rest => 0,
+            Part::Any => 1,
+            Part::Exact(_) => 2,
+        });
+        let kinds: Vec<u8> = kinds.collect();
+        Rank(kinds.iter().copied().min().unwrap_or(2), kinds)
+    }
+}
+
+fn part(text: &str, is_last: bool) -> Result<Part, &'static str> {
+    match text {
+        "" => Err("has an empty part"),
+        "*" if is_last => Ok(Part::Rest),
+        _ if text.contains('*') => Err("has a \"*\" that is not its whole last part"),
+        _ if text.contains(['?', '#', '{', '}', ' ']) => {
+            Err("holds what no path holds; what varies is written as \":name\"")
+        }
+        _ => match text.strip_prefix(':') {
+            Some("") => Err("has a \":\" without a name"),
+            Some(_) => Ok(Part::Any),
+            None => Ok(Part::Exact(text.to_owned())),
+        },
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} /{}", self.method, self.parts.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Endpoint, Target};
+
+    fn matches(rule: &str, request: &str) -> bool {
+        let (method, path) = request.split_once(' ').unwrap();
+        let target = Target::of(method, path).unwrap();
+        Endpoint::parse(rule).unwrap().matches(&target)
+    }
+
+    #[test]
+    fn a_rule_is_about_the_requests_that_it_describes() {
+        for (rule, request, expected) in [
+            ("GET /a/b", "GET /a/b", true),
+            ("GET /a/b", "HEAD /a/b", true),
+            ("GET /a/b", "POST /a/b", false),
+            ("GET /a/b", "GET /a/B", false),
+            ("GET /a/b", "GET /a/b/c", false),
+            ("GET /a/:x", "GET /a/b", true),
+            ("GET /a/:x", "GET /a/b/c", false),
+            ("GET /a/:x", "GET /a", false),
+            ("GET /a/*", "GET /a/b", true),
+            ("GET /a/*", "GET /a/b/c", true),
+            ("GET /a/*", "GET /a", false),
+            ("GET /a/*", "GET /ab/c", false),
+            ("GET /*", "GET /a", true),
+            // As handlers read it.
+            ("GET /a/team", "GET /a/te%61m", true),
+            ("GET /a/:x", "GET /a/b%2Fc", true),
+            ("GET /a/b/c", "GET /a/b%2Fc", false),
+        ] {
+            assert_eq!(matches(rule, request), expected, "{rule} {request}");
+        }
+        assert_eq!(Target::of("GET", "/a/%ff"), None);
+    }
+
+    #[test]
+    fn the_more_exact_rule_comes_first() {
+        let rules = [
+            "GET /*",
+            "GET /a/*",
+            "GET /a/:x/*",
+            "GET /a/b/*",
+            "GET /:x/b/c",
+            "GET /a/:x/:y",
+            "GET /a/:x/c",
+            "GET /a/b/:y",
+            "GET /a/b/c",
+        ];
+        let ranks = rules.map(|rule| Endpoint::parse(rule).unwrap().rank());
+        for (at, pair) in ranks.windows(2).enumerate() {
+            assert!(pair[0] < pair[1], "{} {}", rules[at], rules[at + 1]);
+        }
+        assert_eq!(
+            Endpoint::parse("GET /a/:x").unwrap(),
+            Endpoint::parse("GET /a/:y").unwrap()
+        );
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused() {
+        for (text, expected) in [
+            (
+                "/a",
+                "\"/a\" is no endpoint; write a method and a path, as in \"GET /chat/sessions\"",
+            ),
+            (
+                "get /a",
+                "\"get\" is none of the methods GET, POST, PUT, DELETE, PATCH; did you mean \"GET\"?",
+            ),
+            ("GET a", "the path \"a\" must begin with \"/\""),
+            ("GET /a/", "the path \"/a/\" has an empty part"),
+            (
+                "GET /a*",
+                "the path \"/a*\" has a \"*\" that is not its whole last part",
+            ),
+            (
+                "GET /*/a",
+                "the path \"/*/a\" has a \"*\" that is not its whole last part",
+            ),
+            (
+                "GET /a/{id}",
+                "the path \"/a/{id}\" holds what no path holds; what varies is written as \":name\"",
+            ),
+            ("GET /a/:", "the path \"/a/:\" has a \":\" without a name"),
+        ] {
+            assert_eq!(Endpoint::parse(text).unwrap_err(), expected);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The rules of an app, and what they say of a request.
+
+use super::endpoint::{Endpoint, Rank, Target};
+use super::limits::{Limits, widest};
+use super::scope;
+use crate::auth::Caller;
+use ambit_runtime::access::Constraints;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Roles, scopes and what they are about.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    pub(super) scopes: BTreeMap<String, Scope>,
+    /// Names for several scopes, with the names and patterns that they come to.
+    pub(super) aliases: BTreeMap<String, Vec<String>>,
+    pub(super) roles: BTreeMap<String, Role>,
+    pub(super) entries: Vec<Entry>,
+    /// Whether requests that no rule is about are granted to every caller.
+    pub(super) is_open: bool,
+}
+
+/// A scope, but for its endpoints.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    pub limits: Limits,
+    /// The file that defines it.
+    pub file: String,
+}
+
+/// A role.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Role {
+    /// Names, patterns and aliases that it grants.
+    pub scopes: Vec<String>,
+    /// Those that it takes away, whatever else grants them.
+    pub restricted: Vec<String>,
+    /// The role of callers without one.
+    pub is_default: bool,
+}
+
+/// A rule about an endpoint.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub endpoint: Endpoint,
+    pub effect: Effect,
+    /// As it is written.
+    pub text: String,
+    /// The file that it is in.
+    pub file: String,
+}
+
+/// What a rule does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Everybody may, without credentials.
+    Public,
+    /// Every caller may.
+    Allow,
+    /// Nobody may.
+    Deny,
+    /// Those who hold this scope may.
+    Scope(String),
+}
+
+/// What the rules say of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ruling {
+    /// Everybody may.
+    Public,
+    /// Somebody has to be calling.
+    Nobody,
+    /// The caller may, within these limits.
+    Granted(Constraints),
+    /// The caller may not.
+    Denied,
+}
+
+/// Whether a caller holds a scope, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held<'a> {
+    /// None of the roles grants it.
+    No,
+    /// This role grants it by this name.
+    By(&'a str, &'a str),
+    /// A role grants it, and the token is not for it.
+    Cut,
+    /// This role takes it away by this name.
+    Restricted(&'a str, &'a str),
+}
+
+impl Rules {
+    /// The role of callers without one, if the rules name it.
+    pub fn default_role(&self) -> Option<&str> {
+        let mut roles = self.roles.iter();
+        let found = roles.find(|(_, role)| role.is_default);
+        found.map(|(name, _)| name.as_str())
+    }
+
+    /// The names of the roles.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        self.roles.keys().map(String::as_str)
+    }
+
+    /// The names of the scopes.
+    pub fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scopes.keys().map(String::as_str)
+    }
+
+    /// What they say of a request. The most exact of the rules that are about it count, and no others: a rule for one
+    /// endpoint is not undone by one for many.
+    pub fn judge(&self, target: Option<&Target>, who: Option<&Caller>) -> Ruling {
+        let entries = target.map(|target| self.about(target)).unwrap_or_default();
+        let has = |effect: &Effect| entries.iter().any(|entry| entry.effect == *effect);
+        if has(&Effect::Public) {
+            return Ruling::Public;
+        }
+        let Some(who) = who else {
+            return Ruling::Nobody;
+        };
+        if has(&Effect::Deny) {
+            return Ruling::Denied;
+        }
+        let is_allowed = has(&Effect::Allow) || (self.is_open && entries.is_empty());
+        let usual = is_allowed.then(|| Constraints::usual(&who.authorized));
+        let held = entries.iter().filter_map(|entry| self.granted(entry, who));
+        widest(usual.into_iter().chain(held)).map_or(Ruling::Denied, Ruling::Granted)
+    }
+
+    /// The rules that decide about a request.
+    pub(super) fn about(&self, target: &Target) -> Vec<&Entry> {
+        let entries = self.entries.iter();
+        let found: Vec<(Rank, &Entry)> = entries
+            .filter(|entry| entry.endpoint.matches(target))
+            .map(|entry| (entry.endpoint.rank(), entry))
+            .collect();
+        let best = found.iter().map(|(rank, _)| rank).max().cloned();
+        let best = found
+            .into_iter()
+            .filter(|(rank, _)| Some(rank) == best.as_ref());
+        best.map(|(_, entry)| entry).collect()
+    }
+
+    fn granted(&self, entry: &Entry, who: &Caller) -> Option<Constraints> {
+        let Effect::Scope(name) = &entry.effect else {
+            return None;
+        };
+        let scope = self.scopes.get(name)?;
+        matches!(self.held(name, who), Held::By(..))
+            .then(|| scope.limits.for_caller(&who.authorized))
+    }
+
+    /// Whether a caller holds a scope.
+    pub(super) fn held<'a>(&'a self, scope: &str, who: &'a Caller) -> Held<'a> {
+        let roles = || {
+            let roles = who.roles.iter();
+            roles.filter_map(|name| Some((name.as_str(), self.roles.get(name)?)))
+        };
+        let by = |names: &'a [String]| names.iter().find(|name| self.means(name, scope));
+        let granted = roles().find_map(|(role, rules)| Some((role, by(&rules.scopes)?)));
+        let Some((role, name)) = granted else {
+            return Held::No;
+        };
+        let restricted = roles().find_map(|(role, rules)| Some((role, by(&rules.restricted)?)));
+        if let Some((role, name)) = restricted {
+            return Held::Restricted(role, name);
+        }
+        match self.is_cut(scope, who) {
+            true => Held::Cut,
+            false => Held::By(role, name),
+        }
+    }
+
+    /// Whether the credentials are for less than the roles grant.
+    fn is_cut(&self, scope: &str, who: &Caller) -> bool {
+        match who.authorized.claims.get("scope") {
+            None => false,
+            Some(Value::String(claim)) => scope::cut(claim)
+                .is_some_and(|names| !names.iter().any(|name| self.means(name, scope))),
+            Some(_) => true,
+        }
+    }
+
+    /// Whether a name, a pattern or an alias means a scope.
+    pub(super) fn means(&self, name: &str, scope: &str) -> bool {
+        match self.aliases.get(name) {
+            Some(names) => names.iter().any(|name| scope::matches(name, scope)),
+            None => scope::matches(name, scope),
+        }
+    }
+}

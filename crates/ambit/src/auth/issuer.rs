@@ -1,0 +1,196 @@
+//! Whose tokens count: `auth.issuers` of an app, and the keys that their tokens are checked with.
+
+use super::file::wrong;
+use super::remote::Remote;
+use super::token::{Issuer, Trusted};
+use ambit_runtime::app::read::Fields;
+use ambit_runtime::app::{App, Problem};
+use jsonwebtoken::jwk::{Jwk, JwkSet};
+use jsonwebtoken::{Algorithm, DecodingKey};
+use serde_json::Value;
+use std::path::Path;
+
+/// One of `auth.issuers`.
+pub fn read(app: &App, at: usize, issuer: Value) -> Result<Issuer, Problem> {
+    let place = format!("auth.issuers[{at}]");
+    let Value::Object(issuer) = issuer else {
+        return Err(wrong(format!("\"{place}\" must be an object")));
+    };
+    let issuer = Fields(issuer);
+    let name = issuer.optional("issuer");
+    let name = name.ok_or_else(|| wrong(format!("\"{place}.issuer\" is empty")))?;
+    let audience = match issuer.optional("audience") {
+        Some(one) => vec![one],
+        None => issuer.texts("audience"),
+    };
+    if audience.is_empty() || audience.iter().any(String::is_empty) {
+        return Err(wrong(format!(
+            "\"{place}.audience\" is empty: name whom the tokens are for"
+        )));
+    }
+    let allowed = algorithms(&issuer, &place)?;
+    let remote = remote(&issuer, (&place, allowed.as_deref()))?;
+    let mut keys = secret(&issuer, &place)?;
+    if remote.is_none() {
+        keys.extend(set(app, &issuer, &place)?);
+    }
+    keys.extend(listed(&issuer, &place)?);
+    if keys.is_empty() && remote.is_none() {
+        return Err(wrong(format!(
+            "\"{place}\" has no keys: add jwks, keys or secret"
+        )));
+    }
+    restrict(&mut keys, allowed.as_deref());
+    if remote.is_none() && keys.iter().all(|key| key.algorithms.is_empty()) {
+        return Err(wrong(format!(
+            "\"{place}.algorithms\" names none that its keys can be used with"
+        )));
+    }
+    let claims = issuer.object("claims").0;
+    Ok(Issuer {
+        name,
+        audience,
+        keys,
+        remote,
+        claims,
+    })
+}
+
+/// Leaves of what keys can be used with what is listed, if something is.
+fn restrict(keys: &mut [Trusted], allowed: Option<&[Algorithm]>) {
+    let Some(allowed) = allowed else {
+        return;
+    };
+    for key in keys {
+        key.algorithms
+            .retain(|algorithm| allowed.contains(algorithm));
+    }
+}
+
+/// `jwks` where it is the address at which the issuer publishes its keys.
+fn remote(
+    issuer: &Fields,
+    (place, allowed): (&str, Option<&[Algorithm]>),
+) -> Result<Option<Remote>, Problem> {
+    let url = issuer.optional("jwks").filter(|text| text.contains("://"));
+    let Some(url) = url else {
+        return Ok(None);
+    };
+    let remote = Remote::at(&url, allowed.map(<[Algorithm]>::to_vec));
+    let refused = |why| wrong(format!("\"{place}.jwks\" {why}"));
+    remote.map(Some).map_err(refused)
+}
+
+/// The keys that an issuer publishes. Those that are of no use here are passed over: others may come to be published beside
+/// the ones in use. A shared secret that is published is none.
+pub fn published(set: &Value, allowed: Option<&[Algorithm]>) -> Option<Vec<Trusted>> {
+    let keys = set.get("keys")?.as_array()?.iter();
+    let keys = keys.filter(|key| key["kty"] != "oct" && key["use"] != "enc");
+    let usable = keys.filter_map(|key| {
+        let key = serde_json::from_value::<Jwk>(key.clone()).ok()?;
+        web_key(&key, "").ok()
+    });
+    let mut usable: Vec<Trusted> = usable.collect();
+    restrict(&mut usable, allowed);
+    usable.retain(|key| !key.algorithms.is_empty());
+    Some(usable)
+}
+
+fn algorithms(issuer: &Fields, place: &str) -> Result<Option<Vec<Algorithm>>, Problem> {
+    if !issuer.0.contains_key("algorithms") {
+        return Ok(None);
+    }
+    let names = issuer.texts("algorithms");
+    let parsed = names.iter().map(|name| name.parse::<Algorithm>());
+    let parsed = parsed.collect::<Result<Vec<_>, _>>();
+    let refused = |_| {
+        wrong(format!(
+            "\"{place}.algorithms\" must hold names such as \"RS256\", \"ES256\" and \"HS256\""
+        ))
+    };
+    parsed.map(Some).map_err(refused)
+}
+
+/// A key for what its family can do: a shared secret is never taken for a public key, nor the other way round.
+fn trusted(id: Option<String>, key: DecodingKey) -> Trusted {
+    let algorithms = key.family().algorithms().to_vec();
+    Trusted {
+        id,
+        key,
+        algorithms,
+    }
+}
+
+fn secret(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+    if !issuer.0.contains_key("secret") {
+        return Ok(Vec::new());
+    }
+    match issuer.optional("secret") {
+        Some(secret) => Ok(vec![trusted(
+            None,
+            DecodingKey::from_secret(secret.as_bytes()),
+        )]),
+        None => Err(wrong(format!("\"{place}.secret\" is empty"))),
+    }
+}
+
+/// `jwks` where it is a set of keys, or the file of the app that holds one.
+fn set(app: &App, issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+    let place = format!("{place}.jwks");
+    let value = match issuer.0.get("jwks") {
+        None => return Ok(Vec::new()),
+        Some(Value::String(file)) => read_set(&app.root, file, &place)?,
+        Some(value) => value.clone(),
+    };
+    let set = serde_json::from_value::<JwkSet>(value);
+    let set = set.map_err(|error| wrong(format!("\"{place}\" is no set of keys: {error}")))?;
+    set.keys.iter().map(|key| web_key(key, &place)).collect()
+}
+
+fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, Problem> {
+    let text = std::fs::read_to_string(root.join(file));
+    let text =
+        text.map_err(|error| wrong(format!("\"{place}\": {file} cannot be read: {error}")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| wrong(format!("\"{place}\": {file} is not JSON: {error}")))
+}
+
+/// `keys`: public keys as PEM text, or as JSON Web Keys.
+fn listed(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+    let keys = issuer.list("keys").into_iter().enumerate();
+    let keys = keys.map(|(at, key)| {
+        let place = format!("{place}.keys[{at}]");
+        match key {
+            Value::String(text) => pem(text.as_bytes(), &place),
+            value => {
+                let key = serde_json::from_value::<Jwk>(value);
+                let key = key.map_err(|error| wrong(format!("\"{place}\" is no key: {error}")))?;
+                web_key(&key, &place)
+            }
+        }
+    });
+    keys.collect()
+}
+
+fn pem(text: &[u8], place: &str) -> Result<Trusted, Problem> {
+    let key = DecodingKey::from_rsa_pem(text)
+        .or_else(|_| DecodingKey::from_ec_pem(text))
+        .or_else(|_| DecodingKey::from_ed_pem(text));
+    let key = key.map_err(|_| wrong(format!("\"{place}\" is no public key in PEM")))?;
+    Ok(trusted(None, key))
+}
+
+fn web_key(key: &Jwk, place: &str) -> Result<Trusted, Problem> {
+    let read = DecodingKey::from_jwk(key);
+    let read = read.map_err(|error| {
+        wrong(format!(
+            "\"{place}\" holds a key that cannot be used: {error}"
+        ))
+    })?;
+    let mut trusted = trusted(key.common.key_id.clone(), read);
+    if let Some(named) = key.common.key_algorithm {
+        let named = Algorithm::try_from(named).ok();
+        trusted.algorithms.retain(|known| Some(*known) == named);
+    }
+    Ok(trusted)
+}

@@ -1,0 +1,159 @@
+//! A request for every route, and who may expect what of it. A new route gets a row here.
+
+use serde_json::{Value, json};
+
+/// Route, path and whom it is for; then `shows` where those who may see Ann's words are shown some, `endless` where the answer
+/// has no end, and the name of a body. In paths `{chat}` and the like stand for Ann's.
+const CASES: &str = "
+GET /healthz | /healthz | anybody
+GET /readyz | /readyz | anybody
+GET /openapi.json | /openapi.json | caller
+GET /metrics | /metrics | operator
+
+GET /models | /models | caller
+GET /models/:id | /models/hello | caller
+GET /models/:id | /models/anns | owner 200
+GET /agent/assistants | /agent/assistants | caller
+GET /agent/assistants | /agent/assistants?keywords=anns | caller
+GET /agent/assistants/tags | /agent/assistants/tags | caller
+GET /agent/assistants/:id | /agent/assistants/anns | owner 200
+GET /agent/assistants/:id/info | /agent/assistants/anns/info | owner 200
+POST /chat/completions | /chat/completions?assistant_id=hello | caller | chat
+POST /chat/completions | /chat/completions?assistant_id=anns | owner 200 | chat
+POST /agents/:assistant_id/chat/completions | /agents/hello/chat/completions | caller | chat
+POST /agents/:assistant_id/chat/completions | /agents/anns/chat/completions | owner 200 | chat
+
+GET /chat/sessions | /chat/sessions?pagesize=100 | caller | shows
+GET /chat/sessions | /chat/sessions?keywords=canar&order_by=sort | caller | shows
+GET /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | shows
+PUT /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 200 | sort
+DELETE /chat/sessions/:chat_id | /chat/sessions/{chat} | guest 204
+GET /chat/sessions/:chat_id/messages | /chat/sessions/{chat}/messages | guest 200 | shows
+GET /chat/references/:request_id | /chat/references/{request} | guest 200
+GET /chat/references/:request_id/:index | /chat/references/{request}/1 | nobody
+GET /chat/requests/:request_id | /chat/requests/{request} | guest 200 | shows
+GET /chat/requests/:request_id/stream | /chat/requests/{request}/stream?accept=cui-web | guest 200 | shows
+POST /chat/requests/:request_id/cancel | /chat/requests/{request}/cancel | guest 202
+POST /chat/completions/:context_id/append | /chat/completions/{context}/append | guest 409 | addition
+POST /chat/completions/:context_id/append | /chat/completions/{request}/append | guest 409 | stop
+GET /usage | /usage?group_by=model | caller | shows
+GET /usage | /usage?context={row} | guest 200
+
+GET /contexts | /contexts?limit=100 | caller
+GET /contexts/:id | /contexts/{row} | guest 200
+GET /contexts/:id/items | /contexts/{row}/items | guest 200 | shows
+POST /contexts/:id/clear | /contexts/{row}/clear | guest 204
+DELETE /contexts/:id | /contexts/{row} | guest 204
+POST /contexts/clear | /contexts/clear | caller | dry
+POST /contexts/remove | /contexts/remove | caller | dry
+GET /events | /events | caller | endless
+
+GET /memory/:space | /memory/user | caller
+GET /memory/:space | /memory/team | caller
+GET /memory/:space/:owner | /memory/chat/{chat} | guest 200 | shows
+GET /memory/:space/:owner | /memory/user/ann | namesake | shows
+GET /memory/:space/:owner | /memory/team/red | team
+GET /memory/:space/keys/:key | /memory/user/keys/never | nobody
+PUT /memory/:space/keys/:key | /memory/user/keys/mine | caller | value
+DELETE /memory/:space/keys/:key | /memory/user/keys/mine | caller
+GET /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/{key} | guest 200 | shows
+GET /memory/:space/:owner/keys/:key | /memory/user/ann/keys/{key} | owner 200 | shows
+PUT /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204 | value
+DELETE /memory/:space/:owner/keys/:key | /memory/chat/{chat}/keys/mine | guest 204
+
+GET /trace/traces | /trace/traces?pagesize=100 | caller
+GET /trace/traces | /trace/traces?chat_id={chat} | caller
+GET /trace/traces/:id/info | /trace/traces/{made}/info | guest 200
+GET /trace/traces/:id/nodes | /trace/traces/{made}/nodes | guest 200 | shows
+GET /trace/traces/:id/nodes/:node | /trace/traces/{made}/nodes/n1 | guest 200 | shows
+GET /trace/traces/:id/logs | /trace/traces/{made}/logs | guest 200 | shows
+GET /trace/traces/:id/logs/:node | /trace/traces/{made}/logs/n1 | guest 200 | shows
+GET /trace/traces/:id/spaces | /trace/traces/{made}/spaces | guest 200
+GET /trace/traces/:id/spaces/:space | /trace/traces/{made}/spaces/s | nobody
+GET /trace/traces/:id/events | /trace/traces/{made}/events | guest 200 | shows
+";
+
+/// Whom a route is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// Everybody, without credentials.
+    Anybody,
+    /// Every caller, with their own data.
+    Caller,
+    /// Those who may use Ann's conversation; to others it is not there. The status is theirs.
+    Guest(u16),
+    /// Those who may use Ann's memory, by her name; whoever has her name elsewhere has a memory too.
+    Namesake,
+    /// Ann, and those without limits in her tenant.
+    Owner(u16),
+    /// Members of Ann's team, and those without limits.
+    Team,
+    /// Nobody: there is no such thing.
+    Nobody,
+    /// Operators.
+    Operator,
+}
+
+/// A request.
+pub struct Case {
+    /// The route, as `operations` has it.
+    pub route: &'static str,
+    pub path: &'static str,
+    pub body: Option<Value>,
+    pub whose: For,
+    /// Whether those who may see Ann's words are shown some.
+    pub shows: bool,
+    pub is_endless: bool,
+}
+
+/// Every route at least once.
+pub fn cases() -> Vec<Case> {
+    let rows = CASES.lines().filter(|row| !row.is_empty());
+    rows.map(case).collect()
+}
+
+fn case(row: &'static str) -> Case {
+    let cells: Vec<&str> = row.split(" | ").collect();
+    let more = cells.get(3).copied();
+    Case {
+        route: cells[0],
+        path: cells[1],
+        whose: whose(cells[2]),
+        shows: more == Some("shows"),
+        is_endless: more == Some("endless"),
+        body: more.and_then(body),
+    }
+}
+
+fn whose(text: &str) -> For {
+    let (word, status) = text.split_once(' ').unwrap_or((text, "200"));
+    let status = status.parse().unwrap();
+    match word {
+        "anybody" => For::Anybody,
+        "caller" => For::Caller,
+        "guest" => For::Guest(status),
+        "namesake" => For::Namesake,
+        "owner" => For::Owner(status),
+        "team" => For::Team,
+        "nobody" => For::Nobody,
+        "operator" => For::Operator,
+        other => panic!("{other}"),
+    }
+}
+
+fn body(name: &str) -> Option<Value> {
+    Some(match name {
+        "shows" | "endless" => return None,
+        "chat" => {
+            json!({"chat_id": "{chat}", "messages": [{"role": "user", "content": "what did I say?"}]})
+        }
+        "sort" => json!({"sort": 7}),
+        "addition" => {
+            json!({"type": "graceful", "messages": [{"role": "user", "content": "and this"}]})
+        }
+        "stop" => json!({"type": "force"}),
+        "dry" => json!({"dry_run": true}),
+        "value" => json!({"value": 1}),
+        other => panic!("{other}"),
+    })
+}

@@ -1,0 +1,21 @@
+//! Who may do what, and with whose data.
+
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails its test")]
+
+#[path = "../lists/bed.rs"]
+#[expect(dead_code, reason = "what the tests of lists use of it too")]
+mod bed;
+mod cases;
+mod expenses;
+mod explained;
+#[path = "../support/feed.rs"]
+#[expect(dead_code, reason = "what the tests of lists use of it too")]
+mod feed;
+mod passed;
+mod remote;
+mod routes;
+mod rules;
+#[path = "../http/site.rs"]
+#[expect(dead_code, reason = "what the tests of the whole server use of it too")]
+mod site;
+mod unclear;

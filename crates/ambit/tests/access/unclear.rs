@@ -1,0 +1,204 @@
+//! Rules that are not clear stop the server, and a reload with such rules changes nothing.
+
+use crate::rules::RULES;
+use crate::site::{HELLO, TOKENS, write};
+use ambit::auth::Config;
+use ambit_runtime::app::App;
+use std::collections::BTreeMap;
+
+/// What is said of the rules with this file in the place of theirs.
+fn judged(file: &str, text: &str) -> Result<Config, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in HELLO
+        .iter()
+        .chain([&TOKENS])
+        .chain(RULES)
+        .chain([&(file, text)])
+    {
+        write(&folder.path().join(name), text);
+    }
+    let app = App::load(folder.path(), &BTreeMap::new());
+    let app = app.map_err(|problems| problems[0].to_string())?;
+    Config::of(&app).map_err(|problem| problem.to_string())
+}
+
+const ROLES: &str = "openapi/roles.yml";
+const SCOPES: &str = "openapi/scopes/scopes.yml";
+const ALIASES: &str = "openapi/scopes/alias.yml";
+const CHAT: &str = "openapi/scopes/chat/sessions.yml";
+const MORE: &str = "openapi/scopes/more.yml";
+
+#[test]
+fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
+    for (file, text, expected) in [
+        (
+            ROLES,
+            "boss:\n  scopes: [\"chat:raed:own\"]",
+            "openapi/roles.yml:2:12: unknown scope \"chat:raed:own\"; did you mean \"chat:read:own\"?",
+        ),
+        (
+            ROLES,
+            "boss: {scopes: [], restricted: [\"chat:reding\"]}",
+            "unknown scope \"chat:reding\"; did you mean \"chat:reading\"?",
+        ),
+        (
+            ROLES,
+            "boss: {scopes: [\"chats:*:own\"]}",
+            "\"chats:*:own\" means none of the app's scopes",
+        ),
+        (
+            ROLES,
+            "boss: {scopes: [\"*\"]}",
+            "\"*\" is no scope and no alias: a scope has three parts, as in \"chat:read:own\"",
+        ),
+        (
+            ROLES,
+            "boss: {scope: []}",
+            "unknown key \"boss.scope\"; did you mean \"scopes\"?",
+        ),
+        (ROLES, "boss: {name: x}", "\"boss.scopes\" is missing"),
+        (
+            ROLES,
+            "a: {scopes: [], default: true}\nb: {scopes: [], default: true}",
+            "\"b\" and \"a\" cannot both be the default role",
+        ),
+        (
+            ROLES,
+            "a: {scopes: []}\na: {scopes: []}",
+            "\"a\" is given twice, first on line 1",
+        ),
+        (
+            SCOPES,
+            "defualt: deny",
+            "unknown key \"defualt\"; did you mean \"default\"?",
+        ),
+        (
+            SCOPES,
+            "default: maybe",
+            "\"default\" must be \"deny\" or \"allow\"",
+        ),
+        (
+            SCOPES,
+            "public: [\"/models\"]",
+            "\"/models\" is no endpoint; write a method and a path, as in \"GET /chat/sessions\"",
+        ),
+        (
+            SCOPES,
+            "endpoints: [\"GET /agent/*\"]",
+            "\"GET /agent/*\" must end with allow or deny, as in \"GET /kb/* allow\"",
+        ),
+        (
+            SCOPES,
+            "endpoints: [\"FETCH /agent/* allow\"]",
+            "\"FETCH\" is none of the methods GET, POST, PUT, DELETE, PATCH",
+        ),
+        (
+            ALIASES,
+            "\"chat:reading\": [\"chat:all\"]\n\"chat:all\": [\"chat:reading\"]",
+            "an alias stands for itself: chat:all → chat:reading → chat:all",
+        ),
+        (
+            ALIASES,
+            "\"chat:read:own\": []",
+            "\"chat:read:own\" must not be the name of a scope, nor have a \"*\"",
+        ),
+        (
+            ALIASES,
+            "\"chat:reading\": [\"chat:reed:own\"]",
+            "unknown scope \"chat:reed:own\"; did you mean \"chat:read:own\"?",
+        ),
+        (
+            CHAT,
+            "chat:read: {endpoints: []}",
+            "\"chat:read\": a scope has three parts, as in \"chat:read:own\"",
+        ),
+        (
+            CHAT,
+            "\"chat:*:own\": {endpoints: []}",
+            "\"chat:*:own\": a scope that is defined has no \"*\"",
+        ),
+        (
+            CHAT,
+            "chat:read:own: {endpoints: [\"GET chat\"]}",
+            "the path \"chat\" must begin with \"/\"",
+        ),
+        (
+            CHAT,
+            "chat:read:own: {endpoint: [], endpoints: []}",
+            "unknown key \"chat:read:own.endpoint\"; did you mean \"endpoints\"?",
+        ),
+        (
+            CHAT,
+            "chat:read:own: {endpoints: [], owner: yes please}",
+            "\"chat:read:own.owner\" must be a boolean, not a string",
+        ),
+        (
+            CHAT,
+            "chat:read:own: {endpoints: [], extra: {region: {}}}",
+            "\"chat:read:own.extra.region\" must be a string, a number, a boolean or a list of them",
+        ),
+        (
+            MORE,
+            "chat:read:own: {endpoints: []}",
+            "the scope \"chat:read:own\" is also in openapi/scopes/chat/sessions.yml",
+        ),
+        (
+            "openapi/scopes/more.yaml",
+            "a:b:own: {endpoints: []}",
+            "rules of scopes are read from files that end with .yml",
+        ),
+        (
+            "openapi/roles.yaml",
+            "a: {scopes: []}",
+            "nothing of this name has a meaning in openapi/; did you mean \"roles.yml\"?",
+        ),
+        (
+            "openapi/openapi.yao",
+            "{\"auth\": {\"api_keys\": true, \"default_role\": \"bos\"}}",
+            "\"auth.default_role\" names the role \"bos\", which is not in openapi/roles.yml; did you mean \"boss\"?",
+        ),
+        (
+            "openapi/openapi.yao",
+            "{\"auth\": {\"dev_identity\": {\"constraints\": {\"owner\": true}}}}",
+            "unknown key \"auth.dev_identity.constraints.owner\"",
+        ),
+        (
+            "openapi/openapi.yao",
+            "{\"auth\": {\"issuers\": [{\"issuer\": \"i\", \"audience\": \"a\", \"jwks\": \"http://id.test/keys\"}]}}",
+            "\"auth.issuers[0].jwks\" must begin with https://",
+        ),
+    ] {
+        let Err(problem) = judged(file, text) else {
+            panic!("{file} is taken: {text}");
+        };
+        assert!(
+            problem.starts_with(file) && problem.contains(expected),
+            "{text}\n{problem}"
+        );
+    }
+    assert!(judged(MORE, "a:b:own: {endpoints: []}").is_ok());
+}
+
+#[test]
+fn a_folder_of_scopes_without_any_grants_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.yao"), "{}");
+    std::fs::create_dir_all(folder.path().join("openapi/scopes")).unwrap();
+    let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
+    let rules = Config::of(&app).unwrap().rules;
+    assert_eq!(rules.roles().count(), 0);
+}
+
+#[test]
+fn roles_of_the_app_stand_beside_the_usual_ones_where_the_scopes_are_the_usual_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("app.yao"), "{}");
+    let text = "reader: {scopes: [\"*:read:own\"]}\nuser: {scopes: [\"chat:read:team\"]}";
+    write(&folder.path().join(ROLES), text);
+    let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
+    let rules = Config::of(&app).unwrap().rules;
+    assert_eq!(
+        rules.roles().collect::<Vec<_>>(),
+        ["admin", "reader", "user"]
+    );
+}
