@@ -41,6 +41,7 @@ pub mod tool;
 pub mod trace;
 mod turn;
 mod upkeep;
+mod uses;
 
 pub use access::Authorized;
 pub use check::check;

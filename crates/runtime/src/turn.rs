@@ -16,6 +16,8 @@ mod interrupt;
 mod keep;
 mod known;
 mod leg;
+mod media;
+mod meter;
 mod model;
 mod next;
 mod outside;
@@ -24,6 +26,7 @@ mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod results;
 mod said;
 mod stage;
 mod tools;
@@ -35,7 +38,6 @@ pub(crate) use recover::{Failing, recover_all};
 use crate::error::{Code, Error, Result};
 use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
-use crate::llm::Usage;
 use crate::loaded::Loaded;
 use crate::outbox::Outbox;
 use crate::request::Request;
@@ -51,7 +53,7 @@ use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::time::{Instant, sleep_until};
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -76,7 +78,7 @@ pub(crate) struct Turn {
     /// What this turn is within, if it is within another one.
     fork: Option<fork::Fork>,
     /// What the calls from inside the turn have used.
-    spent: Arc<Mutex<Usage>>,
+    spent: Arc<meter::Spent>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.

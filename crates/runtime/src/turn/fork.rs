@@ -7,6 +7,7 @@ mod task;
 
 use super::begin::Parts;
 use super::leg::Leg;
+use super::meter::{Running, Spent};
 use super::model;
 use super::plan::Plan;
 use super::{Settings, Turn};
@@ -16,7 +17,6 @@ use crate::ctx::Scope;
 use crate::error::Result;
 use crate::frame::Status;
 use crate::journal::{Ids, Names};
-use crate::llm::Usage;
 use crate::loaded::Loaded;
 use crate::outbox::{Outbox, Speaker, Voice};
 use crate::request::{Origin, Request, Skip};
@@ -28,7 +28,7 @@ use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
 use listener::Listener;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use task::Task;
 
 /// What a turn within a turn has of the one around it.
@@ -48,7 +48,7 @@ struct Asker {
     session: LiveAgent,
     ids: Ids,
     trace_log: Log,
-    spent: Arc<Mutex<Usage>>,
+    spent: Arc<Spent>,
     settings: Settings,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
@@ -126,6 +126,8 @@ struct Call {
     shown: Shown,
     node: Node,
     is_over: bool,
+    /// Ends behind all of it.
+    _running: Running,
 }
 
 /// Where a call speaks.
@@ -177,6 +179,9 @@ impl Asker {
             output: false,
             ..Skip::default().with(&skip)
         };
+        if callee == Callee::Agent {
+            request.further = further(&options);
+        }
         let before = speaker.outbox().messages().len();
         let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
         turn.fork = Some(Fork {
@@ -194,6 +199,7 @@ impl Asker {
             shown: Shown { speaker, before },
             node,
             is_over: false,
+            _running: self.spent.begin(),
         })
     }
 
@@ -280,6 +286,15 @@ impl Asker {
             Callee::Model => caller.speaker.clone(),
         }
     }
+}
+
+/// The options of a call of an agent that its hooks get as they are.
+fn further(options: &Map<String, Value>) -> Map<String, Value> {
+    let others = options.iter();
+    let others = others.filter(|(name, _)| !matches!(name.as_str(), "connector" | "mode"));
+    others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 impl Work {

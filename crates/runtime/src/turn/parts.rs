@@ -18,7 +18,7 @@ use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::{Value, json};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -95,20 +95,15 @@ impl Turn {
         }
     }
 
-    /// What the calls from inside the turn have used.
-    pub(super) fn spent(&self) -> MutexGuard<'_, Usage> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The tokens of the whole turn.
     pub(super) fn usage(&self) -> Usage {
         let mut usage = self.said.usage.clone();
-        usage.add(&self.spent());
+        usage.add(&self.spent.usage());
         usage
     }
 
     /// Where an agent's part is traced.
-    fn leg_root(&self, leg: &Leg) -> Node {
+    pub(super) fn leg_root(&self, leg: &Leg) -> Node {
         match leg.call.skip.trace {
             true => Trace::off(&self.ids.request_id).root(),
             false => self.root(),
@@ -134,11 +129,16 @@ impl Turn {
 
     /// What the scripts of this agent see and reach.
     pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
+        self.scope_below(leg, self.leg_root(leg))
+    }
+
+    /// The same, traced below a node.
+    pub(super) fn scope_below(&self, leg: &Leg, node: Node) -> Result<Arc<Scope>> {
         Ok(Arc::new(Scope {
             properties: self.properties(leg),
             memory: self.memories(leg)?,
             speaker: self.speaker(leg),
-            trace: self.leg_root(leg),
+            trace: node,
             app: self.loaded.app.clone(),
             processes: self.loaded.processes.clone(),
             agent: leg.agent.clone(),

@@ -136,6 +136,14 @@ impl Replay {
         })
     }
 
+    /// The words that stand for a part of a message, if somebody has found them.
+    pub fn worded(&self, digest: &str) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Worded { part, text } if part == digest => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// How much of what was sent to the turn is taken in.
     pub fn inbox(&self) -> u64 {
         let taken = self.steps.iter().map(|step| match step {
