@@ -29,11 +29,13 @@ mod replay;
 mod results;
 mod said;
 mod stage;
+mod title;
 mod tools;
 mod voice;
 
 pub(crate) use begin::begin;
 pub(crate) use recover::{Failing, recover_all};
+pub(crate) use title::AT_ONCE as TITLES;
 
 use crate::error::{Code, Error, Result};
 use crate::journal::{Ids, Names};

@@ -117,7 +117,7 @@ mod tests {
             ("mcp:box.see", Ok(Means::Tool("box.see".to_owned()))),
             (
                 "eyed",
-                Err("there is no agent \"eyed\" (did you mean \"eyes\"?)".to_owned()),
+                Err("there is no agent \"eyed\"; did you mean \"eyes\"?".to_owned()),
             ),
         ] {
             assert_eq!(Means::read(&app, value), expected, "{value}");

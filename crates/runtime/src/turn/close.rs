@@ -85,6 +85,9 @@ impl Turn {
             message,
         })
         .await;
+        if let Some(response) = &ending.response {
+            self.entitle(response);
+        }
         self.let_go().await;
         Ok(())
     }

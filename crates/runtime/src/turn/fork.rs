@@ -42,13 +42,15 @@ pub(super) struct Fork {
 }
 
 /// Answers what the hooks of one agent ask.
-struct Asker {
+pub(super) struct Asker {
     core: Arc<Core>,
     loaded: Arc<Loaded>,
-    session: LiveAgent,
+    /// The conversation, in which is booked what the calls use.
+    pub session: LiveAgent,
     ids: Ids,
     trace_log: Log,
-    spent: Arc<Spent>,
+    /// What they use for the turn.
+    pub spent: Arc<Spent>,
     settings: Settings,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
@@ -56,8 +58,8 @@ struct Asker {
 
 impl Turn {
     /// Whom the hooks of this agent ask for what only a runtime can do.
-    pub(super) fn asker(&self, leg: &Leg) -> Arc<dyn Ask> {
-        Arc::new(Asker {
+    pub(super) fn asker(&self, leg: &Leg) -> Asker {
+        Asker {
             core: self.core.clone(),
             loaded: self.loaded.clone(),
             session: self.session.clone(),
@@ -66,7 +68,7 @@ impl Turn {
             spent: self.spent.clone(),
             settings: self.settings.clone(),
             chain: leg.chain.clone(),
-        })
+        }
     }
 }
 

@@ -152,8 +152,7 @@ fn around(message: &Value, part: &Value) -> Value {
 
 fn digest(of: &[&Value]) -> String {
     let mut digest = Sha256::new();
-    of.iter()
-        .for_each(|value| digest.update(value.to_string()));
+    of.iter().for_each(|value| digest.update(value.to_string()));
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -152,11 +152,7 @@ impl Turn {
     }
 }
 
-fn book(
-    session: &LiveAgent,
-    (request_id, provider): (&str, &str),
-    answer: &Answer,
-) -> Result<()> {
+fn book(session: &LiveAgent, (request_id, provider): (&str, &str), answer: &Answer) -> Result<()> {
     if let Some(mut record) = answer.record(provider) {
         record.turn_id = Some(request_id.to_owned());
         session.context().usage().record(record)?;

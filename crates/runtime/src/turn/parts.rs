@@ -145,7 +145,7 @@ impl Turn {
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
             mcp: self.loaded.mcp.clone(),
-            ask: self.asker(leg),
+            ask: Arc::new(self.asker(leg)),
         }))
     }
 

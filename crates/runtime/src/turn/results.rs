@@ -12,7 +12,12 @@ use serde_json::{Value, json};
 
 impl Turn {
     /// Stages a result for the history.
-    pub(super) async fn store_result(&self, skip: Skip, call: &ToolCall, outcome: &Outcome) -> Result<()> {
+    pub(super) async fn store_result(
+        &self,
+        skip: Skip,
+        call: &ToolCall,
+        outcome: &Outcome,
+    ) -> Result<()> {
         if self.request.skip.history || skip.history {
             return Ok(());
         }
@@ -51,10 +56,7 @@ impl Turn {
         why: &str,
     ) -> Result<()> {
         let outcome = failed(why.to_owned());
-        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
-        let skip = options.and_then(|options| options.get("skip"));
-        let skip = skip.map_or(self.request.skip, |skip| self.request.skip.with(skip));
-        self.store_result(skip, call, &outcome).await?;
+        self.store_result(self.skip_of(leg), call, &outcome).await?;
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
         self.note(Step::Settled {
             leg,
@@ -66,6 +68,13 @@ impl Turn {
         })?;
         self.show_result(&self.outbox.speaker(Default::default()), call, &outcome);
         Ok(())
+    }
+
+    /// What the agent at this place of the chain leaves out, as far as the journal says.
+    pub(super) fn skip_of(&self, leg: usize) -> Skip {
+        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
+        let skip = options.and_then(|options| options.get("skip"));
+        skip.map_or(self.request.skip, |skip| self.request.skip.with(skip))
     }
 
     /// Amends the call's message with what came of it.

@@ -41,7 +41,12 @@ pub(super) struct Spoken {
 }
 
 /// Keeps an answer for the history, as far as it came.
-pub(super) fn keep(turn: &mut Turn, leg: &Leg, (answer, status): (&Answer, Status), shown: Vec<String>) {
+pub(super) fn keep(
+    turn: &mut Turn,
+    leg: &Leg,
+    (answer, status): (&Answer, Status),
+    shown: Vec<String>,
+) {
     let is_whole = status == Status::Completed;
     let mut answer = answer.clone();
     if !is_whole {
