@@ -157,6 +157,11 @@ impl Names {
         self.space.log(format!("turn/{}/journal", self.request_id))
     }
 
+    /// What calls of agents from inside the turn have done.
+    pub fn calls(&self) -> LogKey {
+        self.space.log(format!("turn/{}/calls", self.request_id))
+    }
+
     /// What was added to the running turn from outside.
     pub fn inbox(&self) -> LogKey {
         self.space.log(format!("turn/{}/inbox", self.request_id))

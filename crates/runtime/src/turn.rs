@@ -81,6 +81,8 @@ pub(crate) struct Turn {
     fork: Option<fork::Fork>,
     /// What the calls from inside the turn have used.
     spent: Arc<meter::Spent>,
+    /// What they have done.
+    calls: Arc<fork::Calls>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.

@@ -1,9 +1,14 @@
-//! Calls of agents and models from inside a turn: turns within the turn. Nothing of them is journalled, and of what they say
-//! only what was shown is stored. After a crash the hook that called runs again, and calls again.
+//! Calls of agents and models from inside a turn: turns within the turn. Of what they say only what was shown is stored. After a
+//! crash the hook that called runs again, and calls again: what its agents had done is kept for that, and not done once more.
 
+mod kept;
 mod listener;
 mod lone;
 mod task;
+mod within;
+
+pub(super) use kept::{Calls, Done};
+pub(super) use within::Fork;
 
 use super::begin::Parts;
 use super::leg::Leg;
@@ -26,20 +31,11 @@ use crate::trace::{self, Node, Start};
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
+use kept::Kept;
 use listener::Listener;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use task::Task;
-
-/// What a turn within a turn has of the one around it.
-pub(super) struct Fork {
-    /// The agents above it, the one that was asked first.
-    pub above: Vec<String>,
-    /// Where it speaks.
-    pub voice: Voice,
-    /// What it hangs below in the trace.
-    pub node: Node,
-}
 
 /// Answers what the hooks of one agent ask.
 pub(super) struct Asker {
@@ -54,12 +50,20 @@ pub(super) struct Asker {
     settings: Settings,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
+    /// What its calls have done, if that is kept.
+    pub calls: Option<Arc<Calls>>,
+    /// Where it asks: the call it is in, the agent's place in the chain, and the step.
+    place: Value,
 }
 
 impl Turn {
     /// Whom the hooks of this agent ask for what only a runtime can do.
-    pub(super) fn asker(&self, leg: &Leg) -> Asker {
+    pub(super) fn asker(&self, leg: &Leg, step: &str) -> Asker {
+        let within = self.fork.as_ref().and_then(|fork| fork.kept.as_ref());
+        let within = within.map(|kept| kept.key.as_str());
         Asker {
+            calls: Some(self.calls.clone()),
+            place: json!([within, leg.at, step]),
             core: self.core.clone(),
             loaded: self.loaded.clone(),
             session: self.session.clone(),
@@ -126,6 +130,8 @@ struct Call {
     turn: Turn,
     work: Work,
     shown: Shown,
+    /// What came of it in an earlier attempt.
+    ended: Option<(Value, String)>,
     node: Node,
     is_over: bool,
     /// Ends behind all of it.
@@ -160,6 +166,9 @@ impl Asker {
             Callee::Agent => self.loaded.agent(&name)?.0,
             Callee::Model => caller.agent.clone(),
         };
+        // Models have no effects of their own.
+        let calls = self.calls.as_ref().filter(|_| callee == Callee::Agent);
+        let kept = calls.map(|calls| calls.begin(&json!([self.place, name, messages, options])));
         let context_id = format!("{}.f{}", self.ids.request_id, ids::unguessable());
         let speaker = self.speaker(caller, (callee, &agent, is_silent), &context_id);
         let kind = match callee {
@@ -182,14 +191,17 @@ impl Asker {
             ..Skip::default().with(&skip)
         };
         if callee == Callee::Agent {
-            request.further = further(&options);
+            request.further = within::further(&options);
         }
-        let before = speaker.outbox().messages().len();
+        let messages_before = speaker.outbox().messages().len();
         let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
+        let before = kept.as_ref().map(Kept::before).unwrap_or_default();
+        let ended = turn.taken_up(before)?;
         turn.fork = Some(Fork {
             above: self.chain.clone(),
             voice: speaker.voice().clone(),
             node: node.clone(),
+            kept,
         });
         let work = match callee {
             Callee::Agent => Work::Agent,
@@ -198,7 +210,11 @@ impl Asker {
         Ok(Call {
             turn,
             work,
-            shown: Shown { speaker, before },
+            shown: Shown {
+                speaker,
+                before: messages_before,
+            },
+            ended,
             node,
             is_over: false,
             _running: self.spent.begin(),
@@ -248,6 +264,9 @@ impl Asker {
         let traced = (caller.trace.trace().clone(), self.trace_log.clone());
         let mut turn = parts.turn(outbox.log(), outbox.clone(), traced)?;
         turn.spent = self.spent.clone();
+        if let Some(calls) = &self.calls {
+            turn.calls = calls.clone();
+        }
         turn.settings = Settings {
             metadata: turn.settings.metadata,
             instructions: None,
@@ -290,15 +309,6 @@ impl Asker {
     }
 }
 
-/// The options of a call of an agent that its hooks get as they are.
-fn further(options: &Map<String, Value>) -> Map<String, Value> {
-    let others = options.iter();
-    let others = others.filter(|(name, _)| !matches!(name.as_str(), "connector" | "mode"));
-    others
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
-}
-
 impl Work {
     async fn run(&self, turn: &mut Turn) -> Result<(Value, String)> {
         match self {
@@ -324,7 +334,16 @@ impl Work {
 
 impl Call {
     async fn run(mut self) -> Result<(Value, String)> {
-        let ended = self.work.run(&mut self.turn).await;
+        let ended = match self.ended.take() {
+            Some(ended) => Ok(ended),
+            None => {
+                let ended = self.work.run(&mut self.turn).await;
+                if let Ok(ended) = &ended {
+                    self.turn.keep_end(ended).await;
+                }
+                ended
+            }
+        };
         match &ended {
             Ok((_, content)) => self.node.complete(Some(content.as_str().into())),
             Err(error) => self.node.fail(&error.message),

@@ -174,9 +174,9 @@ fn work(turn: &Turn, leg: &Leg, (part, messages): (&Part, &[Value])) -> Result<W
     let input = json!({"part": place, "type": content["type"], "by": by(&part.means)});
     let node = turn.node(leg, "step", part.key, input);
     let asking = Asking {
-        scope: turn.scope_below(leg, node.clone())?,
+        scope: turn.scope_below(leg, (part.key, node.clone()))?,
         toolbox: turn.core.tools(&turn.loaded),
-        caller: tools::caller(turn, leg, node.clone())?,
+        caller: tools::caller(turn, leg, (part.key, node.clone()))?,
     };
     Ok(Work {
         wanted: wanted(part, message, &content),

@@ -1,10 +1,12 @@
 //! What calls of models use: what one call used is counted even where nobody waits for its end, and what the calls from inside
 //! a turn used is counted to the turn.
 
+use super::fork::Done;
 use super::{Turn, fit};
 use crate::error::Result;
 use crate::llm::{self, Answer, Usage};
 use ambit_storage::LiveAgent;
+use ambit_storage::storage::UsageRecord;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -148,16 +150,36 @@ fn estimated(call: &llm::Call, answer: &Answer) -> Usage {
 impl Turn {
     /// Books what a call of a model has used.
     pub(super) fn book(&self, answer: &Answer, provider: &str) -> Result<()> {
-        book(&self.session, (&self.ids.request_id, provider), answer)
+        let record = book(&self.session, (&self.ids.request_id, provider), answer)?;
+        match (&self.fork, record) {
+            (Some(fork), Some(record)) => fork.keep(Done::Used(Box::new(record))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Books once more what a call from inside the turn has used in an earlier attempt, with which all that it had booked was
+    /// lost.
+    pub(super) fn book_again(&self, record: &UsageRecord) -> Result<()> {
+        self.spent.add(&Usage {
+            total_tokens: record.total_tokens.unwrap_or_default(),
+            ..Usage::of(record.prompt_tokens, record.completion_tokens)
+        });
+        self.session.context().usage().record(record.clone())?;
+        Ok(())
     }
 }
 
-fn book(session: &LiveAgent, (request_id, provider): (&str, &str), answer: &Answer) -> Result<()> {
-    if let Some(mut record) = answer.record(provider) {
-        record.turn_id = Some(request_id.to_owned());
-        session.context().usage().record(record)?;
-    }
-    Ok(())
+fn book(
+    session: &LiveAgent,
+    (request_id, provider): (&str, &str),
+    answer: &Answer,
+) -> Result<Option<UsageRecord>> {
+    let Some(mut record) = answer.record(provider) else {
+        return Ok(None);
+    };
+    record.turn_id = Some(request_id.to_owned());
+    session.context().usage().record(record.clone())?;
+    Ok(Some(record))
 }
 
 #[cfg(test)]

@@ -128,12 +128,14 @@ impl Turn {
     }
 
     /// What the scripts of this agent see and reach.
-    pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
-        self.scope_below(leg, self.leg_root(leg))
+    ///
+    /// The step is what they run for, by which the agents that they call are known again after a crash.
+    pub(super) fn scope(&self, leg: &Leg, step: &str) -> Result<Arc<Scope>> {
+        self.scope_below(leg, (step, self.leg_root(leg)))
     }
 
     /// The same, traced below a node.
-    pub(super) fn scope_below(&self, leg: &Leg, node: Node) -> Result<Arc<Scope>> {
+    pub(super) fn scope_below(&self, leg: &Leg, (step, node): (&str, Node)) -> Result<Arc<Scope>> {
         Ok(Arc::new(Scope {
             properties: self.properties(leg),
             memory: self.memories(leg)?,
@@ -145,7 +147,7 @@ impl Turn {
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
             mcp: self.loaded.mcp.clone(),
-            ask: Arc::new(self.asker(leg)),
+            ask: Arc::new(self.asker(leg, step)),
         }))
     }
 
@@ -236,6 +238,10 @@ impl Turn {
     pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
         let log = self.names.journal();
         let mut writes = vec![Write::Drop { log }];
+        if self.calls.is_used() {
+            let log = self.names.calls();
+            writes.push(Write::Drop { log });
+        }
         let Some(row) = self.row().await? else {
             writes.push(self.request_note()?);
             return Ok(writes);

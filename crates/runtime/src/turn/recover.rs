@@ -1,6 +1,7 @@
 //! Turns that nobody runs any more: found by the note that each open turn leaves, and gone on with from their journal.
 
 use super::begin::Parts;
+use super::fork::Calls;
 use super::next::Response;
 use super::replay::Replay;
 use super::{Turn, history};
@@ -257,7 +258,9 @@ impl Left {
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
+        let calls = Calls::read(parts.place(names.calls())).await?;
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
+        turn.calls = Arc::new(calls);
         let size = history::size(&loaded, &agent)?;
         let mut stored = turn.session.history().tail(size + OWN).await?;
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);

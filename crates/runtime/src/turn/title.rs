@@ -92,9 +92,9 @@ impl Turn {
                 arguments: json!({"messages": [message]}),
                 messages: vec![message],
             },
-            scope: Scope::clone(&*self.scope_below(&leg, node.clone())?),
-            caller: tools::caller(self, &leg, node)?,
-            asker: self.asker(&leg),
+            scope: Scope::clone(&*self.scope_below(&leg, ("title", node.clone()))?),
+            caller: tools::caller(self, &leg, ("title", node))?,
+            asker: self.asker(&leg, "title"),
             agent: self.request.agent.clone(),
             who: self.request.authorized.clone(),
             chat: self.ids.chat_id.clone(),
@@ -119,6 +119,7 @@ impl Entitling {
         self.asker.session = session.clone();
         let spent = Arc::new(Spent::default());
         self.asker.spent = spent.clone();
+        self.asker.calls = None;
         self.scope.ask = Arc::new(self.asker);
         let asking = Asking {
             scope: Arc::new(self.scope),

@@ -40,7 +40,7 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
         servers => {
             turn.core
                 .tools(&turn.loaded)
-                .list(servers, &caller(turn, leg, turn.leg_root(leg))?)
+                .list(servers, &caller(turn, leg, ("tools", turn.leg_root(leg)))?)
                 .await?
         }
     };
@@ -60,8 +60,8 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
 }
 
 /// The agent, whose scripts among the tools are traced below a node.
-pub(super) fn caller(turn: &Turn, leg: &Leg, node: Node) -> Result<Caller> {
-    let scope = turn.scope_below(leg, node.clone())?;
+pub(super) fn caller(turn: &Turn, leg: &Leg, (step, node): (&str, Node)) -> Result<Caller> {
+    let scope = turn.scope_below(leg, (step, node.clone()))?;
     Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
@@ -204,7 +204,8 @@ impl Round<'_> {
         let name = call.name.clone();
         let node = turn.node(self.leg, "tool", &name, arguments.clone());
         let toolbox = turn.core.tools(&turn.loaded);
-        let caller = caller(turn, self.leg, node.clone())?;
+        let step = format!("tool {} {index}", self.round);
+        let caller = caller(turn, self.leg, (&step, node.clone()))?;
         Ok(async move {
             let outcome = match (refused, tool) {
                 (Some(reason), _) => Ok(failed(reason)),

@@ -12,6 +12,7 @@ mod child;
 mod added;
 mod answers;
 mod app;
+mod calls;
 mod nodes;
 mod points;
 mod processes;
@@ -52,6 +53,7 @@ fn main() {
         nodes::CASES,
         added::CASES,
         answers::CASES,
+        calls::CASES,
         processes::CASES,
     ];
     let mut trials = Vec::new();

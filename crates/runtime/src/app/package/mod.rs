@@ -2,13 +2,12 @@
 
 mod table;
 
+use super::connector::named;
 use super::loader::Loader;
-use super::problem::{Problem, Severity};
+use super::problem::Problem;
 use super::prompts::read::{self as prompts, Place};
-use super::read::{Content, Fields, Kind, Node};
-use super::variables::Variables;
+use super::read::{Fields, Kind, Node};
 use super::{Agent, Choice, ContextOptions, Mcp, Share, locales, scripts};
-use ambit_storage::near;
 
 /// Roles that a client may send besides `user`, where a package says nothing.
 const CLIENT_ROLES: &[&str] = &["assistant", "tool"];
@@ -45,7 +44,7 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     let places = scripts::places(loader, folder);
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
-    check_connector(loader, &node, file);
+    check_connectors(loader, &node, file);
     let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
         return Err(problem);
@@ -61,29 +60,17 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     Ok(agent)
 }
 
-/// Warns of a connector that is not there. One that a role or a variable names may be there elsewhere.
-fn check_connector(loader: &mut Loader, node: &Node, file: &str) {
-    let Some(named) = node.get("connector") else {
-        return;
-    };
-    let Content::Text(name) = &named.content else {
-        return;
-    };
-    if name.is_empty() || name.starts_with("use::") || Variables::named(name).is_some() {
-        return;
+/// Warns of connectors that are not there: the agent's own, and those that a client may choose from.
+fn check_connectors(loader: &mut Loader, node: &Node, file: &str) {
+    if let Some(named) = node.get("connector") {
+        named::check(loader, file, ("connector", named));
     }
-    let known = loader.within("connectors", ".conn.yao");
-    let ids = || known.iter().map(|(id, _)| id.as_str());
-    if ids().any(|id| id == name) {
-        return;
+    let options = node.get("connector_options");
+    let chosen = options.and_then(|options| options.get("connectors"));
+    for (at, named) in chosen.iter().flat_map(|list| list.items()).enumerate() {
+        let key = format!("connector_options.connectors[{at}]");
+        named::check(loader, file, (&key, named));
     }
-    let hint = near::hint(name, ids());
-    let message = format!("\"connector\": the app has no connector \"{name}\"{hint}");
-    loader.refuse(Problem {
-        line: Some(named.at.line),
-        column: Some(named.at.column),
-        ..Problem::new(Severity::Warning, file, message)
-    });
 }
 
 /// The prompts in the package itself.
