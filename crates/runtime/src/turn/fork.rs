@@ -27,7 +27,7 @@ use crate::outbox::{Outbox, Speaker, Voice};
 use crate::request::{Origin, Request, Skip};
 use crate::runtime::Core;
 use crate::stream::{Log, Options, Place};
-use crate::trace::{self, Node, Start};
+use crate::trace::{self, Node};
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
@@ -171,16 +171,10 @@ impl Asker {
         let kept = calls.map(|calls| calls.begin(&json!([self.place, name, messages, options])));
         let context_id = format!("{}.f{}", self.ids.request_id, ids::unguessable());
         let speaker = self.speaker(caller, (callee, &agent, is_silent), &context_id);
-        let kind = match callee {
-            Callee::Agent => "agent",
-            Callee::Model => "step",
-        };
         let skip = options.remove("skip").unwrap_or_default();
         let node = match skip.get("trace") == Some(&Value::Bool(true)) {
             true => trace::Trace::off(&context_id).root(),
-            false => caller
-                .trace
-                .add(Start::new(kind, name.as_str()).with_input(messages.clone().into())),
+            false => within::node(caller, (callee, &name), &messages),
         };
         let mut request = self.request(caller, &mut options);
         request.agent.clone_from(&agent.id);

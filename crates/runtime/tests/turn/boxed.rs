@@ -69,7 +69,7 @@ async fn g128_tools_have_nodes_with_what_came_of_them_and_with_those_of_their_sc
         nodes.find(|node| node.label == label).unwrap().clone()
     };
     let (look, fail, own) = (node("box__look"), node("box__fail"), node("looking"));
-    assert_eq!(own.parent_ids, [look.id.clone()]);
+    assert_eq!(own.parent_ids, std::slice::from_ref(&look.id));
     assert_eq!(
         (look.kind.as_str(), look.status, &look.input, &look.output),
         (

@@ -1,10 +1,12 @@
 //! What a turn within a turn is to the one around it.
 
 use super::kept::{Done, Kept};
+use crate::ask::Callee;
+use crate::ctx::Scope;
 use crate::error::Result;
 use crate::journal::Step;
 use crate::outbox::Voice;
-use crate::trace::Node;
+use crate::trace::{Node, Start};
 use crate::turn::Turn;
 use serde_json::{Map, Value};
 
@@ -75,4 +77,14 @@ pub(super) fn further(options: &Map<String, Value>) -> Map<String, Value> {
     others
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
+}
+
+/// Where a call is traced.
+pub(super) fn node(caller: &Scope, (callee, name): (Callee, &str), messages: &[Value]) -> Node {
+    let kind = match callee {
+        Callee::Agent => "agent",
+        Callee::Model => "step",
+    };
+    let start = Start::new(kind, name);
+    caller.trace.add(start.with_input(messages.to_vec().into()))
 }
