@@ -45,7 +45,7 @@ mod uses;
 
 pub use access::Authorized;
 pub use check::check;
-pub use error::{Code, Error, Result};
+pub use error::{Code, Error, Result, Told};
 pub use frame::Frame;
 pub use request::Request;
 pub use runtime::Runtime;

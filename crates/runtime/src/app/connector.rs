@@ -1,7 +1,6 @@
 //! `connectors/**.conn.yao`: models and stores by name.
 
 mod fallback;
-pub mod named;
 
 use super::Connector;
 use super::loader::Loader;

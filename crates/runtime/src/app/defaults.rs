@@ -1,7 +1,7 @@
 //! `agent/`: what counts for all agents where they say nothing themselves.
 
-use super::connector::named;
 use super::loader::Loader;
+use super::named;
 use super::problem::Problem;
 use super::read::{Content, Field, Kind, Node};
 use super::{App, Defaults, locales, prompts, search};
@@ -93,7 +93,7 @@ fn check_roles(loader: &mut Loader, file: &str, node: &Node) {
     };
     for (role, connector) in roles {
         let key = format!("system.{}", role.text);
-        named::check(loader, file, (&key, connector));
+        named::connector(loader, file, (&key, connector));
     }
 }
 

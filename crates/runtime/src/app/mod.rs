@@ -17,6 +17,7 @@ mod files;
 mod load;
 mod loader;
 mod mcp_mapping;
+mod named;
 mod package;
 mod scripts;
 mod search;

@@ -17,6 +17,7 @@ mod nodes;
 mod points;
 mod processes;
 mod restarts;
+mod served;
 mod store;
 mod tools;
 mod turns;
@@ -55,6 +56,7 @@ fn main() {
         answers::CASES,
         calls::CASES,
         processes::CASES,
+        served::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

@@ -2,12 +2,14 @@
 
 mod table;
 
-use super::connector::named;
 use super::loader::Loader;
+use super::named;
 use super::problem::Problem;
 use super::prompts::read::{self as prompts, Place};
 use super::read::{Fields, Kind, Node};
+use super::variables::Variables;
 use super::{Agent, Choice, ContextOptions, Mcp, Share, locales, scripts};
+use crate::mcp;
 
 /// Roles that a client may send besides `user`, where a package says nothing.
 const CLIENT_ROLES: &[&str] = &["assistant", "tool"];
@@ -45,6 +47,7 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
     check_connectors(loader, &node, file);
+    check_servers(loader, &node, file);
     let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
         return Err(problem);
@@ -63,13 +66,33 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
 /// Warns of connectors that are not there: the agent's own, and those that a client may choose from.
 fn check_connectors(loader: &mut Loader, node: &Node, file: &str) {
     if let Some(named) = node.get("connector") {
-        named::check(loader, file, ("connector", named));
+        named::connector(loader, file, ("connector", named));
     }
     let options = node.get("connector_options");
     let chosen = options.and_then(|options| options.get("connectors"));
     for (at, named) in chosen.iter().flat_map(|list| list.items()).enumerate() {
         let key = format!("connector_options.connectors[{at}]");
-        named::check(loader, file, (&key, named));
+        named::connector(loader, file, (&key, named));
+    }
+}
+
+/// Warns of tool servers that are not there. One that a variable names may be there elsewhere, and another agent's by its full id.
+fn check_servers(loader: &mut Loader, node: &Node, file: &str) {
+    let servers = node.get("mcp").and_then(|mcp| mcp.get("servers"));
+    let own = format!("{}/mcps", super::files::parent(file));
+    let mut known = loader.within("mcps", ".mcp.yao");
+    known.extend(loader.within(&own, ".mcp.yao"));
+    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    let named = servers.into_iter().flat_map(Node::items);
+    for named in named {
+        let id = mcp::named(&named.value());
+        if id.starts_with("agents.") || Variables::named(&id).is_some() {
+            continue;
+        }
+        if let Some(what) = named::missing(&id, &known) {
+            let message = format!("\"mcp.servers\": the app has no tool server {what}");
+            named::warn(loader, (file, named), message);
+        }
     }
 }
 
