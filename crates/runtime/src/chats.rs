@@ -10,8 +10,8 @@ mod rows;
 mod share;
 mod shown;
 
-pub(crate) use about::choose;
 pub use about::{Last, Share, Status, entitle, note, supersede};
+pub(crate) use about::{choose, retitle};
 pub(crate) use change::{check_idle, finished};
 pub use change::{remove, update};
 pub use find::{Chat, Name, get, row};

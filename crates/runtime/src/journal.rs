@@ -88,6 +88,13 @@ pub(crate) enum Step {
         #[serde(default)]
         inbox: u64,
     },
+    /// A part of a message was put in words by whom `uses` names.
+    Worded {
+        /// The part, what stood around it and who was asked, as a digest.
+        part: String,
+        /// The words.
+        text: String,
+    },
     /// A tool call has a result; it is in the history.
     Settled {
         /// The place of the agent.
@@ -150,6 +157,11 @@ impl Names {
         self.space.log(format!("turn/{}/journal", self.request_id))
     }
 
+    /// What calls of agents from inside the turn have done.
+    pub fn calls(&self) -> LogKey {
+        self.space.log(format!("turn/{}/calls", self.request_id))
+    }
+
     /// What was added to the running turn from outside.
     pub fn inbox(&self) -> LogKey {
         self.space.log(format!("turn/{}/inbox", self.request_id))
@@ -187,6 +199,11 @@ impl Open {
 pub(crate) fn open_key(space: &Space, request_id: &str) -> ambit_storage::address::Key {
     let name = format!("{}/{request_id}", space.digest());
     Space::turns().key(name)
+}
+
+/// What a part of a message was put in words as, for later turns of the conversation in this space.
+pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::Key {
+    space.key(format!("worded/{part}"))
 }
 
 /// The write that adds a step. The number makes it happen once, however often it is repeated.

@@ -43,6 +43,7 @@ pub mod trace;
 mod turn;
 mod upkeep;
 mod uuid;
+mod uses;
 
 pub use access::Authorized;
 pub use check::check;

@@ -18,6 +18,7 @@ use ambit_storage::{Ambit, Caller, Stores, truncation};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An app as turns use it. A reload makes a new one; turns that run keep theirs.
 pub(crate) struct Loaded {
@@ -75,7 +76,8 @@ impl Loaded {
         let app = Arc::new(App::load(&making.root, &making.environment)?);
         let folder = folder(&making.root)?;
         let http = reach(&app).map_err(|error| vec![wrong_host(error)])?;
-        let mut builder = Ambit::builder(making.stores.clone()).settings(making.storage.clone());
+        let mut builder =
+            Ambit::builder(making.stores.clone()).settings(settings(&app, &making.storage));
         let (mut agents, mut listeners) = (BTreeMap::new(), Vec::new());
         for agent in app.agents.values().flatten() {
             let ready = match Parts::load(making, &folder, &app, agent) {
@@ -190,6 +192,16 @@ impl Parts {
             ready: Ready { hooks, truncation },
         })
     }
+}
+
+/// What storage is set to, as far as the app has a say in it.
+fn settings(app: &App, given: &ambit_storage::Settings) -> ambit_storage::Settings {
+    let mut settings = given.clone();
+    if let Some(seconds) = app.defaults.expiration.filter(|seconds| *seconds > 0) {
+        let idle = Duration::from_secs(seconds);
+        settings.retention = settings.retention.histories_at_most(idle);
+    }
+    settings
 }
 
 fn folder(root: &Path) -> Result<Folder, Vec<Problem>> {

@@ -29,7 +29,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 /// What a runtime is made of.
@@ -77,6 +77,8 @@ pub(crate) struct Core {
     judge: OnceLock<Judge>,
     tasks: Mutex<JoinSet<()>>,
     pub temporary: Temporary,
+    /// Agents that write titles of chats, as many as may at once.
+    pub titles: Arc<Semaphore>,
     /// They erase expired values of the stores.
     sweepers: Mutex<Vec<Sweeper>>,
     is_closing: Mutex<bool>,
@@ -115,6 +117,7 @@ impl Runtime {
             judge: OnceLock::new(),
             tasks: Mutex::default(),
             temporary: Temporary::default(),
+            titles: Arc::new(Semaphore::new(turn::TITLES)),
             sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });

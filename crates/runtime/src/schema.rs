@@ -1,7 +1,7 @@
-//! Values against JSON Schemas.
+//! Values against JSON Schemas, and the defaults that these give.
 
 use boon::{CompileError, Compiler, Schemas, SchemeUrlLoader};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Where a schema that is checked stands, so to speak.
 const PLACE: &str = "ambit:schema";
@@ -33,10 +33,53 @@ pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), Wrong> {
     })
 }
 
+/// The value with the defaults of missing properties filled in, at every depth. A property may be required and have a
+/// default: a value is checked behind this.
+pub(crate) fn fill_in(schema: &Value, value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fill_in_fields(schema, fields),
+        Value::Array(items) => {
+            let of_each = schema.get("items").unwrap_or(&Value::Null);
+            items.into_iter().map(|it| fill_in(of_each, it)).collect()
+        }
+        other => other,
+    }
+}
+
+fn fill_in_fields(schema: &Value, mut fields: Map<String, Value>) -> Value {
+    let none = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.unwrap_or(&none) {
+        match (fields.remove(name), property.get("default")) {
+            (Some(given), _) => {
+                fields.insert(name.clone(), fill_in(property, given));
+            }
+            (None, Some(default)) => {
+                fields.insert(name.clone(), default.clone());
+            }
+            (None, None) => {}
+        }
+    }
+    Value::Object(fields)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn defaults_are_filled_in_at_every_depth_and_only_where_nothing_is_given() {
+        let schema = json!({"properties": {
+            "a": {"default": 1}, "b": {"default": 2}, "c": {"properties": {"d": {"default": [3]}}}, "e": {"properties": {"f": {"default": 4}}},
+            "g": {"items": {"properties": {"h": {"default": 5}}}}}});
+        let value = json!({"b": null, "c": {}, "g": [{}, {"h": 6}, 7], "x": true});
+        let filled = fill_in(&schema, value);
+        assert_eq!(
+            filled,
+            json!({"a": 1, "b": null, "c": {"d": [3]}, "g": [{"h": 5}, {"h": 6}, 7], "x": true})
+        );
+    }
 
     fn wrong(schema: &Value, value: &Value) -> Option<Wrong> {
         check(schema, value).err()

@@ -16,6 +16,8 @@ mod interrupt;
 mod keep;
 mod known;
 mod leg;
+mod media;
+mod meter;
 mod model;
 mod next;
 mod outside;
@@ -24,18 +26,20 @@ mod plan;
 mod prompt;
 mod recover;
 mod replay;
+mod results;
 mod said;
 mod stage;
+mod title;
 mod tools;
 mod voice;
 
 pub(crate) use begin::begin;
 pub(crate) use recover::{Failing, recover_all};
+pub(crate) use title::AT_ONCE as TITLES;
 
 use crate::error::{Code, Error, Result};
 use crate::journal::{Ids, Names};
 use crate::live::{Live, Stop};
-use crate::llm::Usage;
 use crate::loaded::Loaded;
 use crate::outbox::Outbox;
 use crate::request::Request;
@@ -51,7 +55,7 @@ use next::Response;
 use replay::Replay;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::time::{Instant, sleep_until};
 
 /// A request in flight: everything that belongs to it and to nobody else.
@@ -76,7 +80,9 @@ pub(crate) struct Turn {
     /// What this turn is within, if it is within another one.
     fork: Option<fork::Fork>,
     /// What the calls from inside the turn have used.
-    spent: Arc<Mutex<Usage>>,
+    spent: Arc<meter::Spent>,
+    /// What they have done.
+    calls: Arc<fork::Calls>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.

@@ -1,10 +1,11 @@
 //! How long sessions that nobody uses are kept, by scope. Off unless set.
 
-use crate::clock::Millis;
+use crate::clock::{Millis, to_millis};
 use crate::memory;
 use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
 use crate::{Error, Result};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
@@ -15,10 +16,10 @@ const SCOPES: [&str; 3] = [
     UsageStorage::PREFIX,
 ];
 
-/// Idle days by scope; a storage that nobody has used for longer is removed by the patrol over the index.
+/// Idle time by scope; a storage that nobody has used for longer is removed by the patrol over the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    days: BTreeMap<String, u32>,
+    idle: BTreeMap<String, Millis>,
 }
 
 impl Retention {
@@ -39,10 +40,18 @@ impl Retention {
         self.set(K::PREFIX, days)
     }
 
+    /// The same, where histories go after this time without use unless they go sooner.
+    pub fn histories_at_most(mut self, idle: Duration) -> Self {
+        let scope = ChatHistoryStorage::PREFIX;
+        let most = self.life(Some(scope)).unwrap_or(Millis::MAX);
+        let idle = to_millis(idle).min(most);
+        self.idle.insert(scope.to_owned(), idle);
+        self
+    }
+
     /// How long a storage of this scope may be idle, if that is limited.
     pub(crate) fn life(&self, scope: Option<&str>) -> Option<Millis> {
-        let days = self.days.get(scope?)?;
-        Some(Millis::from(*days) * DAY)
+        self.idle.get(scope?).copied()
     }
 
     fn set(mut self, scope: &str, days: u32) -> Result<Self> {
@@ -51,7 +60,8 @@ impl Retention {
                 format!("of {scope} is 0 days; give 1 or more, or leave it out to keep everything");
             return Err(Error::invalid("retention", reason));
         }
-        self.days.insert(scope.to_owned(), days);
+        let idle = Millis::from(days) * DAY;
+        self.idle.insert(scope.to_owned(), idle);
         Ok(self)
     }
 }

@@ -43,10 +43,7 @@ const CAPABILITIES: Kind = Kind::Object(&[
     Field::new("max_output_tokens", Kind::Count),
 ]);
 
-const PRICE: Kind = Kind::Object(&[
-    Field::new("input", Kind::Number),
-    Field::new("output", Kind::Number),
-]);
+const PRICE: Field = Field::unused("price", ": usage is counted in tokens");
 
 /// Connectors that stand in for a model.
 const FALLBACK: Field = Field::new("fallback", Kind::List(&Kind::Text));
@@ -70,7 +67,7 @@ const MODEL: Kind = Kind::Object(&[
     Field::new("temperature", Kind::Number),
     Field::new("extra_body", Kind::Map(&Kind::Any)),
     Field::new("timeout", Kind::Duration),
-    Field::new("price", PRICE),
+    PRICE,
     FALLBACK,
     Field::unused("azure", ": name the deployment's own address in \"host\""),
     Field::unused("version", " in Ambit"),
@@ -117,7 +114,7 @@ const SCRIPTED: Kind = Kind::Object(&[
     Field::new("delay", Kind::Duration),
     Field::new("usage", Kind::Map(&Kind::Count)),
     Field::new("capabilities", CAPABILITIES),
-    Field::new("price", PRICE),
+    PRICE,
     FALLBACK,
 ]);
 

@@ -1,8 +1,9 @@
 //! `agent/`: what counts for all agents where they say nothing themselves.
 
 use super::loader::Loader;
+use super::named;
 use super::problem::Problem;
-use super::read::{Field, Kind};
+use super::read::{Content, Field, Kind, Node};
 use super::{App, Defaults, locales, prompts, search};
 use serde_json::Value;
 
@@ -53,8 +54,9 @@ const TABLE: Kind = Kind::Object(&[
 pub fn load(loader: &mut Loader, app: &mut App) {
     let file = "agent/agent.yml";
     if loader.has(file) {
-        match loader.fields(file, &TABLE) {
-            Ok(fields) => {
+        match loader.placed(file, &TABLE) {
+            Ok((fields, node)) => {
+                check_roles(loader, file, &node);
                 let roles = fields.object("system").0.into_iter();
                 let roles = roles.filter_map(|(role, id)| match id {
                     Value::String(id) if !id.is_empty() => Some((role, id)),
@@ -82,6 +84,17 @@ pub fn load(loader: &mut Loader, app: &mut App) {
         None => {}
     }
     (app.locales, _) = locales::read(loader, "agent/locales");
+}
+
+/// Warns of roles whose connector is not there.
+fn check_roles(loader: &mut Loader, file: &str, node: &Node) {
+    let Some(Content::Object(roles)) = node.get("system").map(|node| &node.content) else {
+        return;
+    };
+    for (role, connector) in roles {
+        let key = format!("system.{}", role.text);
+        named::connector(loader, file, (&key, connector));
+    }
 }
 
 fn search(loader: &mut Loader) -> Result<Option<Value>, Problem> {

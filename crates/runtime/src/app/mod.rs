@@ -18,6 +18,7 @@ mod load;
 mod loader;
 mod mcp_mapping;
 mod model;
+mod named;
 mod package;
 mod scripts;
 mod search;

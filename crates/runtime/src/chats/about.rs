@@ -1,12 +1,12 @@
 //! What is known of a chat besides its index row. What persons change, what turns leave and what a chat is called at first
 //! are values of their own, so that no write undoes another's.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use ambit_storage::Json;
-use ambit_storage::address::{CHAT, Space};
-use ambit_storage::batch::{Entry, Write};
+use ambit_storage::address::{CHAT, ITEMS, Space};
+use ambit_storage::batch::{Batch, Check, Entry, Write};
 use ambit_storage::clock::Millis;
-use ambit_storage::driver::{Driver, Scan};
+use ambit_storage::driver::{Driver, Range, Scan};
 use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,10 @@ use serde_json::{Map, Value};
 
 /// A title has at most so many letters where nobody gave one.
 const TITLE: usize = 50;
+/// And so many where an agent has written it.
+const WRITTEN: usize = 100;
+/// How often a title is written while turns write at the same time.
+const TRIES: usize = 8;
 
 /// Whether a chat is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,9 +93,40 @@ pub fn note(space: &Space, last: &Last) -> Result<Write> {
 
 /// The write that gives a chat its first title: the beginning of this text. A title that a person gave stays.
 pub fn entitle(space: &Space, text: &str) -> Result<Write> {
+    set(space, part("title"), Json::of(&line(text, TITLE))?)
+}
+
+/// Gives a chat the title that an agent has written, in the place of its first one. A chat that was removed meanwhile is not
+/// made anew.
+pub(crate) async fn retitle(driver: &dyn Driver, space: &Space, title: &str) -> Result<()> {
+    let log = space.log(ITEMS);
+    let title = Json::of(&line(title, WRITTEN))?;
+    for _ in 0..TRIES {
+        let head = driver.read(&log, Range::head()).await?.head;
+        if head.as_ref().is_none_or(|head| head.last == 0) {
+            return Ok(());
+        }
+        let check = Check::Head {
+            log: log.clone(),
+            head,
+        };
+        let batch = Batch {
+            checks: vec![check],
+            writes: vec![set(space, part("title"), title.clone())?],
+        };
+        match driver.commit(batch).await {
+            Err(ambit_storage::Error::Conflict { .. }) => {}
+            committed => return Ok(committed.map(drop)?),
+        }
+    }
+    let what = "a chat's title was not written: the chat went on all the time";
+    Err(Error::new(Code::Conflict, what))
+}
+
+/// The beginning of a text, in one line.
+fn line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title: String = line.chars().take(TITLE).collect();
-    set(space, part("title"), Json::of(&title)?)
+    line.chars().take(most).collect()
 }
 
 /// The write that hides what a turn answered, because the same is answered again.

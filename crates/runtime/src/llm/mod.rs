@@ -8,7 +8,7 @@ mod failure;
 mod fuzz;
 mod gemini;
 pub mod http;
-mod media;
+pub(crate) mod media;
 mod models;
 mod ollama;
 mod openai;
@@ -220,4 +220,13 @@ pub struct Row {
     pub kind: &'static str,
     /// Opens it.
     pub open: Open,
+    /// The parts of messages that it takes by an address of the web, as OpenAI calls them.
+    pub by_address: &'static [&'static str],
+}
+
+/// Whether a connector's provider takes parts of this type by an address of the web.
+pub(crate) fn takes_address(connector: &Connector, part: &str) -> bool {
+    let mut rows = PROVIDERS.iter();
+    let row = rows.find(|row| row.kind == connector.kind);
+    row.is_none_or(|row| row.by_address.contains(&part))
 }

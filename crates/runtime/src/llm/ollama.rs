@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub const ROW: Row = Row {
     kind: "ollama",
     open,
+    by_address: &[],
 };
 
 fn open(connector: &Connector, clients: &Clients) -> Result<Arc<dyn Provider>, Failure> {

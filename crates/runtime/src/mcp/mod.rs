@@ -3,7 +3,6 @@
 
 mod answer;
 mod credentials;
-mod defaults;
 mod ears;
 mod link;
 mod many;
@@ -109,10 +108,11 @@ impl Servers {
             result: answer::error(&process::failed(tool, why)),
             warnings: Vec::new(),
         };
-        let arguments = match arguments {
+        let given = match arguments {
             Value::Null => Value::Object(Map::new()),
-            arguments => defaults::fill_in(&about["inputSchema"], arguments),
+            given => given,
         };
+        let arguments = schema::fill_in(&about["inputSchema"], given);
         if let Err(why) = fits(&about["inputSchema"], &arguments) {
             return Ok(refused(&format!("the arguments do not fit: {why}")));
         }

@@ -1,5 +1,6 @@
 //! The beginning of a turn: the conversation is found and held, and the input is durable before anything is answered.
 
+use super::fork::Calls;
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Replay;
@@ -172,6 +173,7 @@ impl Parts {
     /// A turn that has done nothing yet.
     pub fn turn(self, log: Log, outbox: Outbox, (trace, trace_log): (Trace, Log)) -> Result<Turn> {
         let names = self.names();
+        let calls = Arc::new(Calls::new(self.place(names.calls())));
         let Self {
             core,
             loaded,
@@ -214,6 +216,7 @@ impl Parts {
             settings,
             fork: None,
             spent: Arc::default(),
+            calls,
             history: Vec::new(),
             seen: None,
             replay: Replay::default(),

@@ -4,9 +4,11 @@
 use super::Turn;
 use super::fit::{self, Wanted};
 use super::leg::Leg;
+use super::media;
+use super::meter::Meter;
 use super::model::Heard;
 use super::plan::Plan;
-use super::said::Spoken;
+use super::said;
 use super::voice::Voice;
 use crate::app::Connector;
 use crate::error::{Code, Error, Result};
@@ -134,6 +136,8 @@ impl Line {
         if let Some(fitting) = fitting.map_err(|error| self.cannot_take(error))? {
             heard.messages = fitting;
         }
+        let read = media::replace(turn, asked, (&self.connector, &mut heard.messages)).await;
+        read.map_err(|error| self.cannot_take(error))?;
         let mut request = self.request(turn, asked, &heard.messages).await?;
         thoughts::keep_own(&mut request.messages, &self.connector.id);
         for note in capabilities::leave_out(&self.connector, &mut request) {
@@ -191,7 +195,7 @@ impl Line {
         turn.book(&answer, &self.connector.kind)?;
         match &turn.fork {
             None => turn.said.usage.add(&answer.usage),
-            Some(_) => turn.spent().add(&answer.usage),
+            Some(_) => turn.spent.add(&answer.usage),
         }
         turn.outbox.emit(
             "step_end",
@@ -262,7 +266,6 @@ impl Line {
 
     /// What the model says, each piece shown at once. A failure comes with what had been said before it.
     async fn listen(&self, turn: &mut Turn, leg: &Leg, request: &llm::Call) -> Spoke {
-        let mut answer = Answer::default();
         let (trace, mut retries) = (turn.root(), Vec::new());
         let mut on_retry = |retry: &Retry| {
             let (attempt, failure) = (retry.attempt, &retry.failure);
@@ -279,18 +282,19 @@ impl Line {
                     false => Missed::ForGood,
                 };
                 return Spoke {
-                    answer,
+                    answer: Answer::default(),
                     failure: Some(missed(failure.into())),
                     retries,
                 };
             }
         };
         let mut voice = Voice::new(turn.speaker(leg), turn.fork.is_some());
+        let mut meter = Meter::start(turn, request, &self.connector.kind);
         let failure = loop {
             let said = match pieces.next().await {
                 Some(Ok(piece)) => {
-                    answer.take(&piece);
-                    voice.say(&answer)
+                    meter.answer.take(&piece);
+                    voice.say(&meter.answer)
                 }
                 Some(Err(failure)) => Err(Error::from(failure)),
                 None => break None,
@@ -299,6 +303,7 @@ impl Line {
                 break Some(Missed::ForGood(error));
             }
         };
+        let mut answer = meter.finish();
         thoughts::mark(&mut answer, &self.connector.id);
         let noted = match failure {
             None => self.note(turn, leg, (&answer, voice.shown())),
@@ -309,23 +314,12 @@ impl Line {
             None => Status::Completed,
             Some(_) => Status::Partial,
         };
-        keep(turn, leg, (&answer, status), voice.finish(status));
+        said::keep(turn, leg, (&answer, status), voice.finish(status));
         Spoke {
             answer,
             failure,
             retries,
         }
-    }
-}
-
-impl Turn {
-    /// Books what a call of a model has used.
-    pub(super) fn book(&self, answer: &Answer, provider: &str) -> Result<()> {
-        if let Some(mut record) = answer.record(provider) {
-            record.turn_id = Some(self.ids.request_id.clone());
-            self.session.context().usage().record(record)?;
-        }
-        Ok(())
     }
 }
 
@@ -366,24 +360,5 @@ impl Missed {
         match self {
             Self::Here(error) | Self::ForGood(error) => error,
         }
-    }
-}
-
-/// Keeps an answer for the history, as far as it came.
-fn keep(turn: &mut Turn, leg: &Leg, (answer, status): (&Answer, Status), shown: Vec<String>) {
-    let is_whole = status == Status::Completed;
-    let mut answer = answer.clone();
-    if !is_whole {
-        // Nobody will run what was asked for in a broken answer.
-        answer.tool_calls.clear();
-    }
-    let says =
-        !(answer.text.is_empty() && answer.reasoning.is_empty() && answer.tool_calls.is_empty());
-    if says || (is_whole && answer != Answer::default()) {
-        turn.said.answers.push(Spoken {
-            answer,
-            agent: leg.agent.id.clone(),
-            shown,
-        });
     }
 }

@@ -53,6 +53,7 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -
 impl Turn {
     async fn end(&mut self, ending: Ending) -> Result<()> {
         self.live.set_closing(true).await;
+        self.spent.settled().await;
         let ending = self.wind_up(ending).await;
         let veto = ending
             .error
@@ -84,6 +85,9 @@ impl Turn {
             message,
         })
         .await;
+        if let Some(response) = &ending.response {
+            self.entitle(response);
+        }
         self.let_go().await;
         Ok(())
     }

@@ -121,7 +121,7 @@ fn window(plan: &Plan, connector: &Connector) -> Option<Window> {
 }
 
 /// Tokens of messages as models know them, about.
-fn tokens(messages: &[Value]) -> u64 {
+pub(super) fn tokens(messages: &[Value]) -> u64 {
     let counted = messages
         .iter()
         .map(|chat| match message::from_chat("messages", chat) {
@@ -131,7 +131,8 @@ fn tokens(messages: &[Value]) -> u64 {
     counted.sum()
 }
 
-fn of_tools(tools: &[Value]) -> u64 {
+/// Tokens of tools as models are told of them, about.
+pub(super) fn of_tools(tools: &[Value]) -> u64 {
     match tools {
         [] => 0,
         tools => of_json(&json!(tools)),

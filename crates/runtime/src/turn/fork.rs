@@ -1,12 +1,18 @@
-//! Calls of agents and models from inside a turn: turns within the turn. Nothing of them is journalled, and of what they say
-//! only what was shown is stored. After a crash the hook that called runs again, and calls again.
+//! Calls of agents and models from inside a turn: turns within the turn. Of what they say only what was shown is stored. After a
+//! crash the hook that called runs again, and calls again: what its agents had done is kept for that, and not done once more.
 
+mod kept;
 mod listener;
 mod lone;
 mod task;
+mod within;
+
+pub(super) use kept::{Calls, Done};
+pub(super) use within::Fork;
 
 use super::begin::Parts;
 use super::leg::Leg;
+use super::meter::{Running, Spent};
 use super::model;
 use super::plan::Plan;
 use super::{Settings, Turn};
@@ -16,48 +22,48 @@ use crate::ctx::Scope;
 use crate::error::Result;
 use crate::frame::Status;
 use crate::journal::{Ids, Names};
-use crate::llm::Usage;
 use crate::loaded::Loaded;
 use crate::outbox::{Outbox, Speaker, Voice};
 use crate::request::{Origin, Request, Skip};
 use crate::runtime::Core;
 use crate::stream::{Log, Options, Place};
-use crate::trace::{self, Node, Start};
+use crate::trace::{self, Node};
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
+use kept::Kept;
 use listener::Listener;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use task::Task;
 
-/// What a turn within a turn has of the one around it.
-pub(super) struct Fork {
-    /// The agents above it, the one that was asked first.
-    pub above: Vec<String>,
-    /// Where it speaks.
-    pub voice: Voice,
-    /// What it hangs below in the trace.
-    pub node: Node,
-}
-
 /// Answers what the hooks of one agent ask.
-struct Asker {
+pub(super) struct Asker {
     core: Arc<Core>,
     loaded: Arc<Loaded>,
-    session: LiveAgent,
+    /// The conversation, in which is booked what the calls use.
+    pub session: LiveAgent,
     ids: Ids,
     trace_log: Log,
-    spent: Arc<Mutex<Usage>>,
+    /// What they use for the turn.
+    pub spent: Arc<Spent>,
     settings: Settings,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
+    /// What its calls have done, if that is kept.
+    pub calls: Option<Arc<Calls>>,
+    /// Where it asks: the call it is in, the agent's place in the chain, and the step.
+    place: Value,
 }
 
 impl Turn {
     /// Whom the hooks of this agent ask for what only a runtime can do.
-    pub(super) fn asker(&self, leg: &Leg) -> Arc<dyn Ask> {
-        Arc::new(Asker {
+    pub(super) fn asker(&self, leg: &Leg, step: &str) -> Asker {
+        let within = self.fork.as_ref().and_then(|fork| fork.kept.as_ref());
+        let within = within.map(|kept| kept.key.as_str());
+        Asker {
+            calls: Some(self.calls.clone()),
+            place: json!([within, leg.at, step]),
             core: self.core.clone(),
             loaded: self.loaded.clone(),
             session: self.session.clone(),
@@ -66,7 +72,7 @@ impl Turn {
             spent: self.spent.clone(),
             settings: self.settings.clone(),
             chain: leg.chain.clone(),
-        })
+        }
     }
 }
 
@@ -124,8 +130,12 @@ struct Call {
     turn: Turn,
     work: Work,
     shown: Shown,
+    /// What came of it in an earlier attempt.
+    ended: Option<(Value, String)>,
     node: Node,
     is_over: bool,
+    /// Ends behind all of it.
+    _running: Running,
 }
 
 /// Where a call speaks.
@@ -156,18 +166,15 @@ impl Asker {
             Callee::Agent => self.loaded.agent(&name)?.0,
             Callee::Model => caller.agent.clone(),
         };
+        // Models have no effects of their own.
+        let calls = self.calls.as_ref().filter(|_| callee == Callee::Agent);
+        let kept = calls.map(|calls| calls.begin(&json!([self.place, name, messages, options])));
         let context_id = format!("{}.f{}", self.ids.request_id, ids::unguessable());
         let speaker = self.speaker(caller, (callee, &agent, is_silent), &context_id);
-        let kind = match callee {
-            Callee::Agent => "agent",
-            Callee::Model => "step",
-        };
         let skip = options.remove("skip").unwrap_or_default();
         let node = match skip.get("trace") == Some(&Value::Bool(true)) {
             true => trace::Trace::off(&context_id).root(),
-            false => caller
-                .trace
-                .add(Start::new(kind, name.as_str()).with_input(messages.clone().into())),
+            false => within::node(caller, (callee, &name), &messages),
         };
         let mut request = self.request(caller, &mut options);
         request.agent.clone_from(&agent.id);
@@ -177,12 +184,18 @@ impl Asker {
             output: false,
             ..Skip::default().with(&skip)
         };
-        let before = speaker.outbox().messages().len();
+        if callee == Callee::Agent {
+            request.further = within::further(&options);
+        }
+        let messages_before = speaker.outbox().messages().len();
         let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
+        let before = kept.as_ref().map(Kept::before).unwrap_or_default();
+        let ended = turn.taken_up(before)?;
         turn.fork = Some(Fork {
             above: self.chain.clone(),
             voice: speaker.voice().clone(),
             node: node.clone(),
+            kept,
         });
         let work = match callee {
             Callee::Agent => Work::Agent,
@@ -191,9 +204,14 @@ impl Asker {
         Ok(Call {
             turn,
             work,
-            shown: Shown { speaker, before },
+            shown: Shown {
+                speaker,
+                before: messages_before,
+            },
+            ended,
             node,
             is_over: false,
+            _running: self.spent.begin(),
         })
     }
 
@@ -240,6 +258,9 @@ impl Asker {
         let traced = (caller.trace.trace().clone(), self.trace_log.clone());
         let mut turn = parts.turn(outbox.log(), outbox.clone(), traced)?;
         turn.spent = self.spent.clone();
+        if let Some(calls) = &self.calls {
+            turn.calls = calls.clone();
+        }
         turn.settings = Settings {
             metadata: turn.settings.metadata,
             instructions: None,
@@ -307,7 +328,16 @@ impl Work {
 
 impl Call {
     async fn run(mut self) -> Result<(Value, String)> {
-        let ended = self.work.run(&mut self.turn).await;
+        let ended = match self.ended.take() {
+            Some(ended) => Ok(ended),
+            None => {
+                let ended = self.work.run(&mut self.turn).await;
+                if let Ok(ended) = &ended {
+                    self.turn.keep_end(ended).await;
+                }
+                ended
+            }
+        };
         match &ended {
             Ok((_, content)) => self.node.complete(Some(content.as_str().into())),
             Err(error) => self.node.fail(&error.message),

@@ -1,6 +1,7 @@
 //! Making steps durable: what a turn builds on is stored before it goes on, and is never forgotten.
 
 use super::Turn;
+use super::fork::Done;
 use crate::error::{Code, Error, Result};
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::journal::{self, Step};
@@ -25,7 +26,8 @@ impl Turn {
 
     /// Notes a step that becomes durable with the next one, or with what is shown next: without it, it would be done once more.
     pub(super) fn note(&mut self, step: Step) -> Result<()> {
-        if self.fork.is_some() {
+        if let Some(fork) = &self.fork {
+            fork.keep(Done::Step(Box::new(step.clone())))?;
             self.replay.add(step);
             return Ok(());
         }
@@ -39,8 +41,12 @@ impl Turn {
 
     /// Writes what is staged, and tells of what was said.
     pub(super) async fn persist(&mut self) -> Result<()> {
-        if self.fork.is_some() {
-            // The turn around it keeps what is staged.
+        if let Some(fork) = &self.fork {
+            // What is staged is kept by the turn around it.
+            let mut pause = PAUSE;
+            while let Err(error) = fork.flush().await {
+                self.wait_out(error, &mut pause).await?;
+            }
             return Ok(());
         }
         self.save(false).await?;

@@ -143,7 +143,7 @@ impl Leg {
         let created = match turn.replay.created(self.at) {
             Some(created) => created.cloned().unwrap_or_default(),
             None => {
-                let scope = turn.scope(self)?;
+                let scope = turn.scope(self, "Create")?;
                 let options = self.call.options(&turn.settings.metadata);
                 let created = self
                     .hooks

@@ -113,7 +113,7 @@ async fn decide(
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();
     }
-    let scope = turn.scope(leg)?;
+    let scope = turn.scope(leg, "Next")?;
     let options = leg.call.options(&turn.settings.metadata);
     leg.hooks.next(&scope, payload, options).await
 }

@@ -18,7 +18,7 @@ use ambit_storage::directory::Filter;
 use ambit_storage::event::{About, After, Before, Event};
 use ambit_storage::memory::{Memory, SCOPE};
 use serde_json::{Value, json};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 impl Turn {
     /// What whoever sent the request is told.
@@ -95,20 +95,15 @@ impl Turn {
         }
     }
 
-    /// What the calls from inside the turn have used.
-    pub(super) fn spent(&self) -> MutexGuard<'_, Usage> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The tokens of the whole turn.
     pub(super) fn usage(&self) -> Usage {
         let mut usage = self.said.usage.clone();
-        usage.add(&self.spent());
+        usage.add(&self.spent.usage());
         usage
     }
 
     /// Where an agent's part is traced.
-    fn leg_root(&self, leg: &Leg) -> Node {
+    pub(super) fn leg_root(&self, leg: &Leg) -> Node {
         match leg.call.skip.trace {
             true => Trace::off(&self.ids.request_id).root(),
             false => self.root(),
@@ -133,19 +128,26 @@ impl Turn {
     }
 
     /// What the scripts of this agent see and reach.
-    pub(super) fn scope(&self, leg: &Leg) -> Result<Arc<Scope>> {
+    ///
+    /// The step is what they run for, by which the agents that they call are known again after a crash.
+    pub(super) fn scope(&self, leg: &Leg, step: &str) -> Result<Arc<Scope>> {
+        self.scope_below(leg, (step, self.leg_root(leg)))
+    }
+
+    /// The same, traced below a node.
+    pub(super) fn scope_below(&self, leg: &Leg, (step, node): (&str, Node)) -> Result<Arc<Scope>> {
         Ok(Arc::new(Scope {
             properties: self.properties(leg),
             memory: self.memories(leg)?,
             speaker: self.speaker(leg),
-            trace: self.leg_root(leg),
+            trace: node,
             app: self.loaded.app.clone(),
             processes: self.loaded.processes.clone(),
             agent: leg.agent.clone(),
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
             mcp: self.loaded.mcp.clone(),
-            ask: self.asker(leg),
+            ask: Arc::new(self.asker(leg, step)),
         }))
     }
 
@@ -236,6 +238,10 @@ impl Turn {
     pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
         let log = self.names.journal();
         let mut writes = vec![Write::Drop { log }];
+        if self.calls.is_used() {
+            let log = self.names.calls();
+            writes.push(Write::Drop { log });
+        }
         let Some(row) = self.row().await? else {
             writes.push(self.request_note()?);
             return Ok(writes);

@@ -5,6 +5,7 @@ use super::leg::Leg;
 use crate::app::{Agent, Choice};
 use crate::error::{Code, Error, Result};
 use crate::hook::Created;
+use crate::uses::Uses;
 use serde_json::{Map, Value};
 
 /// Options of a package that no provider understands.
@@ -28,6 +29,8 @@ pub(super) struct Plan {
     pub mode: Option<String>,
     /// Whether the global prompts are left out.
     pub disable_global_prompts: bool,
+    /// Who does the steps beside the model.
+    pub uses: Uses,
 }
 
 impl Plan {
@@ -40,6 +43,7 @@ impl Plan {
 
     pub fn new(turn: &Turn, leg: &Leg, created: Created) -> Result<Self> {
         let agent = &leg.agent;
+        let uses = uses(turn, leg, &created);
         let mut options = agent.options.clone();
         options.retain(|name, _| !OURS.contains(&name.as_str()));
         if leg.at == 0 {
@@ -76,8 +80,24 @@ impl Plan {
             disable_global_prompts: agent.disable_global_prompts
                 || leg.call.disable_global_prompts
                 || created.disable_global_prompts.unwrap_or(false),
+            uses,
         })
     }
+}
+
+/// Who does the steps beside the model. What a client sends among its options says nothing of that: it would choose what the
+/// app runs.
+fn uses(turn: &Turn, leg: &Leg, created: &Created) -> Uses {
+    let (app, agent) = (&turn.loaded.app.defaults, &leg.agent);
+    let uses = Uses::default()
+        .with(&app.uses, app.force_uses)
+        .with(&agent.uses, agent.force_uses);
+    let is_called_by_agent = leg.at > 0 || turn.fork.is_some();
+    let uses = match is_called_by_agent {
+        true => uses.with_options(&leg.call.further),
+        false => uses,
+    };
+    uses.with(&created.uses, created.force_uses)
 }
 
 /// Whether the client may choose this connector.

@@ -1,10 +1,13 @@
 //! Turns that nobody runs any more: found by the note that each open turn leaves, and gone on with from their journal.
 
 use super::begin::Parts;
+use super::fork::Calls;
+use super::next::Response;
 use super::replay::Replay;
 use super::{Turn, history};
 use crate::error::{Code, Error, Result};
 use crate::frame::Status;
+use crate::hook::Created;
 use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
 use crate::outbox::Outbox;
 use crate::request::Request;
@@ -172,7 +175,7 @@ pub(super) async fn settle_orphans(core: &Arc<Core>, session: &LiveAgent) -> Res
         if let Some(left) = Left::read(&driver, &open).await? {
             let mut turn = left.turn(core, session.clone()).await?;
             turn.keeps_conversation = true;
-            turn.give_up().await?;
+            turn.settle().await?;
         }
     }
     Ok(())
@@ -255,7 +258,9 @@ impl Left {
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
+        let calls = Calls::read(parts.place(names.calls())).await?;
         let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
+        turn.calls = Arc::new(calls);
         let size = history::size(&loaded, &agent)?;
         let mut stored = turn.session.history().tail(size + OWN).await?;
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
@@ -286,6 +291,32 @@ impl Left {
 }
 
 impl Turn {
+    /// Ends a turn that somebody waits behind: with its answer, where all of it was shown before the turn was left, else as
+    /// failed. What comes behind an answer, as `Next` does, is not begun any more.
+    async fn settle(mut self) -> Result<()> {
+        let Some((leg, agent, answer)) = self.replay.last_answer() else {
+            return self.give_up().await;
+        };
+        let (agent, answer) = (agent.to_owned(), answer.clone());
+        self.said.finish_reason.clone_from(&answer.finish_reason);
+        let created = self.replay.created(leg).flatten();
+        let response = Response {
+            create: created.map_or(Value::Null, Created::shown),
+            completion: self.completion(&answer),
+            tools: (0..=leg).flat_map(|at| self.replay.results(at)).collect(),
+            assistant_id: agent.clone(),
+            ..Response::default()
+        };
+        let hooks = self.loaded.agent(&agent).map(|(_, hooks)| hooks);
+        if hooks.is_ok_and(|hooks| hooks.has("Next")) {
+            self.warn("the server stopped behind the answer, which stands without Next");
+        }
+        if self.skip_of(leg).history {
+            self.leave_unstored();
+        }
+        super::close::close(self, Ok(Ok(response))).await
+    }
+
     /// Closes a turn that cannot be gone on with.
     async fn give_up(self) -> Result<()> {
         let message = "the server stopped during this turn; send the request again";

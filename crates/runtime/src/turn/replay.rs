@@ -136,6 +136,29 @@ impl Replay {
         })
     }
 
+    /// The words that stand for a part of a message, if somebody has found them.
+    pub fn worded(&self, digest: &str) -> Option<&str> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Worded { part, text } if part == digest => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The answer that was shown as a whole and asks for nothing, if that is the last that was done: its leg, its agent and
+    /// itself.
+    pub fn last_answer(&self) -> Option<(usize, &str, &Answer)> {
+        let mut done = self.steps.iter().rev();
+        match done.find(|step| !matches!(step, Step::Attempt))? {
+            Step::Answered {
+                leg,
+                answer,
+                unstored: Some(unstored),
+                ..
+            } => Some((*leg, unstored.agent.as_str(), answer.as_ref())),
+            _ => None,
+        }
+    }
+
     /// How much of what was sent to the turn is taken in.
     pub fn inbox(&self) -> u64 {
         let taken = self.steps.iter().map(|step| match step {

@@ -1,5 +1,8 @@
 //! What the models of a turn have said so far.
 
+use super::Turn;
+use super::leg::Leg;
+use crate::frame::Status;
 use crate::llm::{Answer, Usage};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -35,4 +38,28 @@ pub(super) struct Spoken {
     pub agent: String,
     /// The messages, in order; the first is where the answer stands.
     pub shown: Vec<String>,
+}
+
+/// Keeps an answer for the history, as far as it came.
+pub(super) fn keep(
+    turn: &mut Turn,
+    leg: &Leg,
+    (answer, status): (&Answer, Status),
+    shown: Vec<String>,
+) {
+    let is_whole = status == Status::Completed;
+    let mut answer = answer.clone();
+    if !is_whole {
+        // Nobody will run what was asked for in a broken answer.
+        answer.tool_calls.clear();
+    }
+    let says =
+        !(answer.text.is_empty() && answer.reasoning.is_empty() && answer.tool_calls.is_empty());
+    if says || (is_whole && answer != Answer::default()) {
+        turn.said.answers.push(Spoken {
+            answer,
+            agent: leg.agent.id.clone(),
+            shown,
+        });
+    }
 }

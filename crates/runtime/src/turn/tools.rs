@@ -6,18 +6,17 @@ use super::arguments;
 use super::leg::Leg;
 use super::plan::Plan;
 use super::replay::Settled;
+use super::results::failed;
 use crate::error::{Code, Error, Result};
 use crate::event::{AfterToolExecution, BeforeToolExecution};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
 use crate::mcp;
-use crate::outbox::Speaker;
 use crate::process::Bound;
-use crate::request::Skip;
 use crate::schema::{self, Wrong};
 use crate::tool::{Caller, Outcome, Tool, Toolbox};
-use ambit_storage::storage::Message;
+use crate::trace::Node;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
         servers => {
             turn.core
                 .tools(&turn.loaded)
-                .list(servers, &caller(turn, leg)?)
+                .list(servers, &caller(turn, leg, ("tools", turn.leg_root(leg)))?)
                 .await?
         }
     };
@@ -60,9 +59,9 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
     })
 }
 
-fn caller(turn: &Turn, leg: &Leg) -> Result<Caller> {
-    let scope = turn.scope(leg)?;
-    let node = scope.trace.clone();
+/// The agent, whose scripts among the tools are traced below a node.
+pub(super) fn caller(turn: &Turn, leg: &Leg, (step, node): (&str, Node)) -> Result<Caller> {
+    let scope = turn.scope_below(leg, (step, node.clone()))?;
     Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
@@ -122,6 +121,8 @@ struct Ended {
     /// `Err` where the server failed.
     outcome: Result<Outcome>,
     arguments: Value,
+    /// Where it is traced.
+    node: Node,
 }
 
 impl Round<'_> {
@@ -182,6 +183,7 @@ impl Round<'_> {
             }
         };
         if let (None, Some(tool)) = (&refused, &tool) {
+            arguments = schema::fill_in(&tool.parameters, arguments);
             refused = misfit(turn, tool, &arguments);
         }
         if refused.is_none() && turn.hears::<BeforeToolExecution>() {
@@ -199,8 +201,11 @@ impl Round<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let (toolbox, caller) = (turn.core.tools(&turn.loaded), caller(turn, self.leg)?);
         let name = call.name.clone();
+        let node = turn.node(self.leg, "tool", &name, arguments.clone());
+        let toolbox = turn.core.tools(&turn.loaded);
+        let step = format!("tool {} {index}", self.round);
+        let caller = caller(turn, self.leg, (&step, node.clone()))?;
         Ok(async move {
             let outcome = match (refused, tool) {
                 (Some(reason), _) => Ok(failed(reason)),
@@ -213,6 +218,7 @@ impl Round<'_> {
                 index,
                 outcome,
                 arguments,
+                node,
             }
         })
     }
@@ -223,15 +229,23 @@ impl Round<'_> {
             index,
             outcome,
             arguments,
+            node,
         } = ended;
         let call = &self.answer.tool_calls[index];
         let outcome = match outcome {
-            Err(error) if self.leg.agent.mcp.is_error_fatal => return Err(error),
+            Err(error) if self.leg.agent.mcp.is_error_fatal => {
+                node.fail(&error.message);
+                return Err(error);
+            }
             Err(error) => failed(error.message),
             Ok(outcome) => outcome,
         };
         for warning in &outcome.warnings {
-            turn.warn(warning);
+            node.warn(warning);
+        }
+        match outcome.is_error {
+            true => node.fail(&outcome.text),
+            false => node.complete(Some(outcome.data.clone())),
         }
         let tool = self.offered.find(&call.name);
         let error = outcome.is_error.then(|| outcome.text.clone());
@@ -271,87 +285,6 @@ impl Round<'_> {
     }
 }
 
-impl Turn {
-    /// Stages a result for the history.
-    async fn store_result(&self, skip: Skip, call: &ToolCall, outcome: &Outcome) -> Result<()> {
-        if self.request.skip.history || skip.history {
-            return Ok(());
-        }
-        let mut message = Message::result(call.id.clone(), outcome.text.clone());
-        message.turn_id = Some(self.ids.request_id.clone());
-        if let Some(result) = &mut message.tool_result {
-            result.name = Some(call.name.clone());
-            result.is_error = outcome.is_error;
-        }
-        self.session.history().add_message(message).await?;
-        Ok(())
-    }
-
-    /// Gives each call that nobody will answer any more a result that says why, so that the history goes on being one that
-    /// every provider accepts.
-    pub(super) async fn close_calls(&mut self, why: &str) -> Result<()> {
-        let answers: Vec<_> = self
-            .replay
-            .answers()
-            .map(|(leg, round, answer)| (leg, round, answer.tool_calls.clone()))
-            .collect();
-        for (leg, round, calls) in answers {
-            for (index, call) in calls.iter().enumerate() {
-                if self.replay.settled(leg, round, index).is_none() {
-                    self.close_call((leg, round, index), call, why).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn close_call(
-        &mut self,
-        (leg, round, index): (usize, usize, usize),
-        call: &ToolCall,
-        why: &str,
-    ) -> Result<()> {
-        let outcome = failed(why.to_owned());
-        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
-        let skip = options.and_then(|options| options.get("skip"));
-        let skip = skip.map_or(self.request.skip, |skip| self.request.skip.with(skip));
-        self.store_result(skip, call, &outcome).await?;
-        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-        self.note(Step::Settled {
-            leg,
-            round,
-            index,
-            result: json!({"toolcall_id": call.id, "server": null, "tool": call.name, "arguments": arguments,
-                "result": null, "error": why, "round": round}),
-            text: why.to_owned(),
-        })?;
-        self.show_result(&self.outbox.speaker(Default::default()), call, &outcome);
-        Ok(())
-    }
-
-    /// Amends the call's message with what came of it.
-    fn show_result(&self, speaker: &Speaker, call: &ToolCall, outcome: &Outcome) {
-        let mut shown = self.said.calls_shown.iter().rev();
-        let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
-            return;
-        };
-        let (status, name, value) = match outcome.is_error {
-            true => ("error", "error", outcome.text.clone().into()),
-            false => ("completed", "result", outcome.data.clone()),
-        };
-        let props = [
-            ("status".to_owned(), status.into()),
-            (name.to_owned(), value),
-        ];
-        if let Err(error) = speaker.update(message, props.into_iter().collect()) {
-            self.warn(&format!(
-                "the result of {} is not shown: {error}",
-                call.name
-            ));
-        }
-    }
-}
-
 /// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself.
 fn misfit(turn: &Turn, tool: &Tool, arguments: &Value) -> Option<String> {
     match schema::check(&tool.parameters, arguments) {
@@ -385,13 +318,4 @@ async fn call_in_time(
         );
         Err(Error::new(Code::Timeout, message))
     })
-}
-
-fn failed(text: String) -> Outcome {
-    Outcome {
-        data: Value::Null,
-        text,
-        is_error: true,
-        ..Outcome::default()
-    }
 }

@@ -24,6 +24,7 @@ fn everything_without_effect_is_told_once_and_nothing_else() {
         "Notice agent/agent.yml:10:1: \"cache\" has no effect in Ambit",
         "Notice assistants/hello/package.yao:23:3: \"hooks\" has no effect: hooks are found in src/index.ts only",
         "Warning connectors/gpt.conn.yao:7:13: $ENV.MODEL_HOST is not set and counts as \"\"",
+        "Notice connectors/gpt.conn.yao:10:5: \"options.price\" has no effect: usage is counted in tokens",
         "Notice connectors/old.conn.yao: nothing can use this connector: its type is none of openai, anthropic, gemini, \
          ollama, scripted, redis, sqlite3, postgres",
         "Notice flows: the folder is not read by Ambit",
@@ -250,7 +251,6 @@ fn a_connector_has_its_variables_replaced() {
             "host": "",
             "capabilities": {"vision": "openai", "tool_calls": true},
             "timeout": "90s",
-            "price": {"input": 1.5, "output": 6},
         })
     );
 }

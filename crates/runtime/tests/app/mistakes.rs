@@ -232,6 +232,42 @@ const CASES: &[Case] = &[
         ],
     ),
     Case(
+        "agent/prompts.yml",
+        "- role: system\n  content: See @assets/rules.pdf, @assets/.\n",
+        &[
+            "Error agent/prompts.yml:2:12: @assets/rules.pdf cannot be put into a prompt: its name must end in md, yml, yaml, json or txt",
+        ],
+    ),
+    Case(
+        "agent/agent.yml",
+        "system:\n  default: gone\n  light: $ENV.LIGHT\n",
+        &[
+            "Warning agent/agent.yml:2:12: \"system.default\": the app has no connector \"gone\"",
+            "Warning agent/agent.yml:3:10: $ENV.LIGHT is not set and counts as \"\"",
+        ],
+    ),
+    Case(
+        "assistants/a/package.yao",
+        "name: A\nconnector_options: { optional: true, connectors: [gone, use::x] }\n",
+        &[
+            "Warning assistants/a/package.yao:2:51: \"connector_options.connectors[0]\": the app has no connector \"gone\"",
+        ],
+    ),
+    Case(
+        "connectors/c.conn.yao",
+        "type: openai\noptions: { model: m, price: { input: 1 } }\n",
+        &[
+            "Notice connectors/c.conn.yao:2:22: \"options.price\" has no effect: usage is counted in tokens",
+        ],
+    ),
+    Case(
+        "app.yao",
+        "name: A\nambit: { limits: { memory_list: 7 } }\n",
+        &[
+            "Notice app.yao:2:20: \"ambit.limits.memory_list\" has no effect: a list of memory has at most 100000 items",
+        ],
+    ),
+    Case(
         "agent/locales/en-us.yml",
         "- a\n",
         &["Error agent/locales/en-us.yml:1:1: the file must hold an object, not a list"],

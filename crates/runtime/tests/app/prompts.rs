@@ -186,8 +186,8 @@ fn variables_are_replaced_by_values() {
         ),
         ("$ENV.HIDDEN|$ENV.UNSET|", "||"),
         (
-            "{{ unknown }} $OTHER.X $SYS @assets/none.exe",
-            "{{ unknown }} $OTHER.X $SYS @assets/none.exe",
+            "{{ unknown }} $OTHER.X $SYS @assets/none",
+            "{{ unknown }} $OTHER.X $SYS @assets/none",
         ),
         ("$5 and 100$", "$5 and 100$"),
     ];

@@ -9,6 +9,7 @@ use crate::turns::{
 };
 use crate::worker::{self, Job, Order, killed};
 use ambit_runtime::{Code, Request};
+use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use rustix::process::Signal;
 use serde_json::json;
@@ -22,6 +23,8 @@ crate::cases![
     g110_a_turn_killed_while_it_speaks_ends_once,
     the_tokens_of_a_turn_are_those_of_all_its_attempts,
     g016_an_answer_that_next_has_seen_is_not_asked_for_again,
+    a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_taken_up,
+    g016_a_picture_that_was_put_in_words_is_not_looked_at_again,
     g035_killed_when_the_clients_result_was_taken_on,
     g035_killed_before_the_answer_to_the_clients_result_is_stored,
 ];
@@ -158,6 +161,62 @@ async fn g016_an_answer_that_next_has_seen_is_not_asked_for_again(fresh: Fresh) 
         info.response.unwrap()["completion"]["content"],
         "The only answer."
     );
+}
+
+async fn a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_taken_up(
+    fresh: Fresh,
+) {
+    let node = peer(&fresh, Duration::ZERO).await.runtime;
+    let order = Order::new(&fresh, Job::ask_agent("slow", "once"));
+    let (mut worker, lines) = worker::until(order, |line| line.contains("almost")).await;
+    worker.send(Signal::KILL);
+    assert!(!worker.ended_well());
+    let next = Request {
+        agent: "slow".to_owned(),
+        on_busy: OnBusy::Queue,
+        ..request("chat", "recall")
+    };
+    assert_eq!(end(&ask(&node, next).await)["status"], "completed");
+    let entries = stream(&node, &lines[0], 0).await;
+    let end = end(&entries);
+    assert_eq!(
+        (&end["status"], &end["next"], &end["finish_reason"]),
+        (&json!("completed"), &json!(null), &json!("stop"))
+    );
+    assert_eq!(said(&entries), "The only answer.|almost");
+    let response = node.turn(&ann(), &lines[0]).await.unwrap().response;
+    let response = response.unwrap();
+    assert_eq!(response["completion"]["content"], "The only answer.");
+    assert_eq!(response["assistant_id"], "slow");
+    let stored = history_with(&node, "slow", "chat").await;
+    let texts: Vec<String> = stored.iter().map(Message::text).collect();
+    assert_eq!(
+        texts[..4],
+        ["once", "The only answer.", "almost", "recall"].map(str::to_owned)
+    );
+    assert_eq!(open_turns(&driver(&node)).await.len(), 0);
+}
+
+async fn g016_a_picture_that_was_put_in_words_is_not_looked_at_again(fresh: Fresh) {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    let asking = Request {
+        agent: "blind".to_owned(),
+        messages: vec![json!({"role": "user", "content": [image]})],
+        ..request("chat", "")
+    };
+    let job = Job::Ask(Box::new(asking));
+    let request_id = killed(Order::new(&fresh, job).dying_at("turn.worded", 1)).await;
+    let node = later(&fresh).await;
+    let entries = stream(&node, &request_id[0], 0).await;
+    assert_eq!(end(&entries)["status"], "completed");
+    assert_eq!(said(&entries), "{\"said\":\"a cat\"}");
+    // A later turn has the words too.
+    let again = Request {
+        agent: "blind".to_owned(),
+        ..request("chat", "again")
+    };
+    assert_eq!(end(&ask(&node, again).await)["status"], "completed");
+    assert_eq!(marks(&fresh.marks()), ["a cat"]);
 }
 
 /// How the first message ended that a stored one was shown as.

@@ -50,6 +50,27 @@ const FILES: &[(&str, &str)] = &[
         "- role: system\n  content: Be slow.\n",
     ),
     ("assistants/slow/src/index.ts", SLOW),
+    (
+        "assistants/caller/package.yao",
+        r#"{"name": "Caller", "connector": "plan"}"#,
+    ),
+    (
+        "assistants/caller/prompts.yml",
+        "- role: system\n  content: Be helpful.\n",
+    ),
+    ("assistants/caller/src/index.ts", CALLER),
+    (
+        "assistants/blind/package.yao",
+        r#"{"name": "Blind", "connector": "blind", "uses": {"vision": "mcp:box.see"}}"#,
+    ),
+    (
+        "assistants/blind/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    (
+        "connectors/blind.conn.yao",
+        r#"{"type": "scripted", "options": {"model": "blind", "capabilities": {"vision": false}, "rules": [{"reply": "{{last_user}}"}]}}"#,
+    ),
     ("connectors/plan.conn.yao", PLAN),
     (
         "assistants/served/package.yao",
@@ -82,6 +103,18 @@ const SLOW: &str = r#"export async function Next(ctx, payload) {
     ctx.Send("almost");
     await new Promise(done => setTimeout(done, 60000));
 }
+"#;
+
+/// It has another agent count twice, the second time in other words, and then its first `Create` waits for its death.
+const CALLER: &str = r#"export async function Create(ctx, messages) {
+    const call = (text) => ctx.agent.Call("hello", [{ role: "user", content: text }], { skip: { output: true } });
+    const said = [call("count").content, call("count").content, call("count again").content];
+    if (ctx.memory.chat.Get("tried") || messages.at(-1).content !== "hang") return { metadata: { said } };
+    ctx.memory.chat.Set("tried", true);
+    ctx.Send("almost");
+    await new Promise(done => setTimeout(done, 60000));
+}
+export function Next(ctx) { return { data: ctx.metadata.said }; }
 "#;
 
 const PLAN: &str = r#"{"type": "scripted", "label": "Plan", "options": {"model": "plan",

@@ -12,6 +12,7 @@ mod child;
 mod added;
 mod answers;
 mod app;
+mod calls;
 mod nodes;
 mod points;
 mod processes;
@@ -53,6 +54,7 @@ fn main() {
         nodes::CASES,
         added::CASES,
         answers::CASES,
+        calls::CASES,
         processes::CASES,
         served::CASES,
     ];

@@ -56,7 +56,7 @@ pub fn marks(file: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-const NAMES: [&str; 3] = ["mark", "wait", "shuffled"];
+const NAMES: [&str; 4] = ["mark", "wait", "shuffled", "see"];
 
 #[async_trait]
 impl Toolbox for Tools {
@@ -89,6 +89,7 @@ impl Toolbox for Tools {
                 }
                 format!("done {at}")
             }
+            "see" => "a cat".to_owned(),
             _ => format!("marked {}", arguments["text"].as_str().unwrap()),
         };
         self.mark(&text);

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod basics;
+mod boxed;
+mod cancelled;
 mod carried;
 mod client;
 mod created;
@@ -26,7 +28,9 @@ mod scripts;
 mod server;
 mod servers;
 mod stops;
+mod titles;
 mod toolbox;
 mod tools;
 mod usage;
+mod uses;
 mod web;

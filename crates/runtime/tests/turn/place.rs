@@ -1,7 +1,9 @@
 //! An app in a folder of its own, over stores of a test's choice.
 
 use crate::toolbox::Tools;
+use ambit_runtime::inspect::memory::Which;
 use ambit_runtime::runtime::{Runtime, Settings, Started};
+use ambit_runtime::trace::{Tree, fold_texts};
 use ambit_runtime::{Authorized, Frame, Request};
 use ambit_storage::driver::Options;
 use ambit_storage::storage::Message;
@@ -175,6 +177,30 @@ pub async fn traced(place: &Place, frames: &[Frame]) -> String {
         .iter()
         .map(|entry| entry.body.as_str().to_owned())
         .collect()
+}
+
+/// What agents have left in Ann's memory under this name.
+pub async fn left(place: &Place, key: &str) -> Value {
+    let which = Which {
+        space: "user",
+        owner: None,
+        assistant_id: None,
+    };
+    let open = place.runtime.memory(&ann(), which).await.unwrap();
+    let value = open.memory.get(key).await.unwrap();
+    value.map_or(Value::Null, |value| value.to().unwrap())
+}
+
+/// The same trace, put together.
+pub async fn tree(place: &Place, frames: &[Frame]) -> Tree {
+    let text = traced(place, frames).await;
+    let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    let values = values.map(Result::unwrap).flat_map(|value| match value {
+        Value::Array(values) => values,
+        value => vec![value],
+    });
+    let texts: Vec<String> = values.map(|value| value.to_string()).collect();
+    fold_texts(texts.iter().map(String::as_str))
 }
 
 /// A request of Ann's to this agent.

@@ -329,3 +329,18 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
     let rows = driver.count(&Filter::default()).await.unwrap();
     assert_eq!(rows, 0);
 }
+
+#[tokio::test]
+async fn chats_that_nobody_uses_for_as_long_as_the_app_says_are_removed() {
+    let place = place(&[HELLO, ("agent/agent.yml", "store:\n  expiration: 2d\n")]).await;
+    turn(&place, "hi").await;
+    let retired = async || {
+        let ambit = place.runtime.contexts(&ann());
+        ambit.patrol().step(100).await.unwrap().unwrap().retired
+    };
+    pass(&place, 2 * DAY - SECOND);
+    assert_eq!(retired().await, 0);
+    pass(&place, SECOND);
+    assert_eq!(retired().await, 1);
+    assert_eq!(crate::place::remembered(&place, "hello").await, [""; 0]);
+}

@@ -3,13 +3,13 @@
 mod table;
 
 use super::loader::Loader;
-use super::problem::{Problem, Severity};
+use super::named;
+use super::problem::Problem;
 use super::prompts::read::{self as prompts, Place};
-use super::read::{Content, Fields, Kind, Node};
+use super::read::{Fields, Kind, Node};
 use super::variables::Variables;
 use super::{Agent, Choice, ContextOptions, Mcp, Share, locales, scripts};
 use crate::mcp;
-use ambit_storage::near;
 
 /// Roles that a client may send besides `user`, where a package says nothing.
 const CLIENT_ROLES: &[&str] = &["assistant", "tool"];
@@ -46,7 +46,7 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     let places = scripts::places(loader, folder);
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
-    check_connector(loader, &node, file);
+    check_connectors(loader, &node, file);
     check_servers(loader, &node, file);
     let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
@@ -63,22 +63,16 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     Ok(agent)
 }
 
-/// Warns of a connector that is not there. One that a role or a variable names may be there elsewhere.
-fn check_connector(loader: &mut Loader, node: &Node, file: &str) {
-    let Some(named) = node.get("connector") else {
-        return;
-    };
-    let Content::Text(name) = &named.content else {
-        return;
-    };
-    if name.is_empty() || name.starts_with("use::") || Variables::named(name).is_some() {
-        return;
+/// Warns of connectors that are not there: the agent's own, and those that a client may choose from.
+fn check_connectors(loader: &mut Loader, node: &Node, file: &str) {
+    if let Some(named) = node.get("connector") {
+        named::connector(loader, file, ("connector", named));
     }
-    let known = loader.within("connectors", ".conn.yao");
-    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
-    if let Some(what) = missing(name, &known) {
-        let message = format!("\"connector\": the app has no connector {what}");
-        warn(loader, (file, named), message);
+    let options = node.get("connector_options");
+    let chosen = options.and_then(|options| options.get("connectors"));
+    for (at, named) in chosen.iter().flat_map(|list| list.items()).enumerate() {
+        let key = format!("connector_options.connectors[{at}]");
+        named::connector(loader, file, (&key, named));
     }
 }
 
@@ -95,25 +89,11 @@ fn check_servers(loader: &mut Loader, node: &Node, file: &str) {
         if id.starts_with("agents.") || Variables::named(&id).is_some() {
             continue;
         }
-        if let Some(what) = missing(&id, &known) {
+        if let Some(what) = named::missing(&id, &known) {
             let message = format!("\"mcp.servers\": the app has no tool server {what}");
-            warn(loader, (file, named), message);
+            named::warn(loader, (file, named), message);
         }
     }
-}
-
-/// A name that is not among these, with the nearest one.
-fn missing(name: &str, known: &[&str]) -> Option<String> {
-    let is_missing = !known.contains(&name);
-    is_missing.then(|| format!("\"{name}\"{}", near::hint(name, known.iter().copied())))
-}
-
-fn warn(loader: &mut Loader, (file, node): (&str, &Node), message: String) {
-    loader.refuse(Problem {
-        line: Some(node.at.line),
-        column: Some(node.at.column),
-        ..Problem::new(Severity::Warning, file, message)
-    });
 }
 
 /// The prompts in the package itself.

@@ -23,7 +23,13 @@ pub const LIST: Kind = Kind::Verbatim(&Kind::List(&Kind::Object(&[
 /// A file of `assets/` named in a prompt.
 pub const ASSET: &str = r"@assets/(?<asset>[\w./-]+\.(?:md|yml|yaml|json|txt))\b";
 
+/// Endings of files whose texts can be put into prompts.
+const ENDINGS: &str = "md, yml, yaml, json or txt";
+
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSET).ok());
+
+/// Anything that looks like a file of `assets/`.
+static LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"@assets/[\w./-]*\.\w+").ok());
 
 /// The prompts of a folder's `prompts.yml`, if it has one.
 pub fn file(loader: &mut Loader, folder: &str) -> Option<Result<Vec<Prompt>, Problem>> {
@@ -93,6 +99,12 @@ pub fn from(loader: &mut Loader, list: &Value, place: &Place<'_>) -> Result<Vec<
                 Err(problem) => broken = broken.or(Some(problem)),
             }
         }
+        for name in unknown(&content) {
+            let message =
+                format!("{name} cannot be put into a prompt: its name must end in {ENDINGS}");
+            let problem = loader.refuse(placed(place, index, message));
+            broken = broken.or(Some(problem));
+        }
         prompts.push(Prompt {
             role: text("role").unwrap_or_default(),
             content,
@@ -111,6 +123,26 @@ fn named(content: &str) -> Vec<String> {
     found.map(|found| found["asset"].to_owned()).collect()
 }
 
+/// Files of `assets/` that no text can be of.
+fn unknown(content: &str) -> Vec<String> {
+    let (Some(like), Some(known)) = (LIKE.as_ref(), NAMED.as_ref()) else {
+        return Vec::new();
+    };
+    let found = like.find_iter(content).map(|found| found.as_str());
+    let found = found.filter(|found| !known.is_match(found));
+    found.map(str::to_owned).collect()
+}
+
+/// A problem with one of the prompts.
+fn placed(place: &Place<'_>, index: usize, message: String) -> Problem {
+    let at = place.contents.get(index).map(|node| node.at);
+    Problem {
+        line: at.map(|at| at.line),
+        column: at.map(|at| at.column),
+        ..Problem::new(Severity::Error, place.file, message)
+    }
+}
+
 fn asset(
     loader: &mut Loader,
     place: &Place<'_>,
@@ -121,17 +153,9 @@ fn asset(
     if loader.has(&file) {
         return loader.text(&file);
     }
-    let at = place.contents.get(index).map(|node| node.at);
-    Err(loader.refuse(Problem {
-        line: at.map(|at| at.line),
-        column: at.map(|at| at.column),
-        ..Problem::new(
-            Severity::Error,
-            place.file,
-            format!(
-                "@assets/{name} is not there: {} has no such file",
-                files::parent(&file)
-            ),
-        )
-    }))
+    let message = format!(
+        "@assets/{name} is not there: {} has no such file",
+        files::parent(&file)
+    );
+    Err(loader.refuse(placed(place, index, message)))
 }

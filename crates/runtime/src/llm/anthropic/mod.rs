@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub const ROW: Row = Row {
     kind: "anthropic",
     open,
+    by_address: &["image_url", "file"],
 };
 
 const SERVICE: Service<'_> = Service {

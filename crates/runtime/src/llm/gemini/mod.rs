@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub const ROW: Row = Row {
     kind: "gemini",
     open,
+    by_address: &[],
 };
 
 /// Options by their names here and there.

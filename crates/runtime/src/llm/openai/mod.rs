@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub const ROW: Row = Row {
     kind: "openai",
     open,
+    by_address: &["image_url"],
 };
 
 /// Options of a call that the protocol knows. Others belong to us, or to another protocol.

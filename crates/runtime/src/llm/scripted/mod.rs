@@ -22,6 +22,7 @@ use tokio::time::sleep;
 pub const ROW: Row = Row {
     kind: "scripted",
     open,
+    by_address: &["image_url", "file"],
 };
 
 fn open(connector: &Connector, _: &Clients) -> Result<Arc<dyn Provider>, Failure> {

@@ -1,6 +1,6 @@
 //! `x-process-args`: what a process gets of what a tool or resource was given.
 
-use crate::mcp::defaults::fill_in;
+use crate::schema::fill_in;
 use serde_json::{Map, Value, json};
 
 const WHOLE: &str = ":arguments";

@@ -5,7 +5,6 @@ mod template;
 mod uri;
 
 use super::answer;
-use super::defaults::fill_in;
 use super::request::{Answering, Listed, Request};
 use crate::app::{self, Mapping, PromptMap, ResourceMap, ToolMap};
 use crate::error::{Code, Error, Result};
@@ -60,8 +59,7 @@ impl Mapped {
         given: Map<String, Value>,
         caller: &Caller,
     ) -> Result<Value> {
-        let given = fill_in(&tool.input, Value::Object(given));
-        let given = Given::of_tool(given);
+        let given = Given::of_tool(Value::Object(given));
         let arguments = given.arguments(tool.arguments.as_deref());
         match caller.processes.run(&tool.process, arguments).await {
             Ok(result) => Ok(wrapped(result)),

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::turn::Turn;
 use crate::turn::leg::{CallOptions, Leg};
 use crate::turn::plan::Plan;
+use crate::uses::Uses;
 use serde_json::{Map, Value};
 
 /// What a script may say of a call of a model.
@@ -54,6 +55,7 @@ pub(super) fn call(
         preset: None,
         mode: None,
         disable_global_prompts: true,
+        uses: Uses::default(),
     };
     Ok((leg, plan))
 }

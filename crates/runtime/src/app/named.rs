@@ -1,0 +1,38 @@
+//! What files name of other files: what is not there is told.
+
+use super::loader::Loader;
+use super::problem::{Problem, Severity};
+use super::read::{Content, Node};
+use super::variables::Variables;
+use ambit_storage::near;
+
+/// Warns of a connector that the app does not have. One that a role or a variable names may be there elsewhere.
+pub fn connector(loader: &mut Loader, file: &str, (key, named): (&str, &Node)) {
+    let Content::Text(name) = &named.content else {
+        return;
+    };
+    if name.is_empty() || name.starts_with("use::") || Variables::named(name).is_some() {
+        return;
+    }
+    let known = loader.within("connectors", ".conn.yao");
+    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    if let Some(what) = missing(name, &known) {
+        let message = format!("\"{key}\": the app has no connector {what}");
+        warn(loader, (file, named), message);
+    }
+}
+
+/// A name that is not among these, with the nearest one.
+pub fn missing(name: &str, known: &[&str]) -> Option<String> {
+    let is_missing = !known.contains(&name);
+    is_missing.then(|| format!("\"{name}\"{}", near::hint(name, known.iter().copied())))
+}
+
+/// Warns of something at a place.
+pub fn warn(loader: &mut Loader, (file, node): (&str, &Node), message: String) {
+    loader.refuse(Problem {
+        line: Some(node.at.line),
+        column: Some(node.at.column),
+        ..Problem::new(Severity::Warning, file, message)
+    });
+}

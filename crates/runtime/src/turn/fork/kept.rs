@@ -1,0 +1,158 @@
+//! What calls of agents from inside a turn have done. A hook that runs again after a crash calls again: what is kept of its
+//! calls is not done once more. Why, and how a call is known again, is in decision 0017.
+
+use crate::error::Result;
+use crate::journal::Step;
+use crate::stream::Place;
+use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::driver::Range;
+use ambit_storage::json::Json;
+use ambit_storage::storage::UsageRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Entries read at a time.
+const PAGE: usize = 256;
+
+/// What a call has done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::turn) enum Done {
+    /// A step, as in the journal of a turn.
+    Step(Box<Step>),
+    /// A model was called for this.
+    Used(Box<UsageRecord>),
+    /// The call has ended with this.
+    Ended {
+        /// What it gives to scripts.
+        response: Value,
+        /// The same in words.
+        content: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Noted {
+    call: String,
+    done: Done,
+}
+
+/// The calls from inside one turn.
+pub(in crate::turn) struct Calls {
+    place: Place,
+    /// What those of an earlier attempt have done.
+    before: HashMap<String, Vec<Done>>,
+    /// How often a call with the same words was made from the same place.
+    begun: Mutex<HashMap<String, usize>>,
+}
+
+/// One call.
+pub(in crate::turn) struct Kept {
+    calls: Arc<Calls>,
+    /// What it is known by.
+    pub key: String,
+    waiting: Mutex<Waiting>,
+}
+
+/// What is not durable yet.
+struct Waiting {
+    count: usize,
+    entries: Vec<NewEntry>,
+}
+
+impl Calls {
+    /// Of a turn that has made none.
+    pub fn new(place: Place) -> Self {
+        Self {
+            place,
+            before: HashMap::new(),
+            begun: Mutex::default(),
+        }
+    }
+
+    /// Of a turn that is taken up again.
+    pub async fn read(place: Place) -> Result<Self> {
+        let mut calls = Self::new(place);
+        let mut last = 0;
+        loop {
+            let range = Range::from(last + 1, PAGE);
+            let page = calls.place.driver.read(&calls.place.log, range).await?;
+            let Some(entry) = page.entries.last() else {
+                return Ok(calls);
+            };
+            last = entry.seq;
+            for entry in &page.entries {
+                let Noted { call, done } = entry.body.to()?;
+                calls.before.entry(call).or_default().push(done);
+            }
+        }
+    }
+
+    /// Whether there is anything that has to go with the turn.
+    pub fn is_used(&self) -> bool {
+        !self.before.is_empty() || !lock(&self.begun).is_empty()
+    }
+
+    /// A call from a place, with all that it was made with.
+    pub fn begin(self: &Arc<Self>, made_with: &Value) -> Kept {
+        let digest = Sha256::digest(made_with.to_string());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut begun = lock(&self.begun);
+        let times = begun.entry(digest.clone()).or_default();
+        let key = format!("{digest}.{times}");
+        *times += 1;
+        drop(begun);
+        let count = self.before.get(&key).map_or(0, Vec::len);
+        let entries = Vec::new();
+        Kept {
+            calls: self.clone(),
+            key,
+            waiting: Mutex::new(Waiting { count, entries }),
+        }
+    }
+}
+
+impl Kept {
+    /// What it has done in an earlier attempt, in order.
+    pub fn before(&self) -> &[Done] {
+        let before = self.calls.before.get(&self.key);
+        before.map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes what becomes durable with the next `flush`.
+    pub fn note(&self, done: Done) -> Result<()> {
+        let call = self.key.clone();
+        let body = Json::of(&Noted { call, done })?;
+        let mut waiting = lock(&self.waiting);
+        let id = format!("{}.{:06}", self.key, waiting.count);
+        waiting.count += 1;
+        waiting.entries.push(NewEntry { id, body });
+        Ok(())
+    }
+
+    /// Makes all that was noted durable. What could not be written goes along with the next time.
+    pub async fn flush(&self) -> Result<()> {
+        let entries = lock(&self.waiting).entries.clone();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let (place, count) = (&self.calls.place, entries.len());
+        let log = place.log.clone();
+        let mut batch = Batch::of([Write::Append { log, entries }]);
+        batch.checks.extend(place.check.clone());
+        match place.driver.commit(batch).await {
+            Ok(_) => {
+                lock(&self.waiting).entries.drain(..count);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,90 @@
+//! What a turn within a turn is to the one around it.
+
+use super::kept::{Done, Kept};
+use crate::ask::Callee;
+use crate::ctx::Scope;
+use crate::error::Result;
+use crate::journal::Step;
+use crate::outbox::Voice;
+use crate::trace::{Node, Start};
+use crate::turn::Turn;
+use serde_json::{Map, Value};
+
+/// What a turn within a turn has of the one around it.
+pub(in crate::turn) struct Fork {
+    /// The agents above it, the one that was asked first.
+    pub above: Vec<String>,
+    /// Where it speaks.
+    pub voice: Voice,
+    /// What it hangs below in the trace.
+    pub node: Node,
+    /// What it has done, where it is known again after a crash.
+    pub kept: Option<Kept>,
+}
+
+impl Fork {
+    /// Notes what it has done.
+    pub fn keep(&self, done: Done) -> Result<()> {
+        self.kept.as_ref().map_or(Ok(()), |kept| kept.note(done))
+    }
+
+    /// Makes durable what it has done.
+    pub async fn flush(&self) -> Result<()> {
+        match &self.kept {
+            Some(kept) => kept.flush().await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Turn {
+    /// Goes on behind what a call has done in an earlier attempt; the answer is its end, if it had come to that.
+    pub(super) fn taken_up(&mut self, before: &[Done]) -> Result<Option<(Value, String)>> {
+        let mut ended = None;
+        for done in before {
+            match done {
+                Done::Step(step) => self.replay.add(Step::clone(step)),
+                Done::Used(record) => self.book_again(record)?,
+                Done::Ended { response, content } => {
+                    ended = Some((response.clone(), content.clone()));
+                }
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Keeps the end of a call. Where that fails, a hook that runs again has the last of it done once more.
+    pub(super) async fn keep_end(&mut self, (response, content): &(Value, String)) {
+        let Some(fork) = &self.fork else { return };
+        let kept = fork.keep(Done::Ended {
+            response: response.clone(),
+            content: content.clone(),
+        });
+        let kept = match kept {
+            Ok(()) => fork.flush().await,
+            failed => failed,
+        };
+        if let Err(error) = kept {
+            self.warn(&format!("the end of a call is not kept: {error}"));
+        }
+    }
+}
+
+/// The options of a call of an agent that its hooks get as they are.
+pub(super) fn further(options: &Map<String, Value>) -> Map<String, Value> {
+    let others = options.iter();
+    let others = others.filter(|(name, _)| !matches!(name.as_str(), "connector" | "mode"));
+    others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// Where a call is traced.
+pub(super) fn node(caller: &Scope, (callee, name): (Callee, &str), messages: &[Value]) -> Node {
+    let kind = match callee {
+        Callee::Agent => "agent",
+        Callee::Model => "step",
+    };
+    let start = Start::new(kind, name);
+    caller.trace.add(start.with_input(messages.to_vec().into()))
+}

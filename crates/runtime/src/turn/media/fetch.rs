@@ -1,0 +1,160 @@
+//! Getting what the address of a part points to, from the hosts that the app lists.
+
+use crate::error::{Code, Error, Result};
+use crate::llm::media::{file_address, image_address};
+use crate::net::{AllowList, Client, Request, Response};
+use crate::turn::Turn;
+use crate::turn::leg::Leg;
+use crate::uses::Missed;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// Gets what addresses point to.
+pub(super) struct Fetcher(Client);
+
+/// The address of a part that is somewhere on the web.
+pub(super) fn address(part: &Value) -> Option<&str> {
+    let address = image_address(part).or_else(|| file_address(part))?;
+    let scheme = address.split_once("://")?.0.to_ascii_lowercase();
+    (scheme == "http" || scheme == "https").then_some(address)
+}
+
+impl Fetcher {
+    /// Reaches what the agent's scripts may reach.
+    pub fn new(turn: &Turn, leg: &Leg) -> Result<Self> {
+        let hosts = leg.agent.http.as_deref().map(AllowList::parse);
+        let hosts = hosts
+            .transpose()
+            .map_err(|error| Error::new(Code::ConfigError, error.message))?;
+        let limits = leg.hooks.limits().http;
+        Ok(Self(turn.loaded.http.for_run(limits, hosts.as_ref())))
+    }
+
+    /// The part with what its address points to: a text, or the bytes in the address's place.
+    pub async fn fetch(&self, part: &Value) -> Result<Value, Missed> {
+        let url = address(part).unwrap_or_default();
+        let request = Request {
+            method: "GET".to_owned(),
+            url: url.to_owned(),
+            ..Request::default()
+        };
+        let answer = self.0.send(request).await;
+        let answer = answer.map_err(|refusal| failed(refusal.message))?;
+        if !(200..300).contains(&answer.status) {
+            let (status, text) = (answer.status, &answer.status_text);
+            return Err(failed(format!("the host answered {status} {text}")));
+        }
+        put(part, &answer)
+    }
+}
+
+fn put(part: &Value, answer: &Response) -> Result<Value, Missed> {
+    let mut headers = answer.headers.iter();
+    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = kind.map_or("", |(_, value)| value.as_str());
+    let kind = kind.split(';').next().unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    let mut new = part.clone();
+    if part["type"] == "image_url" {
+        if !kind.starts_with("image/") {
+            let why = format!("the address points to no picture but to \"{kind}\"");
+            return Err(failed(why));
+        }
+        let url = data(&kind, &answer.body);
+        match new["image_url"].is_object() {
+            true => new["image_url"]["url"] = url,
+            false => new["image_url"] = url,
+        }
+        return Ok(new);
+    }
+    let is_text = kind.starts_with("text/") || kind == "application/json";
+    if let (true, Ok(text)) = (is_text, std::str::from_utf8(&answer.body)) {
+        return Ok(json!({"type": "text", "text": text}));
+    }
+    let name = part["file"].get("filename").cloned();
+    let name = name.unwrap_or_else(|| name_of(&answer.url).into());
+    new["file"] = json!({"filename": name, "file_data": data(&kind, &answer.body)});
+    Ok(new)
+}
+
+fn data(kind: &str, bytes: &[u8]) -> Value {
+    format!("data:{kind};base64,{}", STANDARD.encode(bytes)).into()
+}
+
+/// The last part of an address's path.
+fn name_of(url: &str) -> String {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name {
+        "" => "file".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn failed(why: String) -> Missed {
+    Missed::Failed(Error::new(Code::Unavailable, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_are_fetched() {
+        for (part, expected) in [
+            (
+                json!({"type": "image_url", "image_url": {"url": "https://a.test/x.png"}}),
+                Some("https://a.test/x.png"),
+            ),
+            (
+                json!({"type": "file", "file": {"file_data": "HTTP://a.test/x.pdf"}}),
+                Some("HTTP://a.test/x.pdf"),
+            ),
+            (
+                json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
+                None,
+            ),
+            (
+                json!({"type": "file", "file": {"url": "gs://bucket/x.pdf"}}),
+                None,
+            ),
+            (json!({"type": "text", "text": "https://a.test"}), None),
+        ] {
+            assert_eq!(address(&part), expected, "{part}");
+        }
+    }
+
+    #[test]
+    fn pictures_texts_and_files_take_the_place_of_their_addresses() {
+        let answer = |kind: &str, body: &[u8]| Response {
+            status: 200,
+            status_text: "OK".to_owned(),
+            headers: vec![("content-type".to_owned(), kind.to_owned())],
+            body: body.to_vec(),
+            url: "https://a.test/dir/x.pdf?y".to_owned(),
+            redirected: false,
+        };
+        let image =
+            json!({"type": "image_url", "image_url": {"url": "https://a.test/x", "detail": "low"}});
+        let file = json!({"type": "file", "file": {"url": "https://a.test/x"}});
+        let replaced = |part, kind, body: &[u8]| put(part, &answer(kind, body)).ok();
+        assert_eq!(
+            replaced(&image, "image/PNG; x=y", b"\0"),
+            Some(
+                json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA==", "detail": "low"}})
+            )
+        );
+        assert_eq!(replaced(&image, "text/html", b"<p>"), None);
+        assert_eq!(
+            replaced(&file, "text/plain; charset=utf-8", "grüße".as_bytes()),
+            Some(json!({"type": "text", "text": "grüße"}))
+        );
+        assert_eq!(
+            replaced(&file, "application/pdf", b"\0"),
+            Some(
+                json!({"type": "file", "file": {"filename": "x.pdf", "file_data": "data:application/pdf;base64,AA=="}})
+            )
+        );
+    }
+}

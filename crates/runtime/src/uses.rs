@@ -1,0 +1,126 @@
+//! `uses`: who does the steps beside the model, as the app, an agent's package, a call and `Create` say, and asking them.
+
+mod ask;
+
+pub(crate) use ask::{Asking, Missed, Wanted, words};
+
+use crate::app::App;
+use ambit_storage::near;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Who does which step of one agent in one turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Uses {
+    named: BTreeMap<String, String>,
+    /// They do it even where the model can.
+    pub is_forced: bool,
+}
+
+impl Uses {
+    /// The same with what one more level says, key by key; an empty value says nothing.
+    pub fn with(mut self, named: &Map<String, Value>, is_forced: Option<bool>) -> Self {
+        for (key, value) in named {
+            if let Some(value) = value.as_str().filter(|value| !value.trim().is_empty()) {
+                self.named.insert(key.clone(), value.trim().to_owned());
+            }
+        }
+        self.is_forced = is_forced.unwrap_or(self.is_forced);
+        self
+    }
+
+    /// The same with `uses` and `force_uses` of a call's options.
+    pub fn with_options(self, options: &Map<String, Value>) -> Self {
+        let none = Map::new();
+        let named = options.get("uses").and_then(Value::as_object);
+        let is_forced = options.get("force_uses").and_then(Value::as_bool);
+        self.with(named.unwrap_or(&none), is_forced)
+    }
+
+    /// What is said of this step.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.named.get(key).map(String::as_str)
+    }
+}
+
+/// What a value of `uses` means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// What Ambit has for it.
+    Builtin,
+    /// Nobody does it.
+    Disabled,
+    /// This agent.
+    Agent(String),
+    /// A tool: `<server>.<tool>`, or a server that has one for it.
+    Tool(String),
+}
+
+impl Means {
+    /// Reads a value; `Err` says why it is unknown.
+    pub fn read(app: &App, value: &str) -> Result<Self, String> {
+        match value {
+            "builtin" => return Ok(Self::Builtin),
+            "disabled" => return Ok(Self::Disabled),
+            _ => {}
+        }
+        if let Some(tool) = value.strip_prefix("mcp:") {
+            return Ok(Self::Tool(tool.to_owned()));
+        }
+        let id = value.strip_prefix("agent:").unwrap_or(value);
+        match app.agents.contains_key(id) {
+            true => Ok(Self::Agent(id.to_owned())),
+            false => {
+                let known = app.agents.keys().map(String::as_str);
+                let hint = near::hint(id, known.chain(["builtin", "disabled"]));
+                Err(format!("there is no agent \"{id}\"{hint}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    #[test]
+    fn later_levels_count_key_by_key_and_empty_values_say_nothing() {
+        let level = |value: Value| value.as_object().cloned().unwrap();
+        let uses = Uses::default()
+            .with(
+                &level(json!({"vision": "a", "audio": "b", "fetch": "builtin"})),
+                Some(true),
+            )
+            .with(&level(json!({"vision": "c", "audio": ""})), None)
+            .with_options(&level(json!({"uses": {"fetch": "disabled"}, "x": 1})));
+        let named = ["vision", "audio", "fetch", "web"].map(|key| uses.get(key));
+        assert_eq!(named, [Some("c"), Some("b"), Some("disabled"), None]);
+        assert!(uses.is_forced);
+        let forced = level(json!({"force_uses": false}));
+        assert!(!uses.with_options(&forced).is_forced);
+    }
+
+    #[test]
+    fn values_are_told_apart() {
+        let mut app = App::default();
+        for id in ["eyes", "tests.ears"] {
+            app.agents.insert(id.to_owned(), Ok(Arc::default()));
+        }
+        let agent = |id: &str| Ok(Means::Agent(id.to_owned()));
+        for (value, expected) in [
+            ("builtin", Ok(Means::Builtin)),
+            ("disabled", Ok(Means::Disabled)),
+            ("eyes", agent("eyes")),
+            ("agent:tests.ears", agent("tests.ears")),
+            ("mcp:box.see", Ok(Means::Tool("box.see".to_owned()))),
+            (
+                "eyed",
+                Err("there is no agent \"eyed\"; did you mean \"eyes\"?".to_owned()),
+            ),
+        ] {
+            assert_eq!(Means::read(&app, value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Asking an agent, a tool or a model for one step.
+
+use super::Means;
+use crate::app::App;
+use crate::ask::{Callee, Nested};
+use crate::ctx::Scope;
+use crate::error::{Code, Error, Result};
+use crate::tool::{Caller, Tool, Toolbox};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The tool of a server that does a step, where `uses` names the server alone.
+const TOOLS: &[(&str, &str)] = &[
+    ("search", "search"),
+    ("web", "web_search"),
+    ("keyword", "extract_keywords"),
+    ("querydsl", "generate_querydsl"),
+    ("rerank", "rerank"),
+    ("vision", "vision"),
+    ("audio", "audio"),
+    ("fetch", "fetch"),
+];
+
+/// For whom is asked, and what is reached.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    /// The agent at work, traced below the step's node.
+    pub scope: Arc<Scope>,
+    /// The tools that there are.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// The same agent, for tools.
+    pub caller: Caller,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// The step, as `uses` names it.
+    pub key: &'static str,
+    /// What an agent or a model is to see.
+    pub messages: Vec<Value>,
+    /// What a tool gets.
+    pub arguments: Value,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Missed {
+    /// The value of `uses` names nothing: the step is skipped.
+    Unknown(String),
+    /// Whoever was asked has failed.
+    Failed(Error),
+}
+
+impl Asking {
+    /// What whoever is meant answers: of an agent `Next`'s data, else the completion as JSON, else its text. `Builtin` is the
+    /// model of the step's role, and `Disabled` nobody.
+    pub async fn ask(&self, means: &Means, wanted: Wanted) -> Result<Value, Missed> {
+        match means {
+            Means::Disabled => Err(Missed::Unknown("the step is disabled".to_owned())),
+            Means::Builtin => {
+                let role = format!("use::{}", wanted.key);
+                self.nested(Callee::Model, &role, wanted).await
+            }
+            Means::Agent(id) => self.nested(Callee::Agent, id, wanted).await,
+            Means::Tool(named) => {
+                let tool = self.tool(named, wanted.key).await?;
+                self.call(&tool, wanted.arguments).await
+            }
+        }
+    }
+
+    /// In a fork that is not shown, searches nothing, and knows no history.
+    async fn nested(&self, callee: Callee, name: &str, wanted: Wanted) -> Result<Value, Missed> {
+        let skip = json!({"output": true, "search": true});
+        let nested = Nested {
+            callee,
+            name: name.to_owned(),
+            messages: wanted.messages,
+            options: [("skip".to_owned(), skip)].into_iter().collect(),
+            is_silent: true,
+            on_chunk: None,
+        };
+        let answer = self.scope.ask.call(&self.scope, nested).await;
+        let answer = answer.map_err(|error| failed(Code::Internal, error.message))?;
+        if let Some(why) = answer["error"].as_str() {
+            return Err(failed(Code::LlmError, why.to_owned()));
+        }
+        let next = &answer["response"]["next"];
+        if !next.is_null() {
+            return Ok(next.clone());
+        }
+        let text = answer["content"].as_str().unwrap_or_default();
+        Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+    }
+
+    async fn call(&self, tool: &Tool, arguments: Value) -> Result<Value, Missed> {
+        let time = self.caller.timeout;
+        let called = self.toolbox.call(tool, arguments, &self.caller);
+        let Ok(called) = tokio::time::timeout(time, called).await else {
+            let why = format!("no answer within {} s", time.as_secs_f64());
+            return Err(failed(Code::Timeout, why));
+        };
+        match called.map_err(Missed::Failed)? {
+            outcome if outcome.is_error => Err(failed(Code::ToolError, outcome.text)),
+            outcome => Ok(outcome.data),
+        }
+    }
+
+    /// The tool that a value names.
+    async fn tool(&self, named: &str, key: &str) -> Result<Tool, Missed> {
+        let (server, tool) = split(&self.scope.app, &self.caller.agent, named);
+        let listed = self.toolbox.list(&[json!(server)], &self.caller).await;
+        let listed = listed.map_err(|error| match error.code {
+            Code::ConfigError | Code::NotFound => Missed::Unknown(error.message),
+            _ => Missed::Failed(error),
+        })?;
+        let usual = TOOLS.iter().find(|(known, _)| *known == key);
+        let name = tool.or(usual.map(|(_, tool)| *tool)).unwrap_or(key);
+        if let (None, [only]) = (tool, listed.as_slice()) {
+            return Ok(only.clone());
+        }
+        let mut tools = listed.into_iter();
+        tools.find(|tool| tool.tool == name).ok_or_else(|| {
+            Missed::Unknown(format!("server \"{server}\" offers no tool \"{name}\""))
+        })
+    }
+}
+
+/// Server and tool of `<server>.<tool>`. Both may have dots: the longest server that there is counts.
+fn split<'a>(app: &App, agent: &str, named: &'a str) -> (&'a str, Option<&'a str>) {
+    let is_server = |id: &str| {
+        let own = format!("agents.{agent}.{id}");
+        app.servers.contains_key(&own) || app.servers.contains_key(id)
+    };
+    if is_server(named) {
+        return (named, None);
+    }
+    let dots = named.rmatch_indices('.').map(|(at, _)| at);
+    let known = dots.filter(|at| is_server(&named[..*at])).max();
+    match known.or_else(|| named.find('.')) {
+        Some(at) => (&named[..at], Some(&named[at + 1..])),
+        None => (named, None),
+    }
+}
+
+fn failed(code: Code, why: String) -> Missed {
+    Missed::Failed(Error::new(code, why))
+}
+
+/// An answer in words, where words are wanted: an object may have them in `text` or `content`.
+pub(crate) fn words(answer: &Value) -> String {
+    let inner = answer.get("text").or_else(|| answer.get("content"));
+    match inner.filter(|inner| inner.is_string()).unwrap_or(answer) {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::Server;
+
+    #[test]
+    fn servers_and_tools_with_dots_are_told_apart() {
+        let mut app = App::default();
+        for id in ["box", "box.inner", "agents.hello.own"] {
+            let server = Arc::new(Server::default());
+            app.servers.insert(id.to_owned(), Ok(server));
+        }
+        for (named, expected) in [
+            ("box", ("box", None)),
+            ("box.see", ("box", Some("see"))),
+            ("box.inner", ("box.inner", None)),
+            ("box.inner.see.all", ("box.inner", Some("see.all"))),
+            ("own.see", ("own", Some("see"))),
+            ("gone.see.all", ("gone", Some("see.all"))),
+            ("gone", ("gone", None)),
+        ] {
+            assert_eq!(split(&app, "hello", named), expected);
+        }
+    }
+
+    #[test]
+    fn answers_are_put_in_words() {
+        for (answer, expected) in [
+            (json!("a cat"), "a cat"),
+            (json!({"text": "a cat", "sure": 1}), "a cat"),
+            (json!({"content": "a cat"}), "a cat"),
+            (json!({"animal": "cat"}), "{\"animal\":\"cat\"}"),
+            (json!(null), ""),
+        ] {
+            assert_eq!(words(&answer), expected);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Titles of chats, as an agent writes them behind the first turn.
+
+use crate::place::{
+    Place, agent, ann, ask, borrowed, end, left, model, named, place, request, session,
+};
+use ambit_runtime::chats::{self, Name};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How often is looked for what nothing announces.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// An agent, and another one that writes titles as this model does.
+async fn app(rules: &Value, hooks: &str) -> Place {
+    let mut files = agent(&json!({}), "");
+    files.extend(named("namer", &json!({"connector": "naming"}), hooks));
+    files.push(model("naming", rules));
+    let defaults = json!({"uses": {"title": "namer"}}).to_string();
+    files.push(("agent/agent.yml".to_owned(), defaults));
+    place(&borrowed(&files)).await
+}
+
+async fn title(place: &Place) -> String {
+    let ambit = place.runtime.contexts(&ann());
+    let name = Name {
+        chat_id: "chat-1",
+        assistant_id: Some("hello"),
+    };
+    chats::get(&ambit, &ann(), name).await.unwrap().title
+}
+
+/// Waits until the chat is called so.
+async fn until(place: &Place, expected: &str) {
+    while title(place).await != expected {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn records(place: &Place) -> usize {
+    let session = session(place, "hello").await;
+    session.context().usage().records().await.unwrap().len()
+}
+
+#[tokio::test]
+async fn an_agent_writes_the_title_of_a_new_chat_beside_its_turn() {
+    let rules = json!([{"match": {"times": 1}, "reply": "\"On {{last_user}}\""}, {"reply": "Another title"}]);
+    let place = app(&rules, "").await;
+    let frames = ask(&place, request("hello", "cats and dogs")).await;
+    assert_eq!(end(&frames)["status"], "completed");
+    until(
+        &place,
+        "On user: cats and dogs assistant: echo: cats and dogs",
+    )
+    .await;
+    // The title's tokens are booked, and nothing of it is in the conversation.
+    while records(&place).await < 2 {
+        tokio::time::sleep(LOOK).await;
+    }
+    assert_eq!(crate::place::history(&place, "hello").await.len(), 2);
+    // Later turns leave the title as it is.
+    ask(&place, request("hello", "mice")).await;
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    assert_eq!(
+        title(&place).await,
+        "On user: cats and dogs assistant: echo: cats and dogs"
+    );
+}
+
+#[tokio::test]
+async fn a_title_that_cannot_be_written_is_the_beginning_of_the_first_message() {
+    let failing = json!([{"error": {"status": 400, "message": "no"}}]);
+    for (rules, next) in [
+        (failing, ""),
+        (json!([{"reply": "x"}]), "throw new Error('no');"),
+        (json!([{"reply": " "}]), ""),
+    ] {
+        let hooks =
+            format!("export function Next(ctx) {{ ctx.memory.user.Set('was', 'asked'); {next} }}");
+        let place = app(&rules, &hooks).await;
+        let frames = ask(&place, request("hello", "cats")).await;
+        assert_eq!(end(&frames)["status"], "completed");
+        while left(&place, "was").await != "asked" {
+            tokio::time::sleep(LOOK).await;
+        }
+        place.runtime.close(Duration::ZERO).await.unwrap();
+        assert_eq!(title(&place).await, "cats");
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_title_and_a_runtime_that_is_closed_stops_it() {
+    let place = app(&json!([{"reply": "never to the end", "delay": "60s"}]), "").await;
+    let frames = ask(&place, request("hello", "cats")).await;
+    assert_eq!(end(&frames)["status"], "completed");
+    let next = ask(&place, request("hello", "dogs")).await;
+    assert_eq!(end(&next)["status"], "completed");
+    place.runtime.close(Duration::ZERO).await.unwrap();
+    assert_eq!(title(&place).await, "cats");
+}
