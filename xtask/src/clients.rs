@@ -48,6 +48,13 @@ const PACKAGES: &[Package] = &[
         install: pip,
         told: "bin",
     },
+    Package {
+        variable: "TEST_CONFORMANCE",
+        folder: "conformance",
+        pinned: "crates/runtime/tests/conformance/package.json",
+        install: npm,
+        told: "",
+    },
 ];
 
 /// The packages, by the variables that name them.

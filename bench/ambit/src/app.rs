@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::measure;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The hook, which the peers run too.
@@ -17,6 +18,28 @@ pub const FAST: &str = "fast";
 pub const LIVE: &str = "live";
 /// Says one word.
 pub const BRIEF: &str = "brief";
+/// Uses a tool that waits so many milliseconds.
+pub const WAITER: &str = "waiter";
+/// Uses the same tool, which does not wait.
+pub const PROMPT: &str = "prompt";
+/// How long the waiter's tool waits.
+pub const WAIT: Duration = Duration::from_millis(50);
+
+/// The tool's files: a server whose tool is a function of a script.
+const TOOL: &[(&str, &str)] = &[
+    (
+        "mcps/pause.mcp.yao",
+        r#"{"transport": "process", "tools": {"wait": "scripts.pause.Wait"}}"#,
+    ),
+    (
+        "mcps/mapping/pause/schemes/wait.in.yao",
+        r#"{"type": "object", "properties": {"ms": {"type": "integer"}}, "required": ["ms"], "x-process-args": ["$args.ms"]}"#,
+    ),
+    (
+        "scripts/pause.js",
+        "export function Wait(ms) { if (ms > 0) time.Sleep(ms); return `waited ${ms} ms`; }\n",
+    ),
+];
 
 /// Writes the app into a folder of its own.
 pub fn write() -> Result<TempDir> {
@@ -29,21 +52,29 @@ pub fn write() -> Result<TempDir> {
         Ok(std::fs::write(path, text)?)
     };
     file("app.yao", r#"{"name": "Bench"}"#)?;
-    let answer = measure::text(0);
+    let says = |reply: &str| json!([{"reply": reply}]);
+    let waits = |wait: Duration| {
+        let call = json!({"name": "pause__wait", "arguments": {"ms": wait.as_millis() as u64}});
+        json!([{"match": {"round": 0}, "tool_calls": [call]}, {"reply": "{{last_tool_result}}"}])
+    };
     let agents = [
-        (CLERK, answer.as_str(), "0ms"),
-        (FAST, &much, "0ms"),
-        (LIVE, &much, "1ms"),
-        (BRIEF, "yes", "0ms"),
+        (CLERK, says(&measure::text(0)), "0ms"),
+        (FAST, says(&much), "0ms"),
+        (LIVE, says(&much), "1ms"),
+        (BRIEF, says("yes"), "0ms"),
+        (WAITER, waits(WAIT), "0ms"),
+        (PROMPT, waits(Duration::ZERO), "0ms"),
     ];
-    for (agent, reply, delay) in agents {
-        let rules = json!([{"reply": reply}]);
+    for (agent, rules, delay) in agents {
         let connector = json!({"type": "scripted", "label": agent, "options": {"model": agent, "rules": rules, "delay": delay}});
         file(
             &format!("connectors/{agent}.conn.yao"),
             &connector.to_string(),
         )?;
-        let package = json!({"name": agent, "connector": agent, "public": true});
+        let mut package = json!({"name": agent, "connector": agent, "public": true});
+        if [WAITER, PROMPT].contains(&agent) {
+            package["mcp"] = json!({"servers": ["pause"]});
+        }
         file(
             &format!("assistants/{agent}/package.yao"),
             &package.to_string(),
@@ -52,6 +83,9 @@ pub fn write() -> Result<TempDir> {
             &format!("assistants/{agent}/prompts.yml"),
             "- role: system\n  content: You answer.\n",
         )?;
+    }
+    for (name, text) in TOOL {
+        file(name, text)?;
     }
     file(&format!("assistants/{CLERK}/src/index.js"), HOOK)?;
     Ok(folder)

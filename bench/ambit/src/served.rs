@@ -116,11 +116,25 @@ impl Served {
 
     /// MB that are resident.
     pub fn resident(&self) -> Result<f64> {
+        Ok(self.status("VmRSS:")? / 1024.0)
+    }
+
+    /// The most MB that have been resident so far.
+    pub fn most_resident(&self) -> Result<f64> {
+        Ok(self.status("VmHWM:")? / 1024.0)
+    }
+
+    /// Its threads at this moment.
+    pub fn threads(&self) -> Result<f64> {
+        self.status("Threads:")
+    }
+
+    /// A number that the system tells of the process.
+    fn status(&self, name: &str) -> Result<f64> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next());
-        let kilobytes: f64 = kilobytes.ok_or("the server has ended")?.parse()?;
-        Ok(kilobytes / 1024.0)
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        Ok(number.ok_or("the server has ended")?.parse()?)
     }
 
     /// Stops the server as an operator does.

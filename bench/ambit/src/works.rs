@@ -12,6 +12,7 @@ mod served;
 mod shared;
 mod stream;
 mod turn;
+mod waiting;
 
 use crate::level::{self, Level, Session};
 use crate::measure::{Output, Sizes, pair};
@@ -36,6 +37,7 @@ pub const WORKS: &[(&str, Work)] = &[
     ("W8", |bench| Box::pin(served::run(bench))),
     ("W9", |bench| Box::pin(stream::run(bench))),
     ("W10", |bench| Box::pin(process::run(bench))),
+    ("W11", |bench| Box::pin(waiting::run(bench))),
     ("W12", |bench| Box::pin(model::run(bench))),
 ];
 

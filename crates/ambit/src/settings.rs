@@ -263,3 +263,43 @@ fn text(path: &Path) -> Result<&str> {
         Failure::option("--data", reason)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_beside_the_store_that_keeps_the_index() {
+        let away = "postgres://me@host/db?ambit_schema=own";
+        let cases: [(&[&str], &[&str], ModelStore); 5] = [
+            (
+                &["sqlite:data/ambit.db?x=1"],
+                &[],
+                ModelStore::Sqlite("data/models.db".into()),
+            ),
+            (&[away], &[], ModelStore::Postgres(away.to_owned())),
+            (
+                &["redis://host", away],
+                &["postgres", "redis"],
+                ModelStore::Postgres(away.to_owned()),
+            ),
+            (
+                &["redis://host"],
+                &[],
+                ModelStore::Sqlite("app/models.db".into()),
+            ),
+            (&["memory:"], &[], ModelStore::Memory),
+        ];
+        for (urls, drivers, expected) in cases {
+            let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+            let options = StoreOptions {
+                data: None,
+                store: texts(urls),
+                drivers: texts(drivers),
+                tenant: String::new(),
+            };
+            let place = options.models(Path::new("app")).unwrap();
+            assert!(place.store == expected, "{:?}", place.store);
+        }
+    }
+}

@@ -63,6 +63,9 @@ fn alone(row: &Measured) -> Option<Target> {
         "W10 resident" if line.p == 0 => Limit::AtMost(60.0),
         // A page here and there is no growth.
         "W10 growth" => Limit::AtMost(2.0),
+        "W11 of the ideal" => Limit::AtLeast(80.0),
+        "W11 threads beyond the cores" => Limit::AtMost(8.0),
+        "W11 resident" => Limit::AtMost(300.0),
         "W1 written by the process" if line.backend.starts_with("sqlite") => Limit::AtMost(16.0),
         work if work.starts_with("W4c") || work == "W5 same session, survived" => {
             Limit::AtLeast(line.p as f64)
@@ -191,6 +194,19 @@ mod tests {
         };
         assert_eq!(verdicts(&rows(0.25, 5000.0)), ["met", "met"]);
         assert_eq!(verdicts(&rows(0.26, 4999.0)), ["NOT met", "NOT met"]);
+    }
+
+    #[test]
+    fn turns_that_wait_are_judged_by_their_threads_and_their_rate() {
+        let rows = |rate, threads| {
+            let beyond = "W11 threads beyond the cores";
+            [
+                ("ambit", "sqlite", "W11 of the ideal", 1000, rate, "%"),
+                ("ambit", "sqlite", beyond, 1000, threads, "threads"),
+            ]
+        };
+        assert_eq!(verdicts(&rows(80.0, 8.0)), ["met", "met"]);
+        assert_eq!(verdicts(&rows(79.0, 9.0)), ["NOT met", "NOT met"]);
     }
 
     #[test]

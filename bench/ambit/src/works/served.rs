@@ -79,7 +79,8 @@ pub async fn turns(
     Ok(std::mem::take(&mut *spent))
 }
 
-fn check(answer: &str) -> Result<()> {
+/// Whether a stream is that of a turn that went well.
+pub fn check(answer: &str) -> Result<()> {
     let is_whole = answer.ends_with("data: [DONE]\n\n");
     if is_whole && answer.contains(r#""finish_reason":"stop""#) {
         return Ok(());

@@ -12,7 +12,6 @@ use ambit::storage::Stores;
 use ambit::storage::driver::Options as StoreOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,12 +64,17 @@ pub fn run(folder: &Path) {
 
 async fn tell(story: &Story) -> Vec<Told> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Tool servers find their programs there.
+    let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
     let opened = Runtime::open(Settings {
         app: root.join(&story.app),
         stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
         storage: ambit::storage::Settings::default(),
         models: ambit_runtime::model::Place::default(),
-        environment: BTreeMap::new(),
+        environment: path
+            .map(|path| ("PATH".to_owned(), path))
+            .into_iter()
+            .collect(),
         is_development: true,
         tools: None,
         listeners: None,

@@ -41,6 +41,11 @@ pub(crate) fn check_variables(text: &str) -> Result<(), String> {
     credentials::check(text)
 }
 
+/// The server that an entry of `mcp.servers` names.
+pub(crate) fn named(entry: &Value) -> String {
+    Wanted::of(entry).id
+}
+
 /// The servers of one version of an app.
 pub struct Servers {
     app: Arc<App>,

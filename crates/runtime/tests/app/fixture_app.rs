@@ -269,7 +269,7 @@ fn stores_servers_and_access_rules_are_read() {
         (false, Some("cache"))
     );
     let servers: Vec<&str> = app.servers.keys().map(String::as_str).collect();
-    assert_eq!(servers, ["agents.hello.notes", "echo"]);
+    assert_eq!(servers, ["agents.hello.notes", "echo", "files", "web"]);
     let notes = app.server("hello", "notes").unwrap();
     assert_eq!(
         notes.fields["authorization_token"],

@@ -96,6 +96,30 @@ fn a_connector_that_is_not_there_is_warned_of_where_it_is_named() {
 }
 
 #[test]
+fn tool_servers_that_are_not_there_are_warned_of_where_they_are_named() {
+    let server = r#"{"transport": "stdio", "command": "notes"}"#;
+    let app = load(&[
+        ("mcps/notes.mcp.yao", server),
+        ("assistants/a/mcps/own.mcp.yao", server),
+        (
+            "assistants/a/package.yao",
+            r#"{"name": "A", "mcp": {"servers": ["notes", "own", {"server_id": "nots"}, {"owm": ["x"]}]}}"#,
+        ),
+        (
+            "assistants/b/package.yao",
+            r#"{"name": "B", "mcp": {"servers": ["own", "agents.a.own", "$ENV.OTHER"]}}"#,
+        ),
+        (".env", "OTHER=none"),
+    ]);
+    let expected = [
+        "Warning assistants/a/package.yao:1:51: \"mcp.servers\": the app has no tool server \"nots\"; did you mean \"notes\"?",
+        "Warning assistants/a/package.yao:1:74: \"mcp.servers\": the app has no tool server \"owm\"; did you mean \"own\"?",
+        "Warning assistants/b/package.yao:1:35: \"mcp.servers\": the app has no tool server \"own\"",
+    ];
+    assert_eq!(texts(&app.problems), expected);
+}
+
+#[test]
 fn broken_defaults_disable_every_agent_that_needs_them() {
     let agents = [
         ("assistants/plain/package.yao", "name: Plain"),

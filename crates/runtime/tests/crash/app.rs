@@ -1,11 +1,11 @@
 //! The app under test: an agent with a model that follows rules, and tools that leave marks.
 
 use ambit_runtime::runtime::{Runtime, Settings};
+use ambit_runtime::tool::Toolbox;
 use ambit_runtime::{Authorized, Request};
 use ambit_storage::Stores;
 use ambit_storage::driver::FaultPoints;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,29 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("assistants/slow/src/index.ts", SLOW),
     ("connectors/plan.conn.yao", PLAN),
+    (
+        "assistants/served/package.yao",
+        r#"{"name": "Served", "connector": "slip", "mcp": {"servers": ["slips"]}}"#,
+    ),
+    (
+        "assistants/served/prompts.yml",
+        "- role: system\n  content: Be exact.\n",
+    ),
+    ("connectors/slip.conn.yao", SLIP),
+    (
+        "mcps/slips.mcp.yao",
+        r#"{"transport": "stdio", "command": "python3", "arguments": ["mark.py"]}"#,
+    ),
+    ("mark.py", include_str!("mark.py")),
 ];
+
+/// One tool after the other, of a server of the app.
+const SLIP: &str = r#"{"type": "scripted", "label": "Slip", "options": {"model": "slip", "rules": [
+    {"match": {"last_user": "^count", "round": 0}, "tool_calls": [{"name": "slips__mark", "arguments": {"text": "one"}}]},
+    {"match": {"last_user": "^count", "round": 1}, "tool_calls": [{"name": "slips__mark", "arguments": {"text": "two"}}]},
+    {"match": {"last_user": "^count"}, "reply": "I have counted."},
+    {"match": {"last_user": "^recall"}, "reply": "{{request}}"}
+]}}"#;
 
 /// Its first `Next` waits for its death.
 const SLOW: &str = r#"export async function Next(ctx, payload) {
@@ -107,16 +129,20 @@ pub fn folder() -> TempDir {
     folder
 }
 
-/// A node.
-pub async fn node(folder: &Path, stores: Stores, tools: Tools) -> Runtime {
+/// A node; without tools of the test its agents use the servers of the app.
+pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtime {
+    let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
     let settings = Settings {
         app: folder.to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
         models: ambit_runtime::model::Place::default(),
-        environment: BTreeMap::new(),
+        environment: path
+            .map(|path| ("PATH".to_owned(), path))
+            .into_iter()
+            .collect(),
         is_development: false,
-        tools: Some(Arc::new(tools)),
+        tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
         listeners: None,
     };
     Runtime::open(settings).await.unwrap()
@@ -135,6 +161,7 @@ pub struct Node {
 pub async fn peer(fresh: &Fresh, ahead: Duration) -> Node {
     let stores = store::open(&fresh.url, ahead, FaultPoints::default()).await;
     let (tools, gate, came) = Tools::new(&fresh.marks());
+    let tools = (!fresh.has_servers).then_some(tools);
     let runtime = node(fresh.folder.path(), stores, tools).await;
     Node {
         runtime,

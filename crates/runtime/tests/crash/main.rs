@@ -16,6 +16,7 @@ mod nodes;
 mod points;
 mod processes;
 mod restarts;
+mod served;
 mod store;
 mod tools;
 mod turns;
@@ -53,6 +54,7 @@ fn main() {
         added::CASES,
         answers::CASES,
         processes::CASES,
+        served::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

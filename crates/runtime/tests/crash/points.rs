@@ -37,7 +37,7 @@ pub async fn later(fresh: &Fresh) -> Runtime {
 }
 
 /// What a worker had got of its turn when it was killed at the point: the request and its entries.
-async fn killed(
+pub async fn killed(
     fresh: &Fresh,
     agent: &str,
     (point, times): (&str, u64),
@@ -88,7 +88,7 @@ async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, V
 }
 
 /// The next turn of the conversation works and sees what was before it, once.
-async fn goes_on(node: &Runtime, agent: &str) {
+pub async fn goes_on(node: &Runtime, agent: &str) {
     let before = history_with(node, agent, "chat").await;
     assert_eq!(asked(&before), ["count"]);
     let expected = ["marked one", "marked two"];
@@ -132,7 +132,7 @@ fn names(entries: &[Entry]) -> Vec<String> {
 }
 
 /// The turn is finished as if nothing had happened, apart from what was not durable.
-async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String> {
+pub async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String> {
     let (entries, mut marks) = survived(&fresh, agent, at).await;
     let end = end(&entries);
     assert_eq!(end["status"], "completed", "{end}");
@@ -146,7 +146,8 @@ async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String> {
     marks
 }
 
-const ONCE: [&str; 2] = ["marked one", "marked two"];
+/// Each mark once.
+pub const ONCE: [&str; 2] = ["marked one", "marked two"];
 
 async fn g016_killed_while_the_conversation_is_held(fresh: Fresh) {
     let (request_id, got) = killed(&fresh, "hello", ("turn.held", 1)).await;

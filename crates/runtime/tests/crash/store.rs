@@ -44,6 +44,8 @@ fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> 
 pub struct Fresh {
     pub url: String,
     pub folder: TempDir,
+    /// Whether nodes use the tool servers of the app, and not the test's tools.
+    pub has_servers: bool,
     _place: Option<TempDir>,
 }
 
@@ -54,6 +56,7 @@ impl Fresh {
         Self {
             url,
             folder,
+            has_servers: false,
             _place: place,
         }
     }

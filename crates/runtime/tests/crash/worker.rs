@@ -21,6 +21,8 @@ use std::time::Duration;
 pub struct Order {
     pub url: String,
     pub folder: PathBuf,
+    /// Whether it uses the tool servers of the app.
+    pub has_servers: bool,
     /// How far its clock is ahead, in seconds.
     pub ahead: u64,
     /// It kills itself when a turn comes to this point for the so-manyth time.
@@ -49,6 +51,7 @@ impl Order {
         Self {
             url: fresh.url.clone(),
             folder: fresh.folder.path().to_owned(),
+            has_servers: fresh.has_servers,
             ahead: 0,
             dies_at: None,
             job,
@@ -146,6 +149,7 @@ async fn work(order: Order) {
     let ahead = Duration::from_secs(order.ahead);
     let stores = store::open(&order.url, ahead, fault_points).await;
     let (tools, gate, mut came) = Tools::new(&order.folder.join("marks"));
+    let tools = (!order.has_servers).then_some(tools);
     let node = node(&order.folder, stores, tools).await;
     // Whoever reads knows of which turn it is said.
     let tell_who_waits = async move {

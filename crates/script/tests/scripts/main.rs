@@ -2,6 +2,7 @@
 
 mod support;
 
+mod beside;
 mod calls;
 mod errors;
 mod fetching;
@@ -10,5 +11,6 @@ mod instances;
 mod limits;
 mod modules;
 mod nested;
+mod pets;
 mod refused;
 mod values;

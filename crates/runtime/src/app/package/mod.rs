@@ -8,6 +8,7 @@ use super::prompts::read::{self as prompts, Place};
 use super::read::{Content, Fields, Kind, Node};
 use super::variables::Variables;
 use super::{Agent, Choice, ContextOptions, Mcp, Share, locales, scripts};
+use crate::mcp;
 use ambit_storage::near;
 
 /// Roles that a client may send besides `user`, where a package says nothing.
@@ -46,6 +47,7 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
     check_connector(loader, &node, file);
+    check_servers(loader, &node, file);
     let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
         return Err(problem);
@@ -73,15 +75,43 @@ fn check_connector(loader: &mut Loader, node: &Node, file: &str) {
         return;
     }
     let known = loader.within("connectors", ".conn.yao");
-    let ids = || known.iter().map(|(id, _)| id.as_str());
-    if ids().any(|id| id == name) {
-        return;
+    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    if let Some(what) = missing(name, &known) {
+        let message = format!("\"connector\": the app has no connector {what}");
+        warn(loader, (file, named), message);
     }
-    let hint = near::hint(name, ids());
-    let message = format!("\"connector\": the app has no connector \"{name}\"{hint}");
+}
+
+/// Warns of tool servers that are not there. One that a variable names may be there elsewhere, and another agent's by its full id.
+fn check_servers(loader: &mut Loader, node: &Node, file: &str) {
+    let servers = node.get("mcp").and_then(|mcp| mcp.get("servers"));
+    let own = format!("{}/mcps", super::files::parent(file));
+    let mut known = loader.within("mcps", ".mcp.yao");
+    known.extend(loader.within(&own, ".mcp.yao"));
+    let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    let named = servers.into_iter().flat_map(Node::items);
+    for named in named {
+        let id = mcp::named(&named.value());
+        if id.starts_with("agents.") || Variables::named(&id).is_some() {
+            continue;
+        }
+        if let Some(what) = missing(&id, &known) {
+            let message = format!("\"mcp.servers\": the app has no tool server {what}");
+            warn(loader, (file, named), message);
+        }
+    }
+}
+
+/// A name that is not among these, with the nearest one.
+fn missing(name: &str, known: &[&str]) -> Option<String> {
+    let is_missing = !known.contains(&name);
+    is_missing.then(|| format!("\"{name}\"{}", near::hint(name, known.iter().copied())))
+}
+
+fn warn(loader: &mut Loader, (file, node): (&str, &Node), message: String) {
     loader.refuse(Problem {
-        line: Some(named.at.line),
-        column: Some(named.at.column),
+        line: Some(node.at.line),
+        column: Some(node.at.column),
         ..Problem::new(Severity::Warning, file, message)
     });
 }

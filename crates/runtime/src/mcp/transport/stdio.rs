@@ -6,6 +6,7 @@ use super::{Failure, Opened, Opening, Transport, greet};
 use futures::FutureExt;
 use rmcp::ClientLifecycleMode;
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::process::Stdio;
 use tokio::process::Command;
 
@@ -32,7 +33,11 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     let process = Process::start(command, opening.ears.name(), opening.secrets.clone());
     let lines = process.and_then(|process| Lines::new(process, opening.ears.clone()));
     let lines = lines.map_err(|error| {
-        let message = format!("its command \"{program}\" cannot be started: {error}");
+        let hint = match error.kind() {
+            ErrorKind::NotFound => "; is it installed and on the PATH?",
+            _ => "",
+        };
+        let message = format!("its command \"{program}\" cannot be started: {error}{hint}");
         Failure::new(message)
     })?;
     greet(opening, lines, mode).await

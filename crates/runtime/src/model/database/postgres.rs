@@ -134,6 +134,15 @@ struct Open {
 }
 
 impl Open {
+    fn failed(&self, error: tokio_postgres::Error) -> Error {
+        if error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+            && let Some(client) = &self.client
+        {
+            client.statement_cache.clear();
+        }
+        failed(&self.name, error)
+    }
+
     fn client(&self) -> Result<&Object> {
         self.client
             .as_ref()
@@ -159,7 +168,8 @@ impl Transaction for Open {
             });
             read.collect::<std::result::Result<Vec<Row>, _>>()
         };
-        answer.await.map_err(|error| failed(&self.name, error))
+        let answer = answer.await;
+        answer.map_err(|error| self.failed(error))
     }
 
     async fn run(&mut self, statement: Statement) -> Result<u64> {
@@ -169,7 +179,8 @@ impl Transaction for Open {
             let prepared = client.prepare_cached(&statement.sql).await?;
             client.execute(&prepared, &references(&given)).await
         };
-        answer.await.map_err(|error| failed(&self.name, error))
+        let answer = answer.await;
+        answer.map_err(|error| self.failed(error))
     }
 
     async fn commit(mut self: Box<Self>) -> Result<()> {
@@ -218,7 +229,8 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     }
     match state.code().get(..2) {
         Some("22" | "23") => failure::unfit(cause.message()),
-        Some("40") => failure::crossed(),
+        // `0A`: a table was changed under a statement that was prepared before.
+        Some("40" | "0A") => failure::crossed(),
         Some("08" | "53" | "55" | "57" | "58") => failure::away(name, error),
         _ => failure::refused(name, error),
     }

@@ -1,0 +1,120 @@
+//! Calls that run beside the script, and runs beside each other; what becomes of them when a run ends.
+
+use crate::pets::{Pets, pets, surface};
+use crate::support::{ENTRY, create, engine_of, hosted, message, program};
+use ambit_script::{Call, Host, HostError, Run, Value};
+use async_trait::async_trait;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+#[tokio::test]
+async fn promised_calls_run_side_by_side_and_do_not_block() {
+    let text = "export async function Create() {
+        const order: unknown[] = [];
+        const slow = waits().then(() => order.push('slow'));
+        order.push('first'); late(1); order.push('second');
+        await later(1); order.push('fast'); await lets(); await slow; return order; }";
+    assert_eq!(pets(text).await, json!(["first", "second", "fast", "slow"]));
+}
+
+#[tokio::test]
+async fn functions_given_to_a_promised_call_run_while_it_is_under_way() {
+    let text = "export async function Create() {
+        const seen: unknown[] = [];
+        const once = (items: number[]) => eachLater(items, { onChunk: (item: number) => { seen.push(item); return item === 2 ? echo(item).arguments : item * 10; } });
+        const both = [once([1, 2]), once([3])];
+        seen.push('first'); late(1); seen.push('second');
+        return [await Promise.all(both), seen.slice(0, 2), seen.slice(2).sort()]; }";
+    let expected = json!([[[10, [2]], [30]], ["first", "second"], [1, 2, 3]]);
+    assert_eq!(pets(text).await, expected);
+}
+
+#[tokio::test]
+async fn what_a_callback_of_a_promised_call_throws_rejects_its_promise() {
+    let text = "export async function Create() {
+        const mine = new TypeError('mine');
+        const soft = await eachLater([1], () => { throw new Error('carry on'); });
+        try { await eachLater([1, 2], () => { throw mine; }); } catch (e) { return [soft, e === mine]; } }";
+    let soft = json!([format!("Error: carry on ({ENTRY}:3:61)")]);
+    assert_eq!(pets(text).await, json!([soft, true]));
+}
+
+#[tokio::test]
+async fn work_left_over_is_dropped_and_counted() {
+    let text = "export function Create() { never(); setTimeout(() => {}, 10_000); return 1; }";
+    let outcome = hosted(surface(), Pets::new(), text, vec![]).await.unwrap();
+    assert_eq!((outcome.value, outcome.dropped), (Some(json!(1)), 2));
+}
+
+#[tokio::test]
+async fn a_promise_that_nothing_can_settle_fails_the_run() {
+    let text = "export async function Create() { await new Promise(() => {}); }";
+    let error = message(hosted(surface(), Pets::new(), text, vec![]).await);
+    assert_eq!(error, "Create returned a promise that never settles");
+}
+
+#[tokio::test]
+async fn g013_two_interleaved_runs_on_one_engine_see_their_own_host() {
+    struct Named(&'static str);
+    #[async_trait]
+    impl Host for Named {
+        async fn call(&self, _: Call) -> Result<Value, HostError> {
+            tokio::task::yield_now().await;
+            Ok(json!(self.0).into())
+        }
+    }
+    let engine = engine_of(surface());
+    let program = program(
+        &engine,
+        "export function Create() { const seen = new Set(); for (let i = 0; i < 200; i++) seen.add(echo()); return [...seen]; }",
+    );
+    let runs = ["a", "b", "c", "d"].map(|name| {
+        let host = Arc::new(Named(name));
+        engine.run(Run {
+            host,
+            ..create(&program)
+        })
+    });
+    let values = futures::future::join_all(runs).await;
+    let values: Vec<_> = values
+        .into_iter()
+        .map(|outcome| outcome.unwrap().value.unwrap())
+        .collect();
+    assert_eq!(
+        values,
+        [json!(["a"]), json!(["b"]), json!(["c"]), json!(["d"])]
+    );
+}
+
+#[tokio::test]
+async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
+    struct Watched(Arc<Notify>, Arc<Notify>);
+    struct Dropped(Arc<Notify>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    #[async_trait]
+    impl Host for Watched {
+        async fn call(&self, call: Call) -> Result<Value, HostError> {
+            assert_eq!(
+                call.method, "never",
+                "nothing runs after the call that was cancelled"
+            );
+            let _dropped = Dropped(Arc::clone(&self.1));
+            self.0.notify_one();
+            std::future::pending().await
+        }
+    }
+    let (called, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let text = "export async function Create() { for (;;) { try { await never(); } catch {} finally { echo(); } } }";
+    let host = Watched(Arc::clone(&called), Arc::clone(&dropped));
+    let run = hosted(surface(), host, text, vec![]);
+    tokio::select! {
+        _ = run => panic!("it cannot end"),
+        () = called.notified() => {}
+    }
+    dropped.notified().await;
+}

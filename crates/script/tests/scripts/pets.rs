@@ -1,0 +1,151 @@
+//! A host for tests: it answers at once or late, fails, panics and calls back.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+use crate::support::hosted;
+use ambit_script::{Call, Class, Host, HostError, Method, Object, Surface, Value};
+use async_trait::async_trait;
+use serde_json::{Value as Json, json};
+use tokio::sync::Semaphore;
+
+/// A host that shows what can be done.
+pub struct Pets {
+    /// How many have been let go that wait.
+    gate: Semaphore,
+}
+
+impl Pets {
+    pub fn new() -> Self {
+        let gate = Semaphore::new(0);
+        Self { gate }
+    }
+}
+
+/// What it offers.
+pub fn surface() -> Surface {
+    let class = |name: &str, methods: &[&str]| Class {
+        name: name.to_owned(),
+        methods: methods.iter().map(|name| Method::new(name)).collect(),
+    };
+    let globals = [
+        "echo",
+        "fail",
+        "failAsException",
+        "late",
+        "panic",
+        "panicLate",
+        "each",
+        "Store",
+        "http.Get",
+        "gone",
+        "absent",
+    ]
+    .map(Method::new);
+    let promised =
+        ["later", "laterFail", "eachLater", "waits", "lets", "never"].map(Method::promise);
+    Surface {
+        classes: vec![
+            class("Context", &["Send"]),
+            class("Memory", &["Get", "Set"]),
+        ],
+        globals: globals
+            .into_iter()
+            .chain(promised)
+            .chain([Method::new("lenient").lenient()])
+            .collect(),
+        unavailable: vec!["FS".to_owned()],
+    }
+}
+
+fn memory(owner: &str) -> Value {
+    Value::Object(Object {
+        class: "Memory".to_owned(),
+        handle: json!(owner),
+        members: vec![("space".to_owned(), json!(owner).into())],
+    })
+}
+
+fn ctx() -> Value {
+    let spaces = ["user", "team"].map(|owner| (owner.to_owned(), memory(owner)));
+    Value::Object(Object {
+        class: "Context".to_owned(),
+        handle: json!({"turn": 7}),
+        members: vec![
+            ("chat_id".to_owned(), json!("c1").into()),
+            ("memory".to_owned(), Value::Map(spaces.into())),
+        ],
+    })
+}
+
+#[async_trait]
+impl Host for Pets {
+    async fn call(&self, call: Call) -> Result<Value, HostError> {
+        let first = call.arguments.first().cloned().unwrap_or_default();
+        match call.method.as_str() {
+            "late" | "later" => tokio::task::yield_now().await,
+            "waits" => self.gate.acquire().await.unwrap().forget(),
+            "lets" => self.gate.add_permits(1),
+            "fail" | "laterFail" => {
+                let mut error = HostError::new("not_found", "no such pet");
+                error.status = Some(404.0);
+                return Err(error);
+            }
+            "failAsException" => {
+                return Err(HostError {
+                    message: "closed".to_owned(),
+                    status: Some(423.0),
+                    name: Some("Exception"),
+                    ..HostError::default()
+                });
+            }
+            "never" => std::future::pending().await,
+            "panic" => panic!("a bug of the host"),
+            "panicLate" => {
+                tokio::task::yield_now().await;
+                panic!("a late bug of the host")
+            }
+            "each" | "eachLater" => return each(&call).await,
+            "Store" => return Ok(memory(first.as_str().unwrap())),
+            "gone" => return Ok(Value::Undefined),
+            "absent" => return Ok(json!(call.undefined).into()),
+            _ => {}
+        }
+        Ok(Value::Json(
+            json!({"class": call.class, "handle": call.handle, "method": call.method, "arguments": call.arguments}),
+        ))
+    }
+}
+
+/// Calls the function it was given for each item.
+async fn each(call: &Call) -> Result<Value, HostError> {
+    let mut answers = Vec::new();
+    for item in call.arguments[0].as_array().unwrap() {
+        tokio::task::yield_now().await;
+        match call.callbacks[0]
+            .call(vec![item.clone(), json!(call.callbacks[0].path)])
+            .await
+        {
+            Ok(answer) => answers.push(answer),
+            Err(thrown) if thrown.message == "carry on" => answers.push(json!(thrown.to_string())),
+            Err(_) => {
+                return Err(HostError {
+                    from_callback: true,
+                    ..HostError::default()
+                });
+            }
+        }
+    }
+    Ok(Json::Array(answers).into())
+}
+
+/// What `Create` of this file returns.
+pub async fn pets(text: &str) -> Json {
+    hosted(surface(), Pets::new(), text, vec![ctx()])
+        .await
+        .unwrap()
+        .value
+        .unwrap_or_default()
+}
