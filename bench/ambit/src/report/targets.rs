@@ -35,6 +35,7 @@ pub fn all(table: &Table) -> Vec<Target> {
     let ours = || table.0.iter().filter(|row| row.is_ours());
     let mut targets: Vec<Target> = ours().filter_map(alone).collect();
     targets.extend(ours().filter_map(|row| growth(table, row)));
+    targets.extend(ours().filter_map(|row| above_driver(table, row)));
     targets.extend(ours().flat_map(|row| against(table, row)));
     targets
 }
@@ -95,6 +96,20 @@ fn growth(table: &Table, row: &Measured) -> Option<Target> {
     let what = format!(" against {}", shortest.line.p);
     let value = row.median() / shortest.median();
     Some(target(row, &what, value, Limit::AtMost(1.2)))
+}
+
+/// A query from a hook against the same query by the bare driver.
+fn above_driver(table: &Table, row: &Measured) -> Option<Target> {
+    let line = &row.line;
+    let is_bare = |other: &&Measured| {
+        other.line.work == "W12 query by the bare driver"
+            && other.line.backend == line.backend
+            && other.line.place == line.place
+    };
+    let bare = table.0.iter().find(is_bare)?;
+    let value = row.median() / bare.median();
+    let is_hook = line.work == "W12 query from a hook";
+    is_hook.then(|| target(row, " against the bare driver", value, Limit::AtMost(2.0)))
 }
 
 /// Targets against peers.
@@ -167,6 +182,25 @@ mod tests {
         };
         assert_eq!(verdicts(&flat(1.1)), ["met"]);
         assert_eq!(verdicts(&flat(1.3)), ["NOT met"]);
+    }
+
+    #[test]
+    fn a_query_is_judged_by_the_driver_below_it() {
+        let rows = |ours| {
+            [
+                ("ambit", "sqlite", "W12 query from a hook", 20, ours, "ms"),
+                (
+                    "ambit",
+                    "sqlite",
+                    "W12 query by the bare driver",
+                    20,
+                    1.0,
+                    "ms",
+                ),
+            ]
+        };
+        assert_eq!(verdicts(&rows(2.0)), ["met"]);
+        assert_eq!(verdicts(&rows(2.1)), ["NOT met"]);
     }
 
     #[test]

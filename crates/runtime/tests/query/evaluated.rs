@@ -340,7 +340,7 @@ async fn g056_queries_made_at_random_find_what_plain_rows_say() {
         place.put("thing", &json!(things)).await;
         place.put("part", &json!(parts)).await;
         let mut dice = Dice(0x0D1C_E019);
-        for _ in 0..1_500 {
+        for _ in 0..600 {
             let who = who(&mut dice);
             let world = World {
                 things: &things,

@@ -12,6 +12,7 @@ use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
     Timeouts,
 };
+use futures::FutureExt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::NoTls;
@@ -104,6 +105,15 @@ impl Database for Postgres {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
+        if access == Access::Read {
+            let client = self.connection().await?;
+            sent(&client, begin);
+            return Ok(Box::new(Open {
+                client: Some(client),
+                name: Arc::clone(&self.name),
+                is_reading: true,
+            }));
+        }
         let mut is_repeated = false;
         loop {
             let client = self.connection().await?;
@@ -112,6 +122,7 @@ impl Database for Postgres {
                     return Ok(Box::new(Open {
                         client: Some(client),
                         name: Arc::clone(&self.name),
+                        is_reading: false,
                     }));
                 }
                 // A connection that has died while nobody used it.
@@ -131,6 +142,8 @@ impl Database for Postgres {
 struct Open {
     client: Option<Object>,
     name: Arc<str>,
+    /// Whether it changes nothing.
+    is_reading: bool,
 }
 
 impl Open {
@@ -184,6 +197,11 @@ impl Transaction for Open {
     }
 
     async fn commit(mut self: Box<Self>) -> Result<()> {
+        if self.is_reading {
+            sent(self.client()?, "COMMIT");
+            drop(self.client.take());
+            return Ok(());
+        }
         let done = self.client()?.batch_execute("COMMIT").await;
         done.map_err(|error| failed(&self.name, error))?;
         // The connection is clean: back to the others.
@@ -204,6 +222,12 @@ impl Drop for Open {
 fn references(given: &[Given]) -> Vec<&(dyn ToSql + Sync)> {
     let references = given.iter().map(|it| it as &(dyn ToSql + Sync));
     references.collect()
+}
+
+/// Sends what needs no answer: the server does things in their order, and what follows would fail with it. It saves readers a
+/// round trip each time.
+fn sent(client: &Object, sql: &str) {
+    drop(client.batch_execute(sql).now_or_never());
 }
 
 /// What a failure means.

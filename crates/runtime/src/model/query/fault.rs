@@ -81,22 +81,22 @@ impl Fault {
             "" => String::new(),
             path => format!(" in {path}"),
         };
-        let subject = self.subject.iter();
-        let subject: String = subject.map(|column| format!(" ({column})")).collect();
-        Error::invalid(
-            self.path.as_str(),
-            format!("{of}: {}{path}{subject}", self.message),
-        )
+        let message = format!("{of}: {}{path}{}", self.message, self.aside());
+        Error::invalid(self.path.as_str(), message)
     }
 
     /// As `Lint` tells it.
     pub fn diagnostic(&self) -> Value {
-        let subject = self.subject.iter();
-        let subject: String = subject.map(|column| format!(" ({column})")).collect();
         json!({
             "code": self.code,
             "path": self.path,
-            "message": format!("{}{subject}", self.message),
+            "message": format!("{}{}", self.message, self.aside()),
         })
+    }
+
+    /// The column that it is about, in brackets.
+    fn aside(&self) -> String {
+        let subject = self.subject.as_ref();
+        subject.map_or_else(String::new, |column| format!(" ({column})"))
     }
 }

@@ -108,6 +108,8 @@ impl Lanes {
             lane: Some(lane),
             lanes: Arc::clone(self),
             permit: Some(permit),
+            begins: false,
+            is_reading: false,
             is_open: true,
             is_waiting: false,
         })
@@ -138,6 +140,10 @@ pub struct Held {
     lanes: Arc<Lanes>,
     /// Released last, when the connection is back.
     permit: Option<OwnedSemaphorePermit>,
+    /// Whether the first statement begins the transaction, which saves a reader the way to the thread and back.
+    pub begins: bool,
+    /// Whether it changes nothing.
+    pub is_reading: bool,
     /// Whether there is something to undo.
     pub is_open: bool,
     /// Whether a query runs that nobody may be waiting for.
@@ -180,7 +186,14 @@ impl Held {
         let gone = || failure::closed(&self.lanes.name);
         let lane = self.lane.as_ref().ok_or_else(gone)?;
         let (tell, told) = oneshot::channel();
-        let job: Job = Box::new(move |connection| drop(tell.send(work(connection))));
+        let begins = std::mem::take(&mut self.begins);
+        let whole = move |connection: &Connection| {
+            if begins {
+                connection.execute_batch("BEGIN")?;
+            }
+            work(connection)
+        };
+        let job: Job = Box::new(move |connection| drop(tell.send(whole(connection))));
         lane.jobs.try_send(job).map_err(|_| gone())?;
         self.is_waiting = true;
         let done = told.await;
