@@ -70,11 +70,11 @@ async fn tell(story: &Story) -> Vec<Told> {
         app: root.join(&story.app),
         stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
         storage: ambit::storage::Settings::default(),
-        models: ambit_runtime::model::Place::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
+        models: ambit_runtime::model::Place::default(),
         is_development: true,
         tools: None,
         listeners: None,

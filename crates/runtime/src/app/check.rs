@@ -13,6 +13,7 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>, engine: &Engin
     };
     let mut problems = app.problems.clone();
     problems.extend(scripts(&app, engine));
+    problems.extend(servers(&app, engine));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
     problems
@@ -33,6 +34,48 @@ pub fn scripts(app: &App, engine: &Engine) -> Vec<Problem> {
         Some(script(&source.file, &error))
     });
     broken.collect()
+}
+
+/// Functions of scripts that tool servers name and that are not there.
+fn servers(app: &App, engine: &Engine) -> Vec<Problem> {
+    let Ok(folder) = Folder::new(&app.root) else {
+        return Vec::new();
+    };
+    let is_there = |name: &str| {
+        let Some(process) = app.process(name) else {
+            return false;
+        };
+        // What a script that does not compile has, nobody knows.
+        let program = engine.load(&folder, &process.source);
+        program.map_or(true, |program| program.has(&process.function))
+    };
+    let servers = app.servers.values().flatten();
+    let named = servers.flat_map(|server| {
+        let mapping = &server.mapping;
+        let tools = mapping
+            .tools
+            .iter()
+            .map(|it| ("tools", &it.name, &it.process));
+        let resources = mapping
+            .resources
+            .iter()
+            .map(|it| ("resources", &it.name, &it.process));
+        // A prompt that has its text calls nothing.
+        let called = mapping.prompts.iter();
+        let called = called.filter(|it| it.messages.is_empty() && it.template.is_none());
+        let prompts = called.map(|it| ("prompts", &it.name, &it.process));
+        let all = tools.chain(resources).chain(prompts);
+        all.map(move |named| (server, named))
+    });
+    let of_scripts = named.filter(|(_, (.., process))| {
+        process.starts_with("scripts.") || process.starts_with("agents.")
+    });
+    let missing = of_scripts.filter(|(_, (.., process))| !is_there(process));
+    let told = missing.map(|(server, (kind, name, process))| {
+        let message = format!("\"{kind}.{name}\": no script has the function {process}");
+        Problem::new(Severity::Warning, &server.file, message)
+    });
+    told.collect()
 }
 
 /// Why a script cannot be used.

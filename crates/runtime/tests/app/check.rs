@@ -41,6 +41,48 @@ async fn scripts_that_do_not_compile_are_told_with_the_other_problems() {
 }
 
 #[tokio::test]
+async fn tools_whose_functions_are_not_there_are_told() {
+    let tools = r#"{"transport": "process", "tools": {"add": "scripts.math.Add", "ad": "scripts.math.Ad",
+        "none": "scripts.maths.Add", "own": "agents.a.notes.Own", "keep": "stores.s.Set", "odd": "scripts.odd.F"}}"#;
+    let mut files = vec![
+        ("mcps/box.mcp.yao".to_owned(), tools.to_owned()),
+        (
+            "scripts/math.ts".to_owned(),
+            "export function Add() {}\n".to_owned(),
+        ),
+        (
+            "scripts/odd.ts".to_owned(),
+            "export function F( {\n".to_owned(),
+        ),
+        ("assistants/a/package.yao".to_owned(), "name: A".to_owned()),
+        (
+            "assistants/a/src/notes.ts".to_owned(),
+            "export const Own = () => 1;\n".to_owned(),
+        ),
+    ];
+    for tool in ["add", "ad", "none", "own", "keep", "odd"] {
+        files.push((
+            format!("mcps/mapping/box/schemes/{tool}.in.yao"),
+            "{}".to_owned(),
+        ));
+    }
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new(), &engine()));
+    let (scripts, servers): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .partition(|told| told.contains("scripts/odd.ts"));
+    assert_eq!(scripts.len(), 1);
+    let expected = [
+        "Warning mcps/box.mcp.yao: \"tools.ad\": no script has the function scripts.math.Ad",
+        "Warning mcps/box.mcp.yao: \"tools.none\": no script has the function scripts.maths.Add",
+    ];
+    assert_eq!(servers, expected);
+}
+
+#[tokio::test]
 async fn every_script_of_the_fixture_compiles() {
     let environment = environment(&[("MODEL_HOST", "http://localhost")]);
     let problems = check(fixture(), &environment, &engine());

@@ -136,11 +136,11 @@ pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtim
         app: folder.to_owned(),
         stores: Arc::new(stores),
         storage: ambit_storage::Settings::default(),
-        models: ambit_runtime::model::Place::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
             .collect(),
+        models: ambit_runtime::model::Place::default(),
         is_development: false,
         tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
         listeners: None,

@@ -219,6 +219,9 @@ async fn a_server_that_nobody_runs_is_told_as_such() {
     for transport in TRANSPORTS {
         let server = json!({"transport": transport, "url": "http://127.0.0.1:9/mcp?key=swordfish"});
         let failed = Bed::with(&server).tools().await.unwrap_err();
-        assert_eq!(failed.message, "MCP server \"s\": it cannot be reached");
+        assert_eq!(
+            failed.message,
+            "MCP server \"s\": it cannot be reached: Connection refused (os error 111)"
+        );
     }
 }

@@ -256,11 +256,11 @@ async fn values_beside_the_query_are_bound() {
             "wheres": [{"field": "city", "=": "?:city"}, {"field": "level", "in": "?:levels"}],
         });
         let values = json!({"mark": "'; --", "number": 5, "city": "Ulm", "levels": [7, 8]});
-        let query = place.dsl(&dsl, values).unwrap();
+        let query = place.dsl(&dsl, &values).unwrap();
         let rows = query.run(&mut *transaction, &mut reading).await.unwrap();
         assert_eq!(rows, json!([{"id": 4, "mark": "'; --", "number": 5}]));
         let missing = place
-            .dsl(&dsl, json!({"mark": "", "number": 1, "city": "Ulm"}))
+            .dsl(&dsl, &json!({"mark": "", "number": 1, "city": "Ulm"}))
             .unwrap_err();
         assert_eq!(
             missing.message,
@@ -366,14 +366,14 @@ async fn all_that_is_wrong_is_told_at_once() {
         panic!("there is no place");
     };
     for (dsl, expected) in cases {
-        let lint = place.lint(dsl.clone());
+        let lint = place.lint(&dsl);
         let told = lint["diagnostics"].as_array().unwrap().iter();
         let told: Vec<(&str, &str)> = told
             .map(|one| (one["code"].as_str().unwrap(), one["path"].as_str().unwrap()))
             .collect();
         assert_eq!(told, expected, "{dsl}: {lint}");
         assert_eq!(lint["valid"], json!(expected.is_empty()));
-        assert_eq!(place.dsl(&dsl, json!({})).is_ok(), expected.is_empty());
+        assert_eq!(place.dsl(&dsl, &json!({})).is_ok(), expected.is_empty());
     }
     let refused = place
         .query(json!({"select": ["id"], "from": "order", "wheres": [{"field": "titel", "=": 1}]}));
@@ -395,7 +395,7 @@ async fn cutting_tables_down_leaves_their_indexes_in_use() {
         .iter()
         .filter(|place| place.dialect() == Dialect::Sqlite)
     {
-        let query = place.dsl(&dsl, json!({})).unwrap();
+        let query = place.dsl(&dsl, &json!({})).unwrap();
         let who = anyone();
         let mut reading = Reading::new(&place.models, &who);
         let mut statement = place.dialect().write(&query.statement(&mut reading, None));

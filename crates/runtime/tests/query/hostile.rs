@@ -50,7 +50,7 @@ fn sql(place: &Place, param: &Value) -> Result<String, String> {
 }
 
 fn dsl_sql(place: &Place, dsl: &Value) -> Result<String, String> {
-    let dsl = place.dsl(dsl, json!({})).map_err(|error| error.message)?;
+    let dsl = place.dsl(dsl, &json!({})).map_err(|error| error.message)?;
     let who = anyone();
     let mut reading = Reading::new(&place.models, &who);
     let statement = dsl.statement(&mut reading, Some(WINDOW));

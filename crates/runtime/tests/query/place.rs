@@ -152,7 +152,7 @@ impl Place {
 
     /// What a QueryDSL gives to somebody.
     pub async fn query_as(&self, who: &Authorized, dsl: &Value) -> Result<Value, Error> {
-        let dsl = self.dsl(dsl, json!({}))?;
+        let dsl = self.dsl(dsl, &json!({}))?;
         let mut reading = Reading::new(&self.models, who);
         let mut transaction = dsl.begin(&self.models).await?;
         dsl.run(&mut *transaction, &mut reading).await
@@ -165,14 +165,14 @@ impl Place {
     }
 
     /// A QueryDSL, read.
-    pub fn dsl(&self, dsl: &Value, values: Value) -> Result<Dsl, Error> {
+    pub fn dsl(&self, dsl: &Value, values: &Value) -> Result<Dsl, Error> {
         let values = values.as_object().unwrap().clone();
         self.given(dsl, &values).read()
     }
 
     /// What is wrong with a QueryDSL.
-    pub fn lint(&self, dsl: Value) -> Value {
-        self.given(&dsl, &Map::new()).lint()
+    pub fn lint(&self, dsl: &Value) -> Value {
+        self.given(dsl, &Map::new()).lint()
     }
 
     fn given<'g>(&'g self, dsl: &'g Value, values: &'g Map<String, Value>) -> Given<'g> {

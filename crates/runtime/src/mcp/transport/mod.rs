@@ -174,12 +174,21 @@ pub fn of_http<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a reqwest::Erro
     }
 }
 
+/// What is at the bottom of an error. It is of the system and names no address.
+fn root(error: &(dyn Error + 'static)) -> String {
+    let mut found = error;
+    while let Some(source) = found.source() {
+        found = source;
+    }
+    found.to_string()
+}
+
 /// Errors of HTTP name the whole address, which may hold a key.
 fn http_words(error: &reqwest::Error) -> String {
     if let Some(status) = error.status() {
         format!("it answers with status {status}")
     } else if error.is_connect() {
-        "it cannot be reached".to_owned()
+        format!("it cannot be reached: {}", root(error))
     } else {
         "the connection to it broke".to_owned()
     }
