@@ -42,8 +42,8 @@ pub mod tool;
 pub mod trace;
 mod turn;
 mod upkeep;
-mod uuid;
 mod uses;
+mod uuid;
 
 pub use access::Authorized;
 pub use check::check;
