@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// A model that has much to say and takes its time.
 fn talkative() -> (String, String) {
-    let rules = json!([{"reply": "word ".repeat(10_000), "delay": "5ms"}]);
+    let rules = json!([{"reply": "word ".repeat(10_000), "delay": "100ms"}]);
     model("talkative", &rules)
 }
 
