@@ -146,10 +146,6 @@ async fn what_is_not_there_yet_says_so() {
             "ctx.llm.GenerateImage('x')",
             "GenerateImage is not supported",
         ),
-        (
-            "Query('x')",
-            "unknown query engine \"x\": there is only \"default\"",
-        ),
     ] {
         assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
     }
