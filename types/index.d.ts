@@ -408,6 +408,35 @@ export type NextHook = (
   ctx: Context, payload: NextHookPayload, options: HookOptions,
 ) => NextHookResponse | null | undefined | void | Promise<NextHookResponse | null | undefined | void>;
 
+/** A query over the tables of loaded models. Each table is cut down to the rows that the caller may see. */
+export interface QueryDSL {
+  /** Fields: `column`, `table.column`, `$model.column`, `:COUNT(column) as name`, `column$.key`, `?:name`. */
+  select?: string | string[];
+  /** A model's id or its table, perhaps with `as name`. */
+  from?: string;
+  /** A query in the place of `from`; its `name` is what it is called. */
+  query?: QueryDSL;
+  name?: string;
+  joins?: { from: string; key: string; foreign: string; left?: boolean; right?: boolean; comment?: string }[];
+  /** `{field, op, value, or}`, `{field, op, query}`, `{wheres, or}`, or `{":column": "comment", "=": value}`. */
+  wheres?: any[];
+  groups?: string | (string | { field: string; comment?: string })[];
+  havings?: any[];
+  orders?: string | (string | { field: string; sort?: "asc" | "desc"; comment?: string })[];
+  first?: boolean;
+  limit?: number;
+  offset?: number;
+  page?: number;
+  pagesize?: number;
+  comment?: string;
+}
+
+/** What is wrong with a query. */
+export interface QueryLint {
+  valid: boolean;
+  diagnostics: { code: string; path: string; message: string }[];
+}
+
 /** What a script sees of a turn. It is a view: what a script changes in it, nobody reads. */
 export interface Context {
   /** The chat's name. */
@@ -740,6 +769,20 @@ export interface Models {
   GenerateImage(...args: any[]): never;
 }
 
+/** Queries over the tables of loaded models, as objects. Each table is cut down to the rows that the caller may see. */
+export interface Query {
+  /** The rows; `values` stand for `?:name` in the query. Without a limit at most 10 000, more throws. */
+  Get(query: QueryDSL, values?: Record<string, any>): any[];
+  /** The first row; null if there is none. */
+  First(query: QueryDSL, values?: Record<string, any>): any;
+  /** A page of rows: `{data, page, pagesize, pagecnt, next, prev, total}`. */
+  Paginate(query: QueryDSL, values?: Record<string, any>): any;
+  /** A page where the query has `page` or `pagesize`, the first row where it says `first`, else the rows. */
+  Run(query: QueryDSL, values?: Record<string, any>): any;
+  /** What is wrong with a query, without running it. */
+  Lint(query: QueryDSL, values?: Record<string, any>): QueryLint;
+}
+
 /** An error with a code: a number is like a status of HTTP, a text is passed through. With or without `new`. */
 export interface Exception extends Error {
   code?: string | number;
@@ -764,8 +807,8 @@ export declare function Store(id: string): Store;
 export declare function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
 export declare const Context: { new (options?: ContextOptions): Context };
-/** Queries the app's data. Not available yet. */
-export declare function Query(engine?: string): any;
+/** Queries over the app's data; the engine is always `default`. */
+export declare function Query(engine?: string): Query;
 export declare const http: {
   /** Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed. */
   Get(url: string, query?: any, headers?: any): HttpResponse;
@@ -827,8 +870,8 @@ declare global {
   function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** `new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded. */
   const Context: { new (options?: ContextOptions): Context };
-  /** Queries the app's data. Not available yet. */
-  function Query(engine?: string): any;
+  /** Queries over the app's data; the engine is always `default`. */
+  function Query(engine?: string): Query;
   const http: {
     /** Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed. */
     Get(url: string, query?: any, headers?: any): HttpResponse;

@@ -146,7 +146,6 @@ async fn what_is_not_there_yet_says_so() {
             "ctx.llm.GenerateImage('x')",
             "GenerateImage is not supported",
         ),
-        ("Query('x')", "Query is not available yet"),
     ] {
         assert_eq!(stage.attempt(call).await, json!(["unsupported", message]));
     }
