@@ -27,6 +27,9 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
         own.prelude.method(&class, &name)
     };
     native.set("method", Function::new(ctx.clone(), method)?)?;
+    let own = Rc::clone(world);
+    let methods = move || own.prelude.methods();
+    native.set("methods", Function::new(ctx.clone(), methods)?)?;
     native.set("globals", world.prelude.globals(ctx)?)?;
     native.set("unavailable", world.prelude.unavailable())?;
     let own = Rc::clone(world);

@@ -82,13 +82,20 @@ impl World {
         self.resume(&job.task);
     }
 
-    /// Stops counting, and lets go of everything that lives in the runtime.
+    /// Stops counting, and lets go of everything of the job that lives in the runtime.
     pub fn end(&self) {
         if let Some(task) = self.task() {
             task.budget.put_aside();
         }
+        self.leave();
+        self.timers.borrow_mut().asked = None;
+        self.numbers.set(0);
         self.job.borrow_mut().take();
-        self.promised.borrow_mut().clear();
+    }
+
+    /// Lets go of the runtime.
+    pub fn forget(&self) {
+        self.end();
         self.core.borrow_mut().take();
     }
 

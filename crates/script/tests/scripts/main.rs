@@ -5,6 +5,7 @@ mod support;
 mod calls;
 mod errors;
 mod fetching;
+mod fresh;
 mod globals;
 mod instances;
 mod limits;
