@@ -193,9 +193,14 @@ impl Budget {
         self.stopped()
     }
 
-    /// The run is not on a thread.
-    pub fn put_aside(&self) {
-        self.overdue.store(u64::MAX, Ordering::Relaxed);
+    /// The run is not on a thread. The answer is for `go_on`.
+    pub fn put_aside(&self) -> u64 {
+        self.overdue.swap(u64::MAX, Ordering::Relaxed)
+    }
+
+    /// The run is on its thread again, as if it had not been put aside.
+    pub fn go_on(&self, overdue: u64) {
+        self.overdue.store(overdue, Ordering::Relaxed);
     }
 
     /// Stops the run if it has held its thread past its processor time without polling once, and says whether it has. Where the

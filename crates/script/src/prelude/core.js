@@ -14,11 +14,11 @@ export function install(native) {
   // Objects of the host: the handle is a private field, so that no script can read, forge or move it.
   class Bare { constructor(object) { return object; } }
   class Handle extends Bare {
-    #handle; #class;
-    constructor(object, handle, name) { super(object); this.#handle = handle; this.#class = name; }
+    #own;
+    constructor(object, own) { super(object); this.#own = own; }
     static of(object, name) {
-      if (object === null || typeof object !== "object" || !(#handle in object) || object.#class !== name) return undefined;
-      return { handle: object.#handle };
+      if (object === null || typeof object !== "object" || !(#own in object) || object.#own.name !== name) return undefined;
+      return object.#own;
     }
   }
   const prototypes = new Map();
@@ -55,7 +55,7 @@ export function install(native) {
   };
   function make(name, handle, members) {
     setPrototypeOf(members, prototype(name));
-    new Handle(members, handle, name);
+    new Handle(members, { handle, name });
     return members;
   }
 

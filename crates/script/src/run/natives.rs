@@ -5,7 +5,7 @@ use super::thrown;
 use super::world::World;
 use crate::error::HostError;
 use crate::host::{Call, Caller, Value};
-use crate::task::{Pause, Request};
+use crate::task::Request;
 use crate::value::Reader;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
@@ -128,7 +128,7 @@ fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'j
         let answered: std::result::Result<Value, HostError> = host.call(call).await;
         answered
     });
-    if world.pause(&task, Pause::Call(0, future)) {
+    if world.ask(&task, 0, future) {
         return Err(world.terminate(ctx));
     }
     Ok(())
