@@ -2,6 +2,7 @@
 //! status for it in one match.
 
 use ambit_storage::Error as Stored;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -164,6 +165,51 @@ impl Error {
     /// A defect.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::new(Code::Internal, what)
+    }
+}
+
+/// What whoever asked may know of a failure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    message: String,
+    code: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    details: Option<Box<Value>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stack: Vec<String>,
+}
+
+impl Error {
+    /// What is kept of it for whoever asked; where in the scripts it was is for development.
+    pub fn told(&self, is_development: bool) -> Told {
+        Told {
+            message: self.message.clone(),
+            code: self.code.to_string(),
+            param: self.param.clone(),
+            status: self.status,
+            details: self.details.clone(),
+            stack: if is_development {
+                self.stack.clone()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+}
+
+impl From<Told> for Error {
+    fn from(told: Told) -> Self {
+        Self {
+            param: told.param,
+            status: told.status,
+            details: told.details,
+            stack: told.stack,
+            ..Self::new(Code::from(told.code.as_str()), told.message)
+        }
     }
 }
 

@@ -44,7 +44,7 @@ mod upkeep;
 
 pub use access::Authorized;
 pub use check::check;
-pub use error::{Code, Error, Result};
+pub use error::{Code, Error, Result, Told};
 pub use frame::Frame;
 pub use request::Request;
 pub use runtime::Runtime;

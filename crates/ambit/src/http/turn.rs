@@ -5,13 +5,12 @@ use super::sse::{self, View};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
 use crate::format;
 use ambit_runtime::runtime::{Applied, Interrupt, TurnInfo};
-use ambit_runtime::{Code, Error, Result};
+use ambit_runtime::{Error, Result};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -160,24 +159,5 @@ fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
 
 /// The failure that is stored of a turn, if it failed.
 pub fn failure(turn: &TurnInfo) -> Option<Error> {
-    let told = turn.error.as_ref()?;
-    let text = |name: &str| told.get(name).and_then(Value::as_str);
-    let mut error = Error::new(
-        text("code").map_or(Code::Internal, Code::from),
-        text("message")?,
-    );
-    error.status = told
-        .get("status")
-        .and_then(Value::as_u64)
-        .and_then(|status| u16::try_from(status).ok());
-    error.param = text("param").map(str::to_owned);
-    error.details = told.get("details").cloned().map(Box::new);
-    let stack = told.get("stack").and_then(Value::as_array);
-    error.stack = stack
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
-    Some(error)
+    turn.error.clone().map(Error::from)
 }

@@ -1,6 +1,6 @@
 //! `ctx.mcp`: tool servers as scripts use them.
 
-use super::{Call, Class, Method, done};
+use super::{Call, Class};
 use crate::error::{Error, Result};
 use crate::mcp::{Called, One, Until};
 use crate::process::Bound;
@@ -9,17 +9,6 @@ use ambit_script::Value;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
-
-macro_rules! rows {
-    ($($signature:literal, $needs:expr, $does:ident: $doc:literal,)*) => {
-        &[$(Method {
-            signature: $signature,
-            doc: $doc,
-            needs: $needs,
-            call: |call| done($does(call)),
-        },)*]
-    };
-}
 
 /// `ctx.mcp`.
 pub const MCP: Class = Class {

@@ -1,6 +1,18 @@
 //! Everything that scripts can call, as tables: what the engine offers, what a call does, the TypeScript declarations and
 //! the reference page all come from here. A method is one row; a class is one file.
 
+/// Rows of a table of methods: each signature with what it needs, the function that does it, and a line about it.
+macro_rules! rows {
+    ($($signature:literal, $needs:expr, $does:ident: $doc:literal,)*) => {
+        &[$($crate::ctx::Method {
+            signature: $signature,
+            doc: $doc,
+            needs: $needs,
+            call: |call| futures::FutureExt::boxed(futures::TryFutureExt::err_into($does(call))),
+        },)*]
+    };
+}
+
 mod arguments;
 mod context;
 mod generate;
@@ -23,8 +35,8 @@ pub use store::{STORE, methods as store_methods};
 use crate::error::{Code, Error, Result};
 use crate::globals;
 use ambit_script::{Callback, Caller, HostError, Surface, Value};
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -63,7 +75,7 @@ pub type Do = for<'a> fn(&'a Call<'a>) -> BoxFuture<'a, Result<Value, HostError>
 pub fn done<'a>(
     answer: impl Future<Output = Result<Value>> + Send + 'a,
 ) -> BoxFuture<'a, Result<Value, HostError>> {
-    answer.map(|answer| answer.map_err(HostError::from)).boxed()
+    answer.err_into().boxed()
 }
 
 impl From<Error> for HostError {

@@ -1,6 +1,6 @@
 //! `ctx.agent` and `ctx.llm`: agents and models that a script calls.
 
-use super::{Call, Class, Method};
+use super::{Call, Class};
 use crate::ask::{Callee, Nested, OnChunk};
 use crate::error::{Code, Error, Result};
 use crate::together::{Until, together};
@@ -11,17 +11,6 @@ use std::sync::Arc;
 
 /// The objects of `ctx` by name.
 pub const PARTS: &[(&str, &Class)] = &[("agent", &AGENTS), ("llm", &MODELS)];
-
-macro_rules! rows {
-    ($($signature:literal, $needs:expr, $does:ident: $doc:literal,)*) => {
-        &[$(Method {
-            signature: $signature,
-            doc: $doc,
-            needs: $needs,
-            call: |call| $does(call).boxed(),
-        },)*]
-    };
-}
 
 /// `ctx.agent`.
 pub const AGENTS: Class = Class {

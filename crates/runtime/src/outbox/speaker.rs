@@ -34,13 +34,6 @@ impl Speaker {
         &self.voice
     }
 
-    /// The same thread with another agent's voice: a delegate.
-    pub fn delegate(&self, assistant_id: &str) -> Self {
-        let mut voice = self.voice.clone();
-        assistant_id.clone_into(&mut voice.assistant_id);
-        Self::new(self.outbox.clone(), voice)
-    }
-
     /// A thread of its own below this one: a forked call. It begins with its first message.
     pub fn fork(&self, label: &str, assistant_id: &str, is_silent: bool) -> Self {
         let mut desk = self.outbox.desk();

@@ -1,5 +1,6 @@
 //! What is told of turns, and what can be told to one that runs.
 
+use crate::error::Told;
 use crate::stream::Reader;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,7 +43,7 @@ pub struct TurnInfo {
     /// Milliseconds since 1970.
     pub ended_at: Option<i64>,
     /// The failure, if it failed: `{message, code}`.
-    pub error: Option<Value>,
+    pub error: Option<Told>,
     /// The response, once it is there.
     pub response: Option<Value>,
 }

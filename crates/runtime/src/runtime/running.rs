@@ -1,6 +1,6 @@
 //! What reaches a turn from outside: looking at it, following its stream, stopping it and adding to it, wherever it runs.
 
-use super::{Applied, Interrupt, Runtime, TurnInfo};
+use super::{Applied, Interrupt, Runtime, Status, TurnInfo};
 use crate::access::Authorized;
 use crate::error::{Code, Error, Result};
 use crate::inbox::Inbox;
@@ -30,17 +30,20 @@ impl Runtime {
         if let Some(live) = self.live(who, request_id) {
             return live.log.reader(after);
         }
-        let (place, _) = self.found(who, request_id).await?;
+        let (place, info) = self.found(who, request_id).await?;
         let log = place.names.events();
-        let expired = || {
-            Error::new(
+        let driver = place.driver;
+        match Reader::stored(driver.clone(), log.clone(), after).await? {
+            Some(reader) => Ok(reader),
+            // It has only just begun on another node.
+            None if info.status == Status::Running && after == 0 => {
+                Ok(Reader::awaited(driver, log))
+            }
+            None => Err(Error::new(
                 Code::StreamExpired,
                 "the stream of this request is no longer kept",
-            )
-        };
-        Reader::stored(place.driver, log, after)
-            .await?
-            .ok_or_else(expired)
+            )),
+        }
     }
 
     /// Stops a turn, wherever it runs. One that has ended stays as it is.

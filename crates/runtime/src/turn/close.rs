@@ -206,8 +206,8 @@ impl Turn {
             info.status = ending.status;
             info.ended_at = Some(ended_at);
             let is_development = self.core.is_development;
-            let told = ending.error.as_ref();
-            info.error = told.map(|error| told_of(error, is_development));
+            let failed = ending.error.as_ref();
+            info.error = failed.map(|error| error.told(is_development));
             info.response = ending
                 .response
                 .as_ref()
@@ -294,17 +294,4 @@ impl Turn {
         }
         self.live.end();
     }
-}
-
-/// What whoever asked may know of a failure: `{message, code}`, the status that a script asked for, and in development where
-/// in the scripts it was.
-fn told_of(error: &Error, is_development: bool) -> Value {
-    let mut told = json!({"message": error.message, "code": error.code.as_str()});
-    if let Some(status) = error.status {
-        told["status"] = status.into();
-    }
-    if is_development && !error.stack.is_empty() {
-        told["stack"] = error.stack.clone().into();
-    }
-    told
 }
