@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 pub struct Settings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
-    /// Runtimes kept ready at most; half as many are made ahead of time.
+    /// Runtimes kept for further runs at most, each with about a megabyte. A quarter of them is made ahead of time.
     pub warm: usize,
     /// The largest stack that a run may be allowed.
     pub stack: usize,

@@ -42,13 +42,13 @@ pub struct Job {
 }
 
 /// What a fiber does: makes a runtime, and does one job after another in it. Before each of them everything in the runtime is
-/// put back as it was made; a runtime that was not made ahead is freed behind its only job.
-pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot) {
+/// put back as it was made; a runtime that is not to be kept is freed behind its only job.
+pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept: bool) {
     let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
     let made = make(&world);
     // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
     let _end = End(Rc::clone(&world));
-    if let (None, Ok(made)) = (&*lock(slot), &made) {
+    if let (true, Ok(made)) = (is_kept, &made) {
         made.keep(&world);
     }
     loop {
@@ -81,7 +81,12 @@ struct Made {
 impl Made {
     /// Makes ready what scripts touch, and keeps how everything is.
     fn keep(&self, world: &World) {
-        let ready = |ctx: Ctx<'_>| world.core(&ctx)?.get::<_, Function<'_>>("ready")?.call::<_, ()>(());
+        let ready = |ctx: Ctx<'_>| {
+            world
+                .core(&ctx)?
+                .get::<_, Function<'_>>("ready")?
+                .call::<_, ()>(())
+        };
         if self.context.with(ready).is_ok() {
             self.runtime.run_gc();
             self.heap.keep();

@@ -6,6 +6,7 @@ use crate::prelude::Prelude;
 use crate::run::{self, Job};
 use crate::task::{Pause, lock};
 use corosensei::stack::DefaultStack;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
@@ -14,6 +15,9 @@ const BESIDE: usize = 2 << 20;
 
 /// Where a job is put for a fiber that waits for one.
 pub type Slot = Arc<Mutex<Option<Job>>>;
+
+/// One of this many runtimes that are made ahead of time are enough: those that work come back.
+const AHEAD: usize = 4;
 
 /// A fiber with a runtime, and how to give it a job.
 pub struct Runner {
@@ -28,26 +32,45 @@ pub struct Warm {
     ready: Mutex<Vec<Runner>>,
     /// Stacks of fibers that have finished.
     stacks: Mutex<Vec<DefaultStack>>,
+    kept: Arc<AtomicUsize>,
     most: usize,
     stack: usize,
     prelude: Arc<Prelude>,
 }
 
+/// The right of a runtime to be kept for further runs; given back when it is freed.
+struct Room(Arc<AtomicUsize>);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Warm {
-    /// Keeps at most so many runners ready whose scripts may use `stack` bytes of stack.
+    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack.
     pub fn new(most: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
         Self {
             ready: Mutex::default(),
             stacks: Mutex::default(),
+            kept: Arc::default(),
             most,
             stack,
             prelude,
         }
     }
 
-    /// True if more should be made ahead. Half of them are enough: those that work come back.
+    /// True if more should be made ahead.
     pub fn wants_more(&self) -> bool {
-        lock(&self.ready).len() < self.most.div_ceil(2)
+        let has_room = self.kept.load(Ordering::Relaxed) < self.most;
+        has_room && lock(&self.ready).len() < self.most.div_ceil(AHEAD)
+    }
+
+    fn room(&self) -> Option<Room> {
+        let more = |kept: usize| (kept < self.most).then_some(kept + 1);
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = self.kept.fetch_update(set, fetch, more);
+        taken.ok().map(|_| Room(Arc::clone(&self.kept)))
     }
 
     /// Makes one more ready.
@@ -77,18 +100,16 @@ impl Warm {
             None => DefaultStack::new(self.stack + BESIDE)
                 .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
         };
-        let fiber = Fiber::new(stack, move |pauser| run::body(pauser, &prelude, &job));
+        let room = self.room();
+        let fiber = Fiber::new(stack, move |pauser| {
+            run::body(pauser, &prelude, &job, room.is_some());
+        });
         Ok(Runner { fiber, slot })
     }
 
     /// Takes back one that is ready for another job.
     pub fn take_back(&self, runner: Runner) {
-        let mut ready = lock(&self.ready);
-        if ready.len() < self.most {
-            return ready.push(runner);
-        }
-        drop(ready);
-        self.finish(runner);
+        lock(&self.ready).push(runner);
     }
 
     /// Takes back the stack of a fiber that has finished.

@@ -179,7 +179,8 @@ impl World {
             return task.budget.stopped().is_some();
         }
         // The thread may have had no turn for a part of that time; then the run is counted less than it has used.
-        self.counted.set(thread_time().min(self.counted.get() + took));
+        self.counted
+            .set(thread_time().min(self.counted.get() + took));
         self.resumed.set(Instant::now());
         self.count(task).is_some()
     }
