@@ -261,27 +261,30 @@ impl Drop for Heap {
 
 /// What a block of this size takes; `None` if there cannot be such a block.
 fn rounded(size: usize) -> Option<usize> {
-    let step = match size {
-        ..=SMALL => BLOCK,
-        ..=LARGE => size.next_power_of_two() / 8,
-        ..=LARGEST => BLOCK,
-        _ => return None,
+    if size > LARGEST {
+        return None;
+    }
+    let is_coarse = size > SMALL && size <= LARGE;
+    let step = if is_coarse {
+        size.next_power_of_two() / 8
+    } else {
+        BLOCK
     };
     Some(size.max(BLOCK).next_multiple_of(step))
 }
 
 /// The list for blocks of a rounded size.
 fn list(size: usize) -> Option<usize> {
-    match size {
-        ..=SMALL => Some(size / BLOCK - 1),
-        ..=LARGE => {
-            let power = size.next_power_of_two();
-            let doublings = (power / SMALL).ilog2() as usize - 1;
-            // A fifth, sixth, seventh or eighth of eight parts.
-            Some(SMALL / BLOCK + 4 * doublings + size * 8 / power - 5)
-        }
-        _ => None,
+    if size <= SMALL {
+        return Some(size / BLOCK - 1);
     }
+    if size > LARGE {
+        return None;
+    }
+    let power = size.next_power_of_two();
+    let doublings = (power / SMALL).ilog2() as usize - 1;
+    // A fifth, sixth, seventh or eighth of eight parts.
+    Some(SMALL / BLOCK + 4 * doublings + size * 8 / power - 5)
 }
 
 /// How a block outside of the piece is laid out.
