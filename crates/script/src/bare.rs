@@ -1,16 +1,17 @@
-//! The only file with `unsafe`: switching stacks, counting an engine's memory, and loading what was compiled here.
+//! The only files with `unsafe`: switching stacks, loading what was compiled here, and, beside it, an engine's memory.
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-use crate::meter::Meter;
+mod heap;
+
+pub use heap::{Allocations, Heap};
+
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use rquickjs::allocator::{Allocator, RustAllocator};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Module, WriteOptions};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Code that runs on a stack of its own and can be put aside in the middle of anything it calls.
 ///
@@ -96,91 +97,6 @@ impl<P> Pauser<P> {
         // body ends. Pausers are not `Send` and are kept only by what the body owns (its runtime's host functions and
         // interrupt handler), which run on that stack and nowhere else.
         unsafe { &*yielder }.suspend(pause);
-    }
-}
-
-/// The engine's memory: Rust's, counted by a meter that also says when it is used up.
-pub struct Heap {
-    meter: Arc<Meter>,
-}
-
-impl Heap {
-    /// Memory that the meter counts.
-    pub fn new(meter: Arc<Meter>) -> Self {
-        Self { meter }
-    }
-}
-
-// SAFETY: every block comes from `RustAllocator`, which keeps the promises of this trait, and goes back to it; the meter only
-// decides whether a block is given at all, and a null pointer is always allowed.
-unsafe impl Allocator for Heap {
-    fn alloc(&mut self, size: usize) -> *mut u8 {
-        match self.count(size) {
-            Some(size) => self.counted(RustAllocator.alloc(size), size),
-            None => std::ptr::null_mut(),
-        }
-    }
-
-    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        match count.checked_mul(size).and_then(|total| self.count(total)) {
-            Some(total) => self.counted(RustAllocator.calloc(1, total), total),
-            None => std::ptr::null_mut(),
-        }
-    }
-
-    unsafe fn dealloc(&mut self, pointer: *mut u8) {
-        // SAFETY: the caller promises that the pointer came from this allocator, hence from `RustAllocator`.
-        unsafe {
-            self.meter.give(RustAllocator::usable_size(pointer));
-            RustAllocator.dealloc(pointer);
-        }
-    }
-
-    unsafe fn realloc(&mut self, pointer: *mut u8, size: usize) -> *mut u8 {
-        if pointer.is_null() {
-            return self.alloc(size);
-        }
-        // SAFETY: as in `dealloc`.
-        let before = unsafe { RustAllocator::usable_size(pointer) };
-        let Some(after) = size.checked_next_multiple_of(BLOCK) else {
-            return std::ptr::null_mut();
-        };
-        let more = after.saturating_sub(before);
-        if more > 0 && !self.meter.take(more) {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: as in `dealloc`.
-        let moved = unsafe { RustAllocator.realloc(pointer, after) };
-        if moved.is_null() {
-            self.meter.give(more);
-        } else {
-            self.meter.give(before.saturating_sub(after));
-        }
-        moved
-    }
-
-    unsafe fn usable_size(pointer: *mut u8) -> usize {
-        // SAFETY: as in `dealloc`.
-        unsafe { RustAllocator::usable_size(pointer) }
-    }
-}
-
-/// `RustAllocator` gives blocks of whole multiples of this.
-const BLOCK: usize = 8;
-
-impl Heap {
-    /// What a block of this size takes, if there is room for it.
-    fn count(&self, size: usize) -> Option<usize> {
-        let size = size.checked_next_multiple_of(BLOCK)?;
-        self.meter.take(size).then_some(size)
-    }
-
-    /// Takes back what was counted for a block that was not given.
-    fn counted(&self, block: *mut u8, size: usize) -> *mut u8 {
-        if block.is_null() {
-            self.meter.give(size);
-        }
-        block
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 pub struct Settings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
-    /// Runtimes made ahead of time.
+    /// Runtimes kept for further runs at most, each with about a megabyte. A quarter of them is made ahead of time.
     pub warm: usize,
     /// The largest stack that a run may be allowed.
     pub stack: usize,
@@ -30,7 +30,7 @@ impl Default for Settings {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
             threads: cores,
-            warm: 4 * cores,
+            warm: 8 * cores,
             stack: 1 << 20,
             program: 2 << 20,
         }
@@ -106,17 +106,15 @@ impl Engine {
         if let Some(Caller(outer)) = within {
             outer.check_depth()?;
         }
-        let ready = self.0.warm.take()?;
         let stack = limits.stack.min(self.0.stack);
         let budget = match within {
-            Some(Caller(outer)) => outer.within(ready.meter),
-            None => Budget::new(Limits { stack, ..limits }, ready.meter),
+            Some(Caller(outer)) => outer.within(),
+            None => Budget::new(Limits { stack, ..limits }),
         };
         let (requests, asked) = mpsc::unbounded_channel();
         let pool = Arc::downgrade(&self.0.pool);
         Ok(Instance {
-            task: Task::new(ready.fiber, Arc::new(budget), pool, requests),
-            slot: Some(ready.slot),
+            task: Task::new(Arc::new(budget), pool, requests),
             engine: self.clone(),
             program,
             host,

@@ -6,8 +6,7 @@ use crate::host::{Host, Value};
 use crate::limits::{GRACE, Stop};
 use crate::program::Program;
 use crate::run::Job;
-use crate::task::{HostFuture, Letter, Outcome, Request, Task, lock};
-use crate::warm::Slot;
+use crate::task::{HostFuture, Letter, Outcome, Request, Task};
 use futures::FutureExt;
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -21,8 +20,6 @@ use tokio::time::Instant;
 /// A run of which several functions can be called, one after another. Dropping it ends it.
 pub struct Instance {
     pub(crate) task: Arc<Task>,
-    /// Where the first call goes; later ones are letters.
-    pub(crate) slot: Option<Slot>,
     /// The threads that run it must not end before it.
     pub(crate) engine: Engine,
     pub(crate) program: Arc<Program>,
@@ -35,7 +32,7 @@ pub struct Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         // A run that was never called has nothing to end.
-        if self.slot.is_none() {
+        if self.task.was_called() {
             self.end();
         }
     }
@@ -60,12 +57,8 @@ impl Instance {
             host: Arc::clone(&self.host),
             once: self.once,
         };
-        match self.slot.take() {
-            Some(slot) => {
-                *lock(&slot) = Some(job);
-                self.engine.submit(Arc::clone(&self.task));
-            }
-            None => self.task.post(Letter::Call(Box::new(job))),
+        if self.task.call(job) {
+            self.engine.submit(Arc::clone(&self.task));
         }
         let unfinished = Unfinished(Some(Arc::clone(&self.task)));
         let result = self.answer(answer, &name).await;

@@ -91,12 +91,11 @@ struct Shared {
 
 impl Budget {
     /// Nothing used yet.
-    pub fn new(limits: Limits, meter: Arc<Meter>) -> Self {
-        meter.set_limit(limits.heap);
+    pub fn new(limits: Limits) -> Self {
         Self {
             limits,
             started: Instant::now(),
-            meter,
+            meter: Arc::new(Meter::new(limits.heap)),
             shared: Arc::default(),
             cancelled: AtomicBool::new(false),
             depth: 0,
@@ -107,14 +106,15 @@ impl Budget {
     }
 
     /// The budget of a run within this one: what it uses is this one's.
-    pub fn within(&self, meter: Arc<Meter>) -> Self {
-        meter.count_to(&self.meter);
-        Self {
+    pub fn within(&self) -> Self {
+        let within = Self {
             started: self.started,
             shared: Arc::clone(&self.shared),
             depth: self.depth + 1,
-            ..Self::new(self.limits, meter)
-        }
+            ..Self::new(self.limits)
+        };
+        within.meter.count_to(&self.meter);
+        within
     }
 
     /// Fails if there can be no run within this one.
@@ -193,9 +193,14 @@ impl Budget {
         self.stopped()
     }
 
-    /// The run is not on a thread.
-    pub fn put_aside(&self) {
-        self.overdue.store(u64::MAX, Ordering::Relaxed);
+    /// The run is not on a thread. The answer is for `go_on`.
+    pub fn put_aside(&self) -> u64 {
+        self.overdue.swap(u64::MAX, Ordering::Relaxed)
+    }
+
+    /// The run is on its thread again, as if it had not been put aside.
+    pub fn go_on(&self, overdue: u64) {
+        self.overdue.store(overdue, Ordering::Relaxed);
     }
 
     /// Stops the run if it has held its thread past its processor time without polling once, and says whether it has. Where the
@@ -263,7 +268,7 @@ fn bytes(size: usize) -> String {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{Budget, Limits, Meter};
+    use super::{Budget, Limits};
     use crate::clock::{ThreadClock, thread_time};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
@@ -274,7 +279,7 @@ mod tests {
             cpu: Duration::from_millis(1),
             ..Limits::default()
         };
-        let budget = Arc::new(Budget::new(limits, Arc::new(Meter::new(limits.heap))));
+        let budget = Arc::new(Budget::new(limits));
         let (tell, told) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let spent = Arc::clone(&budget);

@@ -10,7 +10,7 @@ pub struct Meter {
     own: AtomicUsize,
     /// What the engines within its run use, on whatever threads.
     within: AtomicUsize,
-    limit: AtomicUsize,
+    limit: usize,
     exceeded: AtomicBool,
     outer: OnceLock<Arc<Self>>,
 }
@@ -25,23 +25,41 @@ impl Meter {
         Self {
             own: AtomicUsize::new(0),
             within: AtomicUsize::new(0),
-            limit: AtomicUsize::new(limit),
+            limit,
             exceeded: AtomicBool::new(false),
             outer: OnceLock::new(),
         }
     }
 
-    /// Counts up to another limit from now on.
-    pub fn set_limit(&self, limit: usize) {
-        self.limit.store(limit, Ordering::Relaxed);
+    /// A meter that only counts.
+    pub fn unlimited() -> Self {
+        Self::new(usize::MAX / 4)
+    }
+
+    /// What the engine itself uses.
+    pub fn own(&self) -> usize {
+        self.own.load(Ordering::Relaxed)
+    }
+
+    /// Counts what is in use already, whatever the limit.
+    pub fn add(&self, size: usize) {
+        self.own.store(self.own() + size, Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.add_within(size);
+        }
+    }
+
+    fn add_within(&self, size: usize) {
+        self.within.fetch_add(size, Ordering::Relaxed);
+        if let Some(outer) = self.outer.get() {
+            outer.add_within(size);
+        }
     }
 
     /// From now on everything also counts to another meter, what is in use already included.
     pub fn count_to(&self, outer: &Arc<Self>) {
         if self.outer.set(Arc::clone(outer)).is_ok() {
-            outer
-                .within
-                .fetch_add(self.own.load(Ordering::Relaxed), Ordering::Relaxed);
+            outer.add_within(self.own());
         }
     }
 
@@ -81,12 +99,11 @@ impl Meter {
 
     /// True if so much may be in use after `size` more.
     fn allows(&self, wanted: usize, size: usize) -> bool {
-        let limit = self.limit.load(Ordering::Relaxed);
-        if wanted <= limit {
+        if wanted <= self.limit {
             return true;
         }
         self.exceeded.store(true, Ordering::Relaxed);
-        size <= SMALL && wanted <= limit.saturating_add(LAST)
+        size <= SMALL && wanted <= self.limit.saturating_add(LAST)
     }
 
     /// Counts `size` bytes less.

@@ -2,8 +2,8 @@
 
 use crate::bare::{Fiber, Step};
 use crate::clock::ThreadClock;
-use crate::task::{HostFuture, Letter, Pause, Request, Task, lock};
-use crate::warm::Warm;
+use crate::task::{Begun, HostFuture, Letter, Pause, Request, Task, lock};
+use crate::warm::{Runner, Warm};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -152,26 +152,49 @@ impl Pool {
 
     /// Runs one task until it has nothing to do.
     fn run(&self, task: &Arc<Task>) {
-        let Some(mut fiber) = task.begin() else {
+        let Some(mut runner) = self.begin(task) else {
             return;
         };
         loop {
-            match resume(&mut fiber) {
+            match resume(&mut runner.fiber) {
                 Some(Step::Paused(Pause::Call(number, future))) => first_poll(task, number, future),
-                Some(Step::Paused(Pause::Yield)) => return task.requeue(fiber, self),
-                Some(Step::Paused(Pause::Wait | Pause::Warm)) => match task.park(fiber) {
-                    Some(woken) => fiber = woken,
+                Some(Step::Paused(Pause::Yield)) => return task.requeue(runner, self),
+                Some(Step::Paused(Pause::Wait)) => match task.park(runner) {
+                    Some(woken) => runner = woken,
                     None => return,
                 },
+                Some(Step::Paused(Pause::Warm)) => {
+                    task.end();
+                    return self.warm.take_back(runner);
+                }
                 Some(Step::Finished) => {
                     task.end();
-                    return self.warm.take_back(fiber);
+                    return self.warm.take_stack(runner.fiber);
                 }
                 None => {
                     task.end();
                     let text = "a host function or the engine panicked".to_owned();
                     return task.answer(Err(crate::error::Error::Internal(text)));
                 }
+            }
+        }
+    }
+
+    /// Takes a task onto this thread, with a runner if it is its first time.
+    fn begin(&self, task: &Task) -> Option<Runner> {
+        let job = match task.begin()? {
+            Begun::Again(runner) => return Some(runner),
+            Begun::First(job) => job,
+        };
+        match self.warm.take() {
+            Ok(runner) => {
+                *lock(&runner.slot) = Some(*job);
+                Some(runner)
+            }
+            Err(error) => {
+                task.end();
+                task.answer(Err(error));
+                None
             }
         }
     }

@@ -135,6 +135,13 @@ impl Prelude {
         Some(2 * number + usize::from(is_promise))
     }
 
+    /// The methods of all classes: class, name, class, name, and so on.
+    pub fn methods(&self) -> Vec<String> {
+        let methods = self.targets.iter().skip(self.surface.globals.len());
+        let both = |target: &Target| [target.class.clone(), target.method.clone()];
+        methods.flat_map(both).collect()
+    }
+
     /// What can be called globally: name, the name within that if it is an object's, number, whether it returns a promise, and
     /// so on.
     pub fn globals<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Array<'js>> {

@@ -8,10 +8,9 @@ mod timers;
 mod web;
 mod world;
 
-use crate::bare::{Heap, Pauser};
+use crate::bare::{Allocations, Heap, Pauser};
 use crate::error::{Error, Result};
 use crate::host::{Host, Value};
-use crate::meter::Meter;
 use crate::prelude::Prelude;
 use crate::program::{Export, Program};
 use crate::task::{Outcome, Pause, Task, lock};
@@ -42,33 +41,70 @@ pub struct Job {
     pub once: bool,
 }
 
-/// What a fiber does: makes a runtime, waits for a job unless it has one, does that and those that follow, and frees the
-/// runtime.
-pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, heap: Arc<Meter>) {
+/// What a fiber does: makes a runtime, and does one job after another in it. Before each of them everything in the runtime is
+/// put back as it was made; a runtime that is not to be kept is freed behind its only job.
+pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept: bool) {
     let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
-    let made = make(&world, heap);
+    let made = make(&world);
     // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
-    let end = End(Rc::clone(&world));
-    if lock(slot).is_none() {
-        world.pauser.pause(Pause::Warm);
+    let _end = End(Rc::clone(&world));
+    if let (true, Ok(made)) = (is_kept, &made) {
+        made.keep(&world);
     }
-    let Some(job) = lock(slot).take() else {
-        return;
-    };
-    let task = Arc::clone(&job.task);
-    match &made {
-        Ok((runtime, context)) => {
-            runtime.set_max_stack_size(task.budget.limits.stack);
-            // Most runs are over before they have made as much garbage.
-            runtime.set_gc_threshold((task.budget.limits.heap / 8).min(4 << 20));
-            world.begin(&job);
-            let last = context.with(|ctx| calls_in_turn(&world, &ctx, job));
-            drop(end);
-            task.answer(last);
+    loop {
+        if lock(slot).is_none() {
+            world.pauser.pause(Pause::Warm);
         }
-        Err(reason) => task.answer(Err(Error::Internal(format!(
-            "no runtime for a script: {reason}"
-        )))),
+        let Some(job) = lock(slot).take() else {
+            return;
+        };
+        let task = Arc::clone(&job.task);
+        match &made {
+            Ok(made) => task.answer(made.run(&world, job)),
+            Err(reason) => task.answer(Err(Error::Internal(format!(
+                "no runtime for a script: {reason}"
+            )))),
+        }
+        if !made.as_ref().is_ok_and(|made| made.heap.restore()) {
+            return;
+        }
+    }
+}
+
+/// A runtime with the prelude in it.
+struct Made {
+    context: Context,
+    runtime: Runtime,
+    heap: Rc<Heap>,
+}
+
+impl Made {
+    /// Makes ready what scripts touch, and keeps how everything is.
+    fn keep(&self, world: &World) {
+        let ready = |ctx: Ctx<'_>| {
+            world
+                .core(&ctx)?
+                .get::<_, Function<'_>>("ready")?
+                .call::<_, ()>(())
+        };
+        if self.context.with(ready).is_ok() {
+            self.runtime.run_gc();
+            self.heap.keep();
+        }
+    }
+
+    /// Does a job and those that follow it; lets go of everything that they made.
+    fn run(&self, world: &Rc<World>, job: Job) -> Result<Outcome> {
+        let budget = &job.task.budget;
+        self.heap.count_to(&budget.meter);
+        self.runtime.set_max_stack_size(budget.limits.stack);
+        // Most runs are over before they have made as much garbage.
+        self.runtime
+            .set_gc_threshold((budget.limits.heap / 8).min(4 << 20));
+        world.begin(&job);
+        let last = self.context.with(|ctx| calls_in_turn(world, &ctx, job));
+        world.end();
+        last
     }
 }
 
@@ -95,13 +131,14 @@ struct End(Rc<World>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.forget();
     }
 }
 
-/// A fresh runtime with the prelude in it.
-fn make(world: &Rc<World>, heap: Arc<Meter>) -> std::result::Result<(Runtime, Context), String> {
-    let runtime = Runtime::new_with_alloc(Heap::new(heap)).map_err(|error| error.to_string())?;
+fn make(world: &Rc<World>) -> std::result::Result<Made, String> {
+    let heap = Heap::new().ok_or("there is no memory for it")?;
+    let runtime = Runtime::new_with_alloc(Allocations(Rc::clone(&heap)))
+        .map_err(|error| error.to_string())?;
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
     runtime.set_gc_threshold(4 << 20);
@@ -113,7 +150,11 @@ fn make(world: &Rc<World>, heap: Arc<Meter>) -> std::result::Result<(Runtime, Co
         let installed = install(world, &ctx);
         installed.map_err(|error| format!("{error}: {}", thrown::thrown(&ctx, &ctx.catch())))
     })?;
-    Ok((runtime, context))
+    Ok(Made {
+        context,
+        runtime,
+        heap,
+    })
 }
 
 fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {

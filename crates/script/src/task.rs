@@ -1,11 +1,11 @@
 //! One run as the engine's threads see it: its fiber, and the letters that wait for it.
 
-use crate::bare::Fiber;
 use crate::error::{Error, HostError};
 use crate::host::{CallbackCall, Value};
 use crate::limits::Budget;
 use crate::pool::Pool;
 use crate::run::Job;
+use crate::warm::Runner;
 use serde_json::Value as Json;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ pub type HostFuture = Pin<Box<dyn Future<Output = Result<Value, HostError>> + Se
 
 /// Why a run's fiber gave its thread back.
 pub enum Pause {
-    /// Its runtime is made; it waits for something to run.
+    /// Its runtime is as it was made; it waits for something to run.
     Warm,
     /// Others wait for the thread.
     Yield,
@@ -76,20 +76,31 @@ pub struct Task {
 }
 
 enum State {
+    /// Nothing was called yet.
+    New,
+    /// Waits for a thread and has not begun.
+    Called(Box<Job>),
     /// Waits for a letter.
-    Parked(Fiber<Pause>),
+    Parked(Runner),
     /// Waits for a thread.
-    Queued(Fiber<Pause>),
+    Queued(Runner),
     /// On a thread; `true` if a letter came since.
     Running(bool),
     /// Ended.
     Ended,
 }
 
+/// How a run comes onto a thread.
+pub enum Begun {
+    /// With what it is to do.
+    First(Box<Job>),
+    /// Where it was put aside.
+    Again(Runner),
+}
+
 impl Task {
-    /// A run that waits for a thread.
+    /// A run of which nothing was called yet.
     pub fn new(
-        fiber: Fiber<Pause>,
         budget: Arc<Budget>,
         pool: Weak<Pool>,
         requests: mpsc::UnboundedSender<Request>,
@@ -100,9 +111,27 @@ impl Task {
             requests,
             pool,
             letters: Mutex::new(VecDeque::new()),
-            state: Mutex::new(State::Queued(fiber)),
+            state: Mutex::new(State::New),
             result: Mutex::new(None),
         })
+    }
+
+    /// Has a function called. True if it is the first: then the run now needs a thread.
+    pub fn call(self: &Arc<Self>, job: Job) -> bool {
+        let mut state = lock(&self.state);
+        let is_first = matches!(*state, State::New);
+        if is_first {
+            *state = State::Called(Box::new(job));
+        } else {
+            drop(state);
+            self.post(Letter::Call(Box::new(job)));
+        }
+        is_first
+    }
+
+    /// True once a function was called.
+    pub fn was_called(&self) -> bool {
+        !matches!(*lock(&self.state), State::New)
     }
 
     /// Puts a letter in the box and wakes the run.
@@ -120,8 +149,8 @@ impl Task {
     pub fn wake(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         match std::mem::replace(&mut *state, State::Ended) {
-            State::Parked(fiber) => {
-                *state = State::Queued(fiber);
+            State::Parked(runner) => {
+                *state = State::Queued(runner);
                 drop(state);
                 if let Some(pool) = self.pool.upgrade() {
                     pool.submit(Arc::clone(self));
@@ -132,11 +161,12 @@ impl Task {
         }
     }
 
-    /// Takes the fiber onto a thread.
-    pub fn begin(&self) -> Option<Fiber<Pause>> {
+    /// Takes the run onto a thread.
+    pub fn begin(&self) -> Option<Begun> {
         let mut state = lock(&self.state);
         match std::mem::replace(&mut *state, State::Running(false)) {
-            State::Queued(fiber) => Some(fiber),
+            State::Called(job) => Some(Begun::First(job)),
+            State::Queued(runner) => Some(Begun::Again(runner)),
             other => {
                 *state = other;
                 None
@@ -144,24 +174,24 @@ impl Task {
         }
     }
 
-    /// Puts the fiber aside until a letter comes; gives it back if one already has.
-    pub fn park(&self, fiber: Fiber<Pause>) -> Option<Fiber<Pause>> {
+    /// Puts the run aside until a letter comes; gives it back if one already has.
+    pub fn park(&self, runner: Runner) -> Option<Runner> {
         let mut state = lock(&self.state);
         if matches!(*state, State::Running(true)) {
             *state = State::Running(false);
-            return Some(fiber);
+            return Some(runner);
         }
-        *state = State::Parked(fiber);
+        *state = State::Parked(runner);
         None
     }
 
-    /// Puts the fiber at the end of the queue.
-    pub fn requeue(self: &Arc<Self>, fiber: Fiber<Pause>, pool: &Pool) {
-        *lock(&self.state) = State::Queued(fiber);
+    /// Puts the run at the end of the queue.
+    pub fn requeue(self: &Arc<Self>, runner: Runner, pool: &Pool) {
+        *lock(&self.state) = State::Queued(runner);
         pool.submit(Arc::clone(self));
     }
 
-    /// The fiber has returned.
+    /// The run is over.
     pub fn end(&self) {
         *lock(&self.state) = State::Ended;
     }

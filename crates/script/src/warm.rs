@@ -1,12 +1,12 @@
-//! Runtimes made ahead of time. Each serves one run and is thrown away; what they save is the making.
+//! Runtimes made ahead of time. Each is put back as it was made behind every run; what that saves is the making.
 
 use crate::bare::{Fiber, Step};
 use crate::error::Error;
-use crate::meter::Meter;
 use crate::prelude::Prelude;
 use crate::run::{self, Job};
 use crate::task::{Pause, lock};
 use corosensei::stack::DefaultStack;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
@@ -16,41 +16,61 @@ const BESIDE: usize = 2 << 20;
 /// Where a job is put for a fiber that waits for one.
 pub type Slot = Arc<Mutex<Option<Job>>>;
 
-/// A fiber whose runtime is made, and how to give it a job.
-pub struct Ready {
+/// One of this many runtimes that are made ahead of time are enough: those that work come back.
+const AHEAD: usize = 4;
+
+/// A fiber with a runtime, and how to give it a job.
+pub struct Runner {
     /// The fiber.
     pub fiber: Fiber<Pause>,
     /// Where its job goes.
     pub slot: Slot,
-    /// Its memory.
-    pub meter: Arc<Meter>,
 }
 
-/// The fibers that wait for a job.
+/// The runners that wait for a job.
 pub struct Warm {
-    ready: Mutex<Vec<Ready>>,
+    ready: Mutex<Vec<Runner>>,
     /// Stacks of fibers that have finished.
     stacks: Mutex<Vec<DefaultStack>>,
-    wanted: usize,
+    kept: Arc<AtomicUsize>,
+    most: usize,
     stack: usize,
     prelude: Arc<Prelude>,
 }
 
+/// The right of a runtime to be kept for further runs; given back when it is freed.
+struct Room(Arc<AtomicUsize>);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Warm {
-    /// Keeps `wanted` fibers ready whose scripts may use `stack` bytes of stack.
-    pub fn new(wanted: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
+    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack.
+    pub fn new(most: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
         Self {
             ready: Mutex::default(),
             stacks: Mutex::default(),
-            wanted,
+            kept: Arc::default(),
+            most,
             stack,
             prelude,
         }
     }
 
-    /// True if fewer than wanted are ready.
+    /// True if more should be made ahead.
     pub fn wants_more(&self) -> bool {
-        lock(&self.ready).len() < self.wanted
+        let has_room = self.kept.load(Ordering::Relaxed) < self.most;
+        has_room && lock(&self.ready).len() < self.most.div_ceil(AHEAD)
+    }
+
+    fn room(&self) -> Option<Room> {
+        let more = |kept: usize| (kept < self.most).then_some(kept + 1);
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = self.kept.fetch_update(set, fetch, more);
+        taken.ok().map(|_| Room(Arc::clone(&self.kept)))
     }
 
     /// Makes one more ready.
@@ -63,8 +83,8 @@ impl Warm {
         }
     }
 
-    /// One that is ready, or one that will make its runtime when it is first resumed.
-    pub fn take(&self) -> Result<Ready, Error> {
+    /// One that is ready, the last that worked first, or one that will make its runtime when it is first resumed.
+    pub fn take(&self) -> Result<Runner, Error> {
         let ready = lock(&self.ready).pop();
         match ready {
             Some(ready) => Ok(ready),
@@ -72,38 +92,45 @@ impl Warm {
         }
     }
 
-    fn cold(&self) -> Result<Ready, Error> {
+    fn cold(&self) -> Result<Runner, Error> {
         let slot = Slot::default();
-        let meter = Arc::new(Meter::new(usize::MAX / 4));
-        let (prelude, job, heap) = (
-            Arc::clone(&self.prelude),
-            Arc::clone(&slot),
-            Arc::clone(&meter),
-        );
+        let (prelude, job) = (Arc::clone(&self.prelude), Arc::clone(&slot));
         let stack = match lock(&self.stacks).pop() {
             Some(stack) => stack,
             None => DefaultStack::new(self.stack + BESIDE)
                 .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
         };
+        let room = self.room();
         let fiber = Fiber::new(stack, move |pauser| {
-            run::body(pauser, &prelude, &job, heap);
+            run::body(pauser, &prelude, &job, room.is_some());
         });
-        Ok(Ready { fiber, slot, meter })
+        Ok(Runner { fiber, slot })
+    }
+
+    /// Takes back one that is ready for another job.
+    pub fn take_back(&self, runner: Runner) {
+        lock(&self.ready).push(runner);
     }
 
     /// Takes back the stack of a fiber that has finished.
-    pub fn take_back(&self, fiber: Fiber<Pause>) {
+    pub fn take_stack(&self, fiber: Fiber<Pause>) {
         let mut stacks = lock(&self.stacks);
-        if stacks.len() < self.wanted {
+        if stacks.len() < self.most {
             stacks.extend(fiber.into_stack());
         }
     }
 
+    fn finish(&self, mut runner: Runner) {
+        // Without a job it returns at once.
+        while let Step::Paused(_) = runner.fiber.resume() {}
+        self.take_stack(runner.fiber);
+    }
+
     /// Lets the fibers that are ready return.
     pub fn drain(&self) {
-        for mut ready in lock(&self.ready).drain(..) {
-            // Without a job it returns at once.
-            while let Step::Paused(_) = ready.fiber.resume() {}
+        let ready = std::mem::take(&mut *lock(&self.ready));
+        for runner in ready {
+            self.finish(runner);
         }
     }
 }

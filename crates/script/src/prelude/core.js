@@ -14,11 +14,11 @@ export function install(native) {
   // Objects of the host: the handle is a private field, so that no script can read, forge or move it.
   class Bare { constructor(object) { return object; } }
   class Handle extends Bare {
-    #handle; #class;
-    constructor(object, handle, name) { super(object); this.#handle = handle; this.#class = name; }
+    #own;
+    constructor(object, own) { super(object); this.#own = own; }
     static of(object, name) {
-      if (object === null || typeof object !== "object" || !(#handle in object) || object.#class !== name) return undefined;
-      return { handle: object.#handle };
+      if (object === null || typeof object !== "object" || !(#own in object) || object.#own.name !== name) return undefined;
+      return object.#own;
     }
   }
   const prototypes = new Map();
@@ -55,7 +55,7 @@ export function install(native) {
   };
   function make(name, handle, members) {
     setPrototypeOf(members, prototype(name));
-    new Handle(members, handle, name);
+    new Handle(members, { handle, name });
     return members;
   }
 
@@ -129,6 +129,10 @@ export function install(native) {
   Object.setPrototypeOf(Exception, Error);
   put(globalThis, "Exception", Exception);
 
+  // The engine's own numbers begin with what the runtime was made with, for each run again.
+  const { random } = native;
+  put(Math, "random", { random() { return random(); } }.random);
+
   // Stacks name the source; they are translated when somebody looks.
   Error.stackTraceLimit = 50;
   const engineStack = Object.getOwnPropertyDescriptor(Error.prototype, "stack").get;
@@ -198,6 +202,11 @@ export function install(native) {
       entry.callback(...entry.args);
     },
     failure() { return failure; },
+    // A runtime that serves many runs has at once what others get when a script touches it.
+    ready() {
+      const methods = native.methods();
+      for (let i = 0; i < methods.length; i += 2) reflectGet(prototype(methods[i]), methods[i + 1]);
+    },
     spin() { for (;;); },
     native,
   });

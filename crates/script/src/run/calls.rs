@@ -4,7 +4,7 @@ use super::thrown;
 use super::world::{Promised, World};
 use crate::error::HostError;
 use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
-use crate::task::{Letter, Pause, Task};
+use crate::task::{Letter, Task};
 use crate::value::{Reader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value as Json;
@@ -60,7 +60,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         run: Caller(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move { host.call(call).await });
-    if world.pause(&task, Pause::Call(number, future)) {
+    if world.ask(&task, number, future) {
         return Err(world.terminate(ctx));
     }
     if target.returns == Returns::Promise {

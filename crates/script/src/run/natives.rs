@@ -5,7 +5,7 @@ use super::thrown;
 use super::world::World;
 use crate::error::HostError;
 use crate::host::{Call, Caller, Value};
-use crate::task::{Pause, Request};
+use crate::task::Request;
 use crate::value::Reader;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
@@ -27,6 +27,9 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
         own.prelude.method(&class, &name)
     };
     native.set("method", Function::new(ctx.clone(), method)?)?;
+    let own = Rc::clone(world);
+    let methods = move || own.prelude.methods();
+    native.set("methods", Function::new(ctx.clone(), methods)?)?;
     native.set("globals", world.prelude.globals(ctx)?)?;
     native.set("unavailable", world.prelude.unavailable())?;
     let own = Rc::clone(world);
@@ -125,7 +128,7 @@ fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'j
         let answered: std::result::Result<Value, HostError> = host.call(call).await;
         answered
     });
-    if world.pause(&task, Pause::Call(0, future)) {
+    if world.ask(&task, 0, future) {
         return Err(world.terminate(ctx));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::calls::{promised_callback, settle_call};
 use super::world::World;
 use crate::host::Value;
-use crate::task::{Letter, Pause, Task};
+use crate::task::{Letter, Task};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Function, Object, Promise, Result};
 use std::rc::Rc;
@@ -83,7 +83,7 @@ fn ask_to_be_woken(world: &World, task: &Task, at: Instant) {
         tokio::time::sleep_until(at.into()).await;
         Ok(Value::Undefined)
     });
-    world.pause(task, Pause::Call(0, future));
+    world.ask(task, 0, future);
 }
 
 fn deliver<'js>(

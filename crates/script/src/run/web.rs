@@ -12,6 +12,8 @@ pub fn add<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
     };
     native.set("encode", Function::new(ctx.clone(), encode)?)?;
     native.set("uuid", Function::new(ctx.clone(), uuid)?)?;
+    let random = || rand::random::<f64>();
+    native.set("random", Function::new(ctx.clone(), random)?)?;
     let parse = |input: String, base: Option<String>| {
         let base = base.map(|base| Url::parse(&base)).transpose().ok()?;
         let url = Url::options().base_url(base.as_ref()).parse(&input).ok()?;

@@ -9,7 +9,7 @@ use crate::limits::Stop;
 use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::Timers;
-use crate::task::{Letter, Pause, Task};
+use crate::task::{HostFuture, Letter, Pause, Task};
 use rquickjs::{Ctx, Function, Persistent, Result, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// How long a run may keep its thread while others wait.
 const TURN: Duration = Duration::from_millis(5);
+
+/// A host call that took less time counts to its run: to ask for the thread's processor time would take as long.
+const LITTLE: Duration = Duration::from_micros(20);
 
 /// The host side of a run.
 pub struct World {
@@ -82,13 +85,20 @@ impl World {
         self.resume(&job.task);
     }
 
-    /// Stops counting, and lets go of everything that lives in the runtime.
+    /// Stops counting, and lets go of everything of the job that lives in the runtime.
     pub fn end(&self) {
         if let Some(task) = self.task() {
             task.budget.put_aside();
         }
+        self.leave();
+        self.timers.borrow_mut().asked = None;
+        self.numbers.set(0);
         self.job.borrow_mut().take();
-        self.promised.borrow_mut().clear();
+    }
+
+    /// Lets go of the runtime.
+    pub fn forget(&self) {
+        self.end();
         self.core.borrow_mut().take();
     }
 
@@ -155,6 +165,24 @@ impl World {
         task.budget.put_aside();
         self.pauser.pause(pause);
         self.resume(task).is_some()
+    }
+
+    /// Puts the run aside while its thread asks the host once; true if the run must end. Whatever the answer, the same thread
+    /// goes on with it at once.
+    pub fn ask(&self, task: &Task, number: u64, future: HostFuture) -> bool {
+        let asked = Instant::now();
+        let overdue = task.budget.put_aside();
+        self.pauser.pause(Pause::Call(number, future));
+        let took = asked.elapsed();
+        if took < LITTLE {
+            task.budget.go_on(overdue);
+            return task.budget.stopped().is_some();
+        }
+        // The thread may have had no turn for a part of that time; then the run is counted less than it has used.
+        self.counted
+            .set(thread_time().min(self.counted.get() + took));
+        self.resumed.set(Instant::now());
+        self.count(task).is_some()
     }
 
     /// Begins to count on this thread.

@@ -6,6 +6,7 @@ mod beside;
 mod calls;
 mod errors;
 mod fetching;
+mod fresh;
 mod globals;
 mod instances;
 mod limits;

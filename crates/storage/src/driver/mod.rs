@@ -189,7 +189,7 @@ pub struct Options {
 /// What a successful write has survived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Power loss: every commit is synced.
+    /// Power loss: every commit is synced, save those of leases alone: who holds one does not survive it.
     #[default]
     Full,
     /// The end of the process; power loss may take the last commits.

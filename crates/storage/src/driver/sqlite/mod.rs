@@ -18,6 +18,7 @@ mod reader;
 mod rows;
 mod schema;
 mod scrub;
+mod syncs;
 mod value;
 mod writer;
 
@@ -35,6 +36,7 @@ use scrub::Scrub;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
+use syncs::Syncs;
 use tokio::sync::{Semaphore, oneshot};
 use writer::{Job, Message, Work, Writer};
 
@@ -87,6 +89,7 @@ impl Sqlite {
             place: place.clone(),
             hub: hub.clone(),
             faults: options.fault_points.clone(),
+            syncs: Syncs::new(options.durability),
             scrub: Scrub::default(),
             last: writer::Group::default(),
             is_awake: false,

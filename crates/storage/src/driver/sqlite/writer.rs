@@ -3,6 +3,7 @@
 use super::ledger::Ledger;
 use super::place::{Done, Files, Place, Stop};
 use super::scrub::{RETRY, Scrub};
+use super::syncs::Syncs;
 use crate::batch::{Batch, Outcome, Write};
 use crate::driver::{FaultPoints, Hub, memory};
 use crate::{Error, Result};
@@ -66,6 +67,8 @@ pub struct Writer {
     pub hub: Hub,
     /// Where tests end the process.
     pub faults: FaultPoints,
+    /// Which commits wait for the disk.
+    pub syncs: Syncs,
     /// What is to be done about removed bytes.
     pub scrub: Scrub,
     /// What the last commit was like.
@@ -192,7 +195,7 @@ impl Writer {
 
     /// All jobs in one transaction; a job that is refused leaves no trace in it.
     fn transact(&mut self, jobs: &[Job]) -> Result<Vec<Result<Vec<Outcome>>>, Failure> {
-        self.begin()
+        self.begin(jobs)
             .map_err(|stop| Failure::Commit(self.place.error("beginning a write", stop)))?;
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -213,8 +216,9 @@ impl Writer {
         Ok(answers)
     }
 
-    fn begin(&mut self) -> Done<()> {
+    fn begin(&mut self, jobs: &[Job]) -> Done<()> {
         self.place.ensure_same(self.files)?;
+        self.syncs.prepare(&self.ledger.connection, jobs)?;
         self.ledger.run("BEGIN IMMEDIATE", [])?;
         self.faults.reach("sqlite.begin");
         match self.ledger.begin() {

@@ -1,0 +1,123 @@
+//! Whatever a run does to its runtime, the next one finds everything as it was made.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+use crate::support::{create, program};
+use ambit_script::{Engine, Limits, Program, Run, Settings, Surface};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Describes everything that can be reached from the global object without calling anything.
+const LOOK: &str = r#"
+    let runs = 0;
+    export function Create() {
+        runs++;
+        const seen = new Map(), lines = [`run ${runs} of this module`];
+        const value = (of) => {
+            if ((typeof of !== "object" && typeof of !== "function") || of === null) return `${typeof of} ${String(of)}`;
+            if (!seen.has(of)) { seen.set(of, seen.size); later.push(of); }
+            return `#${seen.get(of)}`;
+        };
+        const later = [globalThis];
+        seen.set(globalThis, 0);
+        while (later.length > 0) {
+            const object = later.shift();
+            lines.push(`#${seen.get(object)} ${typeof object} of ${value(Object.getPrototypeOf(object))} ${Object.isExtensible(object)}`);
+            for (const key of Reflect.ownKeys(object)) {
+                const { value: own, get, set, ...flags } = Object.getOwnPropertyDescriptor(object, key);
+                lines.push(`  ${String(key)} ${Object.values(flags)} ${value(own)} ${value(get)} ${value(set)}`);
+            }
+        }
+        return lines;
+    }"#;
+
+/// Bodies that leave nothing as it was.
+const VANDALS: &[&str] = &[
+    "for (const name of Reflect.ownKeys(globalThis)) delete (globalThis as any)[name];",
+    "(Object.prototype as any).left = 1; (Array.prototype as any).push = null; (globalThis as any).left = () => 1;",
+    "const all = [globalThis as any]; for (const one of all) { Object.freeze(one); for (const key of Reflect.ownKeys(one)) {
+        const own = Object.getOwnPropertyDescriptor(one, key)!.value;
+        if (own && typeof own === 'object' && !all.includes(own)) all.push(own); } }",
+    "for (const name of ['URL', 'TextEncoder', 'crypto', 'structuredClone', 'console', 'http', 'FS']) try { (globalThis as any)[name].left = 1; } catch {}",
+    "setTimeout(() => {}, 1e6); setInterval(() => {}, 1e6); new Promise(() => {}); Promise.resolve().then(() => { (globalThis as any).left = 1; });",
+    "queueMicrotask(() => { throw new Error('left'); }); return new Promise(() => {});",
+    "Error.stackTraceLimit = 1; (Error as any).prepareStackTrace = () => 'left'; throw new Error('left');",
+    "throw Object.freeze([1, 2, 3]);",
+    "throw { get message() { (globalThis as any).left = 1; return 'left'; } };",
+    "const again = (): any => again(); again();",
+    "for (;;) {}",
+    "const all = []; for (;;) all.push('x'.repeat(1 << 20) + all.length);",
+    "const all: any[] = []; for (;;) all.push({ all });",
+    "const all = []; for (let i = 0; i < 1e4; i++) all.push('left' + i, Symbol.for('left' + i), new Uint8Array(i));",
+    "const o: any = {}; for (let i = 0; i < 3e4; i++) o['left' + i] = { ['left' + i]: i }; return o;",
+    "const r = new FinalizationRegistry(() => {}); for (let i = 0; i < 1e4; i++) r.register({}, i); return new WeakRef({}).deref();",
+    "let made = eval('(class { #own = 1; static left = 1 })'); Function.prototype.call = made; Symbol.iterator.toString = made; return made;",
+    "Object.setPrototypeOf(Function.prototype, null); Object.setPrototypeOf(globalThis, new Proxy({}, {})); return [1].map(String);",
+    "Object.getPrototypeOf(console).left = 1; Object.getPrototypeOf(async () => {}).constructor = null; return (async () => 1)();",
+];
+
+fn limits() -> Limits {
+    Limits {
+        cpu: Duration::from_millis(300),
+        heap: 16 << 20,
+        ..Limits::default()
+    }
+}
+
+/// One thread, so that runs follow each other on the same runtime.
+fn engine() -> Engine {
+    let settings = Settings {
+        threads: 1,
+        warm: 1,
+        ..Settings::default()
+    };
+    Engine::new(&settings, Surface::default()).unwrap()
+}
+
+async fn seen(engine: &Engine, look: &Arc<Program>) -> Json {
+    engine.run(create(look)).await.unwrap().value.unwrap()
+}
+
+#[tokio::test]
+async fn nothing_of_a_run_is_there_in_the_next() {
+    let engine = engine();
+    let look = program(&engine, LOOK);
+    let first = seen(&engine, &look).await;
+    assert!(first.as_array().unwrap().len() > 1000);
+    for body in VANDALS {
+        let text = format!("let runs = 0; export function Create() {{ runs++; {body} }}");
+        let vandal = program(&engine, &text);
+        for _ in 0..3 {
+            let run = Run {
+                limits: limits(),
+                ..create(&vandal)
+            };
+            // However it ends.
+            let _ = engine.run(run).await;
+            assert_eq!(seen(&engine, &look).await, first, "after {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn runs_draw_numbers_of_their_own() {
+    let engine = engine();
+    let draw = program(
+        &engine,
+        "export const Create = () => String([Math.random(), Math.random()]);",
+    );
+    let mut drawn = BTreeSet::new();
+    for _ in 0..20 {
+        let two = seen(&engine, &draw).await.as_str().unwrap().to_owned();
+        for number in two.split(',') {
+            assert!((0.0..1.0).contains(&number.parse().unwrap()));
+            drawn.insert(number.to_owned());
+        }
+    }
+    assert_eq!(drawn.len(), 40);
+}
