@@ -25,6 +25,9 @@ pub(super) struct Shared {
     beside: OnceLock<Arc<Self>>,
 }
 
+/// Which of what is waiting is stored.
+type Take = fn(&mut State) -> Vec<Row>;
+
 /// What was waiting, for a batch of its taker. Nobody else stores meanwhile; dropped without `stored`, it waits again.
 pub struct Taken {
     /// The writes for the batch; none where nothing is waiting or nothing is kept.
@@ -100,8 +103,12 @@ impl Shared {
 
     /// What is waiting here, for a batch of whoever takes it.
     pub async fn take(self: &Arc<Self>) -> Taken {
+        self.take_by(State::take).await
+    }
+
+    async fn take_by(self: &Arc<Self>, take: Take) -> Taken {
         let pen = self.pen.clone().lock_owned().await;
-        let rows: Vec<Row> = self.change(State::take);
+        let rows: Vec<Row> = self.change(take);
         Taken {
             writes: self.write(&rows).into_iter().collect(),
             rows: rows.len(),
@@ -121,13 +128,17 @@ impl Shared {
 
     /// Stores all that is waiting here and in the log beside.
     pub async fn store(self: &Arc<Self>) -> Result<()> {
-        let mut taken = vec![self.take().await];
+        self.store_by(State::take).await
+    }
+
+    async fn store_by(self: &Arc<Self>, take: Take) -> Result<()> {
+        let mut taken = vec![self.take_by(take).await];
         if let Phase::Left(error) = &self.state().phase {
             return Err(error.clone());
         }
         let other = self.beside.get();
         if let Some(other) = other.filter(|other| other.is_open()) {
-            taken.push(other.take().await);
+            taken.push(other.take_by(take).await);
         }
         let mut writes = Vec::new();
         for taken in &mut taken {
@@ -154,7 +165,7 @@ impl Shared {
     pub async fn keep_storing(self: Arc<Self>) {
         let mut pause = PAUSES.0;
         while self.is_due().await {
-            let Err(error) = self.store().await else {
+            let Err(error) = self.store_by(State::take_step).await else {
                 pause = PAUSES.0;
                 continue;
             };

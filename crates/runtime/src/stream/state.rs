@@ -222,6 +222,14 @@ impl State {
         self.unsure.iter().cloned().collect()
     }
 
+    /// The same as long as the last entry has not come: that one, and what is before it, is stored on purpose.
+    pub fn take_step(&mut self) -> Vec<Row> {
+        match self.has_last {
+            true => Vec::new(),
+            false => self.take(),
+        }
+    }
+
     /// The first so many rows of those taken are stored.
     pub fn stored(&mut self, rows: usize) {
         let rows = rows.min(self.unsure.len());

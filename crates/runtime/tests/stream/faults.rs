@@ -73,6 +73,25 @@ async fn what_waits_beside_a_stream_is_stored_with_it_or_not_at_all() {
     assert_eq!(texts(&trace.unwrap().entries), ["2", "3"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_end_is_stored_on_purpose_and_not_with_a_step_of_the_log_beside() {
+    let driver = memory().await;
+    let log = Log::open(place(&driver), Options::default());
+    let other = Place {
+        log: key().space.log("turn/r1/trace"),
+        ..place(&driver)
+    };
+    let trace = log.open_beside(other, Options::beside());
+    let mut steps = trace.reader(0).unwrap();
+    log.append("1");
+    log.append_last("2");
+    trace.append("3");
+    assert_eq!(texts(&steps.next().await.unwrap().unwrap()), ["3"]);
+    assert_eq!(log.last(), 0);
+    log.flush().await.unwrap();
+    assert_eq!((log.last(), trace.last()), (2, 1));
+}
+
 #[tokio::test]
 async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_owner() {
     let driver = memory().await;
