@@ -17,7 +17,8 @@ use tokio::sync::mpsc;
 pub struct Settings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
-    /// Runtimes kept for further runs at most, each with about a megabyte. A quarter of them is made ahead of time.
+    /// Runtimes kept for further runs at most, each with up to a megabyte and a half and the stack that its scripts have
+    /// touched. A quarter of them is made ahead of time.
     pub warm: usize,
     /// The largest stack that a run may be allowed.
     pub stack: usize,
@@ -30,7 +31,7 @@ impl Default for Settings {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
             threads: cores,
-            warm: 8 * cores,
+            warm: (8 * cores).min(32),
             stack: 1 << 20,
             program: 2 << 20,
         }

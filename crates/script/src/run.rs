@@ -65,7 +65,11 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept:
                 "no runtime for a script: {reason}"
             )))),
         }
-        if !made.as_ref().is_ok_and(|made| made.heap.restore()) {
+        let Ok(made) = &made else {
+            return;
+        };
+        made.raise_panic(&world);
+        if !made.heap.restore() {
             return;
         }
     }
@@ -105,6 +109,17 @@ impl Made {
         let last = self.context.with(|ctx| calls_in_turn(world, &ctx, job));
         world.end();
         last
+    }
+
+    /// A host function's panic that the script has caught waits for the next exception, outside of what is put back: it is
+    /// raised here, and ends this fiber.
+    fn raise_panic(&self, world: &World) {
+        let fail = |ctx: Ctx<'_>| {
+            let fail: Function<'_> = world.core(&ctx)?.get("fail")?;
+            fail.call::<_, ()>(())
+        };
+        // Without a panic it fails as it says.
+        let _ = self.context.with(fail);
     }
 }
 

@@ -213,8 +213,12 @@ impl<'js> Reader<'js> {
 
     fn list(&mut self, array: &Array<'js>, depth: usize) -> Result<Json> {
         let mut items = Vec::new();
-        for index in 0..array.len() {
-            let item: Js<'js> = array.get(index)?;
+        // A list may be longer than the engine's own numbers, which its `len` does not expect.
+        let length: f64 = array.as_object().get(PredefinedAtom::Length)?;
+        let mut index = 0_u32;
+        while f64::from(index) < length {
+            let item: Js<'js> = array.as_object().get(index)?;
+            index += 1;
             items.push(self.at(&item, depth)?.unwrap_or(Json::Null));
         }
         Ok(Json::Array(items))

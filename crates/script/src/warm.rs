@@ -62,8 +62,7 @@ impl Warm {
 
     /// True if more should be made ahead.
     pub fn wants_more(&self) -> bool {
-        let has_room = self.kept.load(Ordering::Relaxed) < self.most;
-        has_room && lock(&self.ready).len() < self.most.div_ceil(AHEAD)
+        lock(&self.ready).len() < self.most.div_ceil(AHEAD)
     }
 
     fn room(&self) -> Option<Room> {

@@ -43,6 +43,7 @@ struct Free {
 }
 
 /// What stands before a block that lies outside; the size is last, as in the piece.
+#[repr(C)]
 struct Outside {
     previous: *mut Self,
     next: *mut Self,
@@ -122,7 +123,9 @@ impl Heap {
         }
         let meter = Meter::unlimited();
         meter.add(kept.counted);
-        self.meter.replace(Arc::new(meter));
+        // Somebody may hold the run's own still: what the run used is not used any more.
+        let of_run = self.meter.replace(Arc::new(meter));
+        of_run.give(of_run.own());
         true
     }
 

@@ -182,6 +182,7 @@ export function install(native) {
   for (const name of ["SharedArrayBuffer", "Atomics", "WebAssembly", "InternalError", "navigator", "performance", "gc", "print"]) {
     delete globalThis[name];
   }
+  freeze(native);
   // What the host uses. `spin` is how a run is ended from inside a host call: it ends at the next poll, and cannot be caught.
   return freeze({
     make,
@@ -208,6 +209,7 @@ export function install(native) {
       for (let i = 0; i < methods.length; i += 2) reflectGet(prototype(methods[i]), methods[i + 1]);
     },
     spin() { for (;;); },
+    fail() { throw undefined; },
     native,
   });
 }

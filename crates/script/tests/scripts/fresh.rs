@@ -105,6 +105,19 @@ async fn nothing_of_a_run_is_there_in_the_next() {
 }
 
 #[tokio::test]
+async fn a_failure_of_the_host_that_a_script_catches_is_not_another_runs() {
+    let engine = engine();
+    let too_long = "const a: any[] = []; a.length = 2 ** 31; try { console.log(a); } catch {}";
+    let attack = format!("export function Create() {{ {too_long} return 1; }}");
+    let attack = program(&engine, &attack);
+    let fails = "export function Create() { throw new Error('its own'); }";
+    let fails = program(&engine, fails);
+    assert_eq!(seen(&engine, &attack).await, Json::from(1));
+    let failed = engine.run(create(&fails)).await.unwrap_err();
+    assert!(failed.to_string().contains("its own"), "{failed}");
+}
+
+#[tokio::test]
 async fn runs_draw_numbers_of_their_own() {
     let engine = engine();
     let draw = program(
