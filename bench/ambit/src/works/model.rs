@@ -92,7 +92,7 @@ pub async fn run(bench: &Bench) -> Result<()> {
     bench
         .output
         .row(row("W12 query by the bare driver", note), median(drivers));
-    runtime.close().await?;
+    runtime.close(std::time::Duration::ZERO).await?;
     Ok(())
 }
 
