@@ -17,6 +17,7 @@ use access::{Ruling, Target};
 use ambit_runtime::app::{App, Problem};
 use ambit_runtime::runtime::Judge;
 use ambit_runtime::{Authorized, Code, Error, Result};
+use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::driver::Driver;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -228,6 +229,16 @@ const CLAIMS: [&str; 3] = ["client_id", "session_id", "scope"];
 fn roles(text: &str) -> Vec<String> {
     let names = text.split([' ', ',']).filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
+}
+
+/// A tenant that came with credentials. The one of those who have none is nobody's by name.
+fn tenant(text: &str) -> Result<String> {
+    match text == DEFAULT_TENANT {
+        true => Err(refused(
+            "the tenant \"default\" is that of callers without one; leave it out",
+        )),
+        false => id("tenant_id", text),
+    }
 }
 
 /// An id that came with credentials: 1 to 200 bytes without U+0000.

@@ -1,6 +1,6 @@
 //! Identities that a trusted reverse proxy puts into headers. They count only on connections from its own addresses.
 
-use super::{CLAIMS, Caller, id, refused, roles};
+use super::{CLAIMS, Caller, id, refused, roles, tenant};
 use ambit_runtime::{Authorized, Error, Result};
 use axum::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -29,10 +29,13 @@ impl Proxy {
             return Ok(None);
         }
         let text = |name: &str| {
-            let value = self
-                .headers
-                .get(name)
-                .and_then(|header| headers.get(header));
+            let given = self.headers.get(name).map(|header| headers.get_all(header));
+            let mut given = given.into_iter().flatten();
+            let value = given.next();
+            if given.next().is_some() {
+                // One of them may be the client's own.
+                return Err(refused("a header of the proxy stands twice"));
+            }
             let text = value.map(|value| std::str::from_utf8(value.as_bytes()));
             let text = text
                 .transpose()
@@ -46,7 +49,7 @@ impl Proxy {
         let mut authorized = Authorized {
             user_id: Some(user),
             team_id: one("team_id")?,
-            tenant_id: one("tenant_id")?,
+            tenant_id: text("tenant_id")?.map(tenant).transpose()?,
             ..Authorized::default()
         };
         for name in CLAIMS {
@@ -67,7 +70,8 @@ impl Proxy {
             .into_iter()
             .filter_map(|line| line.to_str().ok());
         let all: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
-        let mut nearest = all.iter().rev().filter_map(|text| text.trim().parse().ok());
+        // What is before one that cannot be read may be the client's own.
+        let mut nearest = all.iter().rev().map_while(|text| text.trim().parse().ok());
         nearest.find(|address| !self.is_trusted(*address))
     }
 }

@@ -1,7 +1,7 @@
 //! JSON Web Tokens of issuers that the app trusts. Ambit checks tokens; it issues none.
 
 use super::remote::Remote;
-use super::{CLAIMS, Caller, id, refused, roles};
+use super::{CLAIMS, Caller, id, refused, roles, tenant};
 use ambit_runtime::{Authorized, Result};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
@@ -107,7 +107,7 @@ impl Issuer {
         let mut authorized = Authorized {
             user_id: one("user_id")?,
             team_id: one("team_id")?,
-            tenant_id: one("tenant_id")?,
+            tenant_id: text("tenant_id")?.map(|text| tenant(&text)).transpose()?,
             ..Authorized::default()
         };
         let roles = self.roles(&claims)?;

@@ -100,7 +100,7 @@ fn g146_rules_that_are_not_clear_are_named_with_what_was_meant() {
         (
             ALIASES,
             "\"chat:read:own\": []",
-            "\"chat:read:own\" must not be the name of a scope, nor have a \"*\"",
+            "\"chat:read:own\" must not be the name of a scope, of OpenID's too, nor have a \"*\"",
         ),
         (
             ALIASES,

@@ -304,6 +304,9 @@ async fn a_proxy_is_believed_only_on_its_own_addresses() {
     assert_eq!(ask(&trusted, "").await, 200);
     assert_eq!(ask(&trusted, "guest").await, 403);
     assert_eq!(trusted.get("/v1/models").await.status, 401);
+    let twice = trusted.request(Method::GET, "/v1/models");
+    let twice = twice.header("x-user", "root").header("x-user", "ann");
+    assert_eq!(Answer::of(twice).await.status, 401);
     let other = Site::of(&[("openapi/openapi.yao", &file("10.0.0.0/8"))]).await;
     assert_eq!(ask(&other, "").await, 401);
 }

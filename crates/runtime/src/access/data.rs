@@ -133,7 +133,8 @@ impl Access {
             is_shared: false,
             ..*thing
         };
-        self.may_use(&private)
+        let is_here = thing.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant;
+        is_here && self.may_use(&private)
     }
 
     /// Which rows of conversations are reached; none where all are.

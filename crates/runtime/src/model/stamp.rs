@@ -30,7 +30,7 @@ pub fn create(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
     }
     if let Some(user) = user(model, who) {
         for column in ["created_by", "updated_by"] {
-            row.entry(column).or_insert_with(|| user.into());
+            row.insert(column.to_owned(), user.into());
         }
     }
     Ok(())
@@ -53,6 +53,9 @@ pub fn update(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
         row.insert(UPDATED_AT.to_owned(), now().into());
     }
     if let Some(user) = user(model, who) {
+        for column in ["created_by", "deleted_by"] {
+            row.remove(column);
+        }
         row.insert("updated_by".to_owned(), user.into());
     }
     Ok(())

@@ -104,14 +104,9 @@ async fn an_agent_uses_the_tools_of_its_server() {
         json!("there is no tool notes__echo"),
     );
     unknown["server"] = Value::Null;
+    let sum = json!({"a": 2, "b": 10});
     let expected = json!([
-        tool(
-            "c1",
-            "add",
-            json!({"a": 2}),
-            json!({"total": 12}),
-            Value::Null
-        ),
+        tool("c1", "add", sum, json!({"total": 12}), Value::Null),
         tool(
             "c2",
             "fail",
@@ -119,7 +114,13 @@ async fn an_agent_uses_the_tools_of_its_server() {
             Value::Null,
             json!("it does not work")
         ),
-        tool("c3", "add", json!({"a": "two"}), Value::Null, json!(wrong)),
+        tool(
+            "c3",
+            "add",
+            json!({"a": "two", "b": 10}),
+            Value::Null,
+            json!(wrong)
+        ),
         unknown,
     ]);
     assert_eq!(end(&frames)["next"], expected);

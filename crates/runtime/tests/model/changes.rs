@@ -264,6 +264,8 @@ async fn upsert_changes_the_row_that_is_the_same() {
             stored,
             json!({"id": 1, "name": "Rex", "kind": "dog", "age": 2})
         );
+        let nothing = json!([["name"], []]);
+        assert_eq!(upsert(json!({"name": "Rex"}), nothing).await, json!(1));
         for (row, rest, message) in [
             (
                 json!({"name": "Rex"}),
@@ -279,6 +281,11 @@ async fn upsert_changes_the_row_that_is_the_same() {
                 json!({"name": "Rex"}),
                 json!([["name"], ["age"]]),
                 "columns names \"age\", which the row has not",
+            ),
+            (
+                json!({"id": 7, "name": "Rex"}),
+                json!([["name"], ["id"]]),
+                "id of a row cannot be changed",
             ),
         ] {
             let message = format!("models.pet.Upsert: {message}");

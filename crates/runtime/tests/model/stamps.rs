@@ -230,3 +230,45 @@ async fn nobody_writes_rows_that_they_could_not_reach() {
     })
     .await;
 }
+
+const SIGN: (&str, &str) = (
+    "models/sign.mod.yao",
+    r#"{
+        "columns": [
+            {"name": "code", "type": "string", "unique": true},
+            {"name": "region", "type": "string", "nullable": true},
+        ],
+        "option": {"permission": {"extra": {"region": true}}},
+    }"#,
+);
+
+#[tokio::test]
+async fn rows_without_a_key_are_not_written_where_their_reach_cannot_be_told() {
+    with(&[SIGN], async |bed| {
+        let north = who(json!({"user_id": "ann", "constraints": {"extra": {"region": "north"}}}));
+        for region in ["north", "south"] {
+            let row = json!([{"code": "x", "region": region}, ["code"]]);
+            let answer = bed.call_as(&north, "sign.Upsert", row).await;
+            assert_eq!(answer[0], json!("permission_denied"), "{region}: {answer}");
+        }
+        assert_eq!(bed.call("sign.Count", json!([])).await, json!(0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_made_a_row_is_not_said_by_hand() {
+    with(&[DEED], async |bed| {
+        let ann = person("ann");
+        let row = json!([{"text": "a", "created_by": "bob"}]);
+        let id = bed.call_as(&ann, "deed.Create", row).await;
+        let change = json!({"text": "b", "created_by": "bob", "deleted_by": "bob"});
+        bed.call_as(&ann, "deed.Update", json!([id, change])).await;
+        let row = bed.call_as(&ann, "deed.Find", json!([id])).await;
+        assert_eq!(
+            json!([row["text"], row["created_by"], row["deleted_by"]]),
+            json!(["b", "ann", null])
+        );
+    })
+    .await;
+}

@@ -183,9 +183,11 @@ impl Reading<'_> {
             .map(|name| (name.clone(), read.fields.texts(name)));
         let named: BTreeMap<String, Vec<String>> = named.collect();
         for (alias, names) in &named {
-            if self.rules.scopes.contains_key(alias) || alias.contains('*') {
-                let message =
-                    format!("\"{alias}\" must not be the name of a scope, nor have a \"*\"");
+            let is_openid = scope::OPENID.contains(&alias.as_str());
+            if self.rules.scopes.contains_key(alias) || alias.contains('*') || is_openid {
+                let message = format!(
+                    "\"{alias}\" must not be the name of a scope, of OpenID's too, nor have a \"*\""
+                );
                 return Err(read.wrong(&[alias], message));
             }
             for (at, name) in names.iter().enumerate() {

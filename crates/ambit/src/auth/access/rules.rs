@@ -121,7 +121,8 @@ impl Rules {
         if has(&Effect::Deny) {
             return Ruling::Denied;
         }
-        let is_allowed = has(&Effect::Allow) || (self.is_open && entries.is_empty());
+        let is_allowed =
+            has(&Effect::Allow) || (self.is_open && target.is_some() && entries.is_empty());
         let usual = is_allowed.then(|| Constraints::usual(&who.authorized));
         let held = entries.iter().filter_map(|entry| self.granted(entry, who));
         widest(usual.into_iter().chain(held)).map_or(Ruling::Denied, Ruling::Granted)

@@ -1,7 +1,7 @@
 //! Names of scopes, `chat:read:own`, and patterns of them, in which `*` stands for one part.
 
 /// Scopes of OpenID Connect: they say what a client is told of a person, not what it may do here.
-const OPENID: [&str; 6] = [
+pub(super) const OPENID: [&str; 6] = [
     "openid",
     "profile",
     "email",

@@ -29,7 +29,12 @@ fn permission(fields: &Fields) -> Option<Permission> {
         Value::Object(_) => {
             let extra = fields.object("permission").object("extra").0;
             let extra = extra.into_iter().map(|(key, column)| {
-                let column = column.as_str().map(str::to_owned);
+                // Only `false` says that it does not apply.
+                let column = match column {
+                    Value::Bool(false) => None,
+                    Value::String(column) => Some(column),
+                    _ => Some(key.clone()),
+                };
                 (key, column)
             });
             Some(Permission {

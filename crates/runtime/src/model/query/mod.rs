@@ -18,6 +18,7 @@ mod with;
 
 pub use dsl::{Dsl, Given};
 pub use load::MOST;
+pub use object::MOST_ROWS;
 pub use param::Select;
 pub use reading::Reading;
 pub use select::Window;

@@ -4,7 +4,7 @@ use super::fault::{Fault, Parsed};
 use serde_json::{Map, Value};
 
 /// Rows that can be asked for at once: all of them are in memory.
-const MOST_ROWS: u64 = 100_000;
+pub const MOST_ROWS: u64 = 100_000;
 
 /// An object of a query.
 #[derive(Clone, Copy)]

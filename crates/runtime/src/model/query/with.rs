@@ -209,6 +209,8 @@ fn numbered(
         .cond_where(column(table, NUMBER).gt(number(window.offset)))
         .cond_where(column(table, NUMBER).lte(number(last)));
     some.order_by_expr(column(table, NUMBER), Order::Asc);
+    // More are refused, and need not be read.
+    some.limit(MOST * 10 + 1);
     some
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Call, Method, reads};
 use crate::error::Result;
-use crate::model::query::Select;
+use crate::model::query::{MOST_ROWS, Select};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
@@ -38,6 +38,10 @@ async fn get(call: &mut Call<'_>) -> Result<Value> {
 async fn paginate(call: &mut Call<'_>) -> Result<Value> {
     let mut select = call.select(0)?;
     let (page, size) = (number(call, 1, "page")?, number(call, 2, "pagesize")?);
+    if size.is_some_and(|size| size > MOST_ROWS) {
+        let rule = format!("must be at most {MOST_ROWS}; ask for pages");
+        return Err(call.wrong("pagesize", &rule));
+    }
     select.page = page.or(select.page);
     select.pagesize = size.or(select.pagesize);
     if select.limit.is_some() {

@@ -114,10 +114,16 @@ pub async fn upsert(
 ) -> Result<Vec<Vec<Cell>>> {
     let mut statement = put(model, std::slice::from_ref(row))?;
     let mut otherwise = OnConflict::columns(same.iter().map(Alias::new));
-    let changes = changes
-        .iter()
-        .map(|(name, value)| (Alias::new(name), Expr::val(value.clone())));
-    otherwise.values(changes).action_cond_where(condition);
+    let changes = changes.iter();
+    let mut set: Vec<(Alias, Expr)> = changes
+        .map(|(name, value)| (Alias::new(name), Expr::val(value.clone())))
+        .collect();
+    if let (true, Some(name)) = (set.is_empty(), same.first()) {
+        // Nothing changes, but the row has to be told of.
+        let own = Expr::col((Alias::new(&model.table), Alias::new(name)));
+        set.push((Alias::new(name), own));
+    }
+    otherwise.values(set).action_cond_where(condition);
     statement.on_conflict(otherwise);
     if let Some(key) = model.key() {
         statement.returning_col(Alias::new(&key.name));
