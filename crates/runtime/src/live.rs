@@ -155,8 +155,15 @@ impl Turns {
         lock(&self.0).get(request_id).cloned()
     }
 
-    pub fn remove(&self, request_id: &str) {
-        lock(&self.0).remove(request_id);
+    /// Forgets a turn; not another one of its id, which has been taken up again meanwhile.
+    pub fn remove(&self, request_id: &str, live: &Arc<Live>) {
+        let mut turns = lock(&self.0);
+        if turns
+            .get(request_id)
+            .is_some_and(|own| Arc::ptr_eq(own, live))
+        {
+            turns.remove(request_id);
+        }
     }
 
     pub fn all(&self) -> Vec<Arc<Live>> {

@@ -1,5 +1,7 @@
 //! One writer per conversation: a lease that is renewed while its holder works, and what others do meanwhile.
 
+mod renewal;
+
 use crate::address::{Key, Space};
 use crate::batch::{Batch, Check, Outcome, Write};
 use crate::driver::{Driver, Part, Scan};
@@ -7,6 +9,7 @@ use crate::json::Json;
 use crate::op::{Op, Output};
 use crate::pattern::Pattern;
 use crate::{Error, Result, ids};
+use renewal::look_after;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,8 +18,6 @@ use tokio::task::JoinHandle;
 
 /// A lease ends this long after its last renewal: soon enough for the next turn to start within 10 s of its holder's death.
 pub const LEASE_LIFE: Duration = Duration::from_secs(9);
-/// How often the holder looks after its lease and for those who want to interrupt it.
-const LOOK: Duration = Duration::from_millis(100);
 /// How often those who wait try again.
 const RETRY: Duration = Duration::from_millis(20);
 /// A waiter that has not been heard of for this long has lost its place.
@@ -83,9 +84,9 @@ impl Lease {
             taken => return Ok(Self::held(driver, key, taken?)),
         }
         let place = Place::take(driver.clone(), &key.space, &holder).await?;
-        let epoch = place.wait(&key, on_busy).await;
+        let granted = place.wait(&key, on_busy).await;
         place.leave().await?;
-        Ok(Self::held(driver, key, epoch?))
+        Ok(Self::held(driver, key, granted?))
     }
 
     /// The number of the grant.
@@ -128,9 +129,10 @@ impl Lease {
         ]
     }
 
-    fn held(driver: Arc<dyn Driver>, key: Key, epoch: u64) -> Self {
+    fn held(driver: Arc<dyn Driver>, key: Key, granted: Granted) -> Self {
+        let epoch = granted.epoch;
         let (tell, ended) = watch::channel(None);
-        let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), epoch, tell));
+        let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), granted, tell));
         Self {
             held: Arc::new(Held {
                 driver,
@@ -166,7 +168,16 @@ impl Op {
     }
 }
 
-async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
+/// What a holder knows of its lease.
+#[derive(Clone, Copy)]
+struct Granted {
+    epoch: u64,
+    /// When it was asked for: the store counts its life from this moment or later, however late its answer is heard.
+    asked: Instant,
+}
+
+async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<Granted> {
+    let asked = Instant::now();
     let outcomes = driver
         .commit(Batch::of([Op::Acquire {
             holder: holder.to_owned(),
@@ -177,7 +188,10 @@ async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
         Some(Outcome::Applied {
             output: Output::Epoch(epoch),
             ..
-        }) => Ok(*epoch),
+        }) => Ok(Granted {
+            epoch: *epoch,
+            asked,
+        }),
         other => Err(Error::Internal {
             what: format!("a lease was answered with {other:?}"),
         }),
@@ -187,7 +201,7 @@ async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<u64> {
 /// Gives back a lease that may have been granted although its answer never came; if that fails too, it ends by itself.
 async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
     let given_back = match acquire(driver, key, holder).await {
-        Ok(epoch) => driver
+        Ok(Granted { epoch, .. }) => driver
             .commit(Batch::of([Op::Release { epoch }.on(key)]))
             .await
             .map(drop),
@@ -197,43 +211,6 @@ async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
     };
     if let Err(error) = given_back {
         tracing::warn!(lease = %key, %error, "a lease that may be held was not given back");
-    }
-}
-
-/// Renews the lease and watches for a wish to interrupt it; ends when the lease is lost.
-async fn look_after(
-    driver: Arc<dyn Driver>,
-    key: Key,
-    epoch: u64,
-    tell: watch::Sender<Option<End>>,
-) {
-    let (mut renewed, mut wished) = (Instant::now(), false);
-    loop {
-        tokio::time::sleep(LOOK).await;
-        if renewed.elapsed() >= LEASE_LIFE / 4 {
-            match driver
-                .commit(Batch::of([Op::Renew { epoch }.on(&key)]))
-                .await
-            {
-                Ok(_) => renewed = Instant::now(),
-                Err(error)
-                    if renewed.elapsed() < LEASE_LIFE && !matches!(error, Error::Fenced { .. }) => {
-                }
-                Err(_) => {
-                    tell.send_replace(Some(End::Lost));
-                    return;
-                }
-            }
-        }
-        if !wished
-            && matches!(
-                driver.get(&key.space.key(wish(epoch)), Part::Nothing).await,
-                Ok(Some(_))
-            )
-        {
-            wished = true;
-            tell.send_replace(Some(End::Interrupted));
-        }
     }
 }
 
@@ -292,7 +269,7 @@ impl Place {
         }
     }
 
-    async fn wait(&self, key: &Key, on_busy: OnBusy) -> Result<u64> {
+    async fn wait(&self, key: &Key, on_busy: OnBusy) -> Result<Granted> {
         let (started, mut shown) = (Instant::now(), Instant::now());
         let mut wished_for = 0;
         loop {

@@ -369,16 +369,20 @@ impl Turn {
         writes.append(&mut told.writes);
         context.stage_beside(writes);
         let is_new = context.row_id().is_none();
-        context.save().await?;
+        // Before the note is there: upkeep must not find a turn of this node that it takes for nobody's.
+        let (turns, id) = (&self.core.turns, &self.ids.request_id);
+        turns.insert(id, self.live.clone());
+        if let Err(error) = context.save().await {
+            turns.remove(id, &self.live);
+            self.live.end();
+            return Err(error.into());
+        }
         told.stored();
         if is_new {
             // What the conversation's first save made is known only now: the note goes again with the next step.
             context.stage_beside([self.request_note()?]);
         }
         self.replay.add(begin);
-        self.core
-            .turns
-            .insert(&self.ids.request_id, self.live.clone());
         Ok(())
     }
 

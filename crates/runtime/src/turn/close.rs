@@ -292,7 +292,7 @@ impl Turn {
     }
 
     async fn let_go(&mut self) {
-        self.core.turns.remove(&self.ids.request_id);
+        self.core.turns.remove(&self.ids.request_id, &self.live);
         if let Err(error) = self.memory.end().await {
             tracing::warn!(turn.id = self.ids.request_id, %error, "a request's memory was not cleared");
         }

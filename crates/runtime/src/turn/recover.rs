@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::frame::Status;
 use crate::hook::Created;
 use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
+use crate::live::Turns;
 use crate::outbox::Outbox;
 use crate::request::Request;
 use crate::runtime::Core;
@@ -32,7 +33,10 @@ use tokio::time::Instant;
 const OWN: usize = 200;
 /// Notes read at a time.
 const PAGE: usize = 200;
-/// Until a turn that could not be taken up is tried again, first and at most.
+/// At most so many turns are taken up at once, where they do not end within their pause: a node that was too busy for so many
+/// as it had would be so once more, and late with their leases again.
+const AT_ONCE: usize = 64;
+/// Until a turn that could not be taken up, or was left again, is tried again, first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
@@ -61,7 +65,8 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
     }
 }
 
-/// Turns that could not be taken up, as when their agent is gone or does not load: they wait for longer each time.
+/// Turns that were not finished although this node has tried: they could not be taken up, as when their agent is gone or does
+/// not load, or were left again, as when their lease could not be renewed. They wait for longer each time.
 #[derive(Default)]
 pub(crate) struct Failing(HashMap<String, (Duration, Instant)>);
 
@@ -69,6 +74,12 @@ impl Failing {
     fn is_early(&self, request_id: &str) -> bool {
         let entry = self.0.get(request_id);
         entry.is_some_and(|(_, next)| Instant::now() < *next)
+    }
+
+    /// How many run here that were taken up within their pause.
+    fn fresh(&self, turns: &Turns) -> usize {
+        let is_fresh = |id: &&String| self.is_early(id) && turns.get(id).is_some();
+        self.0.keys().filter(is_fresh).count()
     }
 
     /// The pause before the next try.
@@ -81,43 +92,41 @@ impl Failing {
     }
 }
 
-/// Takes up every open turn that nobody holds. The answer is how many there were.
+/// Takes up open turns that nobody holds, as many as may be at once. The answer is how many there were.
 pub(crate) async fn recover_all(core: &Arc<Core>, failing: &mut Failing) -> Result<usize> {
-    let (mut taken, mut failed) = (0, HashSet::new());
+    let (mut taken, mut seen) = (0, HashSet::new());
+    let room = AT_ONCE.saturating_sub(failing.fresh(&core.turns));
     for driver in core.stores.drivers().values() {
         for open in open_turns(driver, "").await? {
             let id = &open.request_id;
-            if core.turns.get(id).is_some() {
-                continue;
-            }
-            if failing.is_early(id) {
-                failed.insert(open.request_id);
+            seen.insert(id.clone());
+            if taken == room || core.turns.get(id).is_some() || failing.is_early(id) {
                 continue;
             }
             match take_up(core, driver, &open).await {
-                Ok(true) => taken += 1,
+                Ok(true) => {
+                    // For the case that it is left once more; one that ends is not seen again.
+                    failing.note(id);
+                    taken += 1;
+                }
                 Ok(false) => {}
                 Err(error) if error.code == Code::Unavailable => return Err(error),
                 Err(error) => {
                     let pause = failing.note(id);
                     tracing::warn!(turn.id = id, %error, ?pause, "an open turn could not be taken up; it is tried again");
-                    failed.insert(open.request_id);
                 }
             }
         }
     }
-    failing.0.retain(|id, _| failed.contains(id));
+    failing.0.retain(|id, _| seen.contains(id));
     Ok(taken)
 }
 
 /// Goes on with a turn; false where somebody holds its conversation, or it has ended meanwhile.
 async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Result<bool> {
-    // A live lease is seen without trying to take it.
-    if driver
-        .get(&open.space.lease(), Part::Nothing)
-        .await?
-        .is_some()
-    {
+    // A live lease, and a turn that has ended since its note was read, are seen without a write.
+    let lease = driver.get(&open.space.lease(), Part::Nothing).await?;
+    if lease.is_some() || driver.get(&open.key(), Part::Nothing).await?.is_none() {
         return Ok(false);
     }
     let Some(left) = Left::read(driver, open).await? else {

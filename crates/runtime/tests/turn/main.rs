@@ -14,6 +14,7 @@ mod events;
 mod fallback;
 mod faults;
 mod fitting;
+mod late;
 mod listeners;
 mod memory;
 mod nested;
