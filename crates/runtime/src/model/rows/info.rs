@@ -13,7 +13,7 @@ pub const METADATA: Method = reads("Metadata", |call| {
     std::future::ready(Ok(source)).boxed()
 });
 
-/// The name of [`IS_THERE`].
+/// The name of the method that says whether the model can be used.
 pub const EXISTS: &str = "Exists";
 
 /// Whether the model can be used.
