@@ -31,7 +31,6 @@ use crate::trace::{self, Node};
 use ambit_script::HostError;
 use ambit_storage::{LiveAgent, ids};
 use async_trait::async_trait;
-use kept::Kept;
 use listener::Listener;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -189,8 +188,7 @@ impl Asker {
         }
         let messages_before = speaker.outbox().messages().len();
         let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
-        let before = kept.as_ref().map(Kept::before).unwrap_or_default();
-        let ended = turn.taken_up(before)?;
+        let ended = turn.taken_up(kept.as_ref())?;
         turn.fork = Some(Fork {
             above: self.chain.clone(),
             voice: speaker.voice().clone(),

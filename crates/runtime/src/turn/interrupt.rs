@@ -11,6 +11,7 @@ use crate::message;
 use crate::runtime::Interrupt;
 use ambit_storage::batch::Write;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 impl Turn {
     /// Takes in messages for the round behind this one, whose answer `done` is if it asks for nothing more. True where there
@@ -38,6 +39,10 @@ impl Turn {
     /// After a forced interrupt: what the model has said so far stays, and counts for the next call with the new messages.
     pub(super) async fn begin_anew(&mut self) -> Result<Option<Stop>> {
         self.live.go_on();
+        self.spent.settled().await;
+        if self.calls.is_used() {
+            self.calls = Arc::new(self.calls.anew().await?);
+        }
         let (leg, round) = self.at;
         let open = self.outbox.open_messages();
         self.close_calls("cancelled").await?;

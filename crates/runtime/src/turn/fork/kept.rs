@@ -45,6 +45,8 @@ pub(in crate::turn) struct Calls {
     place: Place,
     /// What those of an earlier attempt have done.
     before: HashMap<String, Vec<Done>>,
+    /// The earlier attempt was this process's: what its models used is booked.
+    is_booked: bool,
     /// How often a call with the same words was made from the same place.
     begun: Mutex<HashMap<String, usize>>,
 }
@@ -69,6 +71,7 @@ impl Calls {
         Self {
             place,
             before: HashMap::new(),
+            is_booked: false,
             begun: Mutex::default(),
         }
     }
@@ -89,6 +92,15 @@ impl Calls {
                 calls.before.entry(call).or_default().push(done);
             }
         }
+    }
+
+    /// Of a turn that begins anew: what its calls have done is not done again. None of them runs any more.
+    pub async fn anew(&self) -> Result<Self> {
+        let calls = Self::read(self.place.clone()).await?;
+        Ok(Self {
+            is_booked: true,
+            ..calls
+        })
     }
 
     /// Whether there is anything that has to go with the turn.
@@ -120,6 +132,11 @@ impl Kept {
     pub fn before(&self) -> &[Done] {
         let before = self.calls.before.get(&self.key);
         before.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether what its models used in that attempt is booked.
+    pub fn is_booked(&self) -> bool {
+        self.calls.is_booked
     }
 
     /// Notes what becomes durable with the next `flush`.

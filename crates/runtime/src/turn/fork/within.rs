@@ -39,10 +39,12 @@ impl Fork {
 
 impl Turn {
     /// Goes on behind what a call has done in an earlier attempt; the answer is its end, if it had come to that.
-    pub(super) fn taken_up(&mut self, before: &[Done]) -> Result<Option<(Value, String)>> {
+    pub(super) fn taken_up(&mut self, kept: Option<&Kept>) -> Result<Option<(Value, String)>> {
+        let is_booked = kept.is_some_and(Kept::is_booked);
         let mut ended = None;
-        for done in before {
+        for done in kept.map(Kept::before).unwrap_or_default() {
             match done {
+                Done::Used(_) if is_booked => {}
                 Done::Step(step) => self.replay.add(Step::clone(step)),
                 Done::Used(record) => self.book_again(record)?,
                 Done::Ended { response, content } => {
