@@ -18,6 +18,7 @@ mod toolbox;
 mod transport;
 mod wanted;
 
+pub(crate) use answer::cut;
 pub use many::{One, Slot, Until};
 pub use pool::Pool;
 

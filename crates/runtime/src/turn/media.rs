@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::journal::{self, Step};
 use crate::llm::capabilities::Vision;
 use crate::llm::{self, Capabilities};
+use crate::mcp::cut;
 use crate::trace::Node;
 use crate::uses::{Asking, Means, Missed, Uses, Wanted, words};
 use ambit_storage::batch::Write;
@@ -229,7 +230,7 @@ impl Work {
             (Means::Builtin, "fetch") => self.fetcher.fetch(&self.content).await,
             _ => {
                 let answer = self.asking.ask(means, self.wanted).await;
-                answer.map(|answer| said(&words(&answer)))
+                answer.map(|answer| said(&cut(words(&answer))))
             }
         };
         match &done {

@@ -26,6 +26,8 @@ use std::time::Duration;
 
 /// Calls of one round that run at once.
 const AT_ONCE: usize = 8;
+/// Bytes of a result that are kept, well below what a store takes in one entry.
+const LARGEST: usize = 8 << 20;
 
 /// What the model may call.
 pub(super) struct Offered {
@@ -238,7 +240,7 @@ impl Round<'_> {
                 return Err(error);
             }
             Err(error) => failed(error.message),
-            Ok(outcome) => outcome,
+            Ok(outcome) => kept(&call.name, outcome),
         };
         for warning in &outcome.warnings {
             node.warn(warning);
@@ -301,6 +303,17 @@ fn misfit(turn: &Turn, tool: &Tool, arguments: &Value) -> Option<String> {
             None
         }
     }
+}
+
+/// The outcome, or a failure in its place where it is too large to be kept: what is not kept would be done again.
+fn kept(tool: &str, outcome: Outcome) -> Outcome {
+    let size = outcome.data.to_string().len() + outcome.text.len();
+    if size <= LARGEST {
+        return outcome;
+    }
+    failed(format!(
+        "{tool} has run, but its result of {size} bytes is larger than the {LARGEST} that are kept; do not call it again, ask for less"
+    ))
 }
 
 async fn call_in_time(

@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::llm::media::{file_address, image_address};
+use crate::mcp::cut;
 use crate::net::{AllowList, Client, Request, Response};
 use crate::turn::Turn;
 use crate::turn::leg::Leg;
@@ -70,7 +71,7 @@ fn put(part: &Value, answer: &Response) -> Result<Value, Missed> {
     }
     let is_text = kind.starts_with("text/") || kind == "application/json";
     if let (true, Ok(text)) = (is_text, std::str::from_utf8(&answer.body)) {
-        return Ok(json!({"type": "text", "text": text}));
+        return Ok(json!({"type": "text", "text": cut(text.to_owned())}));
     }
     let name = part["file"].get("filename").cloned();
     let name = name.unwrap_or_else(|| name_of(&answer.url).into());
