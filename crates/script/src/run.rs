@@ -1,4 +1,4 @@
-//! One run, on its own stack: a fresh runtime, one function called in it, and its promise waited for.
+//! What a fiber does, on its own stack: a runtime as it was made, functions called in it, and their promises waited for.
 
 mod calls;
 mod natives;
@@ -41,8 +41,8 @@ pub struct Job {
     pub once: bool,
 }
 
-/// What a fiber does: makes a runtime, and does one job after another in it. Before each of them everything in the runtime is
-/// put back as it was made; a runtime that is not to be kept is freed behind its only job.
+/// What a fiber does: makes a runtime, and does one run after another in it. Behind each of them everything in the runtime is
+/// put back as it was made; a runtime that is not to be kept is freed behind its only run.
 pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept: bool) {
     let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
     let made = make(&world);

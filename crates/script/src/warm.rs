@@ -16,7 +16,7 @@ const BESIDE: usize = 2 << 20;
 /// Where a job is put for a fiber that waits for one.
 pub type Slot = Arc<Mutex<Option<Job>>>;
 
-/// One of this many runtimes that are made ahead of time are enough: those that work come back.
+/// Of so many runtimes that are kept, one is made ahead of time: those that work come back.
 const AHEAD: usize = 4;
 
 /// A fiber with a runtime, and how to give it a job.

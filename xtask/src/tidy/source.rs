@@ -30,6 +30,7 @@ const ENVIRONMENT: &[&str] = &["crates/ambit/src/settings"];
 const PARTS: &[&str] = &[
     "crates/runtime/src/frame",
     "crates/runtime/src/llm",
+    "crates/runtime/src/mcp",
     "crates/runtime/src/model",
     "crates/runtime/src/net",
     "crates/runtime/src/outbox",

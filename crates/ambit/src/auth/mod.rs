@@ -11,7 +11,6 @@ mod remote;
 mod token;
 
 pub use config::Config;
-pub use proxy::Network;
 
 use access::{Ruling, Target};
 use ambit_runtime::app::{App, Problem};

@@ -17,7 +17,6 @@ mod wheres;
 mod with;
 
 pub use dsl::{Dsl, Given};
-pub use load::MOST;
 pub use object::MOST_ROWS;
 pub use param::Select;
 pub use reading::Reading;

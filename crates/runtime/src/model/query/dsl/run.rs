@@ -32,7 +32,8 @@ impl Dsl {
             limit: MOST + 1,
         });
         let rows = self.rows(transaction, reading, window).await?;
-        match window.limit == MOST + 1 && rows.len() as u64 > MOST {
+        let is_said = self.cut.limit.or(self.cut.pagesize).is_some();
+        match !is_said && rows.len() as u64 > MOST {
             true => Err(too_many("Query")),
             false => Ok(rows),
         }
