@@ -77,3 +77,31 @@ async fn g151_a_result_that_answers_no_open_call_is_refused() {
     let late = ask(&site, json!([result(call, "red")])).await;
     assert_eq!(late.failure(), refused(0));
 }
+
+#[tokio::test]
+async fn tools_of_a_package_are_the_client_s_where_a_request_declares_none() {
+    let package = r#"{"public": true, "connector": "script", "options": {"tools": [
+        {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]}}"#;
+    let connector = r#"{"type": "scripted", "label": "Script", "options": {"model": "script", "rules": [
+        {"match": {"tools": ["look"]}, "tool_calls": [{"name": "look", "arguments": {"at": "the sky"}}]},
+        {"match": {"tools": ["listen"]}, "tool_calls": [{"name": "listen", "arguments": {}}]}]}}"#;
+    let site = Site::of(&[
+        ("assistants/hello/package.yao", package),
+        ("connectors/script.conn.yao", connector),
+    ])
+    .await;
+    let body = json!({"model": "hello", "messages": [{"role": "user", "content": "well?"}]});
+    let answer = site.post("/v1/chat/completions", &body).await;
+    assert_eq!(answer.json()["choices"][0]["finish_reason"], "tool_calls");
+    let call = message(&answer)["tool_calls"][0]["function"].take();
+    assert_eq!(
+        call,
+        json!({"name": "look", "arguments": r#"{"at":"the sky"}"#})
+    );
+    let mut own = body.clone();
+    own["tools"] = json!([{"type": "function", "function": {"name": "listen"}}]);
+    let answer = site.post("/v1/chat/completions", &own).await;
+    let called = message(&answer)["tool_calls"].take();
+    assert_eq!(called[0]["function"]["name"], "listen");
+    assert_eq!(called.as_array().unwrap().len(), 1);
+}

@@ -180,6 +180,8 @@ pub struct Agent {
     pub choice: Option<Choice>,
     /// Generation defaults.
     pub options: Map<String, Value>,
+    /// `options.tools`: what the client runs, unless a request declares tools of its own.
+    pub client_tools: Vec<Value>,
     /// `options.history_size`.
     pub history_size: Option<usize>,
     /// Allowed modes.

@@ -62,7 +62,7 @@ impl Leg {
         let messages = history::chat_view(&all);
         let above = turn.fork.iter().flat_map(|fork| fork.above.clone());
         let chain: Vec<String> = above.chain([agent.id.clone()]).collect();
-        check_depth(&chain, hooks.limits().delegate_depth)?;
+        check_chain(turn, &chain, hooks.limits().delegate_depth)?;
         Ok(Self {
             at: 0,
             chain,
@@ -98,13 +98,7 @@ impl Leg {
             mut options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
-        check_depth(&chain, self.hooks.limits().delegate_depth)?;
-        if self.chain.contains(&agent_id) {
-            turn.warn(&format!(
-                "agents hand over in a circle: {}",
-                chain.join(" → ")
-            ));
-        }
+        check_chain(turn, &chain, self.hooks.limits().delegate_depth)?;
         let (agent, hooks) = turn
             .loaded
             .agent(&agent_id)
@@ -162,14 +156,19 @@ impl Leg {
     }
 }
 
-/// Refuses more agents below one another than may be.
-fn check_depth(chain: &[String], most: usize) -> Result<()> {
-    if chain.len() <= most + 1 {
-        return Ok(());
+/// The agents that work for each other may be so many; one that is there again is worth a warning.
+fn check_chain(turn: &Turn, chain: &[String], most: usize) -> Result<()> {
+    let shown = || chain.join(" → ");
+    if chain.len() > most + 1 {
+        let message = format!("delegate depth limit {most} exceeded: {}", shown());
+        return Err(Error::new(Code::DelegateDepth, message));
     }
-    let chain = chain.join(" → ");
-    let message = format!("delegate depth limit {most} exceeded: {chain}");
-    Err(Error::new(Code::DelegateDepth, message))
+    if let Some((last, above)) = chain.split_last()
+        && above.contains(last)
+    {
+        turn.warn(&format!("agents go in a circle: {}", shown()));
+    }
+    Ok(())
 }
 
 impl CallOptions {

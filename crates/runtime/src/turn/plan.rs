@@ -8,9 +8,6 @@ use crate::hook::Created;
 use crate::uses::Uses;
 use serde_json::{Map, Value};
 
-/// Options of a package that no provider understands.
-const OURS: [&str; 1] = ["history_size"];
-
 /// A model call as it is meant to be.
 pub(super) struct Plan {
     /// What the model is to see, if `Create` has replaced it.
@@ -45,7 +42,6 @@ impl Plan {
         let agent = &leg.agent;
         let uses = uses(turn, leg, &created);
         let mut options = agent.options.clone();
-        options.retain(|name, _| !OURS.contains(&name.as_str()));
         if leg.at == 0 {
             options.extend(turn.request.options.clone());
         }
@@ -70,10 +66,9 @@ impl Plan {
             servers: created
                 .mcp_servers
                 .unwrap_or_else(|| agent.mcp.servers.clone()),
-            client_tools: if leg.at == 0 {
-                turn.request.tools.clone()
-            } else {
-                Vec::new()
+            client_tools: match turn.request.tools.as_slice() {
+                requested if leg.at == 0 && !requested.is_empty() => requested.to_vec(),
+                _ => agent.client_tools.clone(),
             },
             preset: created.prompt_preset,
             mode,

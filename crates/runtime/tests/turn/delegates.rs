@@ -113,7 +113,7 @@ async fn ten_delegations_are_allowed_and_circles_are_warned_of() {
         }
         let trace = traced(&place, &frames).await;
         assert!(
-            trace.contains("agents hand over in a circle: a → b → a\""),
+            trace.contains("agents go in a circle: a → b → a\""),
             "{trace}"
         );
     }

@@ -272,9 +272,15 @@ async fn g131_agents_that_call_each_other_meet_the_depth_limit() {
         }}"
     );
     let place = place(&borrowed(&agent(&json!({}), &hooks))).await;
-    let next = end(&ask(&place, request("hello", "hi")).await)["next"].clone();
+    let frames = ask(&place, request("hello", "hi")).await;
+    let next = end(&frames)["next"].clone();
     let chain = ["hello"; 12].join(" → ");
     assert_eq!(next, format!("delegate depth limit 10 exceeded: {chain}"));
+    let trace = traced(&place, &frames).await;
+    assert!(
+        trace.contains("agents go in a circle: hello → hello\""),
+        "{trace}"
+    );
 }
 
 #[tokio::test]

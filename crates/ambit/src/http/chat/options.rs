@@ -75,18 +75,24 @@ fn tool_choice(value: Option<Value>) -> Result<Option<Value>> {
     is_right.then_some(value).ok_or_else(refused)
 }
 
-/// The tools that the client runs itself, and their names.
-pub fn tools(fields: &mut Fields<'_>) -> Result<(Vec<Value>, Vec<String>)> {
+/// The tools that the client runs itself.
+pub fn tools(fields: &mut Fields<'_>) -> Result<Vec<Value>> {
     let tools = fields.list("tools")?.unwrap_or_default();
-    let names = tools.iter().enumerate().map(|(at, tool)| {
-        let name = tool
-            .get("function")
-            .and_then(|function| function.get("name")?.as_str());
-        let name = name.filter(|name| !name.is_empty());
-        let place = format!("tools[{at}].function.name");
-        let refused = || Error::invalid(&place, format!("{place} must be a string"));
-        name.map(str::to_owned).ok_or_else(refused)
-    });
-    let names = names.collect::<Result<_>>()?;
-    Ok((tools, names))
+    for (at, tool) in tools.iter().enumerate() {
+        if name(tool).is_none_or(str::is_empty) {
+            let place = format!("tools[{at}].function.name");
+            return Err(Error::invalid(&place, format!("{place} must be a string")));
+        }
+    }
+    Ok(tools)
+}
+
+/// What the tools of a list are called.
+pub fn names(tools: &[Value]) -> Vec<String> {
+    let names = tools.iter().filter_map(name);
+    names.map(str::to_owned).collect()
+}
+
+fn name(tool: &Value) -> Option<&str> {
+    tool.get("function")?.get("name")?.as_str()
 }

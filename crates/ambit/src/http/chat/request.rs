@@ -78,7 +78,11 @@ pub fn read(
         .pick("mode", "mode")?
         .or(fields.text("mode")?)
         .or(call.mode);
-    let (tools, client_tools) = options::tools(&mut fields)?;
+    let tools = options::tools(&mut fields)?;
+    let client_tools = match tools.as_slice() {
+        [] => &agent.client_tools,
+        requested => requested,
+    };
     let format = format::find(&origin.accept);
     let is_streaming = fields
         .flag("stream")?
@@ -86,7 +90,7 @@ pub fn read(
     let view = format::Options {
         model: agent.id.clone(),
         include_usage: include_usage(&mut fields)?,
-        client_tools,
+        client_tools: options::names(client_tools),
         ..format::Options::default()
     };
     let mut skip = skip(&mut fields)?.unwrap_or(call.skip);

@@ -119,6 +119,8 @@ fn agent(fields: &Fields) -> Agent {
     let mut options = fields.object("options");
     let history_size = options.count("history_size");
     options.0.remove("history_size");
+    let client_tools = options.list("tools");
+    options.0.remove("tools");
     let runtime = fields.object("runtime");
     let context = fields.object("context");
     let client = fields.object("client");
@@ -134,6 +136,7 @@ fn agent(fields: &Fields) -> Agent {
         connector: fields.text("connector"),
         choice: choice(fields),
         options: options.0,
+        client_tools,
         history_size,
         modes: fields.texts("modes"),
         default_mode: fields.text("default_mode"),

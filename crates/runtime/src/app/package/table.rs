@@ -27,6 +27,20 @@ const SERVER: Kind = Kind::Either(&[
     ),
 ]);
 
+/// A tool that the client runs.
+const CLIENT_TOOL: Kind = Kind::Object(&[
+    Field::required("type", Kind::OneOf(&["function"])),
+    Field::required(
+        "function",
+        Kind::Object(&[
+            Field::required("name", Kind::Text),
+            Field::new("description", Kind::Text),
+            Field::new("parameters", ANY),
+            Field::new("strict", Kind::Boolean),
+        ]),
+    ),
+]);
+
 const OPTIONS: Kind = Kind::Object(&[
     Field::new("temperature", Kind::Number),
     Field::new("max_tokens", Kind::Count),
@@ -39,7 +53,7 @@ const OPTIONS: Kind = Kind::Object(&[
     Field::new("user", Kind::Text),
     Field::new("seed", Kind::Whole),
     Field::new("response_format", Kind::Either(&[Kind::Text, ANY])),
-    Field::new("tools", Kind::List(&ANY)),
+    Field::new("tools", Kind::List(&CLIENT_TOOL)),
     Field::new("tool_choice", Kind::Either(&[Kind::Text, ANY])),
     Field::new("reasoning_effort", Kind::Text),
     Field::new("history_size", Kind::Count),
