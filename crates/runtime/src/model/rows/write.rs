@@ -3,12 +3,11 @@
 use super::{Call, sql};
 use crate::error::{Code, Error, Result};
 use crate::model::database::Cell;
-use crate::model::definition::DELETED_AT;
 use crate::model::permission::{Reach, reach};
 use crate::model::row::Cells;
 use crate::model::stamp;
 use sea_query::{Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 impl Call<'_> {
     /// Refuses a caller of whom not enough is known.
@@ -54,11 +53,7 @@ impl Call<'_> {
             let removed = self.transaction.run(statement).await;
             return removed.map_err(|error| self.told(error));
         }
-        let mut row = Map::new();
-        row.insert(DELETED_AT.to_owned(), stamp::now().into());
-        if let Some(user) = stamp::user(self.model, Some(self.who)) {
-            row.insert("deleted_by".to_owned(), user.into());
-        }
+        let row = stamp::delete(self.model, self.who);
         let cells = row.iter().filter_map(|(name, value)| {
             let bound = self.model.column(name)?.plain(value).ok()?;
             Some((name.clone(), bound))

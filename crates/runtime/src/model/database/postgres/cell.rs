@@ -1,6 +1,6 @@
 //! Values on their way to PostgreSQL, as texts that it reads by the types of the places they stand in; and back.
 
-use crate::model::database::Cell;
+use crate::model::database::{Cell, DATE, MOMENT, TIME};
 use bytes::BytesMut;
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
@@ -119,7 +119,7 @@ fn moment(raw: &[u8]) -> Result<String, Failure> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let start = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
     let moment = start.checked_add(SignedDuration::from_micros(micros))?;
-    Ok(moment.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    Ok(moment.strftime(MOMENT).to_string())
 }
 
 /// Days since the beginning of 2000.
@@ -127,14 +127,14 @@ fn date(raw: &[u8]) -> Result<String, Failure> {
     let days = i32::from_be_bytes(raw.try_into()?);
     let start = Date::constant(2000, 1, 1);
     let date = start.checked_add(SignedDuration::from_hours(i64::from(days) * 24))?;
-    Ok(date.strftime("%Y-%m-%d").to_string())
+    Ok(date.strftime(DATE).to_string())
 }
 
 /// Microseconds of the day.
 fn time(raw: &[u8]) -> Result<String, Failure> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let time = Time::midnight().checked_add(SignedDuration::from_micros(micros))?;
-    Ok(time.strftime("%H:%M:%S").to_string())
+    Ok(time.strftime(TIME).to_string())
 }
 
 /// Digits in groups of four: how many groups, the weight of the first, the sign, and the digits behind the point.
