@@ -1,6 +1,6 @@
 //! Loading related rows into rows: one statement for many rows, never one for each.
 
-use super::load::{MOST, Rows, shown, too_many};
+use super::load::{MOST, Rows, too_many};
 use super::operator::padded;
 use super::param::{Select, With};
 use super::reading::{Reading, column};
@@ -16,7 +16,6 @@ use sea_query::{
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// Rows whose related rows are read at once: databases bind only so many values.
 const AT_ONCE: usize = 1_000;
@@ -24,7 +23,7 @@ const AT_ONCE: usize = 1_000;
 /// Loads one relation into rows.
 pub(super) async fn load(
     with: &With,
-    rows: &mut Rows,
+    rows: &mut Rows<'_>,
     (transaction, reading): (&mut dyn Transaction, &mut Reading<'_>),
 ) -> Result<()> {
     let broken = || Error::internal(format!("relation \"{}\" leads nowhere", with.name));
@@ -34,7 +33,10 @@ pub(super) async fn load(
         .first()
         .zip(with.route.steps.last())
         .ok_or_else(broken)?;
-    let foreign = rows.columns.iter().position(|name| *name == first.foreign);
+    let foreign = rows
+        .columns
+        .iter()
+        .position(|column| column.name == first.foreign);
     let foreign = foreign.ok_or_else(broken)?;
     let asked = Asked {
         with,
@@ -59,7 +61,7 @@ pub(super) async fn load(
         if count > asked.most() {
             return Err(too_many(&format!(
                 "models.{}: withs.{}",
-                rows.model.id, with.name
+                rows.select.model.id, with.name
             )));
         }
     }
@@ -112,7 +114,7 @@ impl Asked<'_> {
         found: &mut HashMap<String, Vec<Value>>,
         (transaction, reading): (&mut dyn Transaction, &mut Reading<'_>),
     ) -> Result<u64> {
-        let columns = self.query.read_columns(&self.query.withs);
+        let columns = self.query.read_columns();
         let statement = self.statement(&columns, keys, reading);
         let rows = transaction
             .rows(reading.dialect().write(&statement))
@@ -128,15 +130,8 @@ impl Asked<'_> {
                 cell,
             )?));
         }
-        let mut rows = Rows {
-            values: shown(reading, (&self.query.model, &columns), rows)?,
-            columns: columns.iter().map(|column| column.name.clone()).collect(),
-            shown: self.query.shown_columns().len(),
-            model: Arc::clone(&self.query.model),
-            loaded: Vec::new(),
-        };
-        rows.load(&self.query.withs, transaction, reading).await?;
-        for (key, row) in own.into_iter().zip(rows.objects()) {
+        let related = self.query.objects((columns, rows), transaction, reading);
+        for (key, row) in own.into_iter().zip(related.await?) {
             found.entry(key).or_default().push(row);
         }
         Ok(count)
