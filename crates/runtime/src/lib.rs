@@ -29,6 +29,7 @@ mod message;
 pub mod model;
 pub mod net;
 pub mod outbox;
+mod plain;
 pub mod process;
 pub mod request;
 pub mod requests;

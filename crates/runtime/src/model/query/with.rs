@@ -1,5 +1,6 @@
 //! Loading related rows into rows: one statement for many rows, never one for each.
 
+use super::chain::Chain;
 use super::load::{MOST, Rows, too_many};
 use super::operator::padded;
 use super::param::{Select, With};
@@ -10,6 +11,7 @@ use super::sort::sort;
 use crate::error::{Error, Result};
 use crate::model::database::Transaction;
 use crate::model::definition::Column;
+use crate::plain::plain;
 use sea_query::{
     Alias, ExprTrait, Func, JoinType, Order, Query, SelectStatement, Value as Bound,
     WindowStatement,
@@ -215,7 +217,7 @@ fn merged(with: &With, last: &Step) -> Select {
     let own = last.query();
     let Some(asked) = with.query.as_deref() else {
         let mut query = own.cloned().unwrap_or_else(|| Select::of(&last.model));
-        query.wheres = super::chain::Chain::default();
+        query.wheres = Chain::default();
         return query;
     };
     let mut query = asked.clone();
@@ -238,8 +240,5 @@ fn merged(with: &With, last: &Step) -> Select {
 
 /// Values that are the same in SQL, although one may be a number and the other a text.
 fn same(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    plain(value)
 }
