@@ -184,6 +184,13 @@ impl Model {
         self.columns.iter().find(|column| column.is_primary)
     }
 
+    /// The ids of the models that its relations lead to, or through.
+    pub fn needs(&self) -> impl Iterator<Item = &str> {
+        let relations = self.relations.values();
+        let links = relations.flat_map(|it| std::iter::once(it).chain(&it.links));
+        links.map(|link| link.model.as_str())
+    }
+
     /// The columns that can be read: all but hashed passwords.
     pub fn readable(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| column.is_readable())
