@@ -24,6 +24,7 @@ pub mod limits;
 mod live;
 pub mod llm;
 mod loaded;
+mod lock;
 pub mod mcp;
 mod message;
 pub mod model;
