@@ -2,6 +2,7 @@
 
 use super::database::{Dialect, LONGEST_NAME};
 use super::definition::{Column, Index, Model};
+use ambit_storage::address::hex;
 use sha2::{Digest, Sha256};
 
 /// Makes the table.
@@ -65,12 +66,7 @@ fn name(model: &Model, index: &Index) -> String {
         hash.update(column.as_bytes());
         hash.update([0]);
     }
-    let hash = hash.finalize();
-    let hash: String = hash
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = hex(&hash.finalize()[..4]);
     let mut name = format!("{}_{}", model.table, index.name);
     name.retain(|sign| sign.is_ascii_alphanumeric() || sign == '_');
     name.truncate(LONGEST_NAME - hash.len() - 1);

@@ -1,6 +1,8 @@
 //! Values on their way to PostgreSQL, as texts that it reads by the types of the places they stand in; and back.
 
 use crate::model::database::{Cell, DATE, MOMENT, TIME};
+use crate::uuid;
+use ambit_storage::address::hex;
 use bytes::BytesMut;
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
@@ -33,14 +35,9 @@ impl Given {
             Value::Enum(OptionEnum::Some(one)) => Some(one.value.to_string()),
             Value::Enum(OptionEnum::None(_)) => None,
             Value::Char(sign) => sign.as_ref().map(ToString::to_string),
-            Value::Bytes(bytes) => bytes.as_ref().map(|bytes| hex(bytes)),
+            Value::Bytes(bytes) => bytes.as_ref().map(|bytes| format!("\\x{}", hex(bytes))),
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    format!("\\x{}", digits.collect::<String>())
 }
 
 impl ToSql for Given {
@@ -82,7 +79,7 @@ impl<'a> FromSql<'a> for Taken {
             Type::TIME => Cell::Text(time(raw)?),
             Type::TIMESTAMP | Type::TIMESTAMPTZ => Cell::Text(moment(raw)?),
             Type::JSONB => Cell::Text(text(raw.get(1..).unwrap_or_default())?),
-            Type::UUID => Cell::Text(uuid(raw)),
+            Type::UUID => Cell::Text(uuid::of(u128::from_be_bytes(raw.try_into()?))),
             Type::VOID => Cell::Null,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::JSON | Type::UNKNOWN => {
                 Cell::Text(text(raw)?)
@@ -102,16 +99,6 @@ impl<'a> FromSql<'a> for Taken {
 
 fn text(raw: &[u8]) -> Result<String, Failure> {
     Ok(std::str::from_utf8(raw)?.to_owned())
-}
-
-fn uuid(raw: &[u8]) -> String {
-    let mut text: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
-    for at in [20, 16, 12, 8] {
-        if text.len() > at {
-            text.insert(at, '-');
-        }
-    }
-    text
 }
 
 /// Microseconds since the beginning of 2000.
