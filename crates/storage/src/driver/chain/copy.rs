@@ -6,7 +6,7 @@
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Write};
 use crate::directory::{Filter, Order, PageRequest, Tracked};
-use crate::driver::{Driver, Part, Range, Scan};
+use crate::driver::{Driver, Part, Range, Scan, Values};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -101,17 +101,13 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
     for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
-    let mut after = None;
-    loop {
-        let found = from.scan(space, &page(after.take(), Part::Nothing)).await?;
-        for (name, _) in &found {
-            value(from, to, &space.key(name.as_str())).await?;
-        }
-        match found.into_iter().next_back() {
-            Some((last, _)) => after = Some(last),
-            None => return Ok(()),
+    let mut values = Values::of(from, space, (Pattern::all(), Part::Nothing));
+    while let Some(found) = values.next().await? {
+        for (name, _) in found {
+            value(from, to, &space.key(name)).await?;
         }
     }
+    Ok(())
 }
 
 /// The index row of a space.
