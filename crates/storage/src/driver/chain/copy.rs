@@ -5,7 +5,7 @@
 
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Write};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::directory::{Filter, PageRequest, Tracked};
 use crate::driver::{Driver, Part, Range, Scan, Values};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
@@ -116,7 +116,7 @@ pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<Tracked
         storage_key: Some(space.path.clone()),
         ..Filter::tenant(space.tenant.as_str())
     };
-    let rows = driver.identities(&filter, &first(1)).await?;
+    let rows = driver.identities(&filter, &PageRequest::first(1)).await?;
     Ok(rows.into_iter().next())
 }
 
@@ -127,15 +127,6 @@ pub fn page(after: Option<String>, part: Part) -> Scan {
         after,
         limit: STEP,
         part,
-    }
-}
-
-/// The first rows, as they were made.
-pub fn first(limit: usize) -> PageRequest {
-    PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit,
     }
 }
 
