@@ -10,6 +10,7 @@ pub use place::Place;
 
 use crate::error::Result;
 use crate::hook::{EVENTS, Payload, described};
+use crate::lock::lock;
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::{Driver, Part};
 use ambit_storage::event::{After, Bus, ListenerOptions, Switch};
@@ -17,7 +18,7 @@ use ambit_storage::{Stores, event};
 use futures::FutureExt;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use write::Writer;
@@ -158,7 +159,7 @@ impl Feed {
     }
 
     fn push(&self, event: Happened) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         match waiting.events.len() < ROOM {
             true => waiting.events.push_back(event),
             false => waiting.lost += 1,
@@ -169,7 +170,7 @@ impl Feed {
 
     async fn write(&self) {
         let mut writer = self.writer.lock().await;
-        let new = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let new = std::mem::take(&mut *lock(&self.waiting));
         writer.add(new);
         let written = match self.driver() {
             Ok(driver) => writer.write(driver.as_ref(), self.now()).await,

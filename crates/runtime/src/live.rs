@@ -2,11 +2,12 @@
 
 use crate::access::{Access, Authorized};
 use crate::inbox::Inbox;
+use crate::lock::lock;
 use crate::runtime::TurnInfo;
 use crate::stream::Log;
 use ambit_storage::lease::{End, Lease};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{MutexGuard as Turnstile, watch};
 
 /// What the outside can do with a running turn.
@@ -169,8 +170,4 @@ impl Turns {
     pub fn all(&self) -> Vec<Arc<Live>> {
         lock(&self.0).values().cloned().collect()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

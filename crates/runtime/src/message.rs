@@ -1,6 +1,7 @@
 //! Messages in two shapes: as they are stored, and as models and scripts know them (OpenAI's chat messages).
 
 use crate::error::{Error, Result};
+use crate::plain::plain;
 use ambit_storage::storage::{Message, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -41,10 +42,7 @@ pub fn to_chat(message: &Message) -> Option<Value> {
 /// What a message says: text where it is all text, else its parts. `None` where there is nothing that a model could use.
 fn content(message: &Message) -> Option<Value> {
     if let Some(result) = &message.tool_result {
-        return Some(match &result.content {
-            Value::String(text) => text.clone().into(),
-            other => other.to_string().into(),
-        });
+        return Some(plain(&result.content).into());
     }
     let is_text = |part: &Value| part.get("type").and_then(Value::as_str) == Some("text");
     if message.parts.iter().all(is_text) {
@@ -71,10 +69,7 @@ fn content(message: &Message) -> Option<Value> {
 }
 
 fn call_to_chat(call: &ToolCall) -> Value {
-    let arguments = match &call.arguments {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let arguments = plain(&call.arguments);
     json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 

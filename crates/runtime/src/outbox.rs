@@ -17,11 +17,12 @@ pub use speaker::Speaker;
 
 use crate::error::Result;
 use crate::frame::{Shown, Status};
+use crate::lock::lock;
 use crate::stream::Log;
 use ambit_storage::clock::Clock;
 use desk::Desk;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What one turn may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl Outbox {
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {

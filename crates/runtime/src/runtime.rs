@@ -14,6 +14,7 @@ use crate::inspect::memory::{self, Open, Which};
 use crate::live::{Stop, Turns};
 use crate::llm::Models;
 use crate::loaded::{Loaded, Making, broken};
+use crate::lock::lock;
 use crate::mcp;
 use crate::model;
 use crate::process::store::Opened;
@@ -27,7 +28,7 @@ use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
@@ -320,8 +321,4 @@ async fn follow(core: Weak<Core>, mut watch: Watch) {
         };
         Runtime(core).reload_and_tell().await;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

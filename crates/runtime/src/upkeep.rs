@@ -1,11 +1,12 @@
 //! What a node does by itself for as long as it runs: turns that nobody runs are taken up, and what is over is ended.
 
 use crate::error::Result;
+use crate::lock::lock;
 use crate::runtime::Core;
 use crate::{retention, turn};
 use ambit_storage::Caller;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 /// From one look to the next.
@@ -28,14 +29,14 @@ pub(crate) struct Temporary(Mutex<BTreeSet<String>>);
 impl Temporary {
     /// The tenant has one.
     pub fn note(&self, tenant: &str) {
-        let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = lock(&self.0);
         if !tenants.contains(tenant) {
             tenants.insert(tenant.to_owned());
         }
     }
 
     fn all(&self) -> BTreeSet<String> {
-        let tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tenants = lock(&self.0);
         tenants.clone()
     }
 }

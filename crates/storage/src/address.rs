@@ -204,7 +204,7 @@ pub fn digest(parts: &[&str]) -> String {
 }
 
 /// Bytes in lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

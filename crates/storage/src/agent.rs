@@ -3,7 +3,7 @@
 use crate::ambit::Ambit;
 use crate::caller::Caller;
 use crate::context::{Context, Parts};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::directory::{Filter, PageRequest, Tracked};
 use crate::event::{AgentCleared, AgentInitialized};
 use crate::facade::{MAX_PAGE, Page, Query};
 use crate::storage::{ChatHistoryStorage, HistoryOptions, StorageKind, UsageStorage};
@@ -248,11 +248,7 @@ impl Definition {
             ..Filter::tenant(self.ambit.caller().tenant())
         };
         let index = self.ambit.stores().index()?;
-        let mut page = PageRequest {
-            order: Order::Oldest,
-            after: None,
-            limit: MAX_PAGE,
-        };
+        let mut page = PageRequest::first(MAX_PAGE);
         let mut recorded = Vec::new();
         loop {
             let rows = index.driver().identities(&filter, &page).await?;

@@ -254,6 +254,17 @@ pub struct PageRequest {
     pub limit: usize,
 }
 
+impl PageRequest {
+    /// The first rows, as they were made.
+    pub fn first(limit: usize) -> Self {
+        Self {
+            order: Order::Oldest,
+            after: None,
+            limit,
+        }
+    }
+}
+
 impl Tracked {
     /// True for the row of the same storage, perhaps in another store.
     pub(crate) fn is_twin_of(&self, other: &Self) -> bool {

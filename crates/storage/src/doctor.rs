@@ -171,11 +171,7 @@ impl Doctor<'_> {
             id: Some(id.to_owned()),
             ..Filter::default()
         };
-        let page = PageRequest {
-            order: Order::Oldest,
-            after: None,
-            limit: 1,
-        };
+        let page = PageRequest::first(1);
         let index = self.ambit.stores().index()?;
         Ok(index.driver().identities(&filter, &page).await?.pop())
     }

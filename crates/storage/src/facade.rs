@@ -15,12 +15,13 @@ use crate::event::IdentityStorageLoaded;
 use crate::removal::{Action, BulkReport, Plan};
 use crate::storage::{ChatHistoryStorage, StorageKind};
 use crate::{Error, Result, SessionIdentity, memory, removal};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// Part of an answer, and the cursor behind it; no cursor where nothing follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,

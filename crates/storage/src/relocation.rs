@@ -18,7 +18,7 @@ mod note;
 
 use crate::ambit::Ambit;
 use crate::batch::{Batch, Write};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::directory::{Filter, PageRequest, Tracked};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::storage::{StorageKind, UsageStorage};
@@ -170,11 +170,7 @@ async fn row_with(ambit: &Ambit, id: &str) -> Result<Tracked> {
         id: Some(id.to_owned()),
         ..Filter::default()
     });
-    let page = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: 1,
-    };
+    let page = PageRequest::first(1);
     let index = ambit.stores().index()?;
     let found = index.driver().identities(&filter, &page).await?.pop();
     found.ok_or_else(|| Error::NotFound {

@@ -150,11 +150,7 @@ pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<
         storage_key: Some(identity.storage_key()),
         ..Filter::tenant(tenant)
     };
-    let page = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: 1,
-    };
+    let page = PageRequest::first(1);
     Ok(ambit
         .stores()
         .index()?

@@ -3,7 +3,7 @@
 use crate::address::Space;
 use crate::batch::{Batch, Check, Write};
 use crate::clock::{Clock, Millis, to_millis};
-use crate::driver::{Driver, Part, Scan};
+use crate::driver::{Driver, Part, Values};
 use crate::json::Json;
 use crate::op::Op;
 use crate::pattern::Pattern;
@@ -68,19 +68,9 @@ pub(crate) fn end(space: &Space) -> Vec<Write> {
 /// Erases the temporary sessions of a tenant whose time is over; the answer is how many there were.
 pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> Result<u64> {
     let sessions = Space::temporary_sessions(tenant);
-    let (mut after, mut swept) = (None, 0);
-    loop {
-        let scan = Scan {
-            pattern: Pattern::all(),
-            after,
-            limit: 500,
-            part: Part::Nothing,
-        };
-        let page = driver.scan(&sessions, &scan).await?;
-        let Some((last, _)) = page.last() else {
-            return Ok(swept);
-        };
-        after = Some(last.clone());
+    let mut values = Values::of(driver, &sessions, (Pattern::all(), Part::Nothing));
+    let mut swept = 0;
+    while let Some(page) = values.next().await? {
         for (path, _) in page {
             let space = Space {
                 tenant: tenant.to_owned(),
@@ -89,6 +79,7 @@ pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> R
             swept += u64::from(end_if_over(driver, &space, clock).await?);
         }
     }
+    Ok(swept)
 }
 
 #[cfg(test)]

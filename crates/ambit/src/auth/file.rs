@@ -24,17 +24,17 @@ const CLAIMS: &[Field] = &[
     Field::new("roles", Kind::Text),
     Field::new("scope", Kind::Text),
 ];
-const TEXTS: Kind = Kind::Either(&[Kind::Text, Kind::List(&Kind::Text)]);
+const ONE_OR_MORE: Kind = Kind::Either(&[Kind::Text, Kind::TEXTS]);
 const ISSUER: Kind = Kind::Object(&[
     Field::required("issuer", Kind::Text),
-    Field::required("audience", TEXTS),
+    Field::required("audience", ONE_OR_MORE),
     Field::new("jwks", Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
     Field::new(
         "keys",
         Kind::List(&Kind::Either(&[Kind::Text, Kind::Map(&Kind::Any)])),
     ),
     Field::new("secret", Kind::Text),
-    Field::new("algorithms", Kind::List(&Kind::Text)),
+    Field::new("algorithms", Kind::TEXTS),
     Field::new("claims", Kind::Object(CLAIMS)),
 ]);
 /// Why keys of Yao's server for tokens mean nothing.
@@ -52,7 +52,7 @@ const TABLE: Kind = Kind::Object(&[
             Field::new(
                 "proxy",
                 Kind::Object(&[
-                    Field::required("cidrs", Kind::List(&Kind::Text)),
+                    Field::required("cidrs", Kind::TEXTS),
                     Field::required("headers", Kind::Object(CLAIMS)),
                 ]),
             ),

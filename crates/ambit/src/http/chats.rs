@@ -3,13 +3,12 @@
 use super::list::{self, Listing, Paging};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
 use ambit_runtime::chats::{
-    self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Shown, Status,
+    self, Chat, ChatFilter, ChatOrder, MessageFilter, Messages, Name, Status,
 };
 use ambit_runtime::{Error, Result, requests};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Serialize;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -129,13 +128,6 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Messages, and where to go on.
-#[derive(Serialize)]
-struct MessagesPage {
-    items: Vec<Shown>,
-    next: Option<u64>,
-}
-
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats",
     params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query), ("before" = Option<u64>, Query),
@@ -148,7 +140,7 @@ async fn messages(
     Who(who): Who,
     params: Params,
     mut conditions: Conditions,
-) -> Result<Json<MessagesPage>, Failure> {
+) -> Result<Json<Messages>, Failure> {
     let chat = Called::take(&params, &mut conditions)?;
     let number = "a message's sequence, a whole number";
     let filter = MessageFilter {
@@ -161,8 +153,8 @@ async fn messages(
     };
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
-    let Messages { items, next } = chats::messages(&ambit, &who, chat.name(), &filter).await?;
-    Ok(Json(MessagesPage { items, next }))
+    let found = chats::messages(&ambit, &who, chat.name(), &filter).await?;
+    Ok(Json(found))
 }
 
 /// The references of a turn.

@@ -2,12 +2,12 @@
 
 use super::params::{Conditions, Params, check_id, time};
 use super::{Body, Failure, Fields, Problem, Server, Shared, Who, list};
-use ambit_runtime::inspect::contexts::{self, Action, Item, ItemFilter, Report, Row, RowFilter};
+use ambit_runtime::inspect::contexts::{self, Action, ItemFilter, Items, Report, Row, RowFilter};
 use ambit_runtime::{Authorized, Error};
+use ambit_storage::Page;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Serialize;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -23,13 +23,6 @@ pub fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(clear))
 }
 
-/// A step of a list, and how to go on.
-#[derive(Serialize)]
-struct Step<T, N> {
-    items: Vec<T>,
-    next: Option<N>,
-}
-
 /// Rows that the caller may see, oldest first.
 #[utoipa::path(get, path = "/contexts", tag = "contexts",
     params(("agent" = Option<String>, Query), ("user" = Option<String>, Query), ("chat" = Option<String>, Query),
@@ -40,7 +33,7 @@ async fn index(
     State(server): State<Shared>,
     Who(who): Who,
     mut conditions: Conditions,
-) -> Result<Json<Step<Row, String>>, Failure> {
+) -> Result<Json<Page<Row>>, Failure> {
     let filter = RowFilter {
         agent: conditions.id("agent")?,
         user: conditions.id("user")?,
@@ -54,10 +47,7 @@ async fn index(
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
     let page = contexts::list(&ambit, &who, &filter, (cursor.as_deref(), limit)).await?;
-    Ok(Json(Step {
-        items: page.items,
-        next: page.next,
-    }))
+    Ok(Json(page))
 }
 
 /// One row.
@@ -83,7 +73,7 @@ async fn items(
     Who(who): Who,
     params: Params,
     mut conditions: Conditions,
-) -> Result<Json<Step<Item, u64>>, Failure> {
+) -> Result<Json<Items>, Failure> {
     let id = params.id("id")?;
     let filter = ItemFilter {
         before: conditions.within("before", 1, u64::MAX)?,
@@ -95,10 +85,7 @@ async fn items(
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
     let found = contexts::items(&ambit, &who, &id, filter).await?;
-    Ok(Json(Step {
-        items: found.items,
-        next: found.next,
-    }))
+    Ok(Json(found))
 }
 
 /// Empties one context; it stays tracked.

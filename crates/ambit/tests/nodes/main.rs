@@ -1,7 +1,11 @@
 //! Several nodes of one installation: `ambit serve` processes over one store. Every case runs on every store that nodes can
 //! share.
 
-#![expect(clippy::unwrap_used, reason = "a failed assumption fails its case")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed assumption fails its case"
+)]
 
 mod dying;
 #[path = "../support/feed.rs"]
@@ -14,6 +18,8 @@ mod sharing;
 #[path = "../http/site.rs"]
 #[expect(dead_code, reason = "what the tests of the whole server use of it too")]
 mod site;
+#[path = "../../../runtime/tests/support/stores.rs"]
+mod stores;
 
 use libtest_mimic::{Arguments, Trial};
 use place::{Place, STORES};

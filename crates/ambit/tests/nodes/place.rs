@@ -3,6 +3,7 @@
 use crate::feed::Feed;
 use crate::server::Server;
 use crate::site::{self, Answer, Event, HELLO, Stream};
+use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_runtime::Frame;
 use ambit_runtime::frame::invariants;
 use reqwest::{Client, Method, RequestBuilder};
@@ -10,38 +11,7 @@ use serde_json::{Value, json};
 use std::process::{Command, ExitStatus};
 use tempfile::TempDir;
 
-/// A kind of store.
-pub struct Store {
-    pub name: &'static str,
-    /// A fresh place for it; none where its server is not configured.
-    pub place: fn() -> Option<(String, Option<TempDir>)>,
-}
-
-pub const STORES: &[Store] = &[
-    Store {
-        name: "sqlite",
-        place: || {
-            let folder = tempfile::tempdir().unwrap();
-            let url = format!("sqlite:{}/ambit.db", folder.path().display());
-            Some((url, Some(folder)))
-        },
-    },
-    Store {
-        name: "postgres",
-        place: || server("TEST_POSTGRES_URL", "ambit_schema"),
-    },
-    Store {
-        name: "redis",
-        place: || server("TEST_REDIS_URL", "ambit_prefix"),
-    },
-];
-
-fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
-    let server = std::env::var_os(variable)?.into_string().unwrap();
-    let join = if server.contains('?') { '&' } else { '?' };
-    let fresh = rand::random::<u64>();
-    Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
-}
+pub const STORES: &[Store] = &[SQLITE, POSTGRES, REDIS];
 
 /// An app and a store.
 pub struct Place {

@@ -120,10 +120,9 @@ impl Access {
             return false;
         }
         let is_same = |own: Option<&str>, theirs: Option<&str>| own.is_some() && own == theirs;
-        let is_here = thing.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant;
         let is_teams = thing.is_shared && is_same(thing.team, self.member_of());
         let is_own = is_same(thing.owner, self.user());
-        thing.is_public || self.is_whole() || (is_here && (is_teams || is_own))
+        thing.is_public || self.is_whole() || (self.is_here(thing) && (is_teams || is_own))
     }
 
     /// Whether a collection may be changed.
@@ -133,8 +132,12 @@ impl Access {
             is_shared: false,
             ..*thing
         };
-        let is_here = thing.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant;
-        is_here && self.may_use(&private)
+        self.is_here(thing) && self.may_use(&private)
+    }
+
+    /// Whether it is of the caller's tenant; what is no tenant's is of the default one.
+    fn is_here(&self, thing: &Owned<'_>) -> bool {
+        thing.tenant.unwrap_or(DEFAULT_TENANT) == self.tenant
     }
 
     /// Which rows of conversations are reached; none where all are.

@@ -33,8 +33,8 @@ pub const TABLE: Kind = Kind::Open(&[
                 "capabilities",
                 Kind::Object(&[
                     Field::new("http", Kind::List(&HOST)),
-                    Field::new("process", Kind::List(&Kind::Text)),
-                    Field::new("prompt_env", Kind::List(&Kind::Text)),
+                    Field::new("process", Kind::TEXTS),
+                    Field::new("prompt_env", Kind::TEXTS),
                 ]),
             ),
             Field::new(

@@ -46,7 +46,7 @@ const CAPABILITIES: Kind = Kind::Object(&[
 const PRICE: Field = Field::unused("price", ": usage is counted in tokens");
 
 /// Connectors that stand in for a model.
-const FALLBACK: Field = Field::new("fallback", Kind::List(&Kind::Text));
+const FALLBACK: Field = Field::new("fallback", Kind::TEXTS);
 
 const MODEL: Kind = Kind::Object(&[
     Field::new("model", Kind::Text),
@@ -81,7 +81,7 @@ const RULE: Kind = Kind::Object(&[
             Field::new("system", Kind::Pattern),
             Field::new("has_tool_result", Kind::Boolean),
             Field::new("round", Kind::Count),
-            Field::new("tools", Kind::List(&Kind::Text)),
+            Field::new("tools", Kind::TEXTS),
             Field::new("times", Kind::Count),
         ]),
     ),

@@ -11,8 +11,8 @@ use serde_json::Value;
 pub const USES: &[Field] = &[
     Field::new("vision", Kind::Text),
     Field::new("audio", Kind::Text),
-    Field::new("fetch", Kind::Text),
     Field::new("search", Kind::Text),
+    Field::new("fetch", Kind::Text),
     Field::new("web", Kind::Text),
     Field::new("keyword", Kind::Text),
     Field::new("querydsl", Kind::Text),

@@ -12,7 +12,7 @@ pub mod watch;
 
 mod app_file;
 mod connector;
-mod defaults;
+pub(crate) mod defaults;
 mod files;
 mod load;
 mod loader;

@@ -20,7 +20,7 @@ pub const TABLE: &[Field] = &[
     Field::new(
         "kb",
         Kind::Object(&[
-            Field::new("collections", Kind::List(&Kind::Text)),
+            Field::new("collections", Kind::TEXTS),
             Field::new("threshold", Kind::Number),
             Field::unused("graph", ": Ambit has no graph search"),
             Field::new("max_results", Kind::Count),
@@ -29,7 +29,7 @@ pub const TABLE: &[Field] = &[
     Field::new(
         "db",
         Kind::Object(&[
-            Field::new("models", Kind::List(&Kind::Text)),
+            Field::new("models", Kind::TEXTS),
             Field::new("max_results", Kind::Count),
         ]),
     ),

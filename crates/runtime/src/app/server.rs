@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use url::Url;
 
-const TEXTS: Kind = Kind::Map(&Kind::Text);
+const NAMED: Kind = Kind::Map(&Kind::Text);
 const KIND: Kind = Kind::OneOf(&["process", "stdio", "http", "sse"]);
 
 const TABLE: Kind = Kind::Object(&[
@@ -19,22 +19,22 @@ const TABLE: Kind = Kind::Object(&[
     Field::new("name", Kind::Text),
     Field::new("label", Kind::Text),
     Field::new("description", Kind::Text),
-    Field::new("tags", Kind::List(&Kind::Text)),
+    Field::new("tags", Kind::TEXTS),
     Field::new("version", Kind::Text),
     Field::new("transport", KIND),
     Field::new("type", KIND),
     Field::new("capabilities", Kind::Any),
     Field::new("timeout", Kind::Duration),
     Field::new("enabled", Kind::Boolean),
-    Field::new("tools", TEXTS),
-    Field::new("resources", TEXTS),
-    Field::new("prompts", TEXTS),
+    Field::new("tools", NAMED),
+    Field::new("resources", NAMED),
+    Field::new("prompts", NAMED),
     Field::new("command", Kind::Text),
-    Field::new("arguments", Kind::List(&Kind::Text)),
-    Field::new("env", TEXTS),
+    Field::new("arguments", Kind::TEXTS),
+    Field::new("env", NAMED),
     Field::new("url", Kind::Text),
     Field::new("authorization_token", Kind::Text),
-    Field::new("headers", TEXTS),
+    Field::new("headers", NAMED),
     Field::unused("enable_sampling", " in Ambit"),
     Field::unused("enable_roots", " in Ambit"),
     Field::unused("endpoint", " in Ambit"),

@@ -6,6 +6,7 @@ use crate::chats::shown::{self, Fold, Shown};
 use crate::error::{Error, Result};
 use ambit_storage::Ambit;
 use ambit_storage::storage::{Message, Role, Stored};
+use serde::Serialize;
 
 /// Entries read in one go.
 const CHUNK: u64 = 200;
@@ -28,7 +29,7 @@ pub struct MessageFilter {
 }
 
 /// Messages, oldest first, and where to go on in the same direction: as `after` if that was given, else as `before`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Messages {
     /// The messages.
     pub items: Vec<Shown>,

@@ -65,11 +65,7 @@ impl Access {
 
 /// The first row that matches.
 pub(crate) async fn first(ambit: &Ambit, filter: &Filter) -> Result<Option<Tracked>> {
-    let page = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: 1,
-    };
+    let page = PageRequest::first(1);
     let index = ambit.stores().index()?;
     Ok(index.driver().identities(filter, &page).await?.pop())
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, Write};
 use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::{Part, Scan};
+use ambit_storage::driver::{Part, Values};
 use ambit_storage::op::Op;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json};
@@ -48,27 +48,18 @@ pub(super) async fn rows(
     };
     let space = Space::shares(access.tenant(), team);
     let index = ambit.stores().index()?;
-    let (mut rows, mut after) = (Vec::new(), None);
-    loop {
-        let scan = Scan {
-            pattern: Pattern::all(),
-            after,
-            limit: rows::BATCH,
-            part: Part::Whole,
-        };
-        let found = index.driver().scan(&space, &scan).await?;
-        let is_over = found.len() < rows::BATCH;
-        after = found.last().map(|(id, _)| id.clone());
-        for (id, entry) in found {
+    let everything = (Pattern::all(), Part::Whole);
+    let mut values = Values::of(index.driver().as_ref(), &space, everything);
+    let mut rows = Vec::new();
+    while let Some(page) = values.next().await? {
+        for (id, entry) in page {
             let shared: Shared = entry.value.to()?;
             if chat.is_none_or(|chat| shared.chat.as_deref() == Some(chat)) {
                 rows.extend(row(ambit, access, id).await?);
             }
         }
-        if is_over {
-            return Ok(rows);
-        }
     }
+    Ok(rows)
 }
 
 /// The row if it is there, of the team still, and not the caller's own, whom the index shows it to anyway.

@@ -1,6 +1,7 @@
 //! From stored messages to what was shown: one entry of a history is one message, several, or part of another one.
 
 use crate::error::{Error, Result};
+use crate::plain::plain;
 use ambit_storage::clock::Millis;
 use ambit_storage::storage::{Message, Role, StoredItem, ToolCall};
 use serde::Serialize;
@@ -267,14 +268,10 @@ fn called<'a>(message: &'a Message, name: Option<&Value>) -> Option<&'a ToolCall
 }
 
 fn call(call: &ToolCall) -> Map<String, Value> {
-    let arguments = match &call.arguments {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     let mut props = Map::new();
     props.insert("id".to_owned(), json!(call.id));
     props.insert("name".to_owned(), json!(call.name));
-    props.insert("arguments".to_owned(), arguments.into());
+    props.insert("arguments".to_owned(), plain(&call.arguments).into());
     for name in ["server", "tool"] {
         if let Some(value) = call.extras.get(name) {
             props.insert(name.to_owned(), value.clone());

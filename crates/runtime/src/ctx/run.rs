@@ -4,6 +4,7 @@ use super::trace::Cursor;
 use super::{Call, Scope, find};
 use crate::error::Error;
 use crate::globals::Log;
+use crate::lock::lock;
 use crate::net;
 use crate::process::Nest;
 use crate::trace::Node;
@@ -13,7 +14,7 @@ use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// One run of a script, or of a process within one. Clones are the same run.
 #[derive(Clone)]
@@ -213,8 +214,4 @@ impl Drop for Reach {
             self.let_go();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,9 @@
 //! `console` and `log`: lines of scripts in the log of the server.
 
-use super::printf::{format, plain};
+use super::printf::format;
 use crate::ctx::{Call, Method, Scope, done};
 use crate::error::{Code, Error, Result};
+use crate::plain::plain;
 use ambit_script::Value;
 use serde_json::Value as Json;
 use std::sync::Arc;

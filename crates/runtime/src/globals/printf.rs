@@ -1,5 +1,6 @@
 //! Texts as `printf` makes them.
 
+use crate::plain::plain;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -31,14 +32,6 @@ pub fn format(format: &str, arguments: &[Json]) -> String {
         text.push_str(&plain(argument));
     }
     text
-}
-
-/// A value as people read it: a text as it is, anything else as JSON.
-pub fn plain(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn verb_text(verb: char, value: &Json) -> String {

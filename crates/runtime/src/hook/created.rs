@@ -1,6 +1,7 @@
 //! What `Create` returned.
 
 use super::returned::{Delegate, Returned};
+use crate::app::defaults::USES;
 use crate::error::Result;
 use crate::trace::{Level, Node};
 use serde::{Deserialize, Serialize};
@@ -39,10 +40,6 @@ pub struct Created {
     /// The agent that takes over.
     pub delegate: Option<Delegate>,
 }
-
-const USES: &[&str] = &[
-    "vision", "audio", "search", "fetch", "web", "keyword", "querydsl", "rerank",
-];
 
 impl Created {
     /// As a response shows it: what `Create` returned and nothing else.
@@ -153,8 +150,9 @@ fn servers(fields: &mut Returned) -> Result<Option<Vec<Value>>> {
 fn uses(fields: &mut Returned) -> Result<Map<String, Value>> {
     let uses = fields.map("uses")?;
     for (name, value) in &uses {
-        if !USES.contains(&name.as_str()) {
-            let known = format!("one of {}", USES.join(", "));
+        if !USES.iter().any(|known| known.name == name) {
+            let known: Vec<&str> = USES.iter().map(|known| known.name).collect();
+            let known = format!("one of {}", known.join(", "));
             return Err(fields.wrong(&format!("uses.{name}"), &known));
         }
         if !value.is_string() && !value.is_null() {

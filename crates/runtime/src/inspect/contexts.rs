@@ -177,7 +177,7 @@ impl From<StoredItem> for Item {
 }
 
 /// Items, in order, and the position to go on before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Items {
     /// The items.
     pub items: Vec<Item>,

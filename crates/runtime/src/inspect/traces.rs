@@ -11,7 +11,7 @@ use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::LogEntry;
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::Tracked;
-use ambit_storage::driver::{Driver, Part as ValuePart, Range, Scan, Watch};
+use ambit_storage::driver::{Driver, Part as ValuePart, Range, Values, Watch};
 use ambit_storage::pattern::Pattern;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -159,7 +159,7 @@ async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result
     Ok(found)
 }
 
-/// Values read in one go.
+/// Entries read in one go.
 const BATCH: usize = 500;
 
 /// The turns of a conversation whose traces are kept. One that runs may have nothing stored of it yet.
@@ -167,18 +167,11 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
     let space = Space::of(&row.tenant, &row.identity);
     let logs: BTreeSet<String> = driver.logs(&space).await?.into_iter().collect();
-    let (mut rows, mut after) = (Vec::new(), None);
-    loop {
-        let scan = Scan {
-            pattern: Pattern::parse(&Names::new(space.clone(), "*").info().name),
-            after,
-            limit: BATCH,
-            part: ValuePart::Whole,
-        };
-        let found = driver.scan(&space, &scan).await?;
-        let is_over = found.len() < BATCH;
-        after = found.last().map(|(name, _)| name.clone());
-        for (found, entry) in found {
+    let pattern = Pattern::parse(&Names::new(space.clone(), "*").info().name);
+    let mut values = Values::of(driver.as_ref(), &space, (pattern, ValuePart::Whole));
+    let mut rows = Vec::new();
+    while let Some(page) = values.next().await? {
+        for (found, entry) in page {
             // Deeper names are what the turn itself keeps.
             if found.matches('/').count() == 1 {
                 let turn: TurnInfo = entry.value.to()?;
@@ -187,10 +180,8 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
                 rows.extend((is_kept || turn.status == Status::Running).then(|| turn.into()));
             }
         }
-        if is_over {
-            return Ok(rows);
-        }
     }
+    Ok(rows)
 }
 
 /// What is known of a turn whose trace is kept, and where.

@@ -2,6 +2,7 @@
 
 use super::secrets::Secrets;
 use crate::error::{Code, Error};
+use crate::plain::plain;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -166,8 +167,7 @@ fn words(body: &Value) -> String {
         Some(text) => text.to_owned(),
         None => match error {
             Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
+            other => plain(other),
         },
     }
 }

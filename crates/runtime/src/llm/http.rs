@@ -4,6 +4,7 @@ use super::Failure;
 use super::failure::FailureKind;
 use super::secrets::Secrets;
 use crate::app::Connector;
+use crate::lock::lock;
 use crate::net::tls;
 use ambit_storage::memory::Ttl;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Proxy, Response, redirect};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::time::timeout;
 use url::Url;
@@ -31,7 +32,7 @@ pub struct Clients(Mutex<BTreeMap<String, Client>>);
 impl Clients {
     /// The client that goes out through this proxy; directly where it is empty.
     pub fn through(&self, proxy: &str) -> Result<Client, Failure> {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(&self.0);
         if let Some(client) = clients.get(proxy) {
             return Ok(client.clone());
         }

@@ -3,9 +3,10 @@
 use super::http::Clients;
 use super::{Failure, PROVIDERS, Provider};
 use crate::app::Connector;
+use crate::lock::lock;
 use ambit_storage::near;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Types of connectors that name a store.
 const STORES: &[&str] = &["redis", "sqlite3", "postgres", "mysql", "mongo"];
@@ -30,7 +31,7 @@ impl Models {
 
     /// The provider of a connector; the same one as before unless the connector was loaded again.
     pub fn open(&self, connector: &Arc<Connector>) -> Result<Arc<dyn Provider>, Failure> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         if let Some(known) = opened.get(&connector.id)
             && Arc::ptr_eq(&known.connector, connector)
         {

@@ -2,6 +2,7 @@
 
 use super::request::Listed;
 use crate::llm::Secrets;
+use crate::lock::lock;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, ProtocolVersion, ServerCapabilities,
     SubscriptionFilter,
@@ -9,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::NotificationContext;
 use rmcp::{ClientHandler, Peer, RoleClient};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -49,13 +50,13 @@ impl Ears {
 
     /// The connection has ended. The first reason is the one.
     pub fn ended(&self, why: String) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         end.get_or_insert(why);
     }
 
     /// Why the connection has ended.
     pub fn end(&self) -> Option<String> {
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = lock(&self.end);
         end.clone()
     }
 

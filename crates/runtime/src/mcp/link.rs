@@ -7,11 +7,12 @@ use super::session::{Failure, Session, failure};
 use super::transport::{self, Opening, Transport};
 use crate::error::{Code, Error, Result};
 use crate::llm::Secrets;
+use crate::lock::lock;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -241,7 +242,7 @@ impl Link {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the model calls tools: `<server>__<tool>` in letters that every provider takes.
 
+use ambit_storage::address::hex;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -22,9 +23,9 @@ impl Names {
         let mut salt = 0_u32;
         loop {
             let digest = Sha256::digest(format!("{server}\0{tool}\0{salt}"));
-            let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = hex(&digest[..HASH / 2]);
             let kept = plain.len().min(LONGEST - HASH - 1);
-            let name = format!("{}_{}", &plain[..kept], &hash[..HASH]);
+            let name = format!("{}_{hash}", &plain[..kept]);
             if self.0.insert(name.clone()) {
                 return name;
             }

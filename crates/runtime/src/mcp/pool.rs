@@ -4,10 +4,11 @@ use super::Servers;
 use super::server::{Ground, Server};
 use crate::app::App;
 use crate::error::{Error, Result};
+use crate::lock::lock;
 use crate::net;
 use reqwest::redirect::Policy;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// How long a connection over the network may take to be made.
@@ -79,6 +80,6 @@ impl Pool {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<Server>>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }

@@ -1,7 +1,7 @@
 //! Examples of calls, as models are shown them.
 
+use crate::plain::plain;
 use crate::tool::Tool;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// The one message that shows examples, if there are any. So many of each tool.
@@ -18,7 +18,7 @@ pub fn message(tools: &[Tool], most: usize) -> Option<String> {
             }
             for key in ["input", "output"] {
                 if let Some(value) = sample.get(key).filter(|value| !value.is_null()) {
-                    let _ = write!(text, "\n{key}: {}", written(value));
+                    let _ = write!(text, "\n{key}: {}", plain(value));
                 }
             }
         }
@@ -26,17 +26,10 @@ pub fn message(tools: &[Tool], most: usize) -> Option<String> {
     (!text.is_empty()).then(|| format!("Examples of tool calls:{text}"))
 }
 
-fn written(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn tool(name: &str, samples: &Value) -> Tool {
         Tool {

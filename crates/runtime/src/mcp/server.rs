@@ -10,12 +10,13 @@ use crate::app;
 use crate::app::read::fields;
 use crate::error::{Code, Error, Result};
 use crate::llm::Secrets;
+use crate::lock::lock;
 use crate::tool::Caller;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long an answer may take where the file says nothing.
@@ -183,8 +184,4 @@ impl Answering for Server {
             (Kind::Outside { .. }, None) => Ok(Value::Null),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -141,7 +141,7 @@ pub struct Options {
     pub soft_deletes: bool,
     /// Rows belong to people, teams and tenants.
     pub permission: Option<Permission>,
-    /// `created_by`, `updated_by`, `deleted_by`.
+    /// [`TRACKINGS`].
     pub trackings: bool,
     /// The table is somebody else's: it is used as it is, never made or changed.
     pub read_only: bool,
@@ -164,6 +164,8 @@ pub const UPDATED_BY: &str = "__yao_updated_by";
 pub const TEAM: &str = "__yao_team_id";
 /// Whose tenant it is of.
 pub const TENANT: &str = "__yao_tenant_id";
+/// Who made it, who changed it last and who deleted it, where that is tracked.
+pub const TRACKINGS: [&str; 3] = ["created_by", "updated_by", "deleted_by"];
 /// When it was made.
 pub const CREATED_AT: &str = "created_at";
 /// When it was changed last.
@@ -180,6 +182,13 @@ impl Model {
     /// The column that names a row, if there is one.
     pub fn key(&self) -> Option<&Column> {
         self.columns.iter().find(|column| column.is_primary)
+    }
+
+    /// The ids of the models that its relations lead to, or through.
+    pub fn needs(&self) -> impl Iterator<Item = &str> {
+        let relations = self.relations.values();
+        let links = relations.flat_map(|it| std::iter::once(it).chain(&it.links));
+        links.map(|link| link.model.as_str())
     }
 
     /// The columns that can be read: all but hashed passwords.

@@ -64,6 +64,9 @@ pub const SAFE: u64 = 1 << 53;
 /// Digits of a decimal number that is still a number in JavaScript.
 pub const PLAIN_DIGITS: u32 = 15;
 
+/// Characters of a `string` that says nothing.
+const USUAL_LENGTH: u32 = 255;
+
 /// Digits of decimal numbers that say nothing, and those behind the point.
 const DECIMAL: (u32, u32) = (10, 2);
 
@@ -189,7 +192,7 @@ impl Column {
             return TEXT.to_owned();
         }
         let (precision, scale) = self.digits();
-        let length = self.length.unwrap_or(255);
+        let length = self.length.unwrap_or(USUAL_LENGTH);
         let text = self.kind.postgres;
         let text = text.replace("{length}", &length.to_string());
         let text = text.replace("{precision}", &precision.to_string());

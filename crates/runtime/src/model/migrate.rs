@@ -2,6 +2,7 @@
 
 mod width;
 
+use super::database::postgres::LOCK;
 use super::database::{Access, Cell, Dialect, Statement, Transaction, end};
 use super::definition::{Column, Initial, Model};
 use super::row::Draft;
@@ -10,9 +11,6 @@ use crate::error::{Code, Error, Result};
 use sea_query::Value as Bound;
 use serde_json::{Map, Value};
 use width::Width;
-
-/// No two nodes work on tables at the same time.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
 
 /// Brings the table of a model to what the model says, and puts its first rows in. `rows` are all rows of a system model.
 pub async fn migrate(

@@ -151,14 +151,12 @@ impl Models {
 
     /// What needs a model that cannot be used cannot be used either.
     fn spread(&self, unfit: &mut BTreeMap<String, Error>) {
-        let needs = |model: &Model, unfit: &BTreeMap<String, Error>| {
-            let relations = model.relations.values();
-            let mut needed = relations.flat_map(|it| std::iter::once(it).chain(&it.links));
-            needed.find_map(|it| unfit.get(&it.model).cloned())
-        };
         loop {
             let fit = self.all().filter(|model| !unfit.contains_key(&model.id));
-            let next = fit.filter_map(|model| Some((model.id.clone(), needs(&model, unfit)?)));
+            let next = fit.filter_map(|model| {
+                let error = model.needs().find_map(|id| unfit.get(id))?;
+                Some((model.id.clone(), error.clone()))
+            });
             let next: Vec<(String, Error)> = next.collect();
             if next.is_empty() {
                 return;

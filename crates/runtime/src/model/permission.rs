@@ -6,22 +6,15 @@ use crate::access::Authorized;
 use sea_query::{Alias, Condition, Expr, ExprTrait};
 use serde_json::Value;
 
-/// What rows of a model a caller may reach.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reach {
-    /// No row.
-    None {
-        /// Why: `models.orders: team_only needs authorized.team_id`.
-        why: String,
-    },
-    /// The rows that this holds for.
-    Where(Condition),
-}
-
-/// What rows of a model somebody may reach; `table` is what the statement calls the model's table.
-pub fn reach(models: &Models, model: &Model, (who, table): (&Authorized, &str)) -> Reach {
+/// What rows of a model somebody may reach; `table` is what the statement calls the model's table. Where that is none, why:
+/// `models.orders: team_only needs authorized.team_id`.
+pub fn reach(
+    models: &Models,
+    model: &Model,
+    (who, table): (&Authorized, &str),
+) -> Result<Condition, String> {
     let Some(permission) = &model.options.permission else {
-        return Reach::Where(Condition::all());
+        return Ok(Condition::all());
     };
     let rules = Rules {
         models,
@@ -30,12 +23,8 @@ pub fn reach(models: &Models, model: &Model, (who, table): (&Authorized, &str)) 
         who,
         table,
     };
-    match rules.condition() {
-        Ok(condition) => Reach::Where(condition),
-        Err(why) => Reach::None {
-            why: format!("models.{}: {why}", model.id),
-        },
-    }
+    let condition = rules.condition();
+    condition.map_err(|why| format!("models.{}: {why}", model.id))
 }
 
 struct Rules<'a> {

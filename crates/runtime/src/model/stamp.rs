@@ -1,6 +1,9 @@
 //! Columns that rows get by themselves: who and when.
 
-use super::definition::{CREATED_AT, CREATED_BY, Model, TEAM, TENANT, UPDATED_AT, UPDATED_BY};
+use super::database::MOMENT;
+use super::definition::{
+    CREATED_AT, CREATED_BY, DELETED_AT, Model, TEAM, TENANT, TRACKINGS, UPDATED_AT, UPDATED_BY,
+};
 use crate::access::Authorized;
 use crate::error::{Code, Error, Result};
 use jiff::Timestamp;
@@ -12,7 +15,7 @@ type Row = Map<String, Value>;
 /// The present moment, as columns hold it.
 pub fn now() -> String {
     let now = Timestamp::now().to_zoned(TimeZone::UTC).datetime();
-    now.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    now.strftime(MOMENT).to_string()
 }
 
 /// For a new row. Nobody in particular makes the first rows of tables.
@@ -29,7 +32,8 @@ pub fn create(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
         }
     }
     if let Some(user) = user(model, who) {
-        for column in ["created_by", "updated_by"] {
+        let [created, updated, _] = TRACKINGS;
+        for column in [created, updated] {
             row.insert(column.to_owned(), user.into());
         }
     }
@@ -53,16 +57,28 @@ pub fn update(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
         row.insert(UPDATED_AT.to_owned(), now().into());
     }
     if let Some(user) = user(model, who) {
-        for column in ["created_by", "deleted_by"] {
+        let [created, updated, deleted] = TRACKINGS;
+        for column in [created, deleted] {
             row.remove(column);
         }
-        row.insert("updated_by".to_owned(), user.into());
+        row.insert(updated.to_owned(), user.into());
     }
     Ok(())
 }
 
-/// Who deletes, where that is kept.
-pub fn user<'w>(model: &Model, who: Option<&'w Authorized>) -> Option<&'w str> {
+/// What is written of a row that is marked as deleted.
+pub fn delete(model: &Model, who: &Authorized) -> Row {
+    let mut row = Row::new();
+    row.insert(DELETED_AT.to_owned(), now().into());
+    if let Some(user) = user(model, Some(who)) {
+        let [_, _, deleted] = TRACKINGS;
+        row.insert(deleted.to_owned(), user.into());
+    }
+    row
+}
+
+/// Who writes, where that is kept.
+fn user<'w>(model: &Model, who: Option<&'w Authorized>) -> Option<&'w str> {
     let user = who?.user_id.as_deref();
     user.filter(|_| model.options.trackings)
 }

@@ -1,11 +1,9 @@
 //! The SQL that makes tables and adds to them. Names are plain (`[A-Za-z0-9_]`), which the loader has checked.
 
-use super::database::Dialect;
+use super::database::{Dialect, LONGEST_NAME};
 use super::definition::{Column, Index, Model};
+use ambit_storage::address::hex;
 use sha2::{Digest, Sha256};
-
-/// The longest name that PostgreSQL keeps whole.
-const NAME: usize = 63;
 
 /// Makes the table.
 pub fn create(model: &Model, dialect: Dialect) -> String {
@@ -68,14 +66,9 @@ fn name(model: &Model, index: &Index) -> String {
         hash.update(column.as_bytes());
         hash.update([0]);
     }
-    let hash = hash.finalize();
-    let hash: String = hash
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = hex(&hash.finalize()[..4]);
     let mut name = format!("{}_{}", model.table, index.name);
     name.retain(|sign| sign.is_ascii_alphanumeric() || sign == '_');
-    name.truncate(NAME - hash.len() - 1);
+    name.truncate(LONGEST_NAME - hash.len() - 1);
     format!("{name}_{hash}")
 }

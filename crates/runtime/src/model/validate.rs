@@ -1,5 +1,6 @@
 //! What values must be beside their type: `validations` of a column.
 
+use crate::plain::plain;
 use ambit_storage::near;
 use regex::Regex;
 use serde_json::Value;
@@ -106,11 +107,7 @@ impl Validation {
         if self.message.is_empty() {
             return Some(own);
         }
-        let input = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        Some(self.message.replace("{{input}}", &input))
+        Some(self.message.replace("{{input}}", &plain(value)))
     }
 }
 
@@ -150,11 +147,8 @@ impl Method {
 }
 
 fn listed(values: &[Value]) -> String {
-    let texts = values.iter().map(|value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    texts.collect::<Vec<_>>().join(", ")
+    let texts: Vec<String> = values.iter().map(plain).collect();
+    texts.join(", ")
 }
 
 fn is_type(value: &Value, kind: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use super::{Asked, Family, listed};
 use crate::error::{Error, Result};
+use ambit_storage::address::hex;
 use ambit_storage::near;
 use futures::FutureExt;
 use hmac::{Hmac, KeyInit, Mac};
@@ -82,8 +83,7 @@ fn run(asked: &Asked<'_>) -> Result<Value> {
     };
     let bytes =
         bytes.ok_or_else(|| Error::invalid("key", format!("{process}: the key is too long")))?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(hex.into())
+    Ok(hex(&bytes).into())
 }
 
 /// The kind of this name: `SHA256`, `sha256` and `sha-256` are the same.
@@ -103,11 +103,7 @@ fn kind(process: &str, name: &str) -> Result<&'static Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::KINDS;
-
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
+    use super::{KINDS, hex};
 
     /// Of `abc`, and RFC 2202 and 4231: `what do ya want for nothing?` with the key `Jefe`, cut to 16 digits.
     #[test]

@@ -98,7 +98,7 @@ async fn about(asked: &Asked<'_>) -> Result<Value> {
         Error::invalid("id", message)
     })?;
     match asked.name {
-        EXISTS => Ok((models.has(id) && models.is_fit(id).await?).into()),
+        EXISTS => Ok(models.is_fit(id).await?.into()),
         _ => Ok(models.find(id, "")?.source.clone()),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::ctx::Run;
 use crate::error::{Code, Error, Result};
+use crate::lock::lock;
 use ambit_script::{Caller, Instance};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use tokio::task::JoinSet;
 
 /// A run's share. Only that of the outermost run keeps it alive: what it holds points back at runs within.
@@ -135,8 +136,4 @@ impl Drop for Held {
             scripts.remove(&self.script);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

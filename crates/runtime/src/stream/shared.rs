@@ -4,8 +4,9 @@ use super::row::Row;
 use super::state::{Due, Phase, State};
 use super::{Options, Place};
 use crate::error::{Code, Error, Result};
+use crate::lock::lock;
 use ambit_storage::batch::{Batch, Write};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, watch};
 
@@ -71,7 +72,7 @@ impl Shared {
 
     /// Looks at the state, or changes what nobody is waiting for.
     pub fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Changes the state and wakes whoever has to do with it.

@@ -14,10 +14,11 @@ pub use event::{About, Event, Level, LogLine, NodeView, Noted, SpaceView, Status
 pub use fold::{Info, Tree, fold, fold_texts};
 pub use node::{Node, Start};
 
+use crate::lock::lock;
 use crate::stream::Log;
 use ambit_storage::clock::{Clock, Millis};
 use state::{FULL, State};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Keeps the events of a trace.
 pub trait Sink: Send + Sync {
@@ -208,7 +209,7 @@ impl Live {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

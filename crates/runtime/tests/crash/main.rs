@@ -19,6 +19,8 @@ mod processes;
 mod restarts;
 mod served;
 mod store;
+#[path = "../support/stores.rs"]
+mod stores;
 mod tools;
 mod turns;
 mod worker;

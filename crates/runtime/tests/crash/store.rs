@@ -1,44 +1,13 @@
 //! The stores that processes can share.
 
+use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_storage::Stores;
 use ambit_storage::driver::{Durability, FaultPoints, Options};
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A kind of store.
-pub struct Store {
-    pub name: &'static str,
-    /// A fresh place for it; none where its server is not configured.
-    pub place: fn() -> Option<(String, Option<TempDir>)>,
-}
-
-pub const STORES: &[Store] = &[
-    Store {
-        name: "sqlite",
-        place: || {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let url = format!("sqlite:{}/ambit.db", folder.path().display());
-            Some((url, Some(folder)))
-        },
-    },
-    Store {
-        name: "postgres",
-        place: || server("TEST_POSTGRES_URL", "ambit_schema"),
-    },
-    Store {
-        name: "redis",
-        place: || server("TEST_REDIS_URL", "ambit_prefix"),
-    },
-];
-
-fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
-    let server = std::env::var_os(variable)?;
-    let server = server.to_str().expect("the server's address is text");
-    let join = if server.contains('?') { '&' } else { '?' };
-    let fresh = rand::random::<u64>();
-    Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
-}
+pub const STORES: &[Store] = &[SQLITE, POSTGRES, REDIS];
 
 /// One fresh store, and a folder with the app and the marks that its tools leave.
 pub struct Fresh {

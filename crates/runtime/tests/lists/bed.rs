@@ -1,5 +1,6 @@
 //! What a case stands on: a fresh store, and an installation with the agents `support` and `sales` over it.
 
+use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_runtime::access::{Authorized, Constraints};
 use ambit_runtime::chats::{Last, entitle, note};
 use ambit_runtime::requests;
@@ -15,43 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A kind of store.
-pub struct Store {
-    pub name: &'static str,
-    /// A fresh place for it; none where its server is not configured.
-    pub place: fn() -> Option<(String, Option<TempDir>)>,
-}
-
 pub const STORES: &[Store] = &[
     Store {
         name: "memory",
         place: || Some(("memory:".to_owned(), None)),
     },
-    Store {
-        name: "sqlite",
-        place: || {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let url = format!("sqlite:{}/ambit.db", folder.path().display());
-            Some((url, Some(folder)))
-        },
-    },
-    Store {
-        name: "postgres",
-        place: || server("TEST_POSTGRES_URL", "ambit_schema"),
-    },
-    Store {
-        name: "redis",
-        place: || server("TEST_REDIS_URL", "ambit_prefix"),
-    },
+    SQLITE,
+    POSTGRES,
+    REDIS,
 ];
-
-fn server(variable: &str, parameter: &str) -> Option<(String, Option<TempDir>)> {
-    let server = std::env::var_os(variable)?;
-    let server = server.to_str().expect("the server's address is text");
-    let join = if server.contains('?') { '&' } else { '?' };
-    let fresh = rand::random::<u64>();
-    Some((format!("{server}{join}{parameter}=t{fresh:016x}"), None))
-}
 
 struct Plain(&'static str);
 

@@ -17,6 +17,8 @@ mod names;
 mod pages;
 mod sight;
 mod spent;
+#[path = "../support/stores.rs"]
+mod stores;
 
 use bed::{Bed, STORES};
 use libtest_mimic::{Arguments, Trial};

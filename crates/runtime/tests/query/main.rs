@@ -12,6 +12,7 @@
 mod dsl;
 mod evaluated;
 mod hostile;
+mod lint;
 mod permission;
 mod place;
 mod relations;

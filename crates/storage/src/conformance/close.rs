@@ -4,7 +4,7 @@ use super::steps::*;
 use super::{Case, Fixture};
 use crate::address::DEFAULT_TENANT;
 use crate::batch::Batch;
-use crate::directory::{Filter, Order, PageRequest};
+use crate::directory::{Filter, PageRequest};
 use crate::driver::{Part, Range};
 use crate::{Error, Result};
 use std::fmt::Debug;
@@ -53,11 +53,7 @@ async fn a_closed_driver_is_unavailable(fixture: Arc<dyn Fixture>) {
     must(driver.close().await);
     let log = here.log("items");
     let filter = Filter::tenant(DEFAULT_TENANT);
-    let page = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: 1,
-    };
+    let page = PageRequest::first(1);
     is_unavailable(
         "commit",
         attempt(&*driver, append(&log, &[("b", "2")])).await,

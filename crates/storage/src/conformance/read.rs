@@ -122,11 +122,7 @@ async fn a_limit_may_be_as_large_as_a_number_can_be(fixture: Arc<dyn Fixture>) {
     let found = must(driver.scan(&here, &scan("*", usize::MAX)).await);
     assert_eq!(found.len(), 1);
     let filter = crate::directory::Filter::default();
-    let page = crate::directory::PageRequest {
-        order: crate::directory::Order::Oldest,
-        after: None,
-        limit: usize::MAX,
-    };
+    let page = crate::directory::PageRequest::first(usize::MAX);
     assert_eq!(must(driver.identities(&filter, &page).await), []);
     assert_eq!(must(driver.sweep(usize::MAX).await), 0);
 }

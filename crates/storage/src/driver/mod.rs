@@ -9,9 +9,11 @@ pub mod redis;
 pub mod sqlite;
 mod state;
 mod turns;
+mod values;
 mod watch;
 
 pub use state::State;
+pub use values::Values;
 pub use watch::{Hub, Watch};
 
 use crate::address::{Key, LogKey, Space};
@@ -38,7 +40,7 @@ pub trait Driver: Send + Sync + 'static {
     /// A value, or part of a list; `None` where it is absent or expired.
     async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>>;
 
-    /// The live values of a space whose name matches, by name in byte order.
+    /// The live values of a space whose name matches, by name in byte order; fewer than the limit where no others follow.
     async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>>;
 
     /// The names of the logs of a space.

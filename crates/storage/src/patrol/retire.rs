@@ -5,7 +5,7 @@ use crate::address::{ITEMS, Space};
 use crate::ambit::Ambit;
 use crate::batch::{Batch, Check, Write};
 use crate::clock::Millis;
-use crate::directory::{Filter, Order, PageRequest, Tracked};
+use crate::directory::{Filter, PageRequest, Tracked};
 use crate::driver::{Part, Range};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
@@ -127,11 +127,7 @@ async fn row_of(
         storage_key: Some(identity.storage_key()),
         ..Filter::tenant(beside.tenant.as_str())
     };
-    let page = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: 1,
-    };
+    let page = PageRequest::first(1);
     let index = ambit.stores().index()?;
     Ok(index.driver().identities(&filter, &page).await?.pop())
 }

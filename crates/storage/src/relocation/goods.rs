@@ -6,10 +6,11 @@ use crate::ambit::Ambit;
 use crate::batch::{Batch, Check, Head, LogEntry, Mirror, NewEntry, Write};
 use crate::directory::Tracked;
 use crate::driver::chain::{compare, copy};
-use crate::driver::{Driver, Part, Range};
+use crate::driver::{Driver, Part, Range, Values};
 use crate::lease::Lease;
 use crate::memory;
 use crate::op::Op;
+use crate::pattern::Pattern;
 use crate::storage::{CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage};
 use crate::stores::Placement;
 use crate::{Error, Result};
@@ -319,15 +320,9 @@ fn within(space: &Space, log: &str) -> String {
 /// The names of all values of a space.
 async fn names(driver: &dyn Driver, space: &Space) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    let mut after = None;
-    loop {
-        let found = driver
-            .scan(space, &copy::page(after, Part::Nothing))
-            .await?;
-        match found.last() {
-            Some((last, _)) => after = Some(last.clone()),
-            None => return Ok(names),
-        }
+    let mut values = Values::of(driver, space, (Pattern::all(), Part::Nothing));
+    while let Some(found) = values.next().await? {
         names.extend(found.into_iter().map(|(name, _)| name));
     }
+    Ok(names)
 }

@@ -9,25 +9,24 @@ use crate::auth::file::Read;
 use ambit_runtime::access::Constraints;
 use ambit_runtime::app::read::{Field, Fields, Kind};
 use ambit_runtime::app::{App, Problem};
+use ambit_runtime::model::system::ROLES_FILE;
 use ambit_storage::near;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-const ROLES: &str = "openapi/roles.yml";
 const FOLDER: &str = "openapi/scopes";
 const SETTINGS: &str = "openapi/scopes/scopes.yml";
 const ALIASES: &str = "openapi/scopes/alias.yml";
 
-const TEXTS: Kind = Kind::List(&Kind::Text);
 const ROLE_TABLE: Kind = Kind::Map(&Kind::Object(&[
     Field::new("name", Kind::Text),
-    Field::required("scopes", TEXTS),
-    Field::new("restricted", TEXTS),
+    Field::required("scopes", Kind::TEXTS),
+    Field::new("restricted", Kind::TEXTS),
     Field::new("default", Kind::Boolean),
 ]));
 const SCOPE_TABLE: Kind = Kind::Map(&Kind::Object(&[
     Field::new("description", Kind::Text),
-    Field::required("endpoints", TEXTS),
+    Field::required("endpoints", Kind::TEXTS),
     Field::new("owner", Kind::Boolean),
     Field::new("creator", Kind::Boolean),
     Field::new("editor", Kind::Boolean),
@@ -36,10 +35,10 @@ const SCOPE_TABLE: Kind = Kind::Map(&Kind::Object(&[
 ]));
 const SETTINGS_TABLE: Kind = Kind::Object(&[
     Field::new("default", Kind::OneOf(&["deny", "allow"])),
-    Field::new("public", TEXTS),
-    Field::new("endpoints", TEXTS),
+    Field::new("public", Kind::TEXTS),
+    Field::new("endpoints", Kind::TEXTS),
 ]);
-const ALIAS_TABLE: Kind = Kind::Map(&TEXTS);
+const ALIAS_TABLE: Kind = Kind::Map(&Kind::TEXTS);
 
 /// Whether a file of `openapi/`, named below that folder, holds rules.
 pub fn is_rule(name: &str) -> bool {
@@ -203,7 +202,7 @@ impl Reading<'_> {
     }
 
     fn roles(&mut self) -> Result<(), Problem> {
-        let Some(read) = self.file(ROLES, &ROLE_TABLE)? else {
+        let Some(read) = self.file(ROLES_FILE, &ROLE_TABLE)? else {
             return Ok(());
         };
         for (name, fields) in objects(&read.fields) {

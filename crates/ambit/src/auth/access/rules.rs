@@ -183,7 +183,7 @@ impl Rules {
     }
 
     /// Whether a name, a pattern or an alias means a scope.
-    pub(super) fn means(&self, name: &str, scope: &str) -> bool {
+    fn means(&self, name: &str, scope: &str) -> bool {
         match self.aliases.get(name) {
             Some(names) => names.iter().any(|name| scope::matches(name, scope)),
             None => scope::matches(name, scope),

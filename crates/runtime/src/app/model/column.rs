@@ -2,6 +2,7 @@
 
 use crate::app::problem::Report;
 use crate::app::read::{Fields, Node};
+use crate::model::database::LONGEST_NAME;
 use crate::model::definition::{Column, Crypt, Initial};
 use crate::model::kind::{self, Shape};
 use crate::model::validate::{self, Validation};
@@ -11,9 +12,6 @@ use serde_json::Value;
 /// The most characters of a `string`, the most digits of a decimal number.
 const LONGEST: u32 = 65_535;
 const DIGITS: u32 = 65;
-
-/// The most bytes of a name; PostgreSQL cuts longer ones.
-const NAME: usize = 63;
 
 /// A column, and what is wrong with it. None where not even its type is known.
 pub fn read(fields: &Fields, node: &Node, report: &mut Report) -> Option<Column> {
@@ -68,8 +66,10 @@ pub fn check_name(name: &str) -> Result<(), String> {
             "name \"{name}\" must be of letters, digits and _, and not begin with a digit"
         ));
     }
-    match name.len() > NAME {
-        true => Err(format!("name \"{name}\" is longer than {NAME} letters")),
+    match name.len() > LONGEST_NAME {
+        true => Err(format!(
+            "name \"{name}\" is longer than {LONGEST_NAME} letters"
+        )),
         false => Ok(()),
     }
 }

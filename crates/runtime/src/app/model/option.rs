@@ -4,7 +4,7 @@ use crate::app::problem::Report;
 use crate::app::read::{Fields, Node};
 use crate::model::definition::{
     CREATED_AT, CREATED_BY, Column, DELETED_AT, Index, Model, Options, Permission, TEAM, TENANT,
-    UPDATED_AT, UPDATED_BY,
+    TRACKINGS, UPDATED_AT, UPDATED_BY,
 };
 use crate::model::kind;
 use ambit_storage::near;
@@ -51,11 +51,7 @@ pub fn add_columns(model: &mut Model) {
     let sets: [(bool, &str, &[&str]); 4] = [
         (options.timestamps, "timestamp", &[CREATED_AT, UPDATED_AT]),
         (options.soft_deletes, "timestamp", &[DELETED_AT]),
-        (
-            options.trackings,
-            "string",
-            &["created_by", "updated_by", "deleted_by"],
-        ),
+        (options.trackings, "string", &TRACKINGS),
         (
             options.permission.is_some(),
             "string",

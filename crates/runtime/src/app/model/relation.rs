@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All models that could be read, and the ids of those that could not.
-pub struct Known<'a> {
+struct Known<'a> {
     drafts: BTreeMap<&'a str, &'a Model>,
     broken: &'a BTreeMap<String, Problem>,
 }
@@ -39,13 +39,8 @@ pub fn in_need<'a>(
     broken: &BTreeSet<String>,
 ) -> Vec<(String, String)> {
     let needy = models.filter_map(|model| {
-        let links = model.relations.values().flat_map(|relation| {
-            let own = std::iter::once(relation);
-            own.chain(&relation.links)
-        });
-        let mut needed = links.map(|link| &link.model);
-        let needed = needed.find(|id| broken.contains(*id))?;
-        Some((model.id.clone(), needed.clone()))
+        let needed = model.needs().find(|id| broken.contains(*id))?;
+        Some((model.id.clone(), needed.to_owned()))
     });
     needy.collect()
 }
@@ -89,11 +84,7 @@ impl Known<'_> {
             RelationKind::HasOneThrough | RelationKind::HasManyThrough
         ) {
             let link = self.step((model, model), fields, node)?;
-            return Ok(Relation {
-                kind,
-                query,
-                ..link
-            });
+            return Ok(Relation { query, ..link });
         }
         let written = node.get("links").map_or(&[][..], |node| node.items());
         let mut links: Vec<Relation> = Vec::new();

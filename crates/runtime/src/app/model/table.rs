@@ -55,7 +55,7 @@ const COLUMN: Kind = Kind::Object(&[
     Field::new("nullable", Kind::Boolean),
     Field::new("default", Kind::Any),
     Field::new("default_raw", Kind::Text),
-    Field::new("option", Kind::List(&Kind::Text)),
+    Field::new("option", Kind::TEXTS),
     Field::new("index", Kind::Boolean),
     Field::new("unique", Kind::Boolean),
     Field::new("primary", Kind::Boolean),
@@ -90,7 +90,7 @@ const LINK: Kind = Kind::Object(&[
 
 const INDEX: Kind = Kind::Object(&[
     Field::new("name", Kind::Text),
-    Field::required("columns", Kind::List(&Kind::Text)),
+    Field::required("columns", Kind::TEXTS),
     Field::new("type", Kind::OneOf(&["index", "unique"])),
     Field::new("comment", Kind::Text),
 ]);

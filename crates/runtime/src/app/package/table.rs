@@ -7,7 +7,6 @@ use crate::app::read::{Field, Kind};
 use crate::app::{limits, search};
 use crate::llm::capabilities;
 
-const TEXTS: Kind = Kind::List(&Kind::Text);
 const ANY: Kind = Kind::Map(&Kind::Any);
 
 /// A tool server of an agent: `"id"`, `{server_id, tools?, resources?}`, `{"id": ["tool"]}` or `{"id": {tools, resources}}`.
@@ -17,12 +16,15 @@ const SERVER: Kind = Kind::Either(&[
         "server_id",
         &Kind::Object(&[
             Field::required("server_id", Kind::Text),
-            Field::new("tools", TEXTS),
-            Field::new("resources", TEXTS),
+            Field::new("tools", Kind::TEXTS),
+            Field::new("resources", Kind::TEXTS),
         ]),
         &Kind::Map(&Kind::Either(&[
-            TEXTS,
-            Kind::Object(&[Field::new("tools", TEXTS), Field::new("resources", TEXTS)]),
+            Kind::TEXTS,
+            Kind::Object(&[
+                Field::new("tools", Kind::TEXTS),
+                Field::new("resources", Kind::TEXTS),
+            ]),
         ])),
     ),
 ]);
@@ -46,7 +48,7 @@ const OPTIONS: Kind = Kind::Object(&[
     Field::new("max_tokens", Kind::Count),
     Field::new("max_completion_tokens", Kind::Count),
     Field::new("top_p", Kind::Number),
-    Field::new("stop", Kind::Either(&[Kind::Text, TEXTS])),
+    Field::new("stop", Kind::Either(&[Kind::Text, Kind::TEXTS])),
     Field::new("presence_penalty", Kind::Number),
     Field::new("frequency_penalty", Kind::Number),
     Field::new("logit_bias", Kind::Map(&Kind::Number)),
@@ -83,7 +85,7 @@ const CONTEXT: Kind = Kind::Object(&[
             Field::new("chat", Kind::Text),
             Field::new("user", Kind::Text),
             Field::new("group", Kind::Text),
-            Field::new("drivers", TEXTS),
+            Field::new("drivers", Kind::TEXTS),
             Field::new("store_meta", Kind::Boolean),
         ]),
     ),
@@ -93,7 +95,7 @@ const CONTEXT: Kind = Kind::Object(&[
             Field::new("chat", Kind::Text),
             Field::new("user", Kind::Text),
             Field::new("group", Kind::Text),
-            Field::new("drivers", TEXTS),
+            Field::new("drivers", Kind::TEXTS),
         ]),
     ),
     Field::new(
@@ -116,14 +118,14 @@ pub const TABLE: &[Field] = &[
     Field::required("name", Kind::Text),
     Field::new("description", Kind::Text),
     Field::new("avatar", Kind::Text),
-    Field::shown("tags", TEXTS),
+    Field::shown("tags", Kind::TEXTS),
     Field::shown("sort", Kind::Number),
     Field::shown(
         "placeholder",
         Kind::Object(&[
             Field::new("title", Kind::Text),
             Field::new("description", Kind::Text),
-            Field::new("prompts", TEXTS),
+            Field::new("prompts", Kind::TEXTS),
         ]),
     ),
     Field::new("type", Kind::OneOf(&["assistant", "worker"])),
@@ -133,12 +135,12 @@ pub const TABLE: &[Field] = &[
         "connector_options",
         Kind::Object(&[
             Field::new("optional", Kind::Boolean),
-            Field::new("connectors", TEXTS),
+            Field::new("connectors", Kind::TEXTS),
             Field::new("filters", Kind::List(&Kind::OneOf(capabilities::NAMES))),
         ]),
     ),
     Field::new("options", OPTIONS),
-    Field::new("modes", TEXTS),
+    Field::new("modes", Kind::TEXTS),
     Field::new("default_mode", Kind::Text),
     Field::new("public", Kind::Boolean),
     Field::new("share", Kind::OneOf(&["private", "team"])),
@@ -151,7 +153,7 @@ pub const TABLE: &[Field] = &[
     Field::new(
         "kb",
         Kind::Object(&[
-            Field::new("collections", TEXTS),
+            Field::new("collections", Kind::TEXTS),
             Field::new(
                 "options",
                 Kind::Object(&[
@@ -164,7 +166,7 @@ pub const TABLE: &[Field] = &[
     Field::new(
         "db",
         Kind::Object(&[
-            Field::new("models", TEXTS),
+            Field::new("models", Kind::TEXTS),
             Field::new(
                 "options",
                 Kind::Object(&[

@@ -60,6 +60,11 @@ pub enum Kind {
     Unused(&'static str),
 }
 
+impl Kind {
+    /// A list of texts.
+    pub const TEXTS: Self = Self::List(&Self::Text);
+}
+
 impl Field {
     /// A key that may be there.
     pub const fn new(name: &'static str, kind: Kind) -> Self {

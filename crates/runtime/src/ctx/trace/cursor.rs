@@ -1,7 +1,8 @@
 //! Where a script is in its trace: the nodes that it has made, and which of them its next call is about.
 
+use crate::lock::lock;
 use crate::trace::{Node, Start};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Where a script is in its trace.
 pub struct Cursor {
@@ -51,7 +52,7 @@ impl Cursor {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The current nodes: the newest of the script, or that of the run.

@@ -8,6 +8,7 @@ use super::answer;
 use super::request::{Answering, Listed, Request};
 use crate::app::{self, Mapping, PromptMap, ResourceMap, ToolMap};
 use crate::error::{Code, Error, Result};
+use crate::plain::plain;
 use crate::tool::Caller;
 use arguments::Given;
 use async_trait::async_trait;
@@ -188,11 +189,7 @@ fn ends_turn(error: &Error) -> bool {
 
 /// A process's result in the protocol's form.
 fn wrapped(result: Value) -> Value {
-    let text = match &result {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let mut wrapped = json!({"content": [{"type": "text", "text": text}]});
+    let mut wrapped = json!({"content": [{"type": "text", "text": plain(&result)}]});
     if result.is_object() {
         wrapped["structuredContent"] = result;
     }

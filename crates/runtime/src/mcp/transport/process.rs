@@ -1,6 +1,7 @@
 //! A child process and all that it starts, which end with it.
 
 use crate::llm::Secrets;
+use crate::lock::lock;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::process::ExitStatus;
@@ -118,7 +119,7 @@ async fn follow(
         line.clear();
         if !text.is_empty() {
             tracing::info!(server = %name, "{text}");
-            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut words = lock(&words);
             *words = text;
         }
     }

@@ -84,6 +84,16 @@ pub enum Access {
     Write,
 }
 
+/// The most bytes of a name; PostgreSQL cuts longer ones.
+pub const LONGEST_NAME: usize = 63;
+
+/// How moments are written, which are UTC.
+pub const MOMENT: &str = "%Y-%m-%d %H:%M:%S";
+/// How dates are written.
+pub const DATE: &str = "%Y-%m-%d";
+/// How times of the day are written.
+pub const TIME: &str = "%H:%M:%S";
+
 /// One row: its values in the order of the query's columns.
 pub type Row = Vec<Cell>;
 

@@ -19,6 +19,9 @@ use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+/// No two nodes work on the schema and its tables at the same time.
+pub const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
+
 /// Connections at the same time.
 const POOL: usize = 8;
 /// How long a caller waits for a free connection.
@@ -72,8 +75,7 @@ impl Postgres {
     /// Two nodes that start at once would both find no schema.
     async fn make_schema(&self, schema: &str) -> Result<()> {
         let mut transaction = self.begin(Access::Write).await?;
-        let lock = "SELECT pg_advisory_xact_lock(hashtextextended('ambit models', 0))";
-        transaction.rows(lock.to_owned().into()).await?;
+        transaction.rows(LOCK.to_owned().into()).await?;
         let exists = format!("SELECT to_regnamespace('{schema}') IS NOT NULL");
         let exists = transaction.rows(exists.into()).await?;
         if exists != [[super::Cell::Integer(1)]] {
@@ -81,6 +83,21 @@ impl Postgres {
             transaction.run(make.into()).await?;
         }
         transaction.commit().await
+    }
+
+    /// A connection with a transaction that writes.
+    async fn writing(&self) -> Result<Object> {
+        let mut is_repeated = false;
+        loop {
+            let client = self.connection().await?;
+            let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+            match client.batch_execute(begin).await {
+                Ok(()) => return Ok(client),
+                // A connection that has died while nobody used it.
+                Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
+                Err(error) => return Err(failed(&self.name, error)),
+            }
+        }
     }
 
     async fn connection(&self) -> Result<Object> {
@@ -101,35 +118,19 @@ impl Database for Postgres {
     }
 
     async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>> {
-        let begin = match access {
-            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
-        };
-        if access == Access::Read {
-            let client = self.connection().await?;
-            sent(&client, begin);
-            return Ok(Box::new(Open {
-                client: Some(client),
-                name: Arc::clone(&self.name),
-                is_reading: true,
-            }));
-        }
-        let mut is_repeated = false;
-        loop {
-            let client = self.connection().await?;
-            match client.batch_execute(begin).await {
-                Ok(()) => {
-                    return Ok(Box::new(Open {
-                        client: Some(client),
-                        name: Arc::clone(&self.name),
-                        is_reading: false,
-                    }));
-                }
-                // A connection that has died while nobody used it.
-                Err(error) if error.is_closed() && !is_repeated => is_repeated = true,
-                Err(error) => return Err(failed(&self.name, error)),
+        let client = match access {
+            Access::Read => {
+                let client = self.connection().await?;
+                sent(&client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                client
             }
-        }
+            Access::Write => self.writing().await?,
+        };
+        Ok(Box::new(Open {
+            client: Some(client),
+            name: Arc::clone(&self.name),
+            is_reading: access == Access::Read,
+        }))
     }
 
     async fn close(&self) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Values of scripts as databases get them, and cells as scripts get them. Secrets are not looked at here.
 
-use super::{SAFE, Shape, decimal, moment, null, strange};
+use super::{SAFE, Shape, USUAL_LENGTH, decimal, moment, null, strange};
 use crate::model::database::Cell;
 use crate::model::definition::Column;
 use base64::Engine;
@@ -132,7 +132,7 @@ impl Column {
     }
 
     fn usual_length(&self) -> Option<u32> {
-        matches!(self.kind.name, "string" | "char" | "macAddress").then_some(255)
+        matches!(self.kind.name, "string" | "char" | "macAddress").then_some(USUAL_LENGTH)
     }
 
     fn one_of(&self, value: &Value) -> Result<Bound, String> {

@@ -1,10 +1,9 @@
 //! Dates and times, read as people write them and kept as `YYYY-MM-DD HH:MM:SS` UTC.
 
+use crate::model::database::{DATE, MOMENT, TIME};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
-
-const MOMENT: &str = "%Y-%m-%d %H:%M:%S";
 
 /// A moment; those without an offset are UTC already.
 pub fn moment(text: &str) -> Option<String> {
@@ -13,7 +12,7 @@ pub fn moment(text: &str) -> Option<String> {
 
 /// A date, or that of a moment.
 pub fn date(text: &str) -> Option<String> {
-    Some(parse(text)?.strftime("%Y-%m-%d").to_string())
+    Some(parse(text)?.strftime(DATE).to_string())
 }
 
 /// A time of the day, or that of a moment.
@@ -22,7 +21,7 @@ pub fn time(text: &str) -> Option<String> {
         Ok(time) => time,
         Err(_) => parse(text)?.time(),
     };
-    Some(time.strftime("%H:%M:%S").to_string())
+    Some(time.strftime(TIME).to_string())
 }
 
 fn parse(text: &str) -> Option<DateTime> {

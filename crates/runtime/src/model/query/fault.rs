@@ -65,6 +65,26 @@ impl Fault {
         }
     }
 
+    /// A value that a condition cannot compare with.
+    pub fn value(subject: &str, rule: &str) -> Self {
+        Self {
+            subject: Some(subject.to_owned()),
+            ..Self::new("invalid_value", "", format!("value {rule}"))
+        }
+    }
+
+    /// A hashed column, which rows never have.
+    pub fn secret(column: &str) -> Self {
+        let text = format!("column \"{column}\" is hashed and never returned");
+        Self::new("secret_column", "", text)
+    }
+
+    /// A column or a field that rows cannot be ordered by.
+    pub fn unordered(name: &str) -> Self {
+        let text = format!("rows cannot be ordered by {name}: its values have no order");
+        Self::new("unfit_column", "", text)
+    }
+
     /// The same, further out in the query.
     pub fn within(mut self, outer: &str) -> Self {
         self.path = match self.path.as_str() {

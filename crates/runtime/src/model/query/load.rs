@@ -1,30 +1,28 @@
 //! Running selects: rows as scripts get them, with what is loaded into them.
 
 use super::page::Page;
-use super::param::{Select, With};
+use super::param::Select;
 use super::reading::Reading;
 use super::select::Window;
 use super::with;
 use crate::error::{Code, Error, Result};
 use crate::model::Model;
-use crate::model::database::{Row, Transaction};
+use crate::model::database::{Cell, Row, Transaction};
 use crate::model::definition::Column;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_query::SelectStatement;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Rows that are read at most where nobody says how many.
 pub const MOST: u64 = 10_000;
 
 /// Rows of a model, before they are objects.
-pub(super) struct Rows {
-    pub(super) model: Arc<Model>,
-    /// The names of their columns, those that are shown first.
-    pub(super) columns: Vec<String>,
-    /// How many are shown.
-    pub(super) shown: usize,
+pub(super) struct Rows<'s> {
+    /// What asked for them.
+    pub(super) select: &'s Select,
+    /// The columns that were read, those that are shown first.
+    pub(super) columns: Vec<&'s Column>,
     /// The values in the order of the columns, and behind them what is loaded with the rows.
     pub(super) values: Vec<Vec<Value>>,
     /// The names of what is loaded.
@@ -99,25 +97,37 @@ impl Select {
         reading: &mut Reading<'_>,
         window: Window,
     ) -> Result<Vec<Value>> {
-        let columns = self.read_columns(&self.withs);
+        let columns = self.read_columns();
         let statement = self.statement(reading, (&columns, window));
         let statement = reading.dialect().write(&statement);
         let rows = transaction.rows(statement).await?;
+        self.objects((columns, rows), transaction, reading).await
+    }
+
+    /// What was read of these columns as objects, with what is loaded into them.
+    pub(super) async fn objects<'s>(
+        &'s self,
+        (columns, rows): (Vec<&'s Column>, Vec<Row>),
+        transaction: &mut dyn Transaction,
+        reading: &mut Reading<'_>,
+    ) -> Result<Vec<Value>> {
         let mut rows = Rows {
             values: shown(reading, (&self.model, &columns), rows)?,
-            columns: columns.iter().map(|column| column.name.clone()).collect(),
-            shown: self.shown_columns().len(),
-            model: Arc::clone(&self.model),
+            select: self,
+            columns,
             loaded: Vec::new(),
         };
-        rows.load(&self.withs, transaction, reading).await?;
+        rows.load(transaction, reading).await?;
         Ok(rows.objects())
     }
 
     /// The columns that must be read: those that are shown, and behind them those that what is loaded hangs on.
-    pub(super) fn read_columns(&self, withs: &[With]) -> Vec<&Column> {
+    pub(super) fn read_columns(&self) -> Vec<&Column> {
         let mut columns = self.shown_columns();
-        let firsts = withs.iter().filter_map(|with| with.route.steps.first());
+        let firsts = self
+            .withs
+            .iter()
+            .filter_map(|with| with.route.steps.first());
         for step in firsts {
             let known = columns.iter().any(|column| column.name == step.foreign);
             let column = self.model.column(&step.foreign);
@@ -127,16 +137,15 @@ impl Select {
     }
 }
 
-impl Rows {
+impl Rows<'_> {
     /// Loads what is related into the rows.
-    pub(super) fn load<'a>(
+    fn load<'a>(
         &'a mut self,
-        withs: &'a [With],
         transaction: &'a mut dyn Transaction,
         reading: &'a mut Reading<'_>,
     ) -> BoxFuture<'a, Result<()>> {
         async move {
-            for with in withs {
+            for with in &self.select.withs {
                 with::load(with, self, (&mut *transaction, &mut *reading)).await?;
             }
             Ok(())
@@ -145,14 +154,14 @@ impl Rows {
     }
 
     /// The rows as objects.
-    pub(super) fn objects(self) -> Vec<Value> {
-        let (columns, shown) = (self.columns, self.shown);
+    fn objects(self) -> Vec<Value> {
+        let (columns, shown) = (self.columns, self.select.shown_columns().len());
         let loaded = self.loaded;
         let object = |values: Vec<Value>| {
             let (mut own, behind) = (values, columns.len());
             let related = own.split_off(behind);
             own.truncate(shown);
-            let own = columns.iter().cloned().zip(own);
+            let own = columns.iter().map(|column| column.name.clone()).zip(own);
             let related = loaded.iter().cloned().zip(related);
             Value::Object(own.chain(related).collect::<Map<_, _>>())
         };
@@ -161,7 +170,7 @@ impl Rows {
 }
 
 /// Cells as scripts get them; behind those of the columns there may be others, which are left out.
-pub(super) fn shown(
+fn shown(
     reading: &Reading<'_>,
     (model, columns): (&Model, &[&Column]),
     rows: Vec<Row>,
@@ -175,12 +184,11 @@ pub(super) fn shown(
 }
 
 /// The number that a statement gives.
-pub(super) async fn count(
+pub async fn count(
     transaction: &mut dyn Transaction,
     statement: &SelectStatement,
     reading: &Reading<'_>,
 ) -> Result<u64> {
-    use crate::model::database::Cell;
     let rows = transaction.rows(reading.dialect().write(statement)).await?;
     match rows.first().and_then(|row| row.first()) {
         Some(Cell::Integer(count)) => Ok(u64::try_from(*count).unwrap_or_default()),

@@ -17,7 +17,8 @@ mod wheres;
 mod with;
 
 pub use dsl::{Dsl, Given};
-pub use object::MOST_ROWS;
+pub use load::count;
+pub use object::{MOST_ROWS, whole};
 pub use param::Select;
 pub use reading::Reading;
-pub use select::Window;
+pub use select::{Window, counting};

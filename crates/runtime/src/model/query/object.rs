@@ -1,6 +1,7 @@
 //! Reading the objects and lists that queries are made of: every key is known, and null is as if it were not there.
 
 use super::fault::{Fault, Parsed};
+use crate::model::kind::SAFE;
 use serde_json::{Map, Value};
 
 /// Rows that can be asked for at once: all of them are in memory.
@@ -101,13 +102,7 @@ impl<'q> Object<'q> {
 
 /// A number without a fraction, which scripts may give as `2.0`. What databases cannot count to is none.
 pub fn whole(value: &Value) -> Option<u64> {
-    const MOST: f64 = 9_007_199_254_740_992.0;
     let number = value.as_f64()?;
-    let is_whole = number.fract() == 0.0 && (0.0..=MOST).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is whole, not negative and below 2^53"
-    )]
+    let is_whole = number.fract() == 0.0 && (0.0..=SAFE as f64).contains(&number);
     is_whole.then_some(number as u64)
 }

@@ -208,7 +208,10 @@ impl Operator {
                     self.one(subject, &ends[0])?,
                     self.one(subject, &ends[1])?,
                 )),
-                _ => Err(wrong(subject, "must be a list of two values: [low, high]")),
+                _ => Err(Fault::value(
+                    subject.name,
+                    "must be a list of two values: [low, high]",
+                )),
             },
         }
     }
@@ -250,9 +253,9 @@ impl Operator {
     fn one(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Bound> {
         if value.is_null() {
             let rule = format!("must not be null for \"{}\"", self.names[0]);
-            return Err(wrong(subject, &rule));
+            return Err(Fault::value(subject.name, &rule));
         }
-        (subject.bind)(value).map_err(|rule| wrong(subject, &rule))
+        (subject.bind)(value).map_err(|rule| Fault::value(subject.name, &rule))
     }
 
     fn list(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Vec<Bound>> {
@@ -265,8 +268,8 @@ impl Operator {
                     .map(|item| self.one(subject, &plain(subject, item)))
                     .collect()
             }
-            _ => Err(wrong(
-                subject,
+            _ => Err(Fault::value(
+                subject.name,
                 "must be a list, or a text with commas between the values",
             )),
         }
@@ -275,11 +278,11 @@ impl Operator {
     fn text(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Operand> {
         let Value::String(text) = value else {
             let rule = format!("must be a text for \"{}\"", self.names[0]);
-            return Err(wrong(subject, &rule));
+            return Err(Fault::value(subject.name, &rule));
         };
         if text.len() > LONGEST || text.bytes().any(|byte| byte == 0) {
             let rule = format!("must be a text of at most {LONGEST} bytes, without U+0000");
-            return Err(wrong(subject, &rule));
+            return Err(Fault::value(subject.name, &rule));
         }
         Ok(Operand::Text(text.clone()))
     }
@@ -291,13 +294,6 @@ fn plain(subject: &Subject<'_>, item: &str) -> Value {
     let read = serde_json::from_str(item).ok();
     let read = read.filter(|value: &Value| (subject.bind)(&text).is_err() && !value.is_null());
     read.unwrap_or(text)
-}
-
-fn wrong(subject: &Subject<'_>, rule: &str) -> Fault {
-    Fault {
-        subject: Some(subject.name.to_owned()),
-        ..Fault::new("invalid_value", "", format!("value {rule}"))
-    }
 }
 
 fn same(left: Expr, operand: Operand, operator: BinOper) -> Expr {

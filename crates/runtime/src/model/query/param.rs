@@ -166,11 +166,8 @@ fn readable<'m>(about: About<'m>, name: &Value) -> Parsed<&'m Column> {
     let name = name.as_str();
     let name = name.ok_or_else(|| Fault::form("", "a column", "must be a text"))?;
     let column = about.column(name)?;
-    let secret = || {
-        let text = format!("column \"{name}\" is hashed and never returned");
-        Fault::new("secret_column", "", text)
-    };
-    column.is_readable().then_some(column).ok_or_else(secret)
+    let column = column.is_readable().then_some(column);
+    column.ok_or_else(|| Fault::secret(name))
 }
 
 fn orders(about: About<'_>, list: &[Value]) -> Parsed<Vec<By>> {
@@ -200,8 +197,7 @@ fn by(about: About<'_>, entry: &Value) -> Parsed<By> {
     };
     let column = about.column(name)?;
     if !column.is_comparable() {
-        let text = format!("rows cannot be ordered by {name}: its values have no order");
-        return Err(Fault::new("unfit_column", "", text));
+        return Err(Fault::unordered(name));
     }
     Ok(By {
         is_descending: is_descending(entry.text("option")?)

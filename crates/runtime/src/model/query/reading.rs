@@ -4,7 +4,7 @@ use super::operator::never;
 use crate::access::Authorized;
 use crate::model::database::Dialect;
 use crate::model::definition::DELETED_AT;
-use crate::model::permission::{Reach, reach};
+use crate::model::permission::reach;
 use crate::model::{Model, Models};
 use sea_query::{Alias, Condition, Expr, ExprTrait};
 
@@ -49,9 +49,9 @@ impl<'a> Reading<'a> {
             all = all.add(column(table, DELETED_AT).is_null());
         }
         match reach(self.models, model, (self.who, table)) {
-            Reach::Where(condition) if condition.is_empty() => all,
-            Reach::Where(condition) => all.add(condition),
-            Reach::None { why } => {
+            Ok(condition) if condition.is_empty() => all,
+            Ok(condition) => all.add(condition),
+            Err(why) => {
                 if !self.unmet.contains(&why) {
                     self.unmet.push(why);
                 }

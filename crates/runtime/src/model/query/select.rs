@@ -56,13 +56,7 @@ impl Select {
 
     /// How many rows there are.
     pub fn count_statement(&self, reading: &mut Reading<'_>) -> SelectStatement {
-        let table = self.model.table.as_str();
-        let mut count = Query::select();
-        count
-            .expr(Func::count(Expr::col(Asterisk)))
-            .from(Alias::new(table))
-            .cond_where(self.condition(reading, table));
-        count
+        counting(&self.model, self.condition(reading, &self.model.table))
     }
 
     /// The order of rows; rows that are the same in it are ordered by their key.
@@ -87,6 +81,16 @@ impl Select {
         let names = self.columns.iter();
         names.filter_map(|name| self.model.column(name)).collect()
     }
+}
+
+/// How many rows of a model a condition holds for.
+pub fn counting(model: &Model, condition: Condition) -> SelectStatement {
+    let mut count = Query::select();
+    count
+        .expr(Func::count(Expr::col(Asterisk)))
+        .from(Alias::new(&model.table))
+        .cond_where(condition);
+    count
 }
 
 impl By {

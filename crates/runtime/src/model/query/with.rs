@@ -1,6 +1,7 @@
 //! Loading related rows into rows: one statement for many rows, never one for each.
 
-use super::load::{MOST, Rows, shown, too_many};
+use super::chain::Chain;
+use super::load::{MOST, Rows, too_many};
 use super::operator::padded;
 use super::param::{Select, With};
 use super::reading::{Reading, column};
@@ -10,13 +11,13 @@ use super::sort::sort;
 use crate::error::{Error, Result};
 use crate::model::database::Transaction;
 use crate::model::definition::Column;
+use crate::plain::plain;
 use sea_query::{
     Alias, ExprTrait, Func, JoinType, Order, Query, SelectStatement, Value as Bound,
     WindowStatement,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// Rows whose related rows are read at once: databases bind only so many values.
 const AT_ONCE: usize = 1_000;
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 1_000;
 /// Loads one relation into rows.
 pub(super) async fn load(
     with: &With,
-    rows: &mut Rows,
+    rows: &mut Rows<'_>,
     (transaction, reading): (&mut dyn Transaction, &mut Reading<'_>),
 ) -> Result<()> {
     let broken = || Error::internal(format!("relation \"{}\" leads nowhere", with.name));
@@ -34,7 +35,10 @@ pub(super) async fn load(
         .first()
         .zip(with.route.steps.last())
         .ok_or_else(broken)?;
-    let foreign = rows.columns.iter().position(|name| *name == first.foreign);
+    let foreign = rows
+        .columns
+        .iter()
+        .position(|column| column.name == first.foreign);
     let foreign = foreign.ok_or_else(broken)?;
     let asked = Asked {
         with,
@@ -59,7 +63,7 @@ pub(super) async fn load(
         if count > asked.most() {
             return Err(too_many(&format!(
                 "models.{}: withs.{}",
-                rows.model.id, with.name
+                rows.select.model.id, with.name
             )));
         }
     }
@@ -112,7 +116,7 @@ impl Asked<'_> {
         found: &mut HashMap<String, Vec<Value>>,
         (transaction, reading): (&mut dyn Transaction, &mut Reading<'_>),
     ) -> Result<u64> {
-        let columns = self.query.read_columns(&self.query.withs);
+        let columns = self.query.read_columns();
         let statement = self.statement(&columns, keys, reading);
         let rows = transaction
             .rows(reading.dialect().write(&statement))
@@ -128,15 +132,8 @@ impl Asked<'_> {
                 cell,
             )?));
         }
-        let mut rows = Rows {
-            values: shown(reading, (&self.query.model, &columns), rows)?,
-            columns: columns.iter().map(|column| column.name.clone()).collect(),
-            shown: self.query.shown_columns().len(),
-            model: Arc::clone(&self.query.model),
-            loaded: Vec::new(),
-        };
-        rows.load(&self.query.withs, transaction, reading).await?;
-        for (key, row) in own.into_iter().zip(rows.objects()) {
+        let related = self.query.objects((columns, rows), transaction, reading);
+        for (key, row) in own.into_iter().zip(related.await?) {
             found.entry(key).or_default().push(row);
         }
         Ok(count)
@@ -220,7 +217,7 @@ fn merged(with: &With, last: &Step) -> Select {
     let own = last.query();
     let Some(asked) = with.query.as_deref() else {
         let mut query = own.cloned().unwrap_or_else(|| Select::of(&last.model));
-        query.wheres = super::chain::Chain::default();
+        query.wheres = Chain::default();
         return query;
     };
     let mut query = asked.clone();
@@ -243,8 +240,5 @@ fn merged(with: &With, last: &Step) -> Select {
 
 /// Values that are the same in SQL, although one may be a number and the other a text.
 fn same(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    plain(value)
 }

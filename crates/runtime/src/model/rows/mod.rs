@@ -15,6 +15,7 @@ use super::row::Draft;
 use super::{Model, Models};
 use crate::access::Authorized;
 use crate::error::{Code, Error, Result};
+use crate::plain::plain;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -25,23 +26,19 @@ pub struct Method {
     pub name: &'static str,
     /// What it does with the table.
     pub access: Access,
-    run: for<'c> fn(&'c mut Call<'_>) -> BoxFuture<'c, Result<Value>>,
+    run: Run,
 }
 
+type Run = for<'c> fn(&'c mut Call<'_>) -> BoxFuture<'c, Result<Value>>;
+
 /// A method that reads.
-const fn reads(
-    name: &'static str,
-    run: for<'c> fn(&'c mut Call<'_>) -> BoxFuture<'c, Result<Value>>,
-) -> Method {
+const fn reads(name: &'static str, run: Run) -> Method {
     let access = Access::Read;
     Method { name, access, run }
 }
 
 /// A method that writes.
-const fn writes(
-    name: &'static str,
-    run: for<'c> fn(&'c mut Call<'_>) -> BoxFuture<'c, Result<Value>>,
-) -> Method {
+const fn writes(name: &'static str, run: Run) -> Method {
     let access = Access::Write;
     Method { name, access, run }
 }
@@ -198,11 +195,7 @@ impl<'a> Call<'a> {
 
     /// There is no such row for the caller.
     fn absent(&self, id: &Value) -> Error {
-        let id = match id {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let message = format!("models.{}: there is no row {id}", self.model.id);
+        let message = format!("models.{}: there is no row {}", self.model.id, plain(id));
         Error::new(Code::NotFound, message)
     }
 }

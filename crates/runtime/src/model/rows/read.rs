@@ -2,7 +2,7 @@
 
 use super::{Call, Method, reads};
 use crate::error::Result;
-use crate::model::query::{MOST_ROWS, Select};
+use crate::model::query::{MOST_ROWS, Select, whole};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
@@ -62,11 +62,9 @@ fn number(call: &Call<'_>, at: usize, name: &str) -> Result<Option<u64>> {
     if given.is_null() {
         return Ok(None);
     }
-    let number = given
-        .as_f64()
-        .filter(|it| it.fract() == 0.0 && (1.0..=9e15).contains(it));
-    let number = number.ok_or_else(|| call.wrong(name, "must be a whole number from 1 on"))?;
-    Ok(Some(number as u64))
+    let number = whole(given).filter(|number| *number > 0);
+    let wrong = || call.wrong(name, "must be a whole number from 1 on");
+    number.map(Some).ok_or_else(wrong)
 }
 
 async fn options(call: &mut Call<'_>) -> Result<Value> {

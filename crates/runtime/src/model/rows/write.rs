@@ -2,24 +2,21 @@
 
 use super::{Call, sql};
 use crate::error::{Code, Error, Result};
-use crate::model::database::Cell;
-use crate::model::definition::DELETED_AT;
-use crate::model::permission::{Reach, reach};
+use crate::model::permission::reach;
+use crate::model::query;
 use crate::model::row::Cells;
 use crate::model::stamp;
-use sea_query::{Alias, Asterisk, Condition, Expr, Func, Query, UpdateStatement, Value as Bound};
-use serde_json::{Map, Value};
+use sea_query::{Alias, Condition, UpdateStatement, Value as Bound};
+use serde_json::Value;
 
 impl Call<'_> {
     /// Refuses a caller of whom not enough is known.
     pub(super) fn may_write(&self) -> Result<()> {
-        match reach(self.models, self.model, (self.who, &self.model.table)) {
-            Reach::Where(_) => Ok(()),
-            Reach::None { why } => {
-                let message = format!("permission_denied: {why}");
-                Err(Error::new(Code::PermissionDenied, message))
-            }
-        }
+        let within = reach(self.models, self.model, (self.who, &self.model.table));
+        within.map(drop).map_err(|why| {
+            let message = format!("permission_denied: {why}");
+            Error::new(Code::PermissionDenied, message)
+        })
     }
 
     /// Puts rows in, and answers with their ids.
@@ -54,11 +51,7 @@ impl Call<'_> {
             let removed = self.transaction.run(statement).await;
             return removed.map_err(|error| self.told(error));
         }
-        let mut row = Map::new();
-        row.insert(DELETED_AT.to_owned(), stamp::now().into());
-        if let Some(user) = stamp::user(self.model, Some(self.who)) {
-            row.insert("deleted_by".to_owned(), user.into());
-        }
+        let row = stamp::delete(self.model, self.who);
         let cells = row.iter().filter_map(|(name, value)| {
             let bound = self.model.column(name)?.plain(value).ok()?;
             Some((name.clone(), bound))
@@ -86,18 +79,9 @@ impl Call<'_> {
     }
 
     /// How many rows a condition holds for.
-    pub(super) async fn count(&mut self, condition: Condition) -> Result<u64> {
-        let mut count = Query::select();
-        count
-            .expr(Func::count(Expr::col(Asterisk)))
-            .from(Alias::new(&self.model.table))
-            .cond_where(condition);
-        let statement = self.reading.dialect().write(&count);
-        let rows = self.transaction.rows(statement).await?;
-        match rows.first().and_then(|row| row.first()) {
-            Some(Cell::Integer(count)) => Ok(u64::try_from(*count).unwrap_or_default()),
-            _ => Err(Error::internal("a count of rows gave no number")),
-        }
+    async fn count(&mut self, condition: Condition) -> Result<u64> {
+        let statement = query::counting(self.model, condition);
+        query::count(self.transaction.as_mut(), &statement, &self.reading).await
     }
 
     /// Whether rows that the caller writes must have certain values, which stamps do not see to.
@@ -118,9 +102,8 @@ impl Call<'_> {
         let bound: Result<Vec<Bound>, String> = bound.collect();
         let bound = bound.map_err(Error::internal)?;
         let table = &self.model.table;
-        let Reach::Where(within) = reach(self.models, self.model, (self.who, table)) else {
-            return Err(self.boundless());
-        };
+        let within = reach(self.models, self.model, (self.who, table));
+        let within = within.map_err(|_| self.boundless())?;
         let all = sql::with_keys(self.model, key, bound).add(within);
         match self.count(all).await? == ids.len() as u64 {
             true => Ok(()),

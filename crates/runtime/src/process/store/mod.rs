@@ -7,6 +7,7 @@ pub(crate) use address::address;
 
 use crate::app::{App, Store};
 use crate::error::{Code, Error, Result};
+use crate::lock::lock;
 use crate::model::database::{Database, Lazy};
 use crate::model::{self, Cipher, ModelStore};
 use ambit_storage::Stores;
@@ -16,7 +17,7 @@ use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use lru::Lru;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
 /// What the names of stores begin with that are not the app's.
@@ -143,8 +144,4 @@ fn unreachable(id: &str, error: ambit_storage::Error) -> Error {
     let mut error = Error::from(error);
     error.message = format!("store \"{id}\": {}", error.message);
     error
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,8 +5,8 @@
 
 use crate::address::{Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, Mirror, Write};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
-use crate::driver::{Driver, Part, Range, Scan};
+use crate::directory::{Filter, PageRequest, Tracked};
+use crate::driver::{Driver, Part, Range, Scan, Values};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -101,17 +101,13 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
     for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
-    let mut after = None;
-    loop {
-        let found = from.scan(space, &page(after.take(), Part::Nothing)).await?;
-        for (name, _) in &found {
-            value(from, to, &space.key(name.as_str())).await?;
-        }
-        match found.into_iter().next_back() {
-            Some((last, _)) => after = Some(last),
-            None => return Ok(()),
+    let mut values = Values::of(from, space, (Pattern::all(), Part::Nothing));
+    while let Some(found) = values.next().await? {
+        for (name, _) in found {
+            value(from, to, &space.key(name)).await?;
         }
     }
+    Ok(())
 }
 
 /// The index row of a space.
@@ -120,7 +116,7 @@ pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<Tracked
         storage_key: Some(space.path.clone()),
         ..Filter::tenant(space.tenant.as_str())
     };
-    let rows = driver.identities(&filter, &first(1)).await?;
+    let rows = driver.identities(&filter, &PageRequest::first(1)).await?;
     Ok(rows.into_iter().next())
 }
 
@@ -131,15 +127,6 @@ pub fn page(after: Option<String>, part: Part) -> Scan {
         after,
         limit: STEP,
         part,
-    }
-}
-
-/// The first rows, as they were made.
-pub fn first(limit: usize) -> PageRequest {
-    PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit,
     }
 }
 

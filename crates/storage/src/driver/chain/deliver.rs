@@ -5,7 +5,7 @@ use super::tombstone::{self, Tombstone};
 use super::{Chain, Member, Policy, copy};
 use crate::address::Space;
 use crate::batch::{Batch, Outcome, Write};
-use crate::directory::Filter;
+use crate::directory::{Filter, PageRequest};
 use crate::{Error, Result};
 use futures::future::join_all;
 use std::collections::{BTreeMap, HashSet};
@@ -55,7 +55,7 @@ impl Chain {
                 id: Some(id.clone()),
                 ..Filter::tenant(tenant.as_str())
             };
-            let page = copy::first(1);
+            let page = PageRequest::first(1);
             let mut rows = self.primary.driver.identities(&filter, &page).await?;
             for member in &self.secondaries {
                 if rows.is_empty() {

@@ -1,7 +1,7 @@
 //! Reads: the primary answers. What it lost is given back to it first; where it fails, the newest secondary answers
 //! and the answer is marked.
 
-use super::{Chain, Member, copy};
+use super::{Chain, Member};
 use crate::Result;
 use crate::address::{Key, LogKey, Space};
 use crate::batch::Entry;
@@ -212,7 +212,10 @@ impl Chain {
     async fn spaces_elsewhere(&self, filter: &Filter) -> Vec<Space> {
         let mut spaces = Vec::new();
         for member in &self.secondaries {
-            let rows = member.driver.identities(filter, &copy::first(1)).await;
+            let rows = member
+                .driver
+                .identities(filter, &PageRequest::first(1))
+                .await;
             let rows = rows.unwrap_or_default();
             spaces.extend(rows.iter().map(|row| Space::of(&row.tenant, &row.identity)));
         }

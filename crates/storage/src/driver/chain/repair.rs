@@ -196,7 +196,7 @@ async fn spaces(
 ) -> Result<(Vec<Space>, Option<Position>)> {
     let page = PageRequest {
         after,
-        ..copy::first(STEP)
+        ..PageRequest::first(STEP)
     };
     let rows = member.driver.identities(&Filter::default(), &page).await?;
     let last = rows.last().map(Tracked::position);

@@ -2,7 +2,7 @@
 
 use super::rows;
 use super::seen::Seen;
-use crate::address::{ITEMS, LogKey, Space};
+use crate::address::{ITEMS, Key, LogKey, Space};
 use crate::batch::{Batch, Check, Head, LogEntry, Mirror, NewEntry, Outcome, Write};
 use crate::directory::Tracked;
 use crate::driver::state::{self, Stored};
@@ -93,13 +93,7 @@ impl Plan {
                 let found = slot.map(|slot| slot.header.version);
                 state::expect(key, *version, found)?;
                 if let Some(version) = found {
-                    let guard = [
-                        "version?",
-                        &key.space.digest(),
-                        &key.name,
-                        &version.to_string(),
-                    ];
-                    self.seen.guard(&guard);
+                    self.guard(key, version);
                 }
                 Ok(())
             }
@@ -112,13 +106,7 @@ impl Plan {
                         epoch: *epoch,
                     });
                 };
-                let guard = [
-                    "version?",
-                    &key.space.digest(),
-                    &key.name,
-                    &version.to_string(),
-                ];
-                self.seen.guard(&guard);
+                self.guard(key, version);
                 Ok(())
             }
             Check::Row { space, mark } => {
@@ -126,6 +114,12 @@ impl Plan {
                 state::expect_mark(space, mark.clone(), row.map(Tracked::mark))
             }
         }
+    }
+
+    /// What was checked of a value holds while it has this version.
+    fn guard(&mut self, key: &Key, version: u64) {
+        let (space, version) = (key.space.digest(), version.to_string());
+        self.seen.guard(&["version?", &space, &key.name, &version]);
     }
 
     fn write(&mut self, write: &Write) -> Result<Answer> {

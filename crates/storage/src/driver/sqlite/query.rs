@@ -238,11 +238,7 @@ pub fn identities(
 
 /// How many rows are asked for.
 pub fn count(connection: &Connection, filter: &Filter) -> Done<u64> {
-    let all = PageRequest {
-        order: Order::Oldest,
-        after: None,
-        limit: usize::MAX,
-    };
+    let all = PageRequest::first(usize::MAX);
     let columns = if filter.labels.is_empty() {
         "1"
     } else {

@@ -1,6 +1,7 @@
 //! Where models are beside a PostgreSQL store.
 
 use crate::error::{Code, Error, Result};
+use crate::model::database::LONGEST_NAME;
 use std::time::Duration;
 use tokio_postgres::Config;
 
@@ -62,7 +63,7 @@ fn beside(store: &str) -> Result<String> {
     let schema = format!("{store}_{MODELS}");
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let is_name = !schema.starts_with(|first: char| first.is_ascii_digit());
-    match is_name && schema.len() <= 63 && schema.bytes().all(fits) {
+    match is_name && schema.len() <= LONGEST_NAME && schema.bytes().all(fits) {
         true => Ok(schema),
         false => Err(wrong("no schema's name that models can be kept beside")),
     }

@@ -1,6 +1,8 @@
 //! Values on their way to PostgreSQL, as texts that it reads by the types of the places they stand in; and back.
 
-use crate::model::database::Cell;
+use crate::model::database::{Cell, DATE, MOMENT, TIME};
+use crate::uuid;
+use ambit_storage::address::hex;
 use bytes::BytesMut;
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
@@ -33,14 +35,9 @@ impl Given {
             Value::Enum(OptionEnum::Some(one)) => Some(one.value.to_string()),
             Value::Enum(OptionEnum::None(_)) => None,
             Value::Char(sign) => sign.as_ref().map(ToString::to_string),
-            Value::Bytes(bytes) => bytes.as_ref().map(|bytes| hex(bytes)),
+            Value::Bytes(bytes) => bytes.as_ref().map(|bytes| format!("\\x{}", hex(bytes))),
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    format!("\\x{}", digits.collect::<String>())
 }
 
 impl ToSql for Given {
@@ -82,7 +79,7 @@ impl<'a> FromSql<'a> for Taken {
             Type::TIME => Cell::Text(time(raw)?),
             Type::TIMESTAMP | Type::TIMESTAMPTZ => Cell::Text(moment(raw)?),
             Type::JSONB => Cell::Text(text(raw.get(1..).unwrap_or_default())?),
-            Type::UUID => Cell::Text(uuid(raw)),
+            Type::UUID => Cell::Text(uuid::of(u128::from_be_bytes(raw.try_into()?))),
             Type::VOID => Cell::Null,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::JSON | Type::UNKNOWN => {
                 Cell::Text(text(raw)?)
@@ -104,22 +101,12 @@ fn text(raw: &[u8]) -> Result<String, Failure> {
     Ok(std::str::from_utf8(raw)?.to_owned())
 }
 
-fn uuid(raw: &[u8]) -> String {
-    let mut text: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
-    for at in [20, 16, 12, 8] {
-        if text.len() > at {
-            text.insert(at, '-');
-        }
-    }
-    text
-}
-
 /// Microseconds since the beginning of 2000.
 fn moment(raw: &[u8]) -> Result<String, Failure> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let start = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
     let moment = start.checked_add(SignedDuration::from_micros(micros))?;
-    Ok(moment.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    Ok(moment.strftime(MOMENT).to_string())
 }
 
 /// Days since the beginning of 2000.
@@ -127,14 +114,14 @@ fn date(raw: &[u8]) -> Result<String, Failure> {
     let days = i32::from_be_bytes(raw.try_into()?);
     let start = Date::constant(2000, 1, 1);
     let date = start.checked_add(SignedDuration::from_hours(i64::from(days) * 24))?;
-    Ok(date.strftime("%Y-%m-%d").to_string())
+    Ok(date.strftime(DATE).to_string())
 }
 
 /// Microseconds of the day.
 fn time(raw: &[u8]) -> Result<String, Failure> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let time = Time::midnight().checked_add(SignedDuration::from_micros(micros))?;
-    Ok(time.strftime("%H:%M:%S").to_string())
+    Ok(time.strftime(TIME).to_string())
 }
 
 /// Digits in groups of four: how many groups, the weight of the first, the sign, and the digits behind the point.

@@ -2,13 +2,14 @@
 
 use super::failed;
 use crate::error::{Error, Result};
+use crate::lock::lock;
 use crate::model::database::{Access, Cell, Row, Statement, failure};
 use crate::model::kind;
 use rusqlite::types::{Value as Plain, ValueRef};
 use rusqlite::{Connection, InterruptHandle};
 use sea_query::Value;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -130,7 +131,7 @@ impl Lanes {
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Lane>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }
 

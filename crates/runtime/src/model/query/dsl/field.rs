@@ -2,6 +2,7 @@
 //! `obj$.key`, `?:name`.
 
 use super::super::fault::{Fault, Parsed};
+use crate::model::database::LONGEST_NAME;
 
 /// A field and what it is called in rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +51,13 @@ pub enum Part {
     Index(u32),
 }
 
-/// The longest name; PostgreSQL cuts longer ones.
-const LONGEST: usize = 63;
-
 /// Whether a text can be a name: letters, digits and `_`.
 pub fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     let is_first = |letter: char| letter.is_alphabetic() || letter == '_';
     letters.next().is_some_and(is_first)
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
-        && text.len() <= LONGEST
+        && text.len() <= LONGEST_NAME
 }
 
 /// What a text calls a field.
@@ -85,7 +83,7 @@ pub fn split_alias(text: &str) -> Parsed<(&str, Option<&str>)> {
         return Ok((term, Some(alias)));
     }
     let rule =
-        format!("\"{alias}\" cannot be a name: use letters, digits and _, at most {LONGEST}");
+        format!("\"{alias}\" cannot be a name: use letters, digits and _, at most {LONGEST_NAME}");
     Err(Fault::new("invalid_name", "", rule))
 }
 

@@ -1,6 +1,6 @@
 //! Values within JSON, as both databases compare them: a value is never the same as one of another type.
 
-use super::super::operator::{Operand, Operator, always, never};
+use super::super::operator::{Operand, Operator, Takes, always, never};
 use super::super::reading::column;
 use super::super::sort::by_bytes;
 use super::field::Part;
@@ -99,7 +99,7 @@ impl Place<'_> {
             }
             Value::String(text) => {
                 let operand = match operator.takes {
-                    super::super::operator::Takes::Text => Operand::Text(text.clone()),
+                    Takes::Text => Operand::Text(text.clone()),
                     _ => Operand::One(text.as_str().into()),
                 };
                 let left = self.collated(self.text());

@@ -52,8 +52,7 @@ impl Reader<'_> {
         let text = text.ok_or_else(|| Fault::form("", "a field", "must be a text"))?;
         let (field, name) = self.field(text, scope)?;
         if !field.holds().look(Column::is_readable) {
-            let text = format!("column \"{name}\" is hashed and never returned");
-            return Err(Fault::new("secret_column", "", text));
+            return Err(Fault::secret(&name));
         }
         Ok(Output { name, field })
     }
@@ -102,8 +101,7 @@ impl Reader<'_> {
         let (field, _) = self.field(text, scope)?;
         let is_group = key == "groups";
         if !is_group && !matches!(field, Field::Path { .. }) && !field.holds().is_ordered() {
-            let text = format!("rows cannot be ordered by {text}: its values have no order");
-            return Err(Fault::new("unfit_column", "", text));
+            return Err(Fault::unordered(text));
         }
         if is_group && field.is_aggregate() {
             let text = "rows are not grouped by what is computed from groups";

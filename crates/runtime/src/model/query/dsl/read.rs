@@ -6,8 +6,9 @@ use super::super::object::Object;
 use super::super::operator::check_size;
 use super::super::wheres::DEPTH;
 use super::field::{is_name, split_alias};
+use super::holds::Class;
 use super::resolve::Scope;
-use super::tree::{Cut, Dsl, Field, Join, Rows, Source};
+use super::tree::{Cut, Dsl, Field, Join, Rows, Source, Test};
 use crate::model::{Model, Models};
 use sea_query::JoinType;
 use serde_json::{Map, Value};
@@ -237,8 +238,8 @@ impl<'m> Reader<'m> {
         Ok(Source { join, ..source })
     }
 
-    fn check_aggregates(&mut self, (chain, key): (&Chain<super::tree::Test>, &str), path: &str) {
-        let size = check_size(chain.tests().map(super::tree::Test::weight));
+    fn check_aggregates(&mut self, (chain, key): (&Chain<Test>, &str), path: &str) {
+        let size = check_size(chain.tests().map(Test::weight));
         self.take(size, &join(path, key));
         if key == "wheres" && chain.tests().any(|test| test.field.is_aggregate()) {
             let text = "functions of groups stand in havings";
@@ -250,7 +251,6 @@ impl<'m> Reader<'m> {
 
 /// Whether the values of two fields can be the same.
 pub fn is_comparable(one: &Field, other: &Field) -> bool {
-    use super::holds::Class;
     let class = one.holds().class();
     class != Class::Other && class == other.holds().class()
 }

@@ -9,6 +9,7 @@ use super::tree::{Field, Output, Rows, Source};
 use crate::model::kind::Shape;
 use sea_query::Value as Bound;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What names can mean at a place.
 #[derive(Clone, Copy)]
@@ -170,7 +171,7 @@ impl Source {
         let holds = match &self.rows {
             Rows::Model(model) => {
                 let column = model.column(name)?;
-                Holds::Column(std::sync::Arc::clone(model), column.name.clone())
+                Holds::Column(Arc::clone(model), column.name.clone())
             }
             Rows::Query(dsl) => {
                 let output = dsl.outputs.iter().find(|output| output.name == name)?;

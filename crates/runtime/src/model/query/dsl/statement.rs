@@ -1,8 +1,9 @@
 //! A QueryDSL as a statement. Each table stands in it as the rows that are there for the caller, so that no join and no
 //! condition can reach others.
 
-use super::super::operator::Operand;
-use super::super::operator::Takes;
+use super::super::load::MOST;
+use super::super::operator::{Operand, Takes, never};
+use super::super::page::Page;
 use super::super::reading::{Reading, column};
 use super::super::select::Window;
 use super::super::sort::{Sorted, by_bytes, sort};
@@ -105,12 +106,12 @@ impl Dsl {
     pub fn window(&self) -> Option<Window> {
         let cut = &self.cut;
         if cut.page.is_some() || cut.pagesize.is_some() {
-            return Some(super::super::page::Page::new(cut.page, cut.pagesize).window());
+            return Some(Page::new(cut.page, cut.pagesize).window());
         }
         let limit = if cut.first { Some(1) } else { cut.limit };
         (limit.is_some() || cut.offset.is_some()).then(|| Window {
             offset: cut.offset.unwrap_or_default(),
-            limit: limit.unwrap_or(super::super::load::MOST + 1),
+            limit: limit.unwrap_or(MOST + 1),
         })
     }
 
@@ -213,7 +214,7 @@ impl Test {
                 self.operator.write(left, operand, dialect).into()
             }
             (With::Query(dsl), _) => self.with_query(dsl, reading),
-            (With::Json(_), None) => super::super::operator::never().into(),
+            (With::Json(_), None) => never().into(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::super::chain::{Chain, Link, Node};
 use super::super::fault::{Fault, Parsed};
 use super::super::object::Object;
 use super::super::operator::{self, Operand, Operator, Takes};
+use super::field::is_name;
 use super::read::{Reader, is_comparable, join};
 use super::resolve::Scope;
 use super::tree::{Field, Test, With};
@@ -113,7 +114,7 @@ impl Reader<'_> {
     fn given(&self, value: Option<&Value>) -> Parsed<Option<Value>> {
         let name = value.and_then(Value::as_str);
         let name = name.and_then(|text| text.strip_prefix("?:"));
-        match name.filter(|name| super::field::is_name(name)) {
+        match name.filter(|name| is_name(name)) {
             Some(name) => self.value(name).cloned().map(Some),
             None => Ok(value.cloned()),
         }
@@ -221,10 +222,6 @@ fn operator_of(written: &Written<'_>) -> Parsed<&'static Operator> {
 /// What a value within JSON is compared with: values that have the same type.
 fn in_json(written: &Written<'_>, operator: &Operator, value: Option<Value>) -> Parsed<With> {
     let missing = || Fault::missing("", written.field);
-    let wrong = |rule: &str| Fault {
-        subject: Some(written.field.to_owned()),
-        ..Fault::new("invalid_value", "", format!("value {rule}"))
-    };
     let value = match operator.takes {
         Takes::Nothing => return Ok(With::Operand(Operand::Null)),
         _ => value.ok_or_else(missing)?,
@@ -242,8 +239,9 @@ fn in_json(written: &Written<'_>, operator: &Operator, value: Option<Value>) -> 
     };
     match is_fit {
         true => Ok(With::Json(value)),
-        false => Err(wrong(
-            "must be a text, a number or a boolean; for \"in\" a list of them",
-        )),
+        false => {
+            let rule = "must be a text, a number or a boolean; for \"in\" a list of them";
+            Err(Fault::value(written.field, rule))
+        }
     }
 }
