@@ -67,6 +67,7 @@ pub(super) fn caller(turn: &Turn, leg: &Leg, (step, node): (&str, Node)) -> Resu
     Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
+        servers: scope.servers.clone(),
         request_id: turn.ids.request_id.clone(),
         timeout: Duration::from_millis(leg.agent.mcp.timeout),
         processes: Arc::new(Bound::Outside { scope, node }),

@@ -65,8 +65,8 @@ async fn scripts_use_the_servers_themselves() {
     assert_eq!(
         errors,
         json!([
-            "unknown MCP server \"nots\"; did you mean \"notes\"?",
-            "unknown tool \"ad\" on MCP server \"notes\"; did you mean \"add\"?",
+            "unknown MCP server \"nots\" (did you mean \"notes\"?)",
+            "unknown tool \"ad\" on MCP server \"notes\" (did you mean \"add\"?)",
             "CallTool requires mcp and name parameters",
             "tools parameter must be an array",
             "tool name is required",
