@@ -5,6 +5,7 @@ use ambit_runtime::error::Code;
 use ambit_runtime::mcp::{Bounds, One, Until};
 use ambit_runtime::tool::Toolbox;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// So many calls in one list, and at once.
 const BOUNDS: Bounds = Bounds {
@@ -104,6 +105,26 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
         servers.list_samples("s", ("tool", "add"), caller).unwrap(),
         json!({"samples": [], "total": 0})
     );
+}
+
+#[tokio::test]
+async fn a_resource_is_read_without_a_list_unless_a_filter_names_it() {
+    let (mut bed, mut witness) = bed(&json!({})).await;
+    for (entry, lists) in [
+        (json!("s"), 0),
+        (json!({"s": {"resources": ["test://*"]}}), 0),
+        (json!({"s": {"resources": ["one"]}}), 1),
+    ] {
+        bed.caller.servers = Arc::new(vec![entry.clone()]);
+        let read = bed.servers.read_resource("s", "test://one", &bed.caller);
+        read.await.unwrap();
+        let told = witness.until("resources/read").await;
+        let asked = told.iter().filter(|line| *line == "resources/list");
+        assert_eq!(asked.count(), lists, "{entry}");
+    }
+    let read = bed.servers.read_resource("s", "test://two", &bed.caller);
+    let message = "unknown resource \"test://two\" on MCP server \"s\"";
+    assert_eq!(read.await.unwrap_err().message, message);
 }
 
 #[tokio::test]
