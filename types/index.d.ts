@@ -201,7 +201,8 @@ export interface CompletionResponse {
 /** A tool call that was run. */
 export interface ToolCallResponse {
   toolcall_id: string;
-  server: string;
+  /** `null` where the model asked for a tool that there is not. */
+  server: string | null;
   tool: string;
   arguments: any;
   result: any;
@@ -234,13 +235,15 @@ export interface AgentCallOptions {
   skip?: Partial<Skip>;
   /** Gets every frame of the call; a number other than 0 stops it. */
   onChunk?: (message: Message) => number | void;
+  /** What the called agent's own hooks get beside these. */
+  [key: string]: any;
 }
 
 /** One of several calls of agents. */
 export interface AgentRequest {
   agent: string;
   messages: Message[];
-  options?: Omit<AgentCallOptions, "onChunk">;
+  options?: AgentCallOptions & { onChunk?: never };
 }
 
 /** What came of a call of an agent. */
@@ -308,24 +311,24 @@ export interface ManyOptions {
 /** A tool of a server. */
 export interface MCPTool {
   name: string;
-  description?: string;
+  description: string | null;
   inputSchema: any;
-  outputSchema?: any;
+  outputSchema: any;
 }
 
 /** A resource of a server. */
 export interface MCPResource {
   uri: string;
   name: string;
-  description?: string;
-  mimeType?: string;
-  meta?: any;
+  description: string | null;
+  mimeType: string | null;
+  meta: any;
 }
 
 /** What a resource holds. */
 export interface MCPContents {
   uri: string;
-  mimeType?: string;
+  mimeType: string | null;
   text?: string;
   blob?: string;
 }
@@ -333,8 +336,8 @@ export interface MCPContents {
 /** A prompt of a server. */
 export interface MCPPrompt {
   name: string;
-  description?: string;
-  arguments?: { name: string; description?: string; required?: boolean }[];
+  description: string | null;
+  arguments: { name: string; description: string | null; required: boolean | null }[] | null;
 }
 
 /** A call of a tool. */
@@ -354,8 +357,8 @@ export interface MCPResult {
 /** A sample of a tool or a resource. */
 export interface MCPSample {
   index: number;
-  name?: string;
-  description?: string;
+  name: string | null;
+  description: string | null;
   [key: string]: any;
 }
 
@@ -697,14 +700,14 @@ export interface TraceSpace {
   Keys(): string[];
 }
 
-/** Tool servers. A `client` is a server's id; the agent's own servers are found first. A result with `isError` does not throw. */
+/** Tool servers. A `client` is a server's id; the agent's own servers are found first. Where `mcp.servers` of the package or `mcp_servers` of `Create` names tools or resources of a server, there are no others of it here either. A result with `isError` does not throw. */
 export interface MCP {
   /** Lists resources. */
-  ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor?: string };
+  ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor: string | null };
   /** Reads a resource. */
   ReadResource(client: string, uri: string): { contents: MCPContents[] };
   /** Lists tools. */
-  ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor?: string };
+  ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor: string | null };
   /** Calls a tool. */
   CallTool(client: string, name: string, args?: Record<string, any>): MCPResult;
   /** Calls tools one after another. */
@@ -712,9 +715,9 @@ export interface MCP {
   /** Calls tools at once; the results keep the order. */
   CallToolsParallel(client: string, tools: MCPCall[]): MCPResult[];
   /** Lists prompts. */
-  ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor?: string };
+  ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor: string | null };
   /** Makes a prompt. */
-  GetPrompt(client: string, name: string, args?: Record<string, any>): { description?: string; messages: { role: string; content: any }[] };
+  GetPrompt(client: string, name: string, args?: Record<string, any>): { description: string | null; messages: { role: string; content: any }[] };
   /** Lists samples. */
   ListSamples(client: string, type: "tool" | "resource", name: string): { samples: MCPSample[]; total: number };
   /** One sample. */

@@ -93,6 +93,7 @@ impl Core {
             http: loaded.http.clone(),
             app: loaded.app.clone(),
             processes: loaded.processes.clone(),
+            servers: Arc::new(agent.mcp.servers.clone()),
             agent,
             mcp: loaded.mcp.clone(),
             ask: caller.ask.clone(),

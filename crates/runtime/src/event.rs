@@ -60,6 +60,13 @@ events! {
         /// Why it failed.
         error: Option<String>,
     }
+    /// A tool server offers a tool more or less than when the agent was last told of them.
+    After ToolChanged {
+        /// The tool, as models call it.
+        tool: String,
+        /// Whether it is there now.
+        added: bool,
+    }
     /// An answer in a given form is about to be handed on.
     Before BeforeStructuredOutput {
         /// ✎ The answer.

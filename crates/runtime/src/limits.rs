@@ -2,6 +2,7 @@
 
 use crate::app::limits::{LIMITS, in_force};
 use crate::app::{Agent, App};
+use crate::together::Bounds;
 use crate::{net, outbox, trace};
 use std::time::Duration;
 
@@ -26,10 +27,8 @@ pub struct Limits {
     pub log: usize,
     /// Requests of a run.
     pub http: net::Limits,
-    /// Processes that one call of `All`, `Any` or `Race` may name.
-    pub calls: usize,
-    /// How many of them run at once.
-    pub calls_at_once: usize,
+    /// Calls that one `All`, `Any`, `Race` or `CallToolsParallel` may make.
+    pub calls: Bounds,
 }
 
 impl Default for Limits {
@@ -79,8 +78,10 @@ impl Limits {
                 body: count("http_body"),
                 redirects: count("http_redirects"),
             },
-            calls: count("calls"),
-            calls_at_once: count("calls_at_once"),
+            calls: Bounds {
+                most: count("calls"),
+                at_once: count("calls_at_once"),
+            },
         }
     }
 }
@@ -127,8 +128,10 @@ mod tests {
             trace: trace::Limits::default(),
             log: 1 << 20,
             http: net::Limits::default(),
-            calls: 64,
-            calls_at_once: 16,
+            calls: Bounds {
+                most: 64,
+                at_once: 16,
+            },
         };
         assert_eq!(Limits::default(), expected);
     }

@@ -1,6 +1,6 @@
 //! Several calls at once, as in `All`, `Any` and `Race`.
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 use futures::{StreamExt, stream};
 
 /// How long the others are waited for.
@@ -14,10 +14,14 @@ pub enum Until {
     Race,
 }
 
-/// Calls in one list.
-const MOST: usize = 64;
-/// Calls that run at once.
-const RUNNING: usize = 16;
+/// How much one list may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Calls in the list.
+    pub most: usize,
+    /// Calls that run at once.
+    pub at_once: usize,
+}
 
 impl Until {
     /// The one that a method is named after.
@@ -33,18 +37,18 @@ impl Until {
 /// What came of each call, in the order of the calls. When enough have ended the others are dropped, and nothing came of them.
 /// An error ends all of them.
 pub async fn together<T, E: From<Error>>(
-    until: Until,
+    (until, bounds): (Until, Bounds),
     calls: Vec<impl Future<Output = Result<T, E>>>,
     is_good: impl Fn(&T) -> bool,
 ) -> Result<Vec<Option<T>>, E> {
-    if calls.len() > MOST {
-        let what = format!("at most {MOST} requests");
-        return Err(Error::invalid("requests", what).into());
+    if calls.len() > bounds.most {
+        let what = format!("at most {} requests", bounds.most);
+        return Err(Error::new(Code::LimitExceeded, what).into());
     }
     let mut slots: Vec<Option<T>> = calls.iter().map(|_| None).collect();
     let numbered = calls.into_iter().enumerate();
     let numbered = numbered.map(|(at, call)| async move { (at, call.await) });
-    let mut running = stream::iter(numbered).buffer_unordered(RUNNING);
+    let mut running = stream::iter(numbered).buffer_unordered(bounds.at_once.max(1));
     while let Some((at, ended)) = running.next().await {
         let ended = ended?;
         let is_enough = match until {
@@ -67,6 +71,11 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tokio::sync::Barrier;
 
+    const BOUNDS: Bounds = Bounds {
+        most: 6,
+        at_once: 3,
+    };
+
     /// What a call does: it ends at once, well or not, or never.
     type Plan = Option<bool>;
 
@@ -76,7 +85,9 @@ mod tests {
             None => std::future::pending().boxed(),
         };
         let calls = plans.iter().map(call).collect();
-        together(until, calls, |good| *good).await.unwrap()
+        together((until, BOUNDS), calls, |good| *good)
+            .await
+            .unwrap()
     }
 
     #[tokio::test]
@@ -93,23 +104,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sixteen_run_at_once_and_more_than_sixty_four_are_refused() {
-        let (running, most, barrier) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(16));
+    async fn as_many_run_at_once_as_may_and_longer_lists_are_refused() {
+        let all = (Until::All, BOUNDS);
+        let (running, most, barrier) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(3));
         let call = || async {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             barrier.wait().await;
             running.fetch_sub(1, Ordering::SeqCst);
             Ok::<(), Error>(())
         };
-        let calls = (0..64).map(|_| call()).collect();
+        let calls = (0..6).map(|_| call()).collect();
         assert_eq!(
-            together(Until::All, calls, |()| true).await.unwrap().len(),
-            64
+            together(all, calls, |()| true).await.unwrap(),
+            [Some(()); 6]
         );
-        assert_eq!(most.into_inner(), 16);
-        let calls = vec![std::future::ready(Ok::<(), Error>(())); 65];
-        let refused = together(Until::All, calls, |()| true).await.unwrap_err();
-        assert_eq!(refused.message, "at most 64 requests");
+        assert_eq!(most.into_inner(), 3);
+        let calls = vec![std::future::ready(Ok::<(), Error>(())); 7];
+        let refused = together(all, calls, |()| true).await.unwrap_err();
+        let told = (refused.code, refused.message.as_str());
+        assert_eq!(told, (Code::LimitExceeded, "at most 6 requests"));
     }
 
     #[tokio::test]
@@ -118,6 +131,7 @@ mod tests {
             std::future::pending().boxed(),
             std::future::ready(Err::<(), _>(Error::internal("no"))).boxed(),
         ];
-        assert!(together(Until::All, calls, |()| true).await.is_err());
+        let all = (Until::All, BOUNDS);
+        assert!(together(all, calls, |()| true).await.is_err());
     }
 }

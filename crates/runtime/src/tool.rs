@@ -35,6 +35,8 @@ pub struct Caller {
     pub agent: String,
     /// The turn.
     pub request_id: String,
+    /// What the agent says of its servers, as in `mcp.servers`. It binds the agent's scripts too.
+    pub servers: Arc<Vec<Value>>,
     /// How long one call may take.
     pub timeout: Duration,
     /// What runs processes for this run.

@@ -109,6 +109,8 @@ struct Settings {
     theme: String,
     route: String,
     metadata: Map<String, Value>,
+    /// The tool servers that the `Create` of a leg has named.
+    servers: Option<(usize, Arc<Vec<Value>>)>,
     /// The instructions as a listener left them.
     instructions: Option<Vec<Value>>,
 }
@@ -121,6 +123,7 @@ impl Settings {
             theme: request.origin.theme.clone(),
             route: request.origin.route.clone(),
             metadata: request.metadata.clone(),
+            servers: None,
             instructions: None,
         }
     }

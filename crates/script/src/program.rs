@@ -68,6 +68,15 @@ impl Program {
         own.chain(members).map(String::as_str)
     }
 
+    /// The names of the values that the entry file exports itself, and the members of its default export as far as they are
+    /// known.
+    pub fn exported(&self) -> impl Iterator<Item = &str> {
+        let own = self.entry.exports.difference(&self.entry.types);
+        let own = own.map(String::as_str);
+        let own = own.filter(|name| *name != "default");
+        own.chain(self.entry.default.members().map(String::as_str))
+    }
+
     pub(crate) fn export(&self, name: &str) -> Export {
         let plain = self.entry.plain.contains(name).then(|| names::plain(name));
         if self.exports(name) {

@@ -1,19 +1,26 @@
 //! What `ambit check` tells: everything wrong with an app, its scripts included.
 
-use super::{App, Problem, Severity};
-use ambit_script::{Engine, Folder, LoadError};
+use super::{App, Mapping, Problem, Server, Severity};
+use crate::hook::EVENTS;
+use crate::process::store::Opened;
+use crate::process::{self, Catalogue};
+use ambit_script::{Engine, Folder, LoadError, Source};
+use ambit_storage::driver::Options;
+use ambit_storage::{Stores, near};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// All problems of an app, in order of files.
 pub fn check(root: &Path, environment: &BTreeMap<String, String>, engine: &Engine) -> Vec<Problem> {
     let app = match App::load(root, environment) {
-        Ok(app) => app,
+        Ok(app) => Arc::new(app),
         Err(problems) => return problems,
     };
     let mut problems = app.problems.clone();
     problems.extend(scripts(&app, engine));
     problems.extend(servers(&app, engine));
+    problems.extend(listeners(&app, engine));
     problems.sort_by(|one, other| one.file.cmp(&other.file));
     problems.dedup();
     problems
@@ -36,46 +43,74 @@ pub fn scripts(app: &App, engine: &Engine) -> Vec<Problem> {
     broken.collect()
 }
 
-/// Functions of scripts that tool servers name and that are not there.
-fn servers(app: &App, engine: &Engine) -> Vec<Problem> {
+/// Processes that tool servers name and that are not there.
+fn servers(app: &Arc<App>, engine: &Engine) -> Vec<Problem> {
     let Ok(folder) = Folder::new(&app.root) else {
         return Vec::new();
     };
-    let is_there = |name: &str| {
-        let Some(process) = app.process(name) else {
-            return false;
-        };
-        // What a script that does not compile has, nobody knows.
-        let program = engine.load(&folder, &process.source);
-        program.map_or(true, |program| program.has(&process.function))
+    // Nothing is opened: only names are looked up.
+    let stores = match Stores::builder(Options::default()).build() {
+        Ok(stores) => Arc::new(Opened::new(Arc::new(stores))),
+        Err(error) => return vec![Problem::new(Severity::Error, "app.yao", error.to_string())],
     };
+    let catalogue = Catalogue::load(app, engine, &folder, stores);
     let servers = app.servers.values().flatten();
-    let named = servers.flat_map(|server| {
-        let mapping = &server.mapping;
-        let tools = mapping
-            .tools
-            .iter()
-            .map(|it| ("tools", &it.name, &it.process));
-        let resources = mapping
-            .resources
-            .iter()
-            .map(|it| ("resources", &it.name, &it.process));
-        // A prompt that has its text calls nothing.
-        let called = mapping.prompts.iter();
-        let called = called.filter(|it| it.messages.is_empty() && it.template.is_none());
-        let prompts = called.map(|it| ("prompts", &it.name, &it.process));
-        let all = tools.chain(resources).chain(prompts);
-        all.map(move |named| (server, named))
-    });
-    let of_scripts = named.filter(|(_, (.., process))| {
-        process.starts_with("scripts.") || process.starts_with("agents.")
-    });
-    let missing = of_scripts.filter(|(_, (.., process))| !is_there(process));
-    let told = missing.map(|(server, (kind, name, process))| {
-        let message = format!("\"{kind}.{name}\": no script has the function {process}");
-        Problem::new(Severity::Warning, &server.file, message)
+    let named = servers.flat_map(|server| named(server).map(move |named| (server, named)));
+    let told = named.filter_map(|(server, (kind, name, process))| {
+        let unknown = process::check_known(&catalogue, process).err()?;
+        let message = format!("\"{kind}.{name}\": {}", unknown.message);
+        Some(Problem::new(Severity::Warning, &server.file, message))
     });
     told.collect()
+}
+
+/// What a server calls: the kind and name of what is offered, and the process. A prompt that has its text calls nothing.
+fn named(server: &Server) -> impl Iterator<Item = (&'static str, &str, &str)> {
+    let Mapping {
+        tools,
+        resources,
+        prompts,
+    } = &server.mapping;
+    let tools = tools.iter();
+    let tools = tools.map(|it| ("tools", it.name.as_str(), it.process.as_str()));
+    let resources = resources.iter();
+    let resources = resources.map(|it| ("resources", it.name.as_str(), it.process.as_str()));
+    let called = prompts
+        .iter()
+        .filter(|it| it.messages.is_empty() && it.template.is_none());
+    let prompts = called.map(|it| ("prompts", it.name.as_str(), it.process.as_str()));
+    tools.chain(resources).chain(prompts)
+}
+
+/// What listeners of agents export that is no event: nothing would ever call it.
+fn listeners(app: &App, engine: &Engine) -> Vec<Problem> {
+    let Ok(folder) = Folder::new(&app.root) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for agent in app.agents.values().flatten() {
+        let Some(file) = &agent.listeners else {
+            continue;
+        };
+        let source = Source {
+            file: file.clone(),
+            folder: agent.folder.clone(),
+        };
+        // What is wrong with one that does not compile is told as of any script.
+        let Ok(program) = engine.load(&folder, &source) else {
+            continue;
+        };
+        let events = || EVENTS.iter().map(|row| row.name);
+        let unknown = program
+            .exported()
+            .filter(|name| !events().any(|it| it == *name));
+        problems.extend(unknown.map(|name| {
+            let hint = near::hint(name, events());
+            let message = format!("\"{name}\" is no event{hint}");
+            Problem::new(Severity::Error, file, message)
+        }));
+    }
+    problems
 }
 
 /// Why a script cannot be used.

@@ -193,7 +193,7 @@ fn item<T>(
 }
 
 /// ` (did you mean "hello"?)`, or nothing where no name is close.
-fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let near = near::nearest(name, known);
     near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }

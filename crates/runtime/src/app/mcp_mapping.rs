@@ -1,6 +1,7 @@
 //! `mcps/mapping/<id path>/`: what processes are as tools, resources and prompts.
 
 use super::loader::Loader;
+use super::named;
 use super::problem::{Problem, Severity};
 use super::read::{Field, Fields, Kind, Node};
 use crate::schema::{self, Wrong};
@@ -210,10 +211,12 @@ fn prompt(
     (name, process): (String, String),
 ) -> Result<PromptMap, Problem> {
     let file = format!("{folder}/prompts/{name}.pmt.yao");
-    let fields = match loader.has(&file) {
-        true => loader.fields(&file, &PROMPT)?,
-        false => Fields::default(),
-    };
+    let mut fields = Fields::default();
+    if loader.has(&file) {
+        let (own, node) = loader.placed(&file, &PROMPT)?;
+        judge_prompt(loader, (&file, &node), (&name, &own))?;
+        fields = own;
+    }
     Ok(PromptMap {
         name,
         process,
@@ -222,6 +225,26 @@ fn prompt(
         messages: fields.list("messages"),
         template: fields.optional("template"),
     })
+}
+
+/// A prompt is called by the name that the server gives it, and has its text from one place.
+fn judge_prompt(
+    loader: &mut Loader,
+    (file, node): (&str, &Node),
+    (name, fields): (&str, &Fields),
+) -> Result<(), Problem> {
+    let own = fields.text("name");
+    if let Some(own_node) = node.get("name").filter(|_| !own.is_empty() && own != name) {
+        let message = format!(
+            "\"name\" has no effect: the prompt is called \"{name}\", as the server's file says"
+        );
+        named::warn(loader, (file, own_node), message);
+    }
+    if !fields.list("messages").is_empty() && fields.optional("template").is_some() {
+        let message = "a prompt has \"messages\" or a \"template\", not both";
+        return Err(refuse(loader, (file, node, "template"), message));
+    }
+    Ok(())
 }
 
 /// One example a line.

@@ -50,6 +50,9 @@ const NEEDED: &[(&str, &str)] = &[("stdio", "command"), ("http", "url"), ("sse",
 /// Fields in which variables of the caller are replaced.
 const PERSONAL: &[&str] = &["env", "headers", "authorization_token"];
 
+/// Fields that are the same for all callers.
+const COMMON: &[&str] = &["url", "command", "arguments"];
+
 /// Reads the servers of the app and of the agents in these folders.
 pub fn load(
     loader: &mut Loader,
@@ -124,6 +127,19 @@ fn judge(fields: &Fields, transport: &str, node: &Node, report: &mut Report) {
             report.error(url.at, message);
         }
     }
+    for key in COMMON {
+        let Some(node) = node.get(key) else { continue };
+        if texts(fields.0.get(*key))
+            .iter()
+            .any(|text| text.contains("$CTX."))
+        {
+            let places = PERSONAL.join(", ");
+            let message = format!(
+                "\"{key}\" is the same for all callers: $CTX variables are replaced in {places} alone"
+            );
+            report.error(node.at, message);
+        }
+    }
     for key in PERSONAL {
         let Some(node) = node.get(key) else { continue };
         for text in texts(fields.0.get(*key)) {
@@ -134,10 +150,11 @@ fn judge(fields: &Fields, transport: &str, node: &Node, report: &mut Report) {
     }
 }
 
-/// The texts of a field: itself, or the values of its keys.
+/// The texts of a field: itself, its items, or the values of its keys.
 fn texts(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::String(text)) => vec![text],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
         Some(Value::Object(fields)) => fields.values().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     }

@@ -14,14 +14,16 @@ use std::time::Duration;
 pub const MCP: Class = Class {
     name: "MCP",
     place: "ctx.mcp",
-    doc: "Tool servers. A `client` is a server's id; the agent's own servers are found first. A result with `isError` does not throw.",
+    doc: "Tool servers. A `client` is a server's id; the agent's own servers are found first. Where `mcp.servers` of the package or \
+        `mcp_servers` of `Create` names tools or resources of a server, there are no others of it here either. A result with \
+        `isError` does not throw.",
     members: &[],
     methods: &[rows! {
-        "ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor?: string }",
+        "ListResources(client: string, cursor?: string): { resources: MCPResource[]; nextCursor: string | null }",
         Some((1, "a client argument")), list_resources: "Lists resources.",
         "ReadResource(client: string, uri: string): { contents: MCPContents[] }",
         Some((2, "client and uri arguments")), read_resource: "Reads a resource.",
-        "ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor?: string }",
+        "ListTools(client: string, cursor?: string): { tools: MCPTool[]; nextCursor: string | null }",
         Some((1, "a client argument")), list_tools: "Lists tools.",
         "CallTool(client: string, name: string, args?: Record<string, any>): MCPResult",
         Some((2, "mcp and name parameters")), call_tool: "Calls a tool.",
@@ -29,9 +31,9 @@ pub const MCP: Class = Class {
         Some((2, "client and tools arguments")), call_tools: "Calls tools one after another.",
         "CallToolsParallel(client: string, tools: MCPCall[]): MCPResult[]",
         Some((2, "client and tools arguments")), call_tools: "Calls tools at once; the results keep the order.",
-        "ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor?: string }",
+        "ListPrompts(client: string, cursor?: string): { prompts: MCPPrompt[]; nextCursor: string | null }",
         Some((1, "a client argument")), list_prompts: "Lists prompts.",
-        "GetPrompt(client: string, name: string, args?: Record<string, any>): { description?: string; messages: { role: string; content: any }[] }",
+        "GetPrompt(client: string, name: string, args?: Record<string, any>): { description: string | null; messages: { role: string; content: any }[] }",
         Some((2, "client and name arguments")), get_prompt: "Makes a prompt.",
         "ListSamples(client: string, type: \"tool\" | \"resource\", name: string): { samples: MCPSample[]; total: number }",
         Some((3, "client, type and name arguments")), list_samples: "Lists samples.",
@@ -52,6 +54,7 @@ fn caller(call: &Call<'_>) -> Caller {
     Caller {
         authorized: scope.properties.authorized.clone(),
         agent: scope.agent.id.clone(),
+        servers: scope.servers.clone(),
         request_id: scope.properties.request_id.clone(),
         timeout: Duration::from_millis(scope.agent.mcp.timeout),
         processes: Arc::new(Bound::within(call)),
@@ -106,7 +109,7 @@ async fn get_prompt(call: &Call<'_>) -> Result<Value> {
 async fn call_tool(call: &Call<'_>) -> Result<Value> {
     let name = call.text(1, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let called = servers.call((client(call)?, name), call.value(2), &caller);
+    let called = servers.call_tool((client(call)?, name), call.value(2), &caller);
     Ok(told(call, called.await?).into())
 }
 
@@ -122,10 +125,15 @@ async fn call_tools(call: &Call<'_>) -> Result<Value> {
         let arguments = tool.get("arguments").cloned().unwrap_or_default();
         calls.push((name.to_owned(), arguments));
     }
-    let is_parallel = call.method.name() == "CallToolsParallel";
-    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let called = servers.call_all(client(call)?, &calls, (is_parallel, &caller));
-    let results = called.await?.into_iter().map(|called| told(call, called));
+    let (scope, caller, server) = (&call.reach.scope, caller(call), client(call)?);
+    let called = match call.method.name() {
+        "CallToolsParallel" => {
+            let how = (scope.limits.calls, &caller);
+            scope.mcp.call_at_once(server, &calls, how).await?
+        }
+        _ => scope.mcp.call_in_order(server, &calls, &caller).await?,
+    };
+    let results = called.into_iter().map(|called| told(call, called));
     Ok(results.collect::<Json>().into())
 }
 
@@ -146,7 +154,6 @@ async fn list_samples(call: &Call<'_>) -> Result<Value> {
 
 async fn get_sample(call: &Call<'_>) -> Result<Value> {
     let index = call.integer(3, "index")?;
-    let index = usize::try_from(index).unwrap_or(usize::MAX);
     let name = call.text(2, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let sample = servers.get_sample(client(call)?, (kind(call)?, name, index), &caller);
@@ -184,7 +191,8 @@ async fn many(call: &Call<'_>) -> Result<Value> {
         });
     }
     let until = Until::named(call.method.name());
-    let (servers, caller) = (&call.reach.scope.mcp, caller(call));
-    let slots = servers.many(&calls, until, &caller).await?;
+    let (scope, caller) = (&call.reach.scope, caller(call));
+    let how = (until, scope.limits.calls);
+    let slots = scope.mcp.many(&calls, how, &caller).await?;
     Ok(json!(slots).into())
 }

@@ -93,7 +93,8 @@ async fn many(call: &Call<'_>) -> Result<Value, HostError> {
         .map(|nested| scope.ask.call(scope, nested));
     let is_good = |answer: &Json| answer["error"].is_null();
     let until = Until::named(call.method.name());
-    let answers = together(until, calls.collect(), is_good).await?;
+    let how = (until, scope.limits.calls);
+    let answers = together(how, calls.collect(), is_good).await?;
     Ok(json!(answers).into())
 }
 

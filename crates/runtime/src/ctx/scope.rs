@@ -38,6 +38,8 @@ pub struct Scope {
     pub http: net::Client,
     /// The tool servers.
     pub mcp: Arc<mcp::Servers>,
+    /// Those that the agent names and what it wants of them, as its package or `Create` says.
+    pub servers: Arc<Vec<Value>>,
     /// Who is asked for what only a runtime can do.
     pub ask: Arc<dyn Ask>,
 }

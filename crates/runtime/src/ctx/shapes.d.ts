@@ -199,7 +199,8 @@ export interface CompletionResponse {
 /** A tool call that was run. */
 export interface ToolCallResponse {
   toolcall_id: string;
-  server: string;
+  /** `null` where the model asked for a tool that there is not. */
+  server: string | null;
   tool: string;
   arguments: any;
   result: any;
@@ -232,13 +233,15 @@ export interface AgentCallOptions {
   skip?: Partial<Skip>;
   /** Gets every frame of the call; a number other than 0 stops it. */
   onChunk?: (message: Message) => number | void;
+  /** What the called agent's own hooks get beside these. */
+  [key: string]: any;
 }
 
 /** One of several calls of agents. */
 export interface AgentRequest {
   agent: string;
   messages: Message[];
-  options?: Omit<AgentCallOptions, "onChunk">;
+  options?: AgentCallOptions & { onChunk?: never };
 }
 
 /** What came of a call of an agent. */
@@ -306,24 +309,24 @@ export interface ManyOptions {
 /** A tool of a server. */
 export interface MCPTool {
   name: string;
-  description?: string;
+  description: string | null;
   inputSchema: any;
-  outputSchema?: any;
+  outputSchema: any;
 }
 
 /** A resource of a server. */
 export interface MCPResource {
   uri: string;
   name: string;
-  description?: string;
-  mimeType?: string;
-  meta?: any;
+  description: string | null;
+  mimeType: string | null;
+  meta: any;
 }
 
 /** What a resource holds. */
 export interface MCPContents {
   uri: string;
-  mimeType?: string;
+  mimeType: string | null;
   text?: string;
   blob?: string;
 }
@@ -331,8 +334,8 @@ export interface MCPContents {
 /** A prompt of a server. */
 export interface MCPPrompt {
   name: string;
-  description?: string;
-  arguments?: { name: string; description?: string; required?: boolean }[];
+  description: string | null;
+  arguments: { name: string; description: string | null; required: boolean | null }[] | null;
 }
 
 /** A call of a tool. */
@@ -352,8 +355,8 @@ export interface MCPResult {
 /** A sample of a tool or a resource. */
 export interface MCPSample {
   index: number;
-  name?: string;
-  description?: string;
+  name: string | null;
+  description: string | null;
   [key: string]: any;
 }
 

@@ -3,8 +3,9 @@
 use super::time;
 use crate::ctx::{Call, Method, done};
 use crate::error::Result;
-use crate::process::many::{Until, many};
+use crate::process::many::many;
 use crate::process::{self, Asked};
+use crate::together::Until;
 use ambit_script::Value;
 use std::sync::Arc;
 

@@ -99,6 +99,7 @@ events! {
     after AfterResponse { response: plain, } []
     before BeforeToolExecution { tool: plain, call_id: plain, arguments: plain, } [arguments]
     after AfterToolExecution { tool: plain, call_id: plain, arguments: plain, result: plain, error: plain, } []
+    after ToolChanged { tool: plain, added: plain, } []
     before BeforeStructuredOutput { response: plain, } [response]
     before BeforeSaveHistory { messages: plain, } []
 }

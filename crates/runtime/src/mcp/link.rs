@@ -2,6 +2,7 @@
 //! back-off.
 
 use super::ears::Ears;
+use super::names;
 use super::request::{Listed, Request};
 use super::session::{Failure, Session, failure};
 use super::transport::{self, Opening, Transport};
@@ -11,6 +12,7 @@ use crate::lock::lock;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -63,7 +65,14 @@ struct State {
     /// Until when nothing is tried, and what went wrong.
     wait: Option<(Instant, String)>,
     used: Instant,
+    /// The tools, as they were listed last.
+    tools: Arc<Vec<Value>>,
+    /// What each agent was told of them.
+    told: BTreeMap<String, Arc<Vec<Value>>>,
 }
+
+/// A tool that has come or gone: its name, and whether it is there now.
+pub type Changed = (String, bool);
 
 #[derive(Clone)]
 enum Now {
@@ -83,6 +92,8 @@ impl Link {
             silent: 0,
             wait: None,
             used: Instant::now(),
+            tools: Arc::default(),
+            told: BTreeMap::new(),
         };
         Self {
             place: Arc::new(place),
@@ -98,7 +109,28 @@ impl Link {
     /// A list of the server.
     pub async fn list(&self, what: Listed, limit: Duration) -> Result<Arc<Vec<Value>>> {
         let list = move |session: Arc<Session>| async move { session.list(what).await }.boxed();
-        self.asked(limit, list).await
+        let listed = self.asked(limit, list).await?;
+        if what == Listed::Tools {
+            self.state().tools = listed.clone();
+        }
+        Ok(listed)
+    }
+
+    /// The tools that have come and gone since this agent asked last. Nothing is news to one that asks for the first time.
+    pub fn changed(&self, agent: &str) -> Vec<Changed> {
+        let mut state = self.state();
+        let now = state.tools.clone();
+        let Some(before) = state.told.insert(agent.to_owned(), now.clone()) else {
+            return Vec::new();
+        };
+        let (before, now): (BTreeSet<&str>, BTreeSet<&str>) =
+            (names(&before).collect(), names(&now).collect());
+        let gone = before.difference(&now).map(|name| (*name, false));
+        let come = now.difference(&before).map(|name| (*name, true));
+        let changed = gone.chain(come);
+        changed
+            .map(|(name, added)| (name.to_owned(), added))
+            .collect()
     }
 
     /// An answer of the server.

@@ -7,7 +7,7 @@ use crate::together::together;
 use crate::tool::Caller;
 use serde_json::{Value, json};
 
-pub use crate::together::Until;
+pub use crate::together::{Bounds, Until};
 
 /// One of several calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,16 +29,16 @@ impl Servers {
     pub async fn many(
         &self,
         calls: &[One],
-        until: Until,
+        how: (Until, Bounds),
         caller: &Caller,
     ) -> Result<Vec<Option<Slot>>> {
         let calls = calls.iter().map(|call| self.one(call, caller)).collect();
-        together(until, calls, |slot: &Slot| slot["error"].is_null()).await
+        together(how, calls, |slot: &Slot| slot["error"].is_null()).await
     }
 
     async fn one(&self, call: &One, caller: &Caller) -> Result<Slot> {
         let place = (call.mcp.as_str(), call.tool.as_str());
-        let called = self.call(place, call.arguments.clone(), caller).await;
+        let called = self.call_tool(place, call.arguments.clone(), caller).await;
         let (result, error) = match called {
             Ok(called) if called.result["isError"] == true => {
                 (Value::Null, Some(answer::text(&called.result)))

@@ -19,20 +19,20 @@ mod transport;
 mod wanted;
 
 pub(crate) use answer::cut;
-pub use many::{One, Slot, Until};
+pub use many::{Bounds, One, Slot, Until};
 pub use pool::Pool;
 
-use crate::app::App;
+use crate::app::find::meant;
+use crate::app::{self, App};
 use crate::error::{Code, Error, Result};
 use crate::schema::{self, Wrong};
 use crate::tool::Caller;
-use ambit_storage::near;
 use request::{Answering, Listed, Request};
 use serde_json::{Map, Value};
 use server::Server;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wanted::Wanted;
+use wanted::{Wanted, Wants};
 
 pub(crate) use samples::message as samples_message;
 
@@ -44,6 +44,11 @@ pub(crate) fn check_variables(text: &str) -> Result<(), String> {
 /// The server that an entry of `mcp.servers` names.
 pub(crate) fn named(entry: &Value) -> String {
     Wanted::of(entry).id
+}
+
+/// Whether an entry of `mcp.servers` names one server.
+pub(crate) fn check_entry(entry: &Value) -> Result<(), String> {
+    Wanted::check(entry)
 }
 
 /// The servers of one version of an app.
@@ -63,13 +68,8 @@ pub struct Called {
 impl Servers {
     /// A server as an agent names it; its own ones come first.
     fn find(&self, agent: &str, id: &str) -> Result<&Arc<Server>> {
-        let own = format!("agents.{agent}.{id}");
-        let found = [own.as_str(), id].into_iter().find_map(|id| {
-            let known = self.app.servers.get(id)?;
-            Some((id, known))
-        });
-        let Some((full, known)) = found else {
-            let hint = near::hint(id, self.app.servers.keys().map(String::as_str));
+        let Some((full, known)) = self.known(agent, id) else {
+            let hint = meant(id, self.names(agent));
             let message = format!("unknown MCP server \"{id}\"{hint}");
             return Err(Error::new(Code::ConfigError, message));
         };
@@ -88,6 +88,20 @@ impl Servers {
         }
     }
 
+    /// The full id of a server that an agent names, and what its file says.
+    fn known(&self, agent: &str, id: &str) -> Option<(&String, &Described)> {
+        let own = format!("agents.{agent}.{id}");
+        let mut ids = [own.as_str(), id].into_iter();
+        ids.find_map(|id| self.app.servers.get_key_value(id))
+    }
+
+    /// The servers as an agent may name them.
+    fn names<'a>(&'a self, agent: &str) -> impl Iterator<Item = &'a str> {
+        let own = format!("agents.{agent}.");
+        let ids = self.app.servers.keys();
+        ids.map(move |id| id.strip_prefix(&own).unwrap_or(id))
+    }
+
     /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is a result with `isError`.
     pub async fn call(
         &self,
@@ -98,12 +112,7 @@ impl Servers {
         let found = self.find(&caller.agent, server)?;
         let tools = found.list(Listed::Tools, caller).await?;
         let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
-            let hint = near::hint(
-                tool,
-                tools.iter().filter_map(|about| about["name"].as_str()),
-            );
-            let message = format!("unknown tool \"{tool}\" on MCP server \"{server}\"{hint}");
-            return Err(Error::new(Code::NotFound, message));
+            return Err(unknown(("tool", tool), server, names(&tools)));
         };
         let refused = |why: &str| Called {
             result: answer::error(&process::failed(tool, why)),
@@ -132,12 +141,32 @@ impl Servers {
         self.servers.values().for_each(|server| server.tidy());
     }
 
-    /// What the agent's package says of this server.
-    fn wanted(&self, agent: &str, id: &str) -> Option<Wanted> {
-        let agent = self.app.agent(agent).ok()?;
-        let mut entries = agent.mcp.servers.iter().map(Wanted::of);
-        entries.find(|wanted| wanted.id == id)
+    /// What the caller's agent wants of this server, whichever of its names is used.
+    fn wants(&self, id: &str, caller: &Caller) -> Wants {
+        let full = |id: &str| self.known(&caller.agent, id).map(|known| known.0);
+        let server = full(id);
+        let entries = caller.servers.iter().map(Wanted::of);
+        Wants::of(entries.filter(|wanted| full(&wanted.id) == server))
     }
+}
+
+/// A server's file, or what is wrong with it.
+type Described = Result<Arc<app::Server>, app::Problem>;
+
+/// Something that a server does not have, with the nearest of what it has.
+fn unknown<'a>(
+    (what, name): (&str, &str),
+    server: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Error {
+    let hint = meant(name, known);
+    let message = format!("unknown {what} \"{name}\" on MCP server \"{server}\"{hint}");
+    Error::new(Code::NotFound, message)
+}
+
+/// The names of a list.
+fn names(listed: &[Value]) -> impl Iterator<Item = &str> {
+    listed.iter().filter_map(|one| one["name"].as_str())
 }
 
 /// Why a value does not fit a schema. A schema that is none fits everything: that is its server's matter.

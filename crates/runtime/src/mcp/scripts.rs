@@ -1,13 +1,14 @@
-//! The servers as scripts see them: what `ctx.mcp` answers, in its own words.
+//! The servers as scripts see them: what `ctx.mcp` answers, in its own words. What an agent says of its servers binds its
+//! scripts as it binds its model.
 
 use super::request::{Answering, Listed, Request};
 use super::server::Server;
-use super::{Servers, wanted::Wanted};
-use crate::error::{Code, Error, Result};
+use super::wanted::Wants;
+use super::{Called, Servers, names, unknown};
+use crate::error::{Error, Result};
+use crate::together::{Bounds, Until, together};
 use crate::tool::Caller;
-use futures::future::join_all;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// A call in a batch: the tool's name and its arguments.
 pub type Call = (String, Value);
@@ -20,9 +21,11 @@ impl Servers {
         cursor: Option<&str>,
         caller: &Caller,
     ) -> Result<Value> {
+        let listed = self.listed(Listed::Tools, (server, cursor), caller).await?;
+        let wants = self.wants(server, caller);
+        let wanted = listed.iter().filter(|one| wants.tool(text(one, "name")));
         let keys = ["name", "description", "inputSchema", "outputSchema"];
-        self.page(Listed::Tools, (server, cursor), (&keys, caller))
-            .await
+        Ok(page(Listed::Tools, wanted.map(|one| picked(one, &keys))))
     }
 
     /// `ListResources`.
@@ -32,16 +35,18 @@ impl Servers {
         cursor: Option<&str>,
         caller: &Caller,
     ) -> Result<Value> {
+        let what = Listed::Resources;
+        let listed = self.listed(what, (server, cursor), caller).await?;
+        let (found, wants) = (
+            self.find(&caller.agent, server)?,
+            self.wants(server, caller),
+        );
+        let wanted = listed.iter().filter(|one| {
+            let (name, uri) = (text(one, "name"), text(one, "uri"));
+            wants.resource(&[name, uri]) || is_wanted(found, &wants, uri)
+        });
         let keys = ["uri", "name", "description", "mimeType", "_meta"];
-        let mut page = self
-            .page(Listed::Resources, (server, cursor), (&keys, caller))
-            .await?;
-        let wanted = self.wanted(&caller.agent, server);
-        let resources = page["resources"].as_array_mut();
-        resources
-            .into_iter()
-            .for_each(|list| list.retain(|one| takes(wanted.as_ref(), one)));
-        Ok(page)
+        Ok(page(what, wanted.map(|one| picked(one, &keys))))
     }
 
     /// `ListPrompts`.
@@ -51,29 +56,43 @@ impl Servers {
         cursor: Option<&str>,
         caller: &Caller,
     ) -> Result<Value> {
-        let keys = ["name", "description", "arguments"];
-        self.page(Listed::Prompts, (server, cursor), (&keys, caller))
-            .await
+        let what = Listed::Prompts;
+        let listed = self.listed(what, (server, cursor), caller).await?;
+        let prompts = listed.iter().map(|one| {
+            let mut prompt = picked(one, &["name", "description", "arguments"]);
+            let arguments = prompt["arguments"].as_array_mut().into_iter().flatten();
+            for argument in arguments {
+                *argument = picked(argument, &["name", "description", "required"]);
+            }
+            prompt
+        });
+        Ok(page(what, prompts))
     }
 
     /// `ReadResource`.
     pub async fn read_resource(&self, server: &str, uri: &str, caller: &Caller) -> Result<Value> {
         let found = self.find(&caller.agent, server)?;
-        if let Some(wanted) = self.wanted(&caller.agent, server) {
+        let wants = self.wants(server, caller);
+        if !wants.resource(&[uri]) && !is_wanted(found, &wants, uri) {
             let listed = found.list(Listed::Resources, caller).await?;
             let named = listed.iter().find(|one| one["uri"] == uri);
-            let name = named.and_then(|one| one["name"].as_str()).unwrap_or(uri);
-            if !wanted.takes_resource(name, uri) {
-                return Err(unknown("resource", uri, server));
+            if !named.is_some_and(|one| wants.resource(&[text(one, "name")])) {
+                return Err(unknown(("resource", uri), server, []));
             }
         }
         let uri = uri.to_owned();
         let answer = found.ask(Request::Read { uri }, caller).await?;
         let contents = answer["contents"].as_array().into_iter().flatten();
-        let contents: Vec<Value> = contents
-            .map(|one| picked(one, &["uri", "mimeType", "text", "blob"]))
-            .collect();
-        Ok(json!({"contents": contents}))
+        let contents = contents.map(|one| {
+            let mut content = picked(one, &["uri", "mimeType"]);
+            for key in ["text", "blob"] {
+                if let Some(held) = one.get(key).filter(|held| !held.is_null()) {
+                    content[key] = held.clone();
+                }
+            }
+            content
+        });
+        Ok(json!({"contents": contents.collect::<Vec<Value>>()}))
     }
 
     /// `GetPrompt`.
@@ -95,47 +114,64 @@ impl Servers {
         Ok(json!({"description": answer["description"], "messages": messages}))
     }
 
-    /// `CallTools` and `CallToolsParallel`: the results in the order of the calls. `Err` is the first call without one; of
-    /// calls that run at once, when all have ended.
-    pub async fn call_all(
+    /// `CallTool`: as [`Servers::call`], among the tools that the agent wants.
+    pub async fn call_tool(
+        &self,
+        (server, tool): (&str, &str),
+        arguments: Value,
+        caller: &Caller,
+    ) -> Result<Called> {
+        let wants = self.wants(server, caller);
+        if wants.tool(tool) {
+            return self.call((server, tool), arguments, caller).await;
+        }
+        let found = self.find(&caller.agent, server)?;
+        let listed = found.list(Listed::Tools, caller).await?;
+        let wanted = names(&listed).filter(|name| wants.tool(name));
+        Err(unknown(("tool", tool), server, wanted))
+    }
+
+    /// `CallTools`, one after another: the results in the order of the calls. `Err` is the first call without one.
+    pub async fn call_in_order(
         &self,
         server: &str,
         calls: &[Call],
-        (is_parallel, caller): (bool, &Caller),
-    ) -> Result<Vec<super::Called>> {
-        let placed = |at: usize| {
-            move |mut error: Error| {
-                error.message = format!("tools[{at}]: {}", error.message);
-                error
-            }
-        };
-        let call = |(tool, arguments): &Call| {
-            let (tool, arguments) = (tool.clone(), arguments.clone());
-            async move { self.call((server, &tool), arguments, caller).await }
-        };
+        caller: &Caller,
+    ) -> Result<Vec<Called>> {
         let mut results = Vec::new();
-        if is_parallel {
-            let called = join_all(calls.iter().map(call)).await;
-            for (at, called) in called.into_iter().enumerate() {
-                results.push(called.map_err(placed(at))?);
-            }
-            return Ok(results);
-        }
-        for (at, one) in calls.iter().enumerate() {
-            results.push(call(one).await.map_err(placed(at))?);
+        for (at, (tool, arguments)) in calls.iter().enumerate() {
+            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            results.push(called.await.map_err(|error| placed(at, error))?);
         }
         Ok(results)
+    }
+
+    /// `CallToolsParallel`: the same at once. `Err` is the first call without a result, when all have ended; or there are too
+    /// many.
+    pub async fn call_at_once(
+        &self,
+        server: &str,
+        calls: &[Call],
+        (bounds, caller): (Bounds, &Caller),
+    ) -> Result<Vec<Called>> {
+        let called = calls.iter().map(|(tool, arguments)| async {
+            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            Ok::<_, Error>(called.await)
+        });
+        let ended = together((Until::All, bounds), called.collect(), |_| true).await?;
+        let numbered = ended.into_iter().flatten().enumerate();
+        let results = numbered.map(|(at, called)| called.map_err(|error| placed(at, error)));
+        results.collect()
     }
 
     /// `ListSamples` of a `tool` or a `resource`.
     pub fn list_samples(
         &self,
         server: &str,
-        (kind, name): (&str, &str),
+        which: (&str, &str),
         caller: &Caller,
     ) -> Result<Value> {
-        let found = self.find(&caller.agent, server)?;
-        let samples = samples(found, kind, name).ok_or_else(|| unknown(kind, name, server))?;
+        let samples = self.samples(server, which, caller)?;
         Ok(json!({"samples": samples, "total": samples.len()}))
     }
 
@@ -143,26 +179,63 @@ impl Servers {
     pub fn get_sample(
         &self,
         server: &str,
-        (kind, name, index): (&str, &str, usize),
+        (kind, name, index): (&str, &str, i64),
         caller: &Caller,
     ) -> Result<Value> {
-        let found = self.find(&caller.agent, server)?;
-        let samples = samples(found, kind, name).ok_or_else(|| unknown(kind, name, server))?;
-        samples.get(index).cloned().ok_or_else(|| {
-            let count = samples.len();
-            let message = format!(
-                "sample index {index} out of range for {kind} \"{name}\" ({count} samples)"
-            );
-            Error::invalid("index", message)
-        })
+        let mut samples = self.samples(server, (kind, name), caller)?;
+        let count = samples.len();
+        match usize::try_from(index) {
+            Ok(index) if index < count => Ok(samples.swap_remove(index)),
+            _ => {
+                let message = format!(
+                    "sample index {index} out of range for {kind} \"{name}\" ({count} samples)"
+                );
+                Err(Error::invalid("index", message))
+            }
+        }
     }
 
-    async fn page(
+    /// Examples with their number. An outside server has none, whatever it is asked for.
+    fn samples(
+        &self,
+        server: &str,
+        (kind, name): (&str, &str),
+        caller: &Caller,
+    ) -> Result<Vec<Value>> {
+        let found = self.find(&caller.agent, server)?;
+        let wants = self.wants(server, caller);
+        let (is_wanted, keys) = match kind {
+            "tool" => (wants.tool(name), ["input", "output"]),
+            _ => {
+                let names = found.resource_names(name).unwrap_or([name; 3]);
+                (wants.resource(&names), ["uri", "data"])
+            }
+        };
+        let samples = match found.samples(kind, name).filter(|_| is_wanted) {
+            Some(samples) => samples,
+            None if found.is_outside() => &[],
+            None => return Err(unknown((kind, name), server, [])),
+        };
+        let numbered = samples.iter().enumerate().map(|(index, sample)| {
+            let mut numbered = picked(sample, &["name", "description"]);
+            for key in keys {
+                numbered[key] = Value::Null;
+            }
+            for (key, value) in sample.as_object().into_iter().flatten() {
+                numbered[key] = value.clone();
+            }
+            numbered["index"] = index.into();
+            numbered
+        });
+        Ok(numbered.collect())
+    }
+
+    async fn listed(
         &self,
         what: Listed,
         (server, cursor): (&str, Option<&str>),
-        (keys, caller): (&[&str], &Caller),
-    ) -> Result<Value> {
+        caller: &Caller,
+    ) -> Result<std::sync::Arc<Vec<Value>>> {
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
             let message = format!(
                 "unknown cursor \"{cursor}\": all {} come on the first page",
@@ -170,48 +243,37 @@ impl Servers {
             );
             return Err(Error::invalid("cursor", message));
         }
-        let found = self.find(&caller.agent, server)?;
-        let listed = found.list(what, caller).await?;
-        let items: Vec<Value> = listed.iter().map(|one| picked(one, keys)).collect();
-        let mut page = Map::new();
-        page.insert(what.name().to_owned(), items.into());
-        page.insert("nextCursor".to_owned(), Value::Null);
-        Ok(Value::Object(page))
+        self.find(&caller.agent, server)?.list(what, caller).await
     }
 }
 
-fn unknown(what: &str, name: &str, server: &str) -> Error {
-    let message = format!("unknown {what} \"{name}\" on MCP server \"{server}\"");
-    Error::new(Code::NotFound, message)
+/// A whole list, as it is answered.
+fn page(what: Listed, items: impl Iterator<Item = Value>) -> Value {
+    let items: Vec<Value> = items.collect();
+    json!({what.name(): items, "nextCursor": null})
 }
 
-fn takes(wanted: Option<&Wanted>, resource: &Value) -> bool {
-    let text = |key: &str| resource[key].as_str().unwrap_or_default();
-    wanted.is_none_or(|wanted| wanted.takes_resource(text("name"), text("uri")))
+/// An error says which call of a batch it is about.
+fn placed(at: usize, mut error: Error) -> Error {
+    error.message = format!("tools[{at}]: {}", error.message);
+    error
 }
 
-/// These keys of an object, as scripts call them.
+/// Whether a resource of the app's own processes is wanted by one of its names.
+fn is_wanted(found: &Server, wants: &Wants, uri: &str) -> bool {
+    let names = found.resource_names(uri);
+    names.is_some_and(|names| wants.resource(&names))
+}
+
+fn text<'a>(one: &'a Value, key: &str) -> &'a str {
+    one[key].as_str().unwrap_or_default()
+}
+
+/// These keys of an object, as scripts call them. What is not there is `null`.
 fn picked(one: &Value, keys: &[&str]) -> Value {
-    let found = keys.iter().filter_map(|key| {
-        let value = one.get(*key).filter(|value| !value.is_null())?;
-        Some((key.trim_start_matches('_').to_owned(), value.clone()))
+    let found = keys.iter().map(|key| {
+        let value = one.get(*key).cloned().unwrap_or_default();
+        (key.trim_start_matches('_').to_owned(), value)
     });
     Value::Object(found.collect())
-}
-
-/// Examples with their number. An outside server has none, whatever it is asked for.
-fn samples(server: &Arc<Server>, kind: &str, name: &str) -> Option<Vec<Value>> {
-    let samples = match server.samples(kind, name) {
-        Some(samples) => samples,
-        None if server.is_outside() => &[],
-        None => return None,
-    };
-    let numbered = samples.iter().enumerate().map(|(index, sample)| {
-        let mut numbered = json!({"index": index});
-        for (key, value) in sample.as_object().into_iter().flatten() {
-            numbered[key] = value.clone();
-        }
-        numbered
-    });
-    Some(numbered.collect())
 }

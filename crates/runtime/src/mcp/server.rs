@@ -1,7 +1,7 @@
 //! One server of an app, for all who use it.
 
 use super::credentials;
-use super::link::{Link, Place};
+use super::link::{Changed, Link, Place};
 use super::process::Mapped;
 use super::request::{Answering, Listed, Request};
 use super::transport::{TRANSPORTS, Transport};
@@ -96,6 +96,21 @@ impl Server {
             Kind::Processes(mapped) => mapped.samples(kind, name),
             Kind::Outside { .. } => None,
         }
+    }
+
+    /// All that a resource of the app's own processes can be called by.
+    pub fn resource_names(&self, name: &str) -> Option<[&str; 3]> {
+        match &self.kind {
+            Kind::Processes(mapped) => mapped.names_of(name),
+            Kind::Outside { .. } => None,
+        }
+    }
+
+    /// The tools that have come and gone since the caller's agent asked last. An app's own do so with its files alone.
+    pub fn changed(&self, caller: &Caller) -> Vec<Changed> {
+        let link = self.link(&caller.authorized);
+        let link = link.ok().flatten();
+        link.map_or_else(Vec::new, |link| link.changed(&caller.agent))
     }
 
     /// Closes what nobody has used for a while, of connections that only one caller can use.

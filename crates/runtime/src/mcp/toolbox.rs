@@ -9,6 +9,7 @@ use crate::tool::{Caller, Outcome, Tool, Toolbox};
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 #[async_trait]
 impl Toolbox for Servers {
@@ -31,6 +32,24 @@ impl Toolbox for Servers {
 }
 
 impl Servers {
+    /// The tools that have come and gone since the caller's agent asked last, among those that it wants: what models call
+    /// them, and whether they are there now.
+    pub(crate) fn changed(&self, caller: &Caller) -> Vec<(String, bool)> {
+        let entries = caller.servers.iter().map(|entry| Wanted::of(entry).id);
+        let ids: BTreeSet<String> = entries.collect();
+        let mut changed = Vec::new();
+        for id in &ids {
+            let Ok(server) = self.find(&caller.agent, id) else {
+                continue;
+            };
+            let (wants, mut names) = (self.wants(id, caller), Names::default());
+            let wanted = server.changed(caller).into_iter();
+            let wanted = wanted.filter(|(tool, _)| wants.tool(tool));
+            changed.extend(wanted.map(|(tool, added)| (names.take(id, &tool), added)));
+        }
+        changed
+    }
+
     async fn tools(&self, entry: &Value, caller: &Caller) -> Result<Vec<Tool>> {
         let wanted = Wanted::of(entry);
         let server = self.find(&caller.agent, &wanted.id)?;

@@ -50,14 +50,54 @@ impl Wanted {
         }
     }
 
+    /// Whether an entry names one server.
+    pub fn check(entry: &Value) -> Result<(), String> {
+        let names = match entry.as_object() {
+            Some(object) if !object.contains_key("server_id") => object,
+            _ => return Ok(()),
+        };
+        if names.len() == 1 {
+            return Ok(());
+        }
+        let names: Vec<String> = names.keys().map(|name| format!("\"{name}\"")).collect();
+        let names = match names.as_slice() {
+            [] => "nothing".to_owned(),
+            names => names.join(", "),
+        };
+        Err(format!(
+            "an entry names one server, this one names {names}: give each one of its own"
+        ))
+    }
+
     /// Whether the agent wants this tool.
     pub fn takes_tool(&self, name: &str) -> bool {
         takes(&self.tools, name)
     }
 
-    /// Whether the agent wants the resource of this name and address.
-    pub fn takes_resource(&self, name: &str, uri: &str) -> bool {
-        takes(&self.resources, name) || takes(&self.resources, uri)
+    /// Whether the agent wants the resource that can be called by these names and addresses.
+    pub fn takes_resource(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| takes(&self.resources, name))
+    }
+}
+
+/// What all entries that name one server want of it. Where there is none, nothing is left out.
+pub struct Wants(Vec<Wanted>);
+
+impl Wants {
+    /// Of these entries.
+    pub fn of(entries: impl Iterator<Item = Wanted>) -> Self {
+        Self(entries.collect())
+    }
+
+    /// Whether one of them wants this tool.
+    pub fn tool(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|wanted| wanted.takes_tool(name))
+    }
+
+    /// Whether one of them wants the resource of these names and addresses.
+    pub fn resource(&self, names: &[&str]) -> bool {
+        let takes = |wanted: &Wanted| wanted.takes_resource(names);
+        self.0.is_empty() || self.0.iter().any(takes)
     }
 }
 
@@ -90,9 +130,29 @@ mod tests {
         let resources = [("a", "x://a"), ("b", "x://b")];
         let found = resources
             .iter()
-            .filter(|(name, uri)| wanted.takes_resource(name, uri));
+            .filter(|(name, uri)| wanted.takes_resource(&[name, uri]));
         takes.extend(found.map(|(name, _)| name));
         (wanted.id, takes)
+    }
+
+    #[test]
+    fn an_entry_of_no_or_several_servers_is_refused() {
+        for (entry, names) in [
+            (json!({"a": [], "b": []}), "\"a\", \"b\""),
+            (json!({}), "nothing"),
+        ] {
+            let rule = format!(
+                "an entry names one server, this one names {names}: give each one of its own"
+            );
+            assert_eq!(Wanted::check(&entry), Err(rule));
+        }
+        for entry in [
+            json!("a"),
+            json!({"a": []}),
+            json!({"server_id": "a", "tools": []}),
+        ] {
+            assert_eq!(Wanted::check(&entry), Ok(()));
+        }
     }
 
     #[test]

@@ -3,24 +3,12 @@
 use super::{Asked, run_for_script};
 use crate::ctx::Call;
 use crate::error::{Code, Error, Result};
-use futures::StreamExt;
-use futures::stream::iter;
+use crate::together::{Until, together};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Seconds that each has where it does not say.
 const PATIENCE: f64 = 30.0;
-
-/// How long the others are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// All have ended.
-    All,
-    /// One has succeeded.
-    Any,
-    /// One has ended.
-    Race,
-}
 
 /// One of them.
 struct One {
@@ -33,27 +21,17 @@ struct One {
 /// Runs processes at once, each `{process, args?, timeout?}`. The answer has a slot for each, in their order; `null` are those
 /// that were cancelled when enough of the others had ended.
 pub async fn many(call: &Call<'_>, until: Until) -> Result<Value> {
-    let limits = &call.reach.scope.limits;
-    let all = read(&call.value(0), limits.calls)?;
-    let mut slots = vec![Value::Null; all.len()];
-    let running = all.into_iter().enumerate();
-    let running = running.map(|(at, one)| async move { (at, run(call, one).await) });
-    let mut running = iter(running).buffer_unordered(limits.calls_at_once.max(1));
-    while let Some((at, result)) = running.next().await {
-        let is_enough = match until {
-            Until::All => false,
-            Until::Any => result.is_ok(),
-            Until::Race => true,
-        };
-        slots[at] = match result {
+    let all = read(&call.value(0))?.into_iter().enumerate();
+    let running = all.map(|(at, one)| async move {
+        let slot = match run(call, one).await {
             Ok(data) => json!({"data": data, "error": null, "index": at}),
             Err(error) => json!({"data": null, "error": error.message, "index": at}),
         };
-        if is_enough {
-            break;
-        }
-    }
-    Ok(slots.into())
+        Ok::<_, Error>(slot)
+    });
+    let how = (until, call.reach.scope.limits.calls);
+    let slots = together(how, running.collect(), |slot| slot["error"].is_null()).await?;
+    Ok(json!(slots))
 }
 
 async fn run(call: &Call<'_>, one: One) -> Result<Value> {
@@ -72,14 +50,10 @@ async fn run(call: &Call<'_>, one: One) -> Result<Value> {
     })
 }
 
-fn read(requests: &Value, limit: usize) -> Result<Vec<One>> {
+fn read(requests: &Value) -> Result<Vec<One>> {
     let Value::Array(requests) = requests else {
         return Err(Error::invalid("requests", "requests must be a list"));
     };
-    if requests.len() > limit {
-        let text = format!("at most {limit} requests");
-        return Err(Error::new(Code::LimitExceeded, text));
-    }
     requests.iter().enumerate().map(one).collect()
 }
 

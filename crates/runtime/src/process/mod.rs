@@ -83,6 +83,11 @@ pub async fn run_for_script(asked: &Asked<'_>) -> Result<Value> {
     run(asked).await
 }
 
+/// Whether there is a process of this name, with the nearest one if not.
+pub fn check_known(catalogue: &Catalogue, name: &str) -> Result<()> {
+    find(catalogue, name).map(drop)
+}
+
 /// Whether there is a process of this name, and scripts may call it.
 pub fn check(catalogue: &Catalogue, name: &str) -> Result<()> {
     find(catalogue, name)?;

@@ -261,6 +261,8 @@ impl Asker {
         }
         turn.settings = Settings {
             metadata: turn.settings.metadata,
+            // What is for the agent that calls alone.
+            servers: None,
             instructions: None,
             ..self.settings.clone()
         };

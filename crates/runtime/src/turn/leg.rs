@@ -152,6 +152,8 @@ impl Leg {
             }
         };
         turn.settings.apply(&created);
+        let servers = created.mcp_servers.clone();
+        turn.settings.servers = servers.map(|servers| (self.at, Arc::new(servers)));
         Ok(created)
     }
 }

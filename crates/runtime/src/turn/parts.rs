@@ -147,8 +147,19 @@ impl Turn {
             limits: *leg.hooks.limits(),
             http: self.loaded.http.clone(),
             mcp: self.loaded.mcp.clone(),
+            servers: self.servers(leg),
             ask: Arc::new(self.asker(leg, step)),
         }))
+    }
+
+    /// What this agent says of its tool servers: its package, or its `Create`.
+    fn servers(&self, leg: &Leg) -> Arc<Vec<Value>> {
+        let created = self.settings.servers.as_ref();
+        let own = created.filter(|(at, _)| *at == leg.at);
+        own.map_or_else(
+            || Arc::new(leg.agent.mcp.servers.clone()),
+            |(_, servers)| servers.clone(),
+        )
     }
 
     fn properties(&self, leg: &Leg) -> Properties {

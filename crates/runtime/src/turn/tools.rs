@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::replay::Settled;
 use super::results::failed;
 use crate::error::{Code, Error, Result};
-use crate::event::{AfterToolExecution, BeforeToolExecution};
+use crate::event::{AfterToolExecution, BeforeToolExecution, ToolChanged};
 use crate::journal::Step;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
@@ -40,10 +40,14 @@ pub(super) async fn offered(turn: &Turn, leg: &Leg, plan: &Plan) -> Result<Offer
     let tools = match plan.servers.as_slice() {
         [] => Vec::new(),
         servers => {
-            turn.core
-                .tools(&turn.loaded)
-                .list(servers, &caller(turn, leg, ("tools", turn.leg_root(leg)))?)
-                .await?
+            let caller = caller(turn, leg, ("tools", turn.leg_root(leg)))?;
+            let tools = turn.core.tools(&turn.loaded);
+            let tools = tools.list(servers, &caller).await?;
+            for (tool, added) in turn.loaded.mcp.changed(&caller) {
+                let about = turn.about();
+                turn.announce(ToolChanged { about, tool, added }).await;
+            }
+            tools
         }
     };
     let most = leg.agent.mcp.max_tools;
@@ -67,6 +71,7 @@ pub(super) fn caller(turn: &Turn, leg: &Leg, (step, node): (&str, Node)) -> Resu
     Ok(Caller {
         authorized: turn.request.authorized.clone(),
         agent: leg.agent.id.clone(),
+        servers: scope.servers.clone(),
         request_id: turn.ids.request_id.clone(),
         timeout: Duration::from_millis(leg.agent.mcp.timeout),
         processes: Arc::new(Bound::Outside { scope, node }),

@@ -41,9 +41,9 @@ async fn scripts_that_do_not_compile_are_told_with_the_other_problems() {
 }
 
 #[tokio::test]
-async fn tools_whose_functions_are_not_there_are_told() {
+async fn tools_whose_processes_are_not_there_are_told() {
     let tools = r#"{"transport": "process", "tools": {"add": "scripts.math.Add", "ad": "scripts.math.Ad",
-        "none": "scripts.maths.Add", "own": "agents.a.notes.Own", "keep": "stores.s.Set", "odd": "scripts.odd.F"}}"#;
+        "none": "scripts.maths.Add", "own": "agents.a.notes.Own", "keep": "stores.s.Set", "odd": "scripts.odd.F", "id": "utils.str.UIID", "uuid": "utils.str.UUID", "pet": "models.pet.Get"}}"#;
     let mut files = vec![
         ("mcps/box.mcp.yao".to_owned(), tools.to_owned()),
         (
@@ -60,7 +60,9 @@ async fn tools_whose_functions_are_not_there_are_told() {
             "export const Own = () => 1;\n".to_owned(),
         ),
     ];
-    for tool in ["add", "ad", "none", "own", "keep", "odd"] {
+    for tool in [
+        "add", "ad", "none", "own", "keep", "odd", "id", "uuid", "pet",
+    ] {
         files.push((
             format!("mcps/mapping/box/schemes/{tool}.in.yao"),
             "{}".to_owned(),
@@ -76,10 +78,39 @@ async fn tools_whose_functions_are_not_there_are_told() {
         .partition(|told| told.contains("scripts/odd.ts"));
     assert_eq!(scripts.len(), 1);
     let expected = [
-        "Warning mcps/box.mcp.yao: \"tools.ad\": no script has the function scripts.math.Ad",
-        "Warning mcps/box.mcp.yao: \"tools.none\": no script has the function scripts.maths.Add",
+        "Warning mcps/box.mcp.yao: \"tools.ad\": process not found: scripts.math.Ad (did you mean \"scripts.math.Add\"?)",
+        "Warning mcps/box.mcp.yao: \"tools.none\": process not found: scripts.maths.Add (did you mean \"scripts.math.Add\"?)",
+        "Warning mcps/box.mcp.yao: \"tools.keep\": process not found: stores.s.Set",
+        "Warning mcps/box.mcp.yao: \"tools.id\": process not found: utils.str.UIID (did you mean \"utils.str.UUID\"?)",
+        "Warning mcps/box.mcp.yao: \"tools.pet\": process not found: models.pet.Get",
     ];
     assert_eq!(servers, expected);
+}
+
+#[tokio::test]
+async fn g146_what_a_listener_exports_that_is_no_event_is_told() {
+    let events = "
+        import { shout } from './words';
+        type Event = { message: { content: string } };
+        export interface Heard { text: string }
+        function helper(text: string) { return shout(text); }
+        export function BeforeSend(event: Event) { return { message: { content: helper(event.message.content) } }; }
+        export function ToolChanged() {}
+        export function ContextSavd() {}
+        export const Whatever = () => {};";
+    let words = "export const shout = (text: string) => text.toUpperCase();";
+    let files = [
+        ("assistants/a/package.yao", "name: A"),
+        ("assistants/a/src/events.ts", events),
+        ("assistants/a/src/words.ts", words),
+    ];
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new(), &engine()));
+    let file = "assistants/a/src/events.ts";
+    let expected = [
+        format!("Error {file}: \"ContextSavd\" is no event; did you mean \"ContextSaved\"?"),
+        format!("Error {file}: \"Whatever\" is no event"),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ async fn play(url: &str) {
     let caller = Caller {
         authorized: Authorized::default(),
         agent: "hello".to_owned(),
+        servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(20),
         processes: Arc::new(NoProcesses),

@@ -189,6 +189,7 @@ impl Stage {
             agent: Arc::new(self.agent.clone()),
             limits: Limits::of(&self.app, &self.agent),
             http: net::Client::new(&net::AllowList::default()).unwrap(),
+            servers: Arc::default(),
             mcp: Arc::new(Pool::new().unwrap().servers(&self.loaded())),
             ask: Arc::clone(&self.ask),
         })

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// So long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program of the server.
 pub fn program() -> PathBuf {
@@ -196,6 +196,7 @@ pub fn caller(user: &str) -> Caller {
             ..Authorized::default()
         },
         agent: "hello".to_owned(),
+        servers: Arc::default(),
         request_id: "r1".to_owned(),
         timeout: Duration::from_secs(60),
         processes: Arc::new(NoProcesses),

@@ -1,9 +1,17 @@
 //! What a well-behaved server is asked.
 
 use crate::bed::{Bed, Witness, caller, python, stdio};
-use ambit_runtime::mcp::{One, Until};
+use ambit_runtime::error::Code;
+use ambit_runtime::mcp::{Bounds, One, Until};
 use ambit_runtime::tool::Toolbox;
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// So many calls in one list, and at once.
+const BOUNDS: Bounds = Bounds {
+    most: 3,
+    at_once: 2,
+};
 
 async fn bed(environment: &Value) -> (Bed, Witness) {
     let witness = Witness::new().await;
@@ -57,9 +65,11 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
         "inputSchema": {"type": "object", "properties": {"a": number(Value::Null), "b": number(json!(10))}, "required": ["a"]},
         "outputSchema": {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}});
     assert_eq!(tools["tools"][1], add);
+    let fail = json!({"name": "fail", "description": "fails", "inputSchema": {"type": "object", "properties": {}}, "outputSchema": null});
+    assert_eq!(tools["tools"][2], fail);
     let resources = servers.list_resources("s", None, caller).await.unwrap();
     let one = json!({"uri": "test://one", "name": "one", "description": "first", "mimeType": "text/plain", "meta": {"k": 1}});
-    let two = json!({"uri": "test://two", "name": "two"});
+    let two = json!({"uri": "test://two", "name": "two", "description": null, "mimeType": null, "meta": null});
     assert_eq!(
         resources,
         json!({"resources": [one, two], "nextCursor": null})
@@ -73,7 +83,7 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
         json!({"contents": [{"uri": "test://one", "mimeType": "text/plain", "text": "content of test://one"}]})
     );
     let prompts = servers.list_prompts("s", None, caller).await.unwrap();
-    let greet = json!({"name": "greet", "description": "a greeting", "arguments": [{"name": "who", "required": true}]});
+    let greet = json!({"name": "greet", "description": "a greeting", "arguments": [{"name": "who", "description": null, "required": true}]});
     assert_eq!(prompts, json!({"prompts": [greet], "nextCursor": null}));
     let given = json!({"who": "Ann"}).as_object().unwrap().clone();
     let prompt = servers
@@ -98,13 +108,33 @@ async fn scripts_get_lists_resources_prompts_and_results_in_their_own_words() {
 }
 
 #[tokio::test]
+async fn a_resource_is_read_without_a_list_unless_a_filter_names_it() {
+    let (mut bed, mut witness) = bed(&json!({})).await;
+    for (entry, lists) in [
+        (json!("s"), 0),
+        (json!({"s": {"resources": ["test://*"]}}), 0),
+        (json!({"s": {"resources": ["one"]}}), 1),
+    ] {
+        bed.caller.servers = Arc::new(vec![entry.clone()]);
+        let read = bed.servers.read_resource("s", "test://one", &bed.caller);
+        read.await.unwrap();
+        let told = witness.until("resources/read").await;
+        let asked = told.iter().filter(|line| *line == "resources/list");
+        assert_eq!(asked.count(), lists, "{entry}");
+    }
+    let read = bed.servers.read_resource("s", "test://two", &bed.caller);
+    let message = "unknown resource \"test://two\" on MCP server \"s\"";
+    assert_eq!(read.await.unwrap_err().message, message);
+}
+
+#[tokio::test]
 async fn what_is_unknown_is_named() {
     let (bed, _witness) = bed(&json!({})).await;
     let (servers, caller) = (&bed.servers, &bed.caller);
     let message = bed.failure("eco", json!({})).await.message;
     assert_eq!(
         message,
-        "unknown tool \"eco\" on MCP server \"s\"; did you mean \"echo\"?"
+        "unknown tool \"eco\" on MCP server \"s\" (did you mean \"echo\"?)"
     );
     let unknown = servers
         .list_tools("t", None, caller)
@@ -151,10 +181,11 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
         ("echo".to_owned(), json!({"text": "a"})),
     ];
     for is_parallel in [false, true] {
-        let results = servers
-            .call_all("s", &batch, (is_parallel, caller))
-            .await
-            .unwrap();
+        let results = match is_parallel {
+            true => servers.call_at_once("s", &batch, (BOUNDS, caller)).await,
+            false => servers.call_in_order("s", &batch, caller).await,
+        };
+        let results = results.unwrap();
         let marks: Vec<&Value> = results.iter().map(|one| &one.result["isError"]).collect();
         assert_eq!(marks, [&json!(true), &json!(false)]);
     }
@@ -164,7 +195,7 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
         arguments,
     };
     let slots = servers
-        .many(&[one(call("fail"))], Until::All, caller)
+        .many(&[one(call("fail"))], (Until::All, BOUNDS), caller)
         .await
         .unwrap();
     let failed = json!({"mcp": "s", "tool": "fail", "result": null, "error": "it does not work"});
@@ -183,10 +214,11 @@ async fn g129_in_a_batch_every_call_runs_once_and_a_failure_names_its_place() {
         (true, vec!["call add", "call echo"]),
         (false, vec!["call echo"]),
     ] {
-        let failed = bed
-            .servers
-            .call_all("s", &batch, (is_parallel, &bed.caller))
-            .await;
+        let (servers, caller) = (&bed.servers, &bed.caller);
+        let failed = match is_parallel {
+            true => servers.call_at_once("s", &batch, (BOUNDS, caller)).await,
+            false => servers.call_in_order("s", &batch, caller).await,
+        };
         let message = failed.err().unwrap().message;
         assert_eq!(
             message,
@@ -221,15 +253,25 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let calls = [one("hang", json!({})), one("echo", json!({"text": "x"}))];
     let slots = bed
         .servers
-        .many(&calls, Until::Race, &bed.caller)
+        .many(&calls, (Until::Race, BOUNDS), &bed.caller)
         .await
         .unwrap();
-    assert_eq!(slots, [None, Some(good)]);
+    assert_eq!(slots, [None, Some(good.clone())]);
+    witness.hear("cancelled").await;
+    // Two run at once: the good one begins when the bad one has ended.
+    let calls = [
+        one("hang", json!({})),
+        one("fail", json!({})),
+        one("echo", json!({"text": "x"})),
+    ];
+    let how = (Until::Any, BOUNDS);
+    let slots = bed.servers.many(&calls, how, &bed.caller).await.unwrap();
+    assert_eq!(slots, [None, Some(bad.clone()), Some(good)]);
     witness.hear("cancelled").await;
     let calls = [one("fail", json!({})), one("hang", json!({}))];
     let slots = bed
         .servers
-        .many(&calls, Until::Race, &bed.caller)
+        .many(&calls, (Until::Race, BOUNDS), &bed.caller)
         .await
         .unwrap();
     assert_eq!(slots, [Some(bad.clone()), None]);
@@ -240,11 +282,35 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     ];
     let slots = bed
         .servers
-        .many(&calls, Until::Any, &bed.caller)
+        .many(&calls, (Until::Any, BOUNDS), &bed.caller)
         .await
         .unwrap();
     let gone = json!({"mcp": "s", "tool": "gone", "result": null, "error": "unknown tool \"gone\" on MCP server \"s\""});
     assert_eq!(slots, [bad.clone(), gone, bad].map(Some));
+}
+
+#[tokio::test]
+async fn more_calls_at_once_than_may_be_are_refused_before_one_is_made() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    let (servers, caller) = (&bed.servers, &bed.caller);
+    let batch = vec![("add".to_owned(), json!({"a": 1})); 4];
+    let refused = servers.call_at_once("s", &batch, (BOUNDS, caller)).await;
+    let refused = refused.err().unwrap();
+    let told = (refused.code, refused.message.as_str());
+    assert_eq!(told, (Code::LimitExceeded, "at most 3 requests"));
+    let one = One {
+        mcp: "s".to_owned(),
+        tool: "add".to_owned(),
+        arguments: json!({"a": 1}),
+    };
+    let calls = vec![one; 4];
+    let refused = servers.many(&calls, (Until::All, BOUNDS), caller);
+    assert_eq!(refused.await.unwrap_err().code, Code::LimitExceeded);
+    let called = servers.call_in_order("s", &batch, caller).await.unwrap();
+    assert_eq!(called.len(), 4);
+    bed.text("picture", json!({})).await;
+    let told = witness.until("call picture").await;
+    assert_eq!(told.iter().filter(|line| *line == "call add").count(), 4);
 }
 
 #[tokio::test]

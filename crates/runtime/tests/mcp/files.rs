@@ -39,6 +39,18 @@ fn what_is_wrong_with_a_server_is_told_with_file_and_line() {
             "transport: stdio\ncommand: x\nenv:\n  A: $CTX.USER_IT",
             "4:3: \"env\": unknown variable \"$CTX.USER_IT\"; did you mean \"USER_ID\"?",
         ),
+        (
+            "transport: http\nurl: http://host/$CTX.USER_ID",
+            "2:6: \"url\" is the same for all callers: $CTX variables are replaced in env, headers, authorization_token alone",
+        ),
+        (
+            "transport: stdio\ncommand: $CTX.USER_ID",
+            "2:10: \"command\" is the same for all callers: $CTX variables are replaced in env, headers, authorization_token alone",
+        ),
+        (
+            "transport: stdio\ncommand: x\narguments: [a, $CTX.USER_ID]",
+            "3:12: \"arguments\" is the same for all callers: $CTX variables are replaced in env, headers, authorization_token alone",
+        ),
     ] {
         let found = wrong(&[("mcps/s.mcp.yao", text)]);
         assert_eq!(
@@ -111,6 +123,45 @@ fn what_is_wrong_with_a_mapping_is_told_with_file_and_line() {
             "{folder}/schemes/add.jsonl:3: the line is no JSON object"
         )]
     );
+}
+
+#[test]
+fn a_prompt_has_one_name_and_one_text() {
+    let server = (
+        "mcps/s.mcp.yao",
+        "{\"transport\": \"process\", \"prompts\": {\"greet\": \"scripts.m.Greet\"}}",
+    );
+    let file = "mcps/mapping/s/prompts/greet.pmt.yao";
+    for (text, problems) in [
+        ("name: greet\ntemplate: Hi", vec![]),
+        (
+            "name: hello\ntemplate: Hi",
+            vec![
+                "1:7: \"name\" has no effect: the prompt is called \"greet\", as the server's file says",
+            ],
+        ),
+        (
+            "messages: [{role: user, content: Hi}]\ntemplate: Hi",
+            vec!["2:11: a prompt has \"messages\" or a \"template\", not both"],
+        ),
+    ] {
+        let problems: Vec<String> = problems.iter().map(|it| format!("{file}:{it}")).collect();
+        assert_eq!(wrong(&[server, (file, text)]), problems, "{text}");
+    }
+}
+
+#[test]
+fn an_entry_of_mcp_servers_names_one_server() {
+    let package = "name: Hi\nconnector: echo\nmcp:\n  servers:\n    - a\n    - {a: [x], b: [y]}";
+    let server = "{\"transport\": \"stdio\", \"command\": \"x\"}";
+    let found = wrong(&[
+        ("assistants/hi/package.yao", package),
+        ("mcps/a.mcp.yao", server),
+        ("mcps/b.mcp.yao", server),
+    ]);
+    let rule = "an entry names one server, this one names \"a\", \"b\": give each one of its own";
+    let place = "assistants/hi/package.yao:6:7: \"mcp.servers[1]\"";
+    assert_eq!(found, [format!("{place}: {rule}")]);
 }
 
 #[test]

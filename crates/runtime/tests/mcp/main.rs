@@ -6,6 +6,7 @@ mod bed;
 mod calls;
 mod faults;
 mod files;
+mod filters;
 mod http;
 #[expect(dead_code, reason = "the tests of turns need more of it")]
 #[path = "../turn/place.rs"]

@@ -165,7 +165,7 @@ async fn resources_are_found_by_their_templates() {
         .list_resources("s", None, &bed.caller)
         .await
         .unwrap();
-    let health = json!({"uri": "echo://health/{part}?check={check}", "name": "Health", "description": "how it is"});
+    let health = json!({"uri": "echo://health/{part}?check={check}", "name": "Health", "description": "how it is", "mimeType": null, "meta": null});
     assert_eq!(listed["resources"][0], health);
 }
 
@@ -192,6 +192,11 @@ async fn prompts_are_texts_with_variables_or_what_a_process_says() {
         chat["messages"],
         json!([said("user", "I am Bob."), said("assistant", "Hi Bob!")])
     );
+    let bare = get("chat", json!({})).await.unwrap();
+    assert_eq!(
+        bare["messages"],
+        json!([said("user", "I am ."), said("assistant", "Hi !")])
+    );
     assert_eq!(shown.take(), Vec::<Value>::new());
     let made = get("made", json!({"who": "Eve"})).await.unwrap();
     assert_eq!(
@@ -214,18 +219,25 @@ async fn prompts_are_texts_with_variables_or_what_a_process_says() {
 async fn samples_go_to_scripts_and_to_the_model() {
     let (bed, _) = bed();
     let (servers, caller) = (&bed.servers, &bed.caller);
-    let one = json!({"index": 0, "name": "one", "input": {"a": 1}, "output": 6});
+    let one =
+        json!({"index": 0, "name": "one", "description": null, "input": {"a": 1}, "output": 6});
     let listed = servers.list_samples("s", ("tool", "add"), caller).unwrap();
-    assert_eq!(
-        listed,
-        json!({"samples": [one, {"index": 1, "name": "two"}], "total": 2})
-    );
+    let two =
+        json!({"index": 1, "name": "two", "description": null, "input": null, "output": null});
+    assert_eq!(listed, json!({"samples": [one, two], "total": 2}));
     assert_eq!(
         servers
             .get_sample("s", ("resource", "health", 0), caller)
             .unwrap(),
-        json!({"index": 0, "name": "fine"})
+        json!({"index": 0, "name": "fine", "description": null, "uri": null, "data": null})
     );
+    for index in [-1, 2] {
+        let outside = servers.get_sample("s", ("tool", "add", index), caller);
+        assert_eq!(
+            outside.unwrap_err().message,
+            format!("sample index {index} out of range for tool \"add\" (2 samples)")
+        );
+    }
     let unknown = servers
         .list_samples("s", ("tool", "gone"), caller)
         .unwrap_err()

@@ -1,19 +1,32 @@
 //! An agent with a tool server, from a request to the answer.
 
-use crate::bed::{Witness, load, python, stdio};
-use crate::place::{Place, agent, ask, borrowed, end, files, model, request, settings, shown};
+use crate::bed::{PATIENCE, Witness, load, python, stdio};
+use crate::place::{
+    Place, agent, ann, ask, borrowed, end, files, mirror, mirrored, model, named, remembered,
+    request, said, settings, shown,
+};
 use ambit_runtime::Runtime;
-use ambit_storage::Stores;
+use ambit_runtime::event::ToolChanged;
+use ambit_runtime::runtime::Listeners;
 use ambit_storage::driver::Options;
+use ambit_storage::{Context, Stores};
+use futures::FutureExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// An app of these files, whose servers find their programs.
 async fn place(list: &[(String, String)]) -> Place {
+    place_heard(list, None).await
+}
+
+/// The same with listeners.
+async fn place_heard(list: &[(String, String)], listeners: Option<Listeners>) -> Place {
     let app = files(&borrowed(list));
     let stores = Stores::builder(Options::default()).build().unwrap();
     let mut settings = settings(app.path(), stores);
+    settings.listeners = listeners;
     settings.environment = BTreeMap::from([("PATH".to_owned(), python().1.to_owned())]);
     let runtime = Runtime::open(settings).await.unwrap();
     Place { runtime, app }
@@ -65,8 +78,8 @@ async fn scripts_use_the_servers_themselves() {
     assert_eq!(
         errors,
         json!([
-            "unknown MCP server \"nots\"; did you mean \"notes\"?",
-            "unknown tool \"ad\" on MCP server \"notes\"; did you mean \"add\"?",
+            "unknown MCP server \"nots\" (did you mean \"notes\"?)",
+            "unknown tool \"ad\" on MCP server \"notes\" (did you mean \"add\"?)",
             "CallTool requires mcp and name parameters",
             "tools parameter must be an array",
             "tool name is required",
@@ -161,10 +174,14 @@ async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
     list.push(calling(
         &json!([{"name": "notes__echo", "arguments": {"text": "x"}}]),
     ));
-    list.push((
-        "mcps/notes.mcp.yao".to_owned(),
-        stdio(&witness, &json!({})).to_string(),
-    ));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let events = "
+        export function BeforeSend(event) { return { message: { ...event.message, content: 'heard' } }; }
+        export function ContextCleared() {}
+        export function ConversationEnded() {}";
+    let file = "assistants/hello/src/events.ts";
+    list.push((file.to_owned(), events.to_owned()));
     let place = place(&list).await;
     for chat in ["one", "two", "three"] {
         let mut request = request("hello", "hi");
@@ -175,12 +192,98 @@ async fn g092_turns_connect_to_a_server_once_and_ask_once_for_its_tools() {
     place.runtime.reload().await.unwrap();
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["status"], "completed");
+    assert_eq!(remembered(&place, "hello").await[0], "user: heard");
+    let ambit = place.runtime.contexts(&ann());
+    let all = || Context::of(&ambit, "hello").unwrap();
+    let rows = all().count().await.unwrap();
+    let listed = all().page(None, 100).await.unwrap();
+    assert_eq!(u64::try_from(listed.items.len()).unwrap(), rows);
+    assert!(all().clear().await.unwrap().failed.is_empty());
+    assert_eq!(remembered(&place, "hello").await, Vec::<String>::new());
     place.runtime.close(Duration::ZERO).await.unwrap();
     let told = witness.until("gone").await;
     let count = |line: &str| told.iter().filter(|told| *told == line).count();
     // Three pages of tools.
     let counts = (count("initialize"), count("tools/list"), count("call echo"));
     assert_eq!(counts, (1, 3, 4), "{told:?}");
+}
+
+#[tokio::test]
+async fn an_agent_is_told_of_tools_that_come_and_go_and_only_of_those_it_wants() {
+    let witness = Witness::new().await;
+    let heard: Arc<Mutex<Vec<(String, String, bool)>>> = Arc::default();
+    let hearing = heard.clone();
+    let listeners: Listeners = Arc::new(move |ambit| {
+        let hearing = hearing.clone();
+        ambit.after(move |event: Arc<ToolChanged>| {
+            let agent = event.about.agent_name.clone();
+            let change = (agent, event.tool.clone(), event.added);
+            hearing.lock().unwrap().push(change);
+            async { Ok(()) }.boxed()
+        });
+    });
+    // Each turn calls the tool that it is asked for.
+    let rules = json!([
+        {"match": {"has_tool_result": false, "last_user": "^change"}, "tool_calls": [{"name": "notes__change"}]},
+        {"match": {"has_tool_result": false, "last_user": "^last"}, "tool_calls": [{"name": "notes__last"}]},
+    ]);
+    let wanting = |servers: Value| json!({"connector": "calling", "mcp": {"servers": servers}});
+    let mut list = agent(&wanting(json!(["notes"])), "");
+    let narrow = wanting(json!([{"notes": ["echo"]}]));
+    list.extend(named("narrow", &narrow, ""));
+    list.push(model("calling", &rules));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place_heard(&list, Some(listeners)).await;
+    ask(&place, request("narrow", "hi")).await;
+    for (ask_for, added) in [("change", true), ("last", false)] {
+        ask(&place, request("hello", ask_for)).await;
+        // What the server says of itself comes by the way.
+        let told = async {
+            while heard.lock().unwrap().is_empty() {
+                ask(&place, request("hello", "hi")).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, told).await.unwrap();
+        ask(&place, request("hello", "hi")).await;
+        ask(&place, request("narrow", "hi")).await;
+        let change = ("hello".to_owned(), "notes__new".to_owned(), added);
+        assert_eq!(std::mem::take(&mut *heard.lock().unwrap()), [change]);
+    }
+}
+
+#[tokio::test]
+async fn three_samples_of_each_tool_reach_the_model_unless_the_package_says_how_many() {
+    let samples: String = (1..=4)
+        .map(|at| format!("{{\"name\": \"s{at}\", \"input\": {{\"a\": {at}}}}}\n"))
+        .collect();
+    let sample = |at: usize| format!("\n\nbox__add (s{at})\ninput: {{\"a\":{at}}}");
+    for (options, expected) in [
+        (json!({}), 3),
+        (json!({"samples": 1}), 1),
+        (json!({"samples": 0}), 0),
+    ] {
+        let package =
+            json!({"connector": "mirror", "mcp": {"servers": ["box"], "options": options}});
+        let mut list = agent(&package, "");
+        list.push(mirror());
+        let server = json!({"transport": "process", "tools": {"add": "utils.str.UUID"}});
+        for (file, text) in [
+            ("box.mcp.yao", server.to_string()),
+            ("mapping/box/schemes/add.in.yao", "{}".to_owned()),
+            ("mapping/box/schemes/add.jsonl", samples.clone()),
+        ] {
+            list.push((format!("mcps/{file}"), text));
+        }
+        let place = place(&list).await;
+        let sent = mirrored(&ask(&place, request("hello", "hi")).await);
+        let shown: String = (1..=expected).map(sample).collect();
+        let mut messages = vec!["system: Be kind.".to_owned(), "user: hi".to_owned()];
+        if expected > 0 {
+            messages.insert(1, format!("system: Examples of tool calls:{shown}"));
+        }
+        assert_eq!(said(&sent["messages"]), messages);
+    }
 }
 
 #[tokio::test]

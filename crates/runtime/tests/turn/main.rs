@@ -5,6 +5,7 @@
 mod anew;
 mod basics;
 mod boxed;
+mod called;
 mod cancelled;
 mod carried;
 mod client;

@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 
 /// An agent with this `Next`, and three that it can call: `echo` answers, `slow` never does, `bad` fails.
 async fn called(next: &str) -> (Place, Vec<Frame>) {
+    called_with(next, &[]).await
+}
+
+/// The same with further files.
+pub async fn called_with(next: &str, more: &[(String, String)]) -> (Place, Vec<Frame>) {
     let hooks = format!("export function Next(ctx, payload) {{ {next} }}");
     let mut files = agent(&json!({}), &hooks);
     files.extend(named("echo", &json!({}), ""));
@@ -20,6 +25,7 @@ async fn called(next: &str) -> (Place, Vec<Frame>) {
     ));
     let slow = json!([{"reply": "never to the end of it", "delay": "60s"}]);
     files.push(model("slow", &slow));
+    files.extend_from_slice(more);
     let place = place(&borrowed(&files)).await;
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["error"], Value::Null);
@@ -30,7 +36,7 @@ async fn data(next: &str) -> Value {
     end(&called(next).await.1)["next"].clone()
 }
 
-const USER: &str = "[{ role: 'user', content: 'there' }]";
+pub const USER: &str = "[{ role: 'user', content: 'there' }]";
 
 #[tokio::test]
 async fn an_agent_is_called_in_a_thread_of_its_own() {
@@ -167,38 +173,6 @@ async fn wrong_arguments_throw() {
         let next =
             format!("try {{ {call}; }} catch (error) {{ return {{ data: error.message }}; }}");
         assert_eq!(data(&next).await, expected, "{call}");
-    }
-}
-
-#[tokio::test]
-async fn all_any_and_race_keep_the_order_and_are_silent() {
-    let of = |agent: &str| format!("{{ agent: '{agent}', messages: {USER} }}");
-    let (echo, bad, slow) = (of("echo"), of("bad"), of("slow"));
-    for (call, expected) in [
-        (
-            format!("All([{bad}, {echo}])"),
-            json!([["bad", true], ["echo", false]]),
-        ),
-        (
-            format!("Any([{slow}, {bad}, {echo}])"),
-            json!([null, ["bad", true], ["echo", false]]),
-        ),
-        (
-            format!("Race([{slow}, {echo}])"),
-            json!([null, ["echo", false]]),
-        ),
-    ] {
-        let next = format!(
-            "return {{ data: ctx.agent.{call}.map(it => it && [it.agent_id, !!it.error]) }};"
-        );
-        let (_, frames) = called(&next).await;
-        let mut got = end(&frames)["next"].clone();
-        if call.starts_with("Any") && got[1].is_null() {
-            // The failure may have come behind the success.
-            got[1] = json!(["bad", true]);
-        }
-        assert_eq!(got, expected, "{call}");
-        assert_eq!(shown(&frames), [("text".to_owned(), json!("echo: hi"))]);
     }
 }
 

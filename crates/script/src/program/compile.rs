@@ -36,6 +36,8 @@ pub struct Module {
     pub imports: Vec<(Import, Location)>,
     /// The names it exports itself.
     pub exports: BTreeSet<String>,
+    /// Those of them that are types alone.
+    pub types: BTreeSet<String>,
     /// Files whose exports it passes on.
     pub stars: Vec<String>,
     /// Top-level functions that it does not export.
@@ -94,6 +96,7 @@ impl Compiler {
             stars: script.exports.stars,
             default: script.exports.default,
             exports: script.exports.names,
+            types: script.exports.types,
         })
     }
 
@@ -266,7 +269,8 @@ fn append(code: &mut String, before: &Exports, exports: &mut Exports) {
     if !tail.is_empty() {
         let _ = write!(code, "\nexport {{ {} }};\n", tail.trim_end_matches(", "));
     }
-    exports.names.extend(types);
+    exports.names.extend(types.iter().cloned());
+    exports.types = types;
 }
 
 /// Finds what is not supported, and imports that are made while running.

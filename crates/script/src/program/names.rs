@@ -62,6 +62,8 @@ impl Default {
 pub struct Exports {
     /// Names, types included before the transformation.
     pub names: BTreeSet<String>,
+    /// Those of them that are types alone.
+    pub types: BTreeSet<String>,
     /// Files whose exports are passed on.
     pub stars: Vec<String>,
     /// Its default export.

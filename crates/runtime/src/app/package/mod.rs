@@ -4,7 +4,7 @@ mod table;
 
 use super::loader::Loader;
 use super::named;
-use super::problem::Problem;
+use super::problem::{Problem, Severity};
 use super::prompts::read::{self as prompts, Place};
 use super::read::{Fields, Kind, Node};
 use super::variables::Variables;
@@ -47,11 +47,12 @@ pub fn load(loader: &mut Loader, id: &str, file: &str) -> Result<Agent, Problem>
     let (value, node) = read?;
     let fields = Fields(value.as_object().cloned().unwrap_or_default());
     check_connectors(loader, &node, file);
-    check_servers(loader, &node, file);
+    let servers = check_servers(loader, &node, file);
     let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
     if let Some(problem) = broken {
         return Err(problem);
     }
+    servers?;
     locales.merge(&fields.object("locales").0);
     let mut agent = agent(&fields);
     agent.id = id.to_owned();
@@ -77,15 +78,28 @@ fn check_connectors(loader: &mut Loader, node: &Node, file: &str) {
 }
 
 /// Warns of tool servers that are not there. One that a variable names may be there elsewhere, and another agent's by its full id.
-fn check_servers(loader: &mut Loader, node: &Node, file: &str) {
+/// An entry that names none or several is an error.
+fn check_servers(loader: &mut Loader, node: &Node, file: &str) -> Result<(), Problem> {
     let servers = node.get("mcp").and_then(|mcp| mcp.get("servers"));
     let own = format!("{}/mcps", super::files::parent(file));
     let mut known = loader.within("mcps", ".mcp.yao");
     known.extend(loader.within(&own, ".mcp.yao"));
     let known: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
     let named = servers.into_iter().flat_map(Node::items);
-    for named in named {
-        let id = mcp::named(&named.value());
+    let mut judged = Ok(());
+    for (at, named) in named.enumerate() {
+        let entry = named.value();
+        if let Err(rule) = mcp::check_entry(&entry) {
+            let message = format!("\"mcp.servers[{at}]\": {rule}");
+            let problem = loader.refuse(Problem {
+                line: Some(named.at.line),
+                column: Some(named.at.column),
+                ..Problem::new(Severity::Error, file, message)
+            });
+            judged = judged.and(Err(problem));
+            continue;
+        }
+        let id = mcp::named(&entry);
         if id.starts_with("agents.") || Variables::named(&id).is_some() {
             continue;
         }
@@ -94,6 +108,7 @@ fn check_servers(loader: &mut Loader, node: &Node, file: &str) {
             named::warn(loader, (file, named), message);
         }
     }
+    judged
 }
 
 /// The prompts in the package itself.

@@ -14,7 +14,7 @@ use arguments::Given;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use uri::Template;
+use uri::{Template, Variables};
 
 /// The processes of a server.
 pub struct Mapped {
@@ -47,11 +47,25 @@ impl Mapped {
         } = &self.about.mapping;
         match kind {
             "tool" => Some(&tools.iter().find(|tool| tool.name == name)?.samples),
-            _ => {
-                let is_it = |it: &&ResourceMap| it.name == name || it.label == name;
-                Some(&resources.iter().find(is_it)?.samples)
-            }
+            _ => Some(&resources.iter().find(|it| is_called(it, name))?.samples),
         }
+    }
+
+    /// All that the resource of this name, address or template can be called by.
+    pub fn names_of(&self, name: &str) -> Option<[&str; 3]> {
+        let mut known = self.about.mapping.resources.iter();
+        let called = known.find(|it| is_called(it, name));
+        let resource = called.or_else(|| Some(self.at(name)?.0))?;
+        Some([&resource.name, &resource.label, &resource.uri])
+    }
+
+    /// The resource at an address, and the variables in it. One that has just this address comes before those whose template
+    /// it fits.
+    fn at(&self, uri: &str) -> Option<(&ResourceMap, Variables)> {
+        let known = self.about.mapping.resources.iter();
+        let (same, others): (Vec<_>, Vec<_>) = known.partition(|it| it.uri == uri);
+        let mut fitting = same.into_iter().chain(others);
+        fitting.find_map(|it| Some((it, Template::new(&it.uri).variables(uri)?)))
     }
 
     async fn call(
@@ -70,9 +84,7 @@ impl Mapped {
     }
 
     async fn read(&self, uri: &str, caller: &Caller) -> Result<Value> {
-        let mut known = self.about.mapping.resources.iter();
-        let found = known.find_map(|it| Some((it, Template::new(&it.uri).variables(uri)?)));
-        let Some((resource, variables)) = found else {
+        let Some((resource, variables)) = self.at(uri) else {
             return Err(self.unknown("resource", uri));
         };
         let given = Given::of_resource(variables, resource.schema.as_ref());
@@ -109,7 +121,10 @@ impl Mapped {
         let messages = match (&prompt.template, prompt.messages.as_slice()) {
             (None, []) => return self.prompt_of_process(prompt, given, caller).await,
             (Some(template), []) => vec![said("user", &template::fill(template, &given).into())],
-            (_, messages) => messages.iter().map(|it| filled(it, &given)).collect(),
+            (_, messages) => {
+                let fill = |text: &str| template::fill(text, &given);
+                messages.iter().map(|it| filled(it, fill)).collect()
+            }
         };
         Ok(json!({"description": prompt.description, "messages": messages}))
     }
@@ -128,8 +143,8 @@ impl Mapped {
             ),
             result if result["messages"].is_array() => {
                 let messages = result["messages"].as_array().into_iter().flatten();
-                let none = Map::new();
-                let messages: Vec<Value> = messages.map(|it| filled(it, &none)).collect();
+                // What a process says is said as it is.
+                let messages: Vec<Value> = messages.map(|it| filled(it, str::to_owned)).collect();
                 let own = result["description"].as_str();
                 Ok(json!({"description": own.unwrap_or(&prompt.description), "messages": messages}))
             }
@@ -182,6 +197,11 @@ pub fn failed(tool: &str, why: &str) -> String {
     format!("Error executing tool {tool}: {why}")
 }
 
+/// Whether this is a resource's name in the server's file or in its own.
+fn is_called(resource: &ResourceMap, name: &str) -> bool {
+    resource.name == name || resource.label == name
+}
+
 /// Errors that are not the tool's but the turn's.
 fn ends_turn(error: &Error) -> bool {
     matches!(error.code, Code::Cancelled | Code::Fenced)
@@ -196,11 +216,11 @@ fn wrapped(result: Value) -> Value {
     wrapped
 }
 
-/// A message with its variables filled in, and its content in the protocol's form.
-fn filled(message: &Value, given: &Map<String, Value>) -> Value {
+/// A message with its texts filled in, and its content in the protocol's form.
+fn filled(message: &Value, fill: impl Fn(&str) -> String) -> Value {
     let role = message["role"].as_str().unwrap_or("user");
     let fill = |value: &Value| match value {
-        Value::String(text) if !given.is_empty() => template::fill(text, given).into(),
+        Value::String(text) => fill(text).into(),
         other => other.clone(),
     };
     match &message["content"] {

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// The variables of a path, and those of a query.
+pub type Variables = (Map<String, Value>, Map<String, Value>);
+
 /// A template.
 pub struct Template<'a> {
     path: &'a str,
@@ -18,7 +21,7 @@ impl<'a> Template<'a> {
     }
 
     /// The variables of the path and of the query of an address, if it fits. What the query has beyond the template is kept.
-    pub fn variables(&self, uri: &str) -> Option<(Map<String, Value>, Map<String, Value>)> {
+    pub fn variables(&self, uri: &str) -> Option<Variables> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let in_path = path_variables(self.path, path)?;
         let given: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
