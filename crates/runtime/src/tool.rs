@@ -84,6 +84,17 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
+impl Outcome {
+    /// A call that has failed, and why.
+    pub fn failed(text: String) -> Self {
+        Self {
+            text,
+            is_error: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// No tools at all.
 #[derive(Debug)]
 pub struct NoTools;

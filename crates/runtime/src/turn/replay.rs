@@ -1,6 +1,7 @@
 //! What a turn's journal says has been done already.
 
 use super::said::Spoken;
+use crate::error::Code;
 use crate::hook::{Created, Delegate};
 use crate::journal::Step;
 use crate::llm::Answer;
@@ -13,12 +14,14 @@ pub(super) struct Replay {
 }
 
 /// A tool call's journalled end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Settled {
     /// The entry of `payload.tools`.
     pub result: Value,
     /// What the model is told.
     pub text: String,
+    /// It fails the step, in this way.
+    pub fatal: Option<Code>,
 }
 
 impl Replay {
@@ -62,7 +65,7 @@ impl Replay {
     }
 
     /// The end of a call, if it has one.
-    pub fn settled(&self, at: usize, of: usize, call: usize) -> Option<Settled> {
+    pub fn settled(&self, place: (usize, usize, usize)) -> Option<Settled> {
         self.steps.iter().find_map(|step| match step {
             Step::Settled {
                 leg,
@@ -70,10 +73,12 @@ impl Replay {
                 index,
                 result,
                 text,
-            } if (*leg, *round, *index) == (at, of, call) => {
-                let (result, text) = (result.clone(), text.clone());
-                Some(Settled { result, text })
-            }
+                fatal,
+            } if (*leg, *round, *index) == place => Some(Settled {
+                result: result.clone(),
+                text: text.clone(),
+                fatal: fatal.as_deref().map(Code::from),
+            }),
             _ => None,
         })
     }

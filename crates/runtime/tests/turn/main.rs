@@ -5,6 +5,7 @@
 mod anew;
 mod basics;
 mod boxed;
+mod broken_off;
 mod cancelled;
 mod carried;
 mod client;
@@ -12,6 +13,7 @@ mod created;
 mod deadline;
 mod delegates;
 mod events;
+mod failing_step;
 mod fallback;
 mod faults;
 mod fitting;
