@@ -115,6 +115,32 @@ async fn an_agent_puts_a_picture_in_words_once_and_what_is_stored_stays_as_it_wa
 }
 
 #[tokio::test]
+async fn words_for_what_lies_elsewhere_are_those_of_one_message() {
+    let mut more = reader(
+        "eyes",
+        "return { data: 'seen ' + ctx.memory.user.Get('calls') };",
+    );
+    more.push(words());
+    let files = app(&json!({"uses": {"vision": "eyes"}}), "", more);
+    let place = place(&borrowed(&files)).await;
+    let far = json!({"type": "image_url", "image_url": {"url": "https://far.test/live.png"}});
+    // The same words about the same address, and something else in between.
+    let asked = [with(&far), request("hello", "And now?"), with(&far)];
+    let mut seen = Vec::new();
+    for asked in asked.into_iter().chain([request("hello", "Sure?")]) {
+        let sent = mirrored(&ask(&place, asked).await);
+        let contents = sent["messages"].as_array().unwrap().iter();
+        let parts = contents.filter_map(|message| message["content"].get(1)?["text"].as_str());
+        seen.push(parts.map(str::to_owned).collect::<Vec<_>>().join(", "));
+    }
+    assert_eq!(
+        seen,
+        ["seen 1", "seen 1", "seen 1, seen 2", "seen 1, seen 2"]
+    );
+    assert_eq!(left(&place, "calls").await, json!(2));
+}
+
+#[tokio::test]
 async fn later_levels_say_who_is_asked() {
     let nexts = "return { data: 'PACKAGE' };";
     let create = "export function Create() { return { uses: { vision: 'agent:third', audio: 'disabled' } }; }";
