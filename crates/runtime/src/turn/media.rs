@@ -2,6 +2,7 @@
 //! is stored stays as it was sent.
 
 mod fetch;
+mod origin;
 
 use super::Turn;
 use super::call::Asked;
@@ -97,7 +98,7 @@ fn parts(turn: &Turn, asked: &Asked<'_>, connector: &Connector, messages: &[Valu
     let uses = &asked.plan.uses;
     let mut parts = Vec::new();
     let mut unknown = Vec::new();
-    let origins = origins(turn, messages);
+    let origins = origin::of(turn, messages);
     for (at, message) in messages.iter().enumerate() {
         for (number, content) in contents(message).iter().enumerate() {
             let Some((key, is_needed)) = step(content, connector, uses) else {
@@ -123,27 +124,6 @@ fn parts(turn: &Turn, asked: &Asked<'_>, connector: &Connector, messages: &[Valu
     unknown.dedup();
     unknown.iter().for_each(|warning| turn.warn(warning));
     parts
-}
-
-/// The turn that each message came with, or its id where it came with none. What the history does not have is this turn's.
-fn origins<'a>(turn: &'a Turn, messages: &[Value]) -> Vec<&'a str> {
-    let own = turn.ids.request_id.as_str();
-    let stored = turn.history.iter().map(|message| {
-        let origin = message.turn_id.as_ref().unwrap_or(&message.id);
-        (message.parts.as_slice(), origin.as_str())
-    });
-    let asked = turn.request.messages.iter();
-    let asked = asked.map(|chat| (contents(chat), own));
-    let mut known: Vec<_> = stored.chain(asked).collect();
-    // The same may have been sent more than once, and of the older ones some may be left out.
-    let from_the_end = messages.iter().rev().map(|message| {
-        let is_it = |(parts, _): &(&[Value], _)| !parts.is_empty() && *parts == contents(message);
-        let at = known.iter().rposition(is_it);
-        at.map_or(own, |at| known.remove(at).1)
-    });
-    let mut origins: Vec<&str> = from_the_end.collect();
-    origins.reverse();
-    origins
 }
 
 /// The parts of a message.
@@ -284,7 +264,8 @@ impl Part {
                 ..error
             }),
             Missed::Failed(error) => {
-                turn.warn(&format!("{place} stays as it is: uses.{key}: {error}"));
+                let why = error.message;
+                turn.warn(&format!("{place} stays as it is: uses.{key}: {why}"));
                 Ok(())
             }
             Missed::Unknown(why) => {
