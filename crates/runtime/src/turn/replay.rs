@@ -20,8 +20,6 @@ pub(super) struct Settled {
     pub result: Value,
     /// What the model is told.
     pub text: String,
-    /// It fails the step, in this way.
-    pub fatal: Option<Code>,
 }
 
 impl Replay {
@@ -66,21 +64,26 @@ impl Replay {
 
     /// The end of a call, if it has one.
     pub fn settled(&self, place: (usize, usize, usize)) -> Option<Settled> {
-        self.steps.iter().find_map(|step| match step {
-            Step::Settled {
-                leg,
-                round,
-                index,
-                result,
-                text,
-                fatal,
-            } if (*leg, *round, *index) == place => Some(Settled {
-                result: result.clone(),
-                text: text.clone(),
-                fatal: fatal.as_deref().map(Code::from),
-            }),
-            _ => None,
-        })
+        let mut settled = self.settlements();
+        let (_, result, text, _) = settled.find(|(at, ..)| *at == place)?;
+        let (result, text) = (result.clone(), text.to_owned());
+        Some(Settled { result, text })
+    }
+
+    /// Whether a call has an end.
+    pub fn is_settled(&self, place: (usize, usize, usize)) -> bool {
+        self.settlements().any(|(at, ..)| at == place)
+    }
+
+    /// The failure that ends this round: that of the first call which has one.
+    pub fn failed(&self, at: usize, of: usize) -> Option<(Code, &str)> {
+        let failed = self.settlements().filter_map(|(place, _, text, fatal)| {
+            let is_of_round = (place.0, place.1) == (at, of);
+            let code = fatal.filter(|_| is_of_round)?;
+            Some((place, code, text))
+        });
+        let (_, code, text) = failed.min_by_key(|(place, ..)| *place)?;
+        Some((Code::from(code), text))
     }
 
     /// The stored messages of others that were taken in.
@@ -94,22 +97,34 @@ impl Replay {
 
     /// What came of all calls of this leg, in the order of the calls.
     pub fn results(&self, at: usize) -> Vec<Value> {
-        let mut results: Vec<_> = self
-            .steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Settled {
-                    leg,
-                    round,
-                    index,
-                    result,
-                    ..
-                } if *leg == at => Some(((*round, *index), result.clone())),
-                _ => None,
-            })
+        let of_leg = self.settlements().filter(|(place, ..)| place.0 == at);
+        let mut results: Vec<_> = of_leg
+            .map(|(place, result, ..)| (place, result.clone()))
             .collect();
         results.sort_by_key(|(place, _)| *place);
         results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// The ends of calls: their places, the entries of `payload.tools`, what the model is told, and what fails the step.
+    fn settlements(
+        &self,
+    ) -> impl Iterator<Item = ((usize, usize, usize), &Value, &str, Option<&str>)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Settled {
+                leg,
+                round,
+                index,
+                result,
+                text,
+                fatal,
+            } => Some((
+                (*leg, *round, *index),
+                result,
+                text.as_str(),
+                fatal.as_deref(),
+            )),
+            _ => None,
+        })
     }
 
     /// The answers that the turn has gone on behind, with their legs and rounds.

@@ -137,8 +137,8 @@ impl Turn {
             match self.note_end(ended).await {
                 Ok(()) => self.show_end(ended),
                 Err(error) => self.warn(&format!(
-                    "the result of {} is not kept: {error}",
-                    ended.call.call.name
+                    "the result of {} is not kept: {}",
+                    ended.call.call.name, error.message
                 )),
             }
         }
@@ -161,7 +161,7 @@ impl Turn {
     /// Stages a result for the history together with its step, with nothing to wait for between the two.
     async fn note_end(&mut self, ended: &Ended) -> Result<()> {
         let Ended { call, outcome, .. } = ended;
-        if self.replay.settled(call.place).is_some() {
+        if self.replay.is_settled(call.place) {
             return Ok(());
         }
         self.store_result(call.skip, &call.call, outcome).await?;
@@ -198,7 +198,7 @@ impl Turn {
             .collect();
         for (leg, round, calls) in answers {
             for (index, call) in calls.iter().enumerate() {
-                if self.replay.settled((leg, round, index)).is_none() {
+                if !self.replay.is_settled((leg, round, index)) {
                     self.close_call((leg, round, index), (call, None), why)
                         .await?;
                 }

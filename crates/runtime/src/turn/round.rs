@@ -11,7 +11,7 @@ use crate::event::BeforeToolExecution;
 use crate::llm::Answer;
 use crate::llm::answer::ToolCall;
 use crate::schema::{self, Wrong};
-use crate::tool::{Caller, Outcome, Tool, Toolbox};
+use crate::tool::{Outcome, Tool, call_in_time};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -62,7 +62,7 @@ impl Round<'_> {
     fn open(&self, turn: &Turn) -> impl Iterator<Item = usize> {
         let calls = self.answer.tool_calls.iter().enumerate();
         calls.filter_map(|(index, call)| {
-            let is_open = turn.replay.settled(self.place(index)).is_none();
+            let is_open = !turn.replay.is_settled(self.place(index));
             (is_open && !self.offered.is_clients(call)).then_some(index)
         })
     }
@@ -73,9 +73,8 @@ impl Round<'_> {
 
     /// The failure of a call that fails the step, as the journal has it.
     fn failure(&self, turn: &Turn) -> Option<Error> {
-        let calls = 0..self.answer.tool_calls.len();
-        let mut settled = calls.filter_map(|index| turn.replay.settled(self.place(index)));
-        settled.find_map(|settled| Some(Error::new(settled.fatal?, settled.text)))
+        let (code, text) = turn.replay.failed(self.leg.at, self.round)?;
+        Some(Error::new(code, text))
     }
 
     /// Marks what will not be called any more, so that what comes behind the failure finds each call with a result.
@@ -188,21 +187,4 @@ fn misfit(turn: &Turn, tool: &Tool, arguments: &Value) -> Option<String> {
             None
         }
     }
-}
-
-async fn call_in_time(
-    toolbox: &dyn Toolbox,
-    tool: &Tool,
-    arguments: Value,
-    caller: &Caller,
-) -> Result<Outcome> {
-    let called = tokio::time::timeout(caller.timeout, toolbox.call(tool, arguments, caller)).await;
-    called.unwrap_or_else(|_| {
-        let message = format!(
-            "{} has not answered within {} s",
-            tool.name,
-            caller.timeout.as_secs()
-        );
-        Err(Error::new(Code::Timeout, message))
-    })
 }
