@@ -1,8 +1,10 @@
 //! What becomes of the results of tool calls: they are journalled and stored, and shown where the call was.
 
 use super::Turn;
+use super::replay::Settled;
 use crate::error::{Code, Result};
 use crate::event::AfterToolExecution;
+use crate::frame::Shown;
 use crate::journal::Step;
 use crate::llm::answer::ToolCall;
 use crate::outbox::Speaker;
@@ -238,12 +240,30 @@ impl Turn {
         skip.map_or(self.request.skip, |skip| self.request.skip.with(skip))
     }
 
-    /// Amends the call's message with what came of it.
+    /// Shows what the journal has of a call: whoever noted it may have come no further.
+    pub(super) fn show_settled(&self, speaker: &Speaker, call: &ToolCall, settled: &Settled) {
+        let outcome = Outcome {
+            data: settled.result["result"].clone(),
+            text: settled.text.clone(),
+            is_error: !settled.result["error"].is_null(),
+            ..Outcome::default()
+        };
+        self.show_result(speaker, call, &outcome);
+    }
+
+    /// Amends the call's message with what came of it, once.
     fn show_result(&self, speaker: &Speaker, call: &ToolCall, outcome: &Outcome) {
         let mut shown = self.said.calls_shown.iter().rev();
         let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
             return;
         };
+        let is_told = |shown: Shown| {
+            let status = shown.props.get("status").and_then(Value::as_str);
+            matches!(status, Some("completed" | "error"))
+        };
+        if self.outbox.message(message).is_none_or(is_told) {
+            return;
+        }
         let (status, name, value) = match outcome.is_error {
             true => ("error", "error", outcome.text.clone().into()),
             false => ("completed", "result", outcome.data.clone()),

@@ -92,8 +92,10 @@ impl Round<'_> {
     /// What the model is told, in the order of the calls.
     fn told(&self, turn: &mut Turn) -> Vec<Value> {
         let calls = self.answer.tool_calls.iter().enumerate();
+        let speaker = turn.speaker(self.leg);
         let told = calls.filter_map(|(index, call)| {
             let settled = turn.replay.settled(self.place(index))?;
+            turn.show_settled(&speaker, call, &settled);
             turn.said.tools.push(settled.result);
             Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
         });

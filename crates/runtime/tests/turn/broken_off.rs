@@ -1,5 +1,6 @@
 //! Turns that are broken off while tools run: what has ended by then counts, and what has not begun does not begin.
 
+use crate::called::states;
 use crate::place::{
     Place, agent, ann, borrowed, end, files, frames, history, model, request, settings, shown,
 };
@@ -44,7 +45,7 @@ impl Held {
                     }
                     _ => {
                         begun.add_permits(1);
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }
                 }
                 Ok(outcome(arguments))
@@ -63,26 +64,23 @@ impl Held {
     /// A listener that holds the first result for good.
     fn holding(&self) -> impl Fn(&Ambit) + Send + Sync + 'static {
         let (settling, heard) = (self.settling.clone(), self.heard.clone());
+        let listener = Arc::new(move |event: Arc<AfterToolExecution>| {
+            heard.lock().unwrap().push(event.call_id.clone());
+            if event.call_id != "c1" {
+                return async { Ok(()) }.boxed();
+            }
+            settling.notify_one();
+            std::future::pending().boxed()
+        });
         move |ambit| {
-            let (settling, heard) = (settling.clone(), heard.clone());
             let options = ListenerOptions {
                 deadline: Duration::from_secs(3_600),
                 ..ListenerOptions::default()
             };
+            let listener = listener.clone();
             ambit
                 .bus()
-                .after_with(options, move |event: Arc<AfterToolExecution>| {
-                    heard.lock().unwrap().push(event.call_id.clone());
-                    let settling = settling.clone();
-                    async move {
-                        if event.call_id == "c1" {
-                            settling.notify_one();
-                            std::future::pending::<()>().await;
-                        }
-                        Ok(())
-                    }
-                    .boxed()
-                });
+                .after_with(options, move |event| listener(event));
         }
     }
 
@@ -166,13 +164,7 @@ async fn g017_results_that_were_there_when_a_turn_was_stopped_are_kept() {
     assert_eq!(results(&place).await, expected("cancelled"));
     // Nobody hears of one twice, and the client sees the same as the history has.
     assert_eq!(*held.heard.lock().unwrap(), ["c1", "c2"]);
-    let mut state = ambit_runtime::frame::State::default();
-    for frame in &all {
-        ambit_runtime::frame::apply(&mut state, frame).unwrap();
-    }
-    let calls = state.messages().into_iter();
-    let calls = calls.filter(|message| message.kind == "tool_call");
-    let statuses: Vec<Value> = calls.map(|call| call.props["status"].clone()).collect();
+    let statuses = states(&all);
     assert_eq!(statuses, ["completed", "completed", "error"]);
 }
 
