@@ -107,6 +107,9 @@ pub(crate) enum Step {
         result: Value,
         /// What the model is told.
         text: String,
+        /// The code of the server's failure, where that fails the step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fatal: Option<String>,
     },
 }
 

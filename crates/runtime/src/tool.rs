@@ -86,6 +86,32 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
+impl Outcome {
+    /// A call that has failed, and why.
+    pub fn failed(text: String) -> Self {
+        Self {
+            text,
+            is_error: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Calls a tool; one that does not answer in the caller's time has failed.
+pub(crate) async fn call_in_time(
+    toolbox: &dyn Toolbox,
+    tool: &Tool,
+    arguments: Value,
+    caller: &Caller,
+) -> Result<Outcome> {
+    let called = tokio::time::timeout(caller.timeout, toolbox.call(tool, arguments, caller)).await;
+    called.unwrap_or_else(|_| {
+        let (name, time) = (&tool.name, caller.timeout.as_secs_f64());
+        let message = format!("{name} has not answered within {time} s");
+        Err(Error::new(Code::Timeout, message))
+    })
+}
+
 /// No tools at all.
 #[derive(Debug)]
 pub struct NoTools;

@@ -27,6 +27,8 @@ mod prompt;
 mod recover;
 mod replay;
 mod results;
+mod round;
+mod running;
 mod said;
 mod stage;
 mod title;
@@ -53,6 +55,7 @@ use futures::FutureExt;
 use leg::{Handover, Leg};
 use next::Response;
 use replay::Replay;
+use running::Running;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -89,6 +92,8 @@ pub(crate) struct Turn {
     seen: Option<String>,
     /// What has been journalled.
     replay: Replay,
+    /// The tool calls of the round that is under way.
+    running: Running,
     /// What the model calls of the turn have used and said.
     said: said::Said,
     /// The leg and the round that are under way.
@@ -134,6 +139,7 @@ impl Turn {
     pub async fn run(mut self) {
         let end = loop {
             let end = self.work().await;
+            self.running.stop();
             if !matches!(end, Err(Stop::Restart)) {
                 break end;
             }

@@ -10,6 +10,7 @@ pub const HOST: Kind = Kind::Either(&[
     Kind::Object(&[
         Field::required("host", Kind::Text),
         Field::new("private", Kind::Boolean),
+        Field::new("messages", Kind::Boolean),
     ]),
 ]);
 

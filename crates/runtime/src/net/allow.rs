@@ -18,6 +18,8 @@ struct Entry {
     host: Pattern,
     port: u16,
     is_private: bool,
+    /// Its private addresses are for messages too.
+    is_for_messages: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,8 @@ enum Pattern {
 }
 
 impl AllowList {
-    /// Reads entries: `api.example.com`, `*.example.com`, `https://host:port`, or `{host, private: true}` around one of these.
+    /// Reads entries: `api.example.com`, `*.example.com`, `https://host:port`, or `{host, private: true, messages: true}` around
+    /// one of these.
     pub fn parse(entries: &[Value]) -> Result<Self> {
         let entries: Result<_> = entries.iter().map(Entry::parse).collect();
         Ok(Self {
@@ -43,6 +46,22 @@ impl AllowList {
         Self {
             within: Some(Box::new(self.clone())),
             ..other
+        }
+    }
+
+    /// The same hosts for addresses that stand in messages. Whoever sends a message chooses them: what is private is opened for
+    /// the app's own scripts, and for messages only where the entry says so.
+    pub fn for_messages(&self) -> Self {
+        let entries = self.entries.iter().cloned().map(|entry| Entry {
+            is_private: entry.is_private && entry.is_for_messages,
+            ..entry
+        });
+        Self {
+            entries: entries.collect(),
+            within: self
+                .within
+                .as_ref()
+                .map(|outer| Box::new(outer.for_messages())),
         }
     }
 
@@ -68,9 +87,13 @@ pub struct Reach {
 
 impl Entry {
     fn parse(value: &Value) -> Result<Self> {
-        let is_private = value.get("private").and_then(Value::as_bool) == Some(true);
+        let is_set = |name: &str| value.get(name).and_then(Value::as_bool) == Some(true);
         let text = value.as_str().or_else(|| value.get("host")?.as_str());
-        let entry = text.and_then(|text| Self::read(text, is_private));
+        let entry = text.and_then(Self::read).map(|entry| Self {
+            is_private: is_set("private"),
+            is_for_messages: is_set("messages"),
+            ..entry
+        });
         entry.ok_or_else(|| {
             let what = format!("capabilities.http: {value} is no host");
             Error::invalid(
@@ -80,7 +103,7 @@ impl Entry {
         })
     }
 
-    fn read(text: &str, is_private: bool) -> Option<Self> {
+    fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
         let (is_below, rest) = match rest.strip_prefix("*.") {
@@ -107,7 +130,8 @@ impl Entry {
                 false => Pattern::Exactly(host),
             },
             port: url.port_or_known_default()?,
-            is_private,
+            is_private: false,
+            is_for_messages: false,
         })
     }
 
@@ -222,6 +246,35 @@ mod tests {
         ];
         assert_eq!(allowed(&app.narrowed(agent), &urls), both);
         assert_eq!(allowed(&app.narrowed(AllowList::default()), &urls), []);
+    }
+
+    #[test]
+    fn private_hosts_are_for_messages_only_where_that_is_said() {
+        let app = list(&json!([
+            "a.example.com", {"host": "http://db.local", "private": true},
+            {"host": "http://files.local", "private": true, "messages": true},
+            {"host": "http://other.local", "messages": true},
+        ]));
+        let urls = [
+            "https://a.example.com/",
+            "http://db.local/",
+            "http://files.local/",
+            "http://other.local/",
+            "http://unknown.local/",
+        ];
+        let reached = [
+            ("https://a.example.com/", false),
+            ("http://db.local/", false),
+            ("http://files.local/", true),
+            ("http://other.local/", false),
+        ];
+        assert_eq!(allowed(&app.for_messages(), &urls), reached);
+        // An agent's own list opens nothing.
+        let agent = json!([{"host": "http://db.local", "private": true, "messages": true}]);
+        let narrowed = app.narrowed(list(&agent));
+        assert_eq!(allowed(&narrowed, &urls), [("http://db.local/", true)]);
+        let narrowed = narrowed.for_messages();
+        assert_eq!(allowed(&narrowed, &urls), [("http://db.local/", false)]);
     }
 
     #[test]

@@ -162,6 +162,14 @@ impl Client {
         }
     }
 
+    /// The same for addresses that stand in messages, and for all that they point on to.
+    pub fn for_messages(&self) -> Self {
+        Self {
+            allow: Arc::new(self.allow.for_messages()),
+            ..self.clone()
+        }
+    }
+
     /// Sends a request and waits for its whole answer.
     pub async fn send(&self, request: Request) -> Result<Response, Refusal> {
         let mut opened = self.open(request).await?;

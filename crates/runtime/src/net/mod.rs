@@ -1,4 +1,5 @@
-//! HTTP for scripts: only to hosts that the app lists, only to addresses that those names may have, and never too much.
+//! HTTP for scripts, and for addresses that stand in messages: only to hosts that the app lists, only to addresses that those
+//! names may have, and never too much.
 
 mod address;
 mod allow;

@@ -220,6 +220,7 @@ impl Parts {
             history: Vec::new(),
             seen: None,
             replay: Replay::default(),
+            running: Default::default(),
             said: said::Said::default(),
             at: (0, 0),
             inbox: 0,
@@ -303,10 +304,8 @@ impl Turn {
     /// Stages the request's messages, each as listeners leave it.
     async fn take_in(&mut self) -> Result<()> {
         let mut taken = Vec::new();
-        for (at, chat) in std::mem::take(&mut self.request.messages)
-            .into_iter()
-            .enumerate()
-        {
+        let asked = std::mem::take(&mut self.request.messages);
+        for (at, chat) in asked.into_iter().enumerate() {
             let event = BeforeSend {
                 about: self.about(),
                 message: chat,

@@ -27,7 +27,10 @@ struct Ending {
 pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -> Result<()> {
     let ending = match end {
         // Whoever has the conversation now closes the turn.
-        Err(Stop::Lost | Stop::Left) => {
+        Err(stop @ (Stop::Lost | Stop::Left)) => {
+            if stop == Stop::Left {
+                turn.keep_ended().await;
+            }
             turn.leave().await;
             return Ok(());
         }
@@ -277,6 +280,16 @@ impl Turn {
             context.end_turn().await?;
         }
         Ok(())
+    }
+
+    /// Makes durable what had ended, so that whoever goes on does not do it again.
+    async fn keep_ended(&mut self) {
+        if !self.settle_broken_off().await {
+            return;
+        }
+        if let Err(error) = self.persist().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "results of tools are not kept; whoever goes on with the turn calls them again");
+        }
     }
 
     /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.

@@ -2,6 +2,7 @@
 //! is stored stays as it was sent.
 
 mod fetch;
+mod origin;
 
 use super::Turn;
 use super::call::Asked;
@@ -42,7 +43,7 @@ struct Part {
     means: Means,
     /// The model cannot take it.
     is_needed: bool,
-    /// The part, what stands around it and who is asked.
+    /// The part, what stands around it, who is asked, and which message's it is where that matters.
     digest: String,
 }
 
@@ -97,9 +98,9 @@ fn parts(turn: &Turn, asked: &Asked<'_>, connector: &Connector, messages: &[Valu
     let uses = &asked.plan.uses;
     let mut parts = Vec::new();
     let mut unknown = Vec::new();
+    let origins = origin::of(turn, messages);
     for (at, message) in messages.iter().enumerate() {
-        let contents = message.get("content").and_then(Value::as_array);
-        for (number, content) in contents.into_iter().flatten().enumerate() {
+        for (number, content) in contents(message).iter().enumerate() {
             let Some((key, is_needed)) = step(content, connector, uses) else {
                 continue;
             };
@@ -111,7 +112,10 @@ fn parts(turn: &Turn, asked: &Asked<'_>, connector: &Connector, messages: &[Valu
                     key,
                     means,
                     is_needed,
-                    digest: digest(&[&json!([key, value]), &around(message, content)]),
+                    digest: digest(
+                        &[json!([key, value]), around(message, content)],
+                        fetch::address(content).map(|_| origins[at]),
+                    ),
                 }),
                 Err(why) => unknown.push(format!("uses.{key} is skipped: {why}")),
             }
@@ -120,6 +124,12 @@ fn parts(turn: &Turn, asked: &Asked<'_>, connector: &Connector, messages: &[Valu
     unknown.dedup();
     unknown.iter().for_each(|warning| turn.warn(warning));
     parts
+}
+
+/// The parts of a message.
+fn contents(chat: &Value) -> &[Value] {
+    let contents = chat.get("content").and_then(Value::as_array);
+    contents.map_or(&[], Vec::as_slice)
 }
 
 /// Which step a part needs, and whether the model cannot take the part as it is.
@@ -144,16 +154,17 @@ fn step(part: &Value, connector: &Connector, uses: &Uses) -> Option<(&'static st
 
 /// The part as a message of its own, with the texts that it came with.
 fn around(message: &Value, part: &Value) -> Value {
-    let contents = message.get("content").and_then(Value::as_array);
-    let texts = contents.into_iter().flatten();
+    let texts = contents(message).iter();
     let texts = texts.filter(|content| content["type"] == "text");
     let parts: Vec<Value> = texts.chain([part]).cloned().collect();
     json!({"role": "user", "content": parts})
 }
 
-fn digest(of: &[&Value]) -> String {
+/// What a part is known by: for one that lies elsewhere also where it came from, because what lies there changes.
+fn digest(of: &[Value], origin: Option<&str>) -> String {
     let mut digest = Sha256::new();
     of.iter().for_each(|value| digest.update(value.to_string()));
+    digest.update(origin.unwrap_or_default());
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -253,7 +264,8 @@ impl Part {
                 ..error
             }),
             Missed::Failed(error) => {
-                turn.warn(&format!("{place} stays as it is: uses.{key}: {error}"));
+                let why = error.message;
+                turn.warn(&format!("{place} stays as it is: uses.{key}: {why}"));
                 Ok(())
             }
             Missed::Unknown(why) => {

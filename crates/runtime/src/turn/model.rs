@@ -5,6 +5,7 @@ use super::call::{Asked, Line};
 use super::leg::Leg;
 use super::plan::Plan;
 use super::prompt;
+use super::round::Round;
 use super::tools::{self, Offered};
 use crate::error::{Error, Result};
 use crate::hook::Created;
@@ -150,7 +151,7 @@ async fn run_tools(
         turn.record(step).await.map_err(Failed::at("tool"))?;
         turn.reach("turn.answered");
     }
-    let work = tools::Round {
+    let work = Round {
         leg,
         round,
         answer,

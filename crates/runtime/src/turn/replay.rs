@@ -1,6 +1,7 @@
 //! What a turn's journal says has been done already.
 
 use super::said::Spoken;
+use crate::error::Code;
 use crate::hook::{Created, Delegate};
 use crate::journal::Step;
 use crate::llm::Answer;
@@ -13,7 +14,7 @@ pub(super) struct Replay {
 }
 
 /// A tool call's journalled end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Settled {
     /// The entry of `payload.tools`.
     pub result: Value,
@@ -62,20 +63,27 @@ impl Replay {
     }
 
     /// The end of a call, if it has one.
-    pub fn settled(&self, at: usize, of: usize, call: usize) -> Option<Settled> {
-        self.steps.iter().find_map(|step| match step {
-            Step::Settled {
-                leg,
-                round,
-                index,
-                result,
-                text,
-            } if (*leg, *round, *index) == (at, of, call) => {
-                let (result, text) = (result.clone(), text.clone());
-                Some(Settled { result, text })
-            }
-            _ => None,
-        })
+    pub fn settled(&self, place: (usize, usize, usize)) -> Option<Settled> {
+        let mut settled = self.settlements();
+        let (_, result, text, _) = settled.find(|(at, ..)| *at == place)?;
+        let (result, text) = (result.clone(), text.to_owned());
+        Some(Settled { result, text })
+    }
+
+    /// Whether a call has an end.
+    pub fn is_settled(&self, place: (usize, usize, usize)) -> bool {
+        self.settlements().any(|(at, ..)| at == place)
+    }
+
+    /// The failure that ends this round: that of the first call which has one.
+    pub fn failed(&self, at: usize, of: usize) -> Option<(Code, &str)> {
+        let failed = self.settlements().filter_map(|(place, _, text, fatal)| {
+            let is_of_round = (place.0, place.1) == (at, of);
+            let code = fatal.filter(|_| is_of_round)?;
+            Some((place, code, text))
+        });
+        let (_, code, text) = failed.min_by_key(|(place, ..)| *place)?;
+        Some((Code::from(code), text))
     }
 
     /// The stored messages of others that were taken in.
@@ -89,22 +97,34 @@ impl Replay {
 
     /// What came of all calls of this leg, in the order of the calls.
     pub fn results(&self, at: usize) -> Vec<Value> {
-        let mut results: Vec<_> = self
-            .steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Settled {
-                    leg,
-                    round,
-                    index,
-                    result,
-                    ..
-                } if *leg == at => Some(((*round, *index), result.clone())),
-                _ => None,
-            })
+        let of_leg = self.settlements().filter(|(place, ..)| place.0 == at);
+        let mut results: Vec<_> = of_leg
+            .map(|(place, result, ..)| (place, result.clone()))
             .collect();
         results.sort_by_key(|(place, _)| *place);
         results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// The ends of calls: their places, the entries of `payload.tools`, what the model is told, and what fails the step.
+    fn settlements(
+        &self,
+    ) -> impl Iterator<Item = ((usize, usize, usize), &Value, &str, Option<&str>)> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Settled {
+                leg,
+                round,
+                index,
+                result,
+                text,
+                fatal,
+            } => Some((
+                (*leg, *round, *index),
+                result,
+                text.as_str(),
+                fatal.as_deref(),
+            )),
+            _ => None,
+        })
     }
 
     /// The answers that the turn has gone on behind, with their legs and rounds.

@@ -49,6 +49,11 @@ pub(super) fn keep(
 ) {
     let is_whole = status == Status::Completed;
     let mut answer = answer.clone();
+    if is_whole {
+        turn.said
+            .calls_shown
+            .extend(calls_shown(turn, &answer, &shown));
+    }
     if !is_whole {
         // Nobody will run what was asked for in a broken answer.
         answer.tool_calls.clear();
@@ -62,4 +67,14 @@ pub(super) fn keep(
             shown,
         });
     }
+}
+
+/// The calls of an answer, each with the message in which it was shown.
+fn calls_shown(turn: &Turn, answer: &Answer, shown: &[String]) -> Vec<(String, String)> {
+    let is_call = |id: &&String| {
+        let shown = turn.outbox.message(id);
+        shown.is_some_and(|shown| shown.kind == "tool_call")
+    };
+    let calls = answer.tool_calls.iter().map(|call| call.id.clone());
+    calls.zip(shown.iter().filter(is_call).cloned()).collect()
 }

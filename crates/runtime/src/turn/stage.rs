@@ -178,7 +178,7 @@ impl Turn {
     }
 
     /// A model's answer, and how it was shown.
-    fn answer_entry(&mut self, spoken: &Spoken, shown: &[Shown]) -> Message {
+    fn answer_entry(&self, spoken: &Spoken, shown: &[Shown]) -> Message {
         let answer = &spoken.answer;
         let mut entry = Message::assistant(answer.text.clone());
         if answer.text.is_empty() {
@@ -220,9 +220,6 @@ impl Turn {
             if message.kind == "tool_call" {
                 if let Some(asked) = answer.tool_calls.get(call) {
                     view.insert("call".to_owned(), asked.id.clone().into());
-                    self.said
-                        .calls_shown
-                        .push((asked.id.clone(), message.message_id.clone()));
                 }
                 call += 1;
             } else if derived.is_none_or(|text| {

@@ -5,24 +5,11 @@ use crate::app::App;
 use crate::ask::{Callee, Nested};
 use crate::ctx::Scope;
 use crate::error::{Code, Error, Result};
-use crate::tool::{Caller, Tool, Toolbox};
+use crate::tool::{Caller, Tool, Toolbox, call_in_time};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The tool of a server that does a step, where `uses` names the server alone.
-const TOOLS: &[(&str, &str)] = &[
-    ("search", "search"),
-    ("web", "web_search"),
-    ("keyword", "extract_keywords"),
-    ("querydsl", "generate_querydsl"),
-    ("rerank", "rerank"),
-    ("vision", "vision"),
-    ("audio", "audio"),
-    ("fetch", "fetch"),
-];
-
 /// For whom is asked, and what is reached.
-#[derive(Clone)]
 pub(crate) struct Asking {
     /// The agent at work, traced below the step's node.
     pub scope: Arc<Scope>,
@@ -95,12 +82,7 @@ impl Asking {
     }
 
     async fn call(&self, tool: &Tool, arguments: Value) -> Result<Value, Missed> {
-        let time = self.caller.timeout;
-        let called = self.toolbox.call(tool, arguments, &self.caller);
-        let Ok(called) = tokio::time::timeout(time, called).await else {
-            let why = format!("no answer within {} s", time.as_secs_f64());
-            return Err(failed(Code::Timeout, why));
-        };
+        let called = call_in_time(self.toolbox.as_ref(), tool, arguments, &self.caller).await;
         match called.map_err(Missed::Failed)? {
             outcome if outcome.is_error => Err(failed(Code::ToolError, outcome.text)),
             outcome => Ok(outcome.data),
@@ -115,11 +97,11 @@ impl Asking {
             Code::ConfigError | Code::NotFound => Missed::Unknown(error.message),
             _ => Missed::Failed(error),
         })?;
-        let usual = TOOLS.iter().find(|(known, _)| *known == key);
-        let name = tool.or(usual.map(|(_, tool)| *tool)).unwrap_or(key);
         if let (None, [only]) = (tool, listed.as_slice()) {
             return Ok(only.clone());
         }
+        // Where the server alone is named, the tool is called like the step.
+        let name = tool.unwrap_or(key);
         let mut tools = listed.into_iter();
         tools.find(|tool| tool.tool == name).ok_or_else(|| {
             Missed::Unknown(format!("server \"{server}\" offers no tool \"{name}\""))

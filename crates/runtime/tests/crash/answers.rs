@@ -25,6 +25,7 @@ crate::cases![
     g016_an_answer_that_next_has_seen_is_not_asked_for_again,
     a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_taken_up,
     g016_a_picture_that_was_put_in_words_is_not_looked_at_again,
+    g016_what_lies_elsewhere_and_was_put_in_words_is_not_looked_at_again,
     g035_killed_when_the_clients_result_was_taken_on,
     g035_killed_before_the_answer_to_the_clients_result_is_stored,
 ];
@@ -198,7 +199,16 @@ async fn a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_ta
 }
 
 async fn g016_a_picture_that_was_put_in_words_is_not_looked_at_again(fresh: Fresh) {
-    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    looked_at(fresh, "data:image/png;base64,AAAA").await;
+}
+
+async fn g016_what_lies_elsewhere_and_was_put_in_words_is_not_looked_at_again(fresh: Fresh) {
+    looked_at(fresh, "https://far.test/live.png").await;
+}
+
+/// A turn is killed behind the words for a picture.
+async fn looked_at(fresh: Fresh, url: &str) {
+    let image = json!({"type": "image_url", "image_url": {"url": url}});
     let asking = Request {
         agent: "blind".to_owned(),
         messages: vec![json!({"role": "user", "content": [image]})],

@@ -8,11 +8,12 @@ use crate::turns::{
 };
 use crate::worker::{self, Job, Order};
 use ambit_runtime::Request;
-use ambit_runtime::frame::Frame;
+use ambit_runtime::frame::{Frame, State};
 use ambit_runtime::runtime::Runtime;
 use ambit_runtime::stream::{Entry, Reader};
 use ambit_storage::driver::FaultPoints;
 use ambit_storage::lease::LEASE_LIFE;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 crate::cases![
@@ -111,12 +112,29 @@ pub async fn goes_on(node: &Runtime, agent: &str) {
     assert_eq!(open_turns(&driver(node)).await.len(), 0);
 }
 
-/// All text that a client shows.
-pub fn said(entries: &[Entry]) -> String {
-    let mut state = ambit_runtime::frame::State::default();
+/// What a client has that applied all of it.
+fn state(entries: &[Entry]) -> State {
+    let mut state = State::default();
     for frame in frames(entries) {
         ambit_runtime::frame::apply(&mut state, &frame).unwrap();
     }
+    state
+}
+
+/// The states of the calls that a client shows.
+fn states(entries: &[Entry]) -> Vec<String> {
+    let state = state(entries);
+    let calls = state.messages().iter();
+    let calls = calls.filter(|shown| shown.kind == "tool_call");
+    let status = |props: &Map<String, Value>| props.get("status")?.as_str().map(str::to_owned);
+    calls
+        .map(|call| status(&call.props).unwrap_or_default())
+        .collect()
+}
+
+/// All text that a client shows.
+pub fn said(entries: &[Entry]) -> String {
+    let state = state(entries);
     let texts = state.messages().iter().filter(|shown| shown.kind == "text");
     let texts = texts.filter_map(|shown| shown.props.get("content")?.as_str().map(str::to_owned));
     texts.collect::<Vec<String>>().join("|")
@@ -137,6 +155,10 @@ pub async fn finished(fresh: Fresh, agent: &str, at: (&str, u64)) -> Vec<String>
     let end = end(&entries);
     assert_eq!(end["status"], "completed", "{end}");
     assert!(said(&entries).ends_with("I have counted."));
+    // What was not stored of the stream when the node died is not shown again.
+    let unfinished = states(&entries);
+    let unfinished = unfinished.iter().filter(|state| *state != "completed");
+    assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<&String>::new());
     let ends = names(&entries)
         .iter()
         .filter(|name| *name == "stream_end")

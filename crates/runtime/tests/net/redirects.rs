@@ -32,6 +32,27 @@ async fn g121_a_redirect_to_this_machine_is_refused() {
 }
 
 #[tokio::test]
+async fn g121_an_address_of_a_message_is_not_sent_on_to_what_is_private() {
+    let (first, inner) = (sends_to("302 Found").await, Server::ok().await);
+    let open = json!({"host": first.url("files.test", ""), "private": true, "messages": true});
+    let hosts = ["inner.test", "127.0.0.1"];
+    let scripts = client(&[open, inner.private(hosts[0]), inner.private(hosts[1])]);
+    let messages = scripts.for_messages();
+    for host in hosts {
+        let target = inner.url(host, "/admin");
+        let denied = format!("host \"{host}\" is not allowed");
+        let straight = messages.send(get(target.clone())).await.unwrap_err();
+        assert_eq!(straight.message, denied);
+        let target = first.url("files.test", &format!("/?{target}"));
+        let sent_on = messages.send(get(target.clone())).await.unwrap_err();
+        assert_eq!(sent_on.message, denied);
+        assert_eq!(inner.lines(), Vec::<String>::new());
+    }
+    let target = first.url("files.test", &format!("/?{}", inner.url(hosts[0], "/")));
+    assert_eq!(scripts.send(get(target)).await.unwrap().status, 200);
+}
+
+#[tokio::test]
 async fn credentials_stay_with_the_host_they_were_meant_for() {
     let (first, other) = (sends_to("307 Temporary Redirect").await, Server::ok().await);
     let client = client(&[first.private("a.test"), other.private("b.test")]);

@@ -5,6 +5,7 @@
 mod anew;
 mod basics;
 mod boxed;
+mod broken_off;
 mod called;
 mod cancelled;
 mod carried;
@@ -13,8 +14,10 @@ mod created;
 mod deadline;
 mod delegates;
 mod events;
+mod failing_step;
 mod fallback;
 mod faults;
+mod finished;
 mod fitting;
 mod late;
 mod listeners;

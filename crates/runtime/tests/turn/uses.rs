@@ -115,6 +115,32 @@ async fn an_agent_puts_a_picture_in_words_once_and_what_is_stored_stays_as_it_wa
 }
 
 #[tokio::test]
+async fn words_for_what_lies_elsewhere_are_those_of_one_message() {
+    let mut more = reader(
+        "eyes",
+        "return { data: 'seen ' + ctx.memory.user.Get('calls') };",
+    );
+    more.push(words());
+    let files = app(&json!({"uses": {"vision": "eyes"}}), "", more);
+    let place = place(&borrowed(&files)).await;
+    let far = json!({"type": "image_url", "image_url": {"url": "https://far.test/live.png"}});
+    // The same words about the same address, and something else in between.
+    let asked = [with(&far), request("hello", "And now?"), with(&far)];
+    let mut seen = Vec::new();
+    for asked in asked.into_iter().chain([request("hello", "Sure?")]) {
+        let sent = mirrored(&ask(&place, asked).await);
+        let contents = sent["messages"].as_array().unwrap().iter();
+        let parts = contents.filter_map(|message| message["content"].get(1)?["text"].as_str());
+        seen.push(parts.map(str::to_owned).collect::<Vec<_>>().join(", "));
+    }
+    assert_eq!(
+        seen,
+        ["seen 1", "seen 1", "seen 1, seen 2", "seen 1, seen 2"]
+    );
+    assert_eq!(left(&place, "calls").await, json!(2));
+}
+
+#[tokio::test]
 async fn later_levels_say_who_is_asked() {
     let nexts = "return { data: 'PACKAGE' };";
     let create = "export function Create() { return { uses: { vision: 'agent:third', audio: 'disabled' } }; }";
@@ -327,12 +353,16 @@ async fn fetched(uses: &str, hosts: Value, part: &Value) -> Value {
     model.only().body["messages"][1]["content"][1].clone()
 }
 
-/// A host of one picture, that counts how often it is asked.
-async fn host() -> (String, Arc<AtomicUsize>, AbortOnDrop) {
+/// A host of one picture, or one that points on to another host, that counts how often it is asked.
+async fn host(next: &str) -> (String, Arc<AtomicUsize>, AbortOnDrop) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
+    let head = match next {
+        "" => "200 OK\r\ncontent-type: image/png".to_owned(),
+        next => format!("302 Found\r\nlocation: {next}/cat.png"),
+    };
     let task = tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -341,8 +371,8 @@ async fn host() -> (String, Arc<AtomicUsize>, AbortOnDrop) {
             while !seen.ends_with(b"\r\n\r\n") {
                 stream.read_buf(&mut seen).await.unwrap();
             }
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nconnection: close\r\ncontent-length: 5";
-            let answer = format!("{head}\r\n\r\nbytes");
+            let answer =
+                format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: 5\r\n\r\nbytes");
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
@@ -357,11 +387,16 @@ impl Drop for AbortOnDrop {
     }
 }
 
+/// A picture at this address.
+fn far(address: &str) -> Value {
+    json!({"type": "image_url", "image_url": {"url": format!("{address}/cat.png")}})
+}
+
 #[tokio::test]
 async fn what_an_address_points_to_is_got_where_a_provider_takes_no_addresses() {
-    let (address, count, _host) = host().await;
-    let part = json!({"type": "image_url", "image_url": {"url": format!("{address}/cat.png")}});
-    let open = json!([{"host": address, "private": true}]);
+    let (address, count, _host) = host("").await;
+    let part = far(&address);
+    let open = json!([{"host": address, "private": true, "messages": true}]);
     let bytes =
         json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,Ynl0ZXM="}});
     assert_eq!(fetched("builtin", open.clone(), &part).await, bytes);
@@ -371,4 +406,20 @@ async fn what_an_address_points_to_is_got_where_a_provider_takes_no_addresses() 
     let asked = json!({"url": part["image_url"]["url"]}).to_string();
     assert_eq!(fetched("getter", json!([]), &part).await, said(&asked));
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn an_address_in_a_message_does_not_reach_what_is_private_to_the_apps_scripts() {
+    let (inner, asked, _inner) = host("").await;
+    let (outer, passed, _outer) = host(&inner).await;
+    let hosts = json!([
+        {"host": inner, "private": true},
+        {"host": outer, "private": true, "messages": true},
+    ]);
+    for address in [inner, outer] {
+        let part = far(&address);
+        assert_eq!(fetched("builtin", hosts.clone(), &part).await, part);
+    }
+    let counts = [asked, passed].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(counts, [0, 1], "the second was asked where to go");
 }

@@ -22,14 +22,15 @@ pub(super) fn address(part: &Value) -> Option<&str> {
 }
 
 impl Fetcher {
-    /// Reaches what the agent's scripts may reach.
+    /// Reaches what the agent's scripts may reach, but for private hosts that are not opened for messages.
     pub fn new(turn: &Turn, leg: &Leg) -> Result<Self> {
         let hosts = leg.agent.http.as_deref().map(AllowList::parse);
         let hosts = hosts
             .transpose()
             .map_err(|error| Error::new(Code::ConfigError, error.message))?;
         let limits = leg.hooks.limits().http;
-        Ok(Self(turn.loaded.http.for_run(limits, hosts.as_ref())))
+        let client = turn.loaded.http.for_run(limits, hosts.as_ref());
+        Ok(Self(client.for_messages()))
     }
 
     /// The part with what its address points to: a text, or the bytes in the address's place.

@@ -1,0 +1,158 @@
+//! `tool_error: "fail"`: a server that fails ends the step, and what its siblings did is not lost.
+
+use crate::place::{
+    Place, agent, ann, ask, borrowed, end, files, model, place_of_tools, remembered, request,
+    settings,
+};
+use crate::toolbox::{Tools, outcome};
+use ambit_runtime::Runtime;
+use ambit_runtime::error::{Code, Error};
+use ambit_storage::Stores;
+use ambit_storage::driver::{self, Options};
+use futures::FutureExt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+const GIVEN_UP: &str = "no result: the round ended when another of its calls failed";
+
+/// An agent whose model calls these tools at first, and whose step fails with a server.
+fn list(options: &Value, names: &[&str], hooks: &str) -> Vec<(String, String)> {
+    let calls: Vec<Value> = names
+        .iter()
+        .map(|name| json!({"id": name, "name": format!("s__{name}")}))
+        .collect();
+    let rules = json!([{"match": {"times": 1}, "tool_calls": calls}, {"reply": "done"}]);
+    let mut all = json!({"tool_error": "fail"});
+    for (name, value) in options.as_object().unwrap() {
+        all[name] = value.clone();
+    }
+    let package = json!({"connector": "calling", "mcp": {"servers": ["s"], "options": all}});
+    let mut files = agent(&package, hooks);
+    files.push(model("calling", &rules));
+    files
+}
+
+/// `slow` ends when `broken` has failed, and `hang` never.
+fn tools(failed: &Arc<Notify>) -> Tools {
+    let failed = failed.clone();
+    let names = ["slow", "broken", "show", "hang"];
+    Tools::new(&names, move |name, arguments| {
+        let failed = failed.clone();
+        async move {
+            match name.as_str() {
+                "slow" => failed.notified().await,
+                "broken" => {
+                    failed.notify_one();
+                    return Err(Error::new(Code::McpError, "MCP server \"s\": gone"));
+                }
+                "hang" => std::future::pending().await,
+                _ => {}
+            }
+            Ok(outcome(arguments))
+        }
+        .boxed()
+    })
+}
+
+const TURNS_IT_AROUND: &str = "export function Next(ctx, payload) {
+    return { data: { error: payload.error, tools: payload.tools.map(it => [it.tool, it.result, it.error]) } };
+}";
+
+#[tokio::test]
+async fn siblings_of_a_call_that_fails_the_step_come_to_their_end_and_no_other_begins() {
+    for (options, names, called) in [
+        (
+            json!({}),
+            ["slow", "broken", "show"],
+            ["slow", "broken", "show"].as_slice(),
+        ),
+        (
+            json!({"parallel": false}),
+            ["show", "broken", "slow"],
+            &["show", "broken"],
+        ),
+    ] {
+        let tools = tools(&Arc::default());
+        let files = list(&options, &names, TURNS_IT_AROUND);
+        let place = place_of_tools(&borrowed(&files), tools.clone()).await;
+        let ended = end(&ask(&place, request("hello", "hi")).await);
+        assert_eq!(tools.names(), called, "{options}");
+        let came_to = |name: &&str| match *name {
+            "broken" => (Value::Null, Some("MCP server \"s\": gone")),
+            name if called.contains(&name) => (json!({}), None),
+            _ => (Value::Null, Some(GIVEN_UP)),
+        };
+        let of_payload: Vec<Value> = names
+            .iter()
+            .map(|name| (name, came_to(name)))
+            .map(|(name, (result, error))| json!([name, result, error]))
+            .collect();
+        let next = json!({"error": "MCP server \"s\": gone", "tools": of_payload});
+        assert_eq!(ended["next"], next, "{options}");
+        let mut stored = vec!["user: hi".to_owned(), "assistant: ".to_owned()];
+        let mut results: Vec<String> = names
+            .iter()
+            .map(|name| match came_to(name).1 {
+                Some(why) => format!("tool: {}", why.to_lowercase()),
+                None => "tool: {}".to_owned(),
+            })
+            .collect();
+        let mut kept = remembered(&place, "hello").await;
+        // In the order in which they came.
+        results.sort();
+        kept[2..].sort();
+        stored.extend(results);
+        assert_eq!(kept, stored, "{options}");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
+    let store = driver::open("memory://", Options::default()).await.unwrap();
+    let failed = Arc::new(Notify::new());
+    let node = async |tools: Tools| {
+        let app = files(&borrowed(&list(&json!({}), &["broken", "hang"], "")));
+        let stores = Stores::builder(Options::default())
+            .driver("shared", store.clone())
+            .build()
+            .unwrap();
+        let mut settings = settings(app.path(), stores);
+        settings.tools = Some(Arc::new(tools));
+        let runtime = Runtime::open(settings).await.unwrap();
+        Place { runtime, app }
+    };
+    let first = node(tools(&failed)).await;
+    let mut started = first.runtime.start(request("hello", "hi")).await.unwrap();
+    // Shown is stored.
+    let is_settled = |text: &str| text.contains("\"status\":\"error\"");
+    while !started
+        .stream
+        .next()
+        .await
+        .unwrap()
+        .unwrap()
+        .iter()
+        .any(|entry| is_settled(&entry.text))
+    {}
+    first.runtime.close(Duration::ZERO).await.unwrap();
+    let others = tools(&failed);
+    let second = node(others.clone()).await;
+    let id = started.request_id.as_str();
+    let mut stream = second.runtime.stream(&ann(), id, 0).await.unwrap();
+    while stream.next().await.unwrap().is_some() {}
+    assert_eq!(others.names(), Vec::<String>::new());
+    let info = second.runtime.turn(&ann(), id).await.unwrap();
+    let error = serde_json::to_value(info.error).unwrap();
+    assert_eq!(error["code"], "mcp_error");
+    assert_eq!(
+        remembered(&second, "hello").await,
+        [
+            "user: hi",
+            "assistant: ",
+            "tool: mcp server \"s\": gone",
+            &format!("tool: {GIVEN_UP}")
+        ]
+    );
+}
