@@ -41,15 +41,14 @@ fn read(page: &str) -> Result<Vec<Shown>, String> {
 
 /// The commands of a block with all that they print now.
 fn ran(folder: &Path, block: &str) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_ambit"));
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let programs = Path::new(env!("CARGO_BIN_EXE_ambit")).parent().unwrap();
     let commands = block.lines().filter_map(|line| line.strip_prefix("$ "));
     let mut all = String::new();
     for command in commands {
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec 2>&1\n{command}")]);
-        let shell = shell.current_dir(folder).env_clear().env("PATH", &path);
+        let script = format!("exec 2>&1\nPATH=\"$0:$PATH\"\n{command}");
+        shell.args(["-c", &script]).arg(programs);
+        let shell = shell.current_dir(folder).env_remove("AMBIT_STORE");
         let printed = String::from_utf8(shell.output().unwrap().stdout).unwrap();
         all.push_str(&format!("$ {command}\n{printed}"));
     }
