@@ -73,7 +73,11 @@ fn follow(page: &str) {
                 std::fs::write(file, text).unwrap();
             }
             Shown::Commands(block) => {
-                assert_eq!(ran(app, &block), block, "{page}");
+                let now = ran(app, &block);
+                assert!(
+                    now == block,
+                    "{page} shows\n{block}\nand this happens:\n{now}"
+                );
                 commands += 1;
             }
         }
