@@ -6,14 +6,8 @@ use ambit_runtime::{Code, Error};
 use axum::body::{Body as Raw, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, EXPECT};
+use axum::http::header::CONTENT_LENGTH;
 use futures::StreamExt;
-use std::time::Duration;
-
-/// What is read and dropped of a body that is too large, so that a client that sends before it listens hears why.
-const DRAIN: usize = 256 << 20;
-/// For how long.
-const DRAIN_TIME: Duration = Duration::from_secs(10);
 
 /// A whole body.
 pub struct Body(pub Bytes);
@@ -38,35 +32,18 @@ async fn read(headers: &HeaderMap, body: Raw, limit: usize) -> Result<Bytes, Err
     let told = headers
         .get(CONTENT_LENGTH)
         .and_then(|told| told.to_str().ok()?.parse::<u64>().ok());
-    let told = told.unwrap_or(0);
+    if told.unwrap_or(0) > limit as u64 {
+        return Err(too_large(limit));
+    }
     let mut stream = body.into_data_stream();
     let mut whole = Vec::new();
-    let mut is_too_large = told > limit as u64;
-    // Who asked first need not send.
-    while !(is_too_large && headers.contains_key(EXPECT)) {
-        if is_too_large {
-            drop(tokio::time::timeout(DRAIN_TIME, drain(stream)).await);
-            break;
-        }
-        let Some(piece) = stream.next().await else {
-            return Ok(whole.into());
-        };
+    while let Some(piece) = stream.next().await {
         let piece = piece
             .map_err(|error| Error::invalid("body", format!("the body broke off: {error}")))?;
-        is_too_large = whole.len() + piece.len() > limit;
-        if !is_too_large {
-            whole.extend_from_slice(&piece);
+        if whole.len() + piece.len() > limit {
+            return Err(too_large(limit));
         }
+        whole.extend_from_slice(&piece);
     }
-    Err(too_large(limit))
-}
-
-async fn drain(mut stream: axum::body::BodyDataStream) {
-    let mut read = 0;
-    while let Some(Ok(piece)) = stream.next().await {
-        read += piece.len();
-        if read > DRAIN {
-            break;
-        }
-    }
+    Ok(whole.into())
 }

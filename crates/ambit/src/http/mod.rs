@@ -24,6 +24,7 @@ mod measures;
 mod memory;
 mod models;
 mod params;
+mod rest;
 mod sse;
 mod traces;
 mod turn;
@@ -44,7 +45,7 @@ use crate::auth::access::{Endpoint, Target};
 use ambit_runtime::{Error, Runtime};
 use ambit_storage::driver::Driver;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use std::sync::Arc;
 use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
@@ -170,6 +171,7 @@ fn assemble(server: Shared, rows: &[Row]) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(document::layer(&document))
+        .layer(from_fn(rest::read))
         .layer(from_fn_with_state(server.clone(), finish::finish))
         .with_state(server)
 }

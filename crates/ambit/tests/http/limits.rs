@@ -4,6 +4,8 @@ use crate::site::Site;
 use futures::stream;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const LIMIT: usize = 4 << 20;
 
@@ -133,4 +135,40 @@ async fn a_name_that_is_too_long_is_a_matter_of_size_and_not_of_pace() {
     let answer = site.get(&path).await;
     assert_eq!(answer.failure(), (413, "limit_exceeded".to_owned(), None));
     assert_eq!(answer.header("retry-after"), None);
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_before_its_body_comes_keeps_its_connection() {
+    let site = Site::development().await;
+    let address = site.url.strip_prefix("http://").unwrap();
+    let mut line = TcpStream::connect(address).await.unwrap();
+    for _ in 0..3 {
+        let head =
+            format!("POST /nowhere HTTP/1.1\r\nhost: {address}\r\ncontent-length: 5\r\n\r\n");
+        line.write_all(head.as_bytes()).await.unwrap();
+        // The server has had the head by then.
+        assert_eq!(site.get("/healthz").await.status, 200);
+        line.write_all(b"hello").await.unwrap();
+        let mut answer = String::new();
+        while !answer.ends_with("}}") {
+            answer.push(char::from(line.read_u8().await.unwrap()));
+        }
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+        assert!(!answer.contains("connection: close"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_before_it_sends_is_told_that_the_connection_ends() {
+    let site = Site::development().await;
+    let address = site.url.strip_prefix("http://").unwrap();
+    let mut line = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /nowhere HTTP/1.1\r\nhost: {address}\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n"
+    );
+    line.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    line.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    assert!(answer.contains("connection: close"), "{answer}");
 }
