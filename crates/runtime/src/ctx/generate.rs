@@ -174,6 +174,11 @@ and functions are dropped, and what is no JSON throws. Errors of the host are `E
 
 Beside what stands here scripts have `console`, timers, `URL`, `URLSearchParams`, `TextEncoder`, `TextDecoder`,
 `structuredClone`, `atob`, `btoa`, `crypto.randomUUID` and `queueMicrotask`, as in a browser.
+
+A hook whose process dies, or that a forced interrupt stops, runs again from its beginning, with the same `ctx.request_id`. Calls
+by `ctx.agent` go on behind what they had done. What the hook had done by itself happens again: calls by `ctx.mcp`, `Process` and
+`http`, changes of memory, messages; and `ctx.llm` asks again. [Processes](processes.md#what-is-done-once) shows how a thing is done
+once, [tools](tools.md) what `ctx.mcp` reaches.
 ";
 
 fn row(text: &mut String, signature: &str, doc: &str) {
