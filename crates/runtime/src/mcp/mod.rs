@@ -27,7 +27,7 @@ use crate::error::{Code, Error, Result};
 use crate::schema::{self, Wrong};
 use crate::tool::Caller;
 use ambit_storage::near;
-use request::{Answering, Listed, Request};
+use request::{Listed, Request};
 use serde_json::{Map, Value};
 use server::Server;
 use std::collections::BTreeMap;
@@ -96,7 +96,8 @@ impl Servers {
         caller: &Caller,
     ) -> Result<Called> {
         let found = self.find(&caller.agent, server)?;
-        let tools = found.list(Listed::Tools, caller).await?;
+        let limit = found.limit(caller);
+        let tools = found.list_within(limit, (Listed::Tools, caller)).await?;
         let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
             let hint = near::hint(
                 tool,
@@ -122,7 +123,8 @@ impl Servers {
         };
         let tool = tool.to_owned();
         let request = Request::Call { tool, arguments };
-        let result = answer::shaped(found.ask(request, caller).await?);
+        let answer = found.ask_within(limit, (request, caller)).await?;
+        let result = answer::shaped(answer);
         let warnings = unfit(about, &result).into_iter().collect();
         Ok(Called { result, warnings })
     }

@@ -7,6 +7,7 @@ mod calls;
 mod faults;
 mod files;
 mod http;
+mod limits;
 #[expect(dead_code, reason = "the tests of turns need more of it")]
 #[path = "../turn/place.rs"]
 mod place;
