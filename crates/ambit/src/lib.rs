@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod format;
 pub mod http;
+pub mod log;
 pub mod moment;
 
 pub use ambit_runtime as runtime;

@@ -253,7 +253,7 @@ impl Runtime {
         for sweeper in sweepers {
             sweeper.stop().await;
         }
-        self.0.making.pool.close();
+        self.0.making.pool.close().await;
         self.0.making.opened.close().await
     }
 }

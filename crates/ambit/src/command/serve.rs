@@ -20,7 +20,6 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tracing_subscriber::EnvFilter;
 
 /// How long answers that have begun may take when all turns have been given up.
 const LAST: Duration = Duration::from_secs(5);
@@ -177,8 +176,7 @@ fn busy(address: SocketAddr, error: &std::io::Error) -> Failure {
 }
 
 fn log(serving: &Serving) -> Result<()> {
-    // The library of the tools' protocol tells every message; whoever wants that names it.
-    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", serving.log));
+    let filter = ambit::log::filter(&serving.log);
     let filter =
         filter.map_err(|error| Failure::option("--log", format!("is not understood: {error}")))?;
     let lines = tracing_subscriber::fmt()

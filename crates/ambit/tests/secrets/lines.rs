@@ -1,9 +1,8 @@
-//! The log of the whole process, at every level, as the server writes it.
+//! The log of the whole process at every level, through the server's own filter.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use tracing_subscriber::filter::LevelFilter;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -25,7 +24,7 @@ impl io::Write for Keep {
 /// Begins to collect.
 pub fn collect() {
     tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
+        .with_env_filter(ambit::log::filter("trace").unwrap())
         .with_ansi(false)
         .with_writer(|| Keep)
         .init();

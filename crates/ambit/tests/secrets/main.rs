@@ -28,6 +28,9 @@ BODY_KEY=CANARY-body-of-more-than-16-letters
 PROXY=http://ann:CANARY-proxy@127.0.0.1:1
 HOST=http://ann:CANARY-host@127.0.0.1:1
 ISSUER_SECRET=CANARY-issuer-secret-of-32-letters
+TOOL_TOKEN=CANARY-tool-token
+TOOL_HEADER=CANARY-tool-header
+TOOL_VARIABLE=CANARY-tool-variable
 ";
 
 const OPENAPI: &str = r#"{"auth": {"api_keys": true, "issuers": [{"issuer": "https://id.test", "audience": "ambit", "secret": "$ENV.ISSUER_SECRET"}]}}"#;
@@ -73,6 +76,28 @@ fn connectors(host: &str) -> Vec<(String, String)> {
     ]
 }
 
+/// Each tool server, by name: all refuse, with what they were told in their words, or cannot be reached.
+fn servers(host: &str) -> Vec<(String, Value)> {
+    let over = |transport: &str, place: &str| {
+        json!({
+            "transport": transport, "url": format!("{place}/CANARY-tool-path?key=CANARY-tool-key"),
+            "authorization_token": "$ENV.TOOL_TOKEN", "headers": {"X-Vault": "$ENV.TOOL_HEADER"},
+        })
+    };
+    let away = "http://ann:CANARY-tool-password@127.0.0.1:1";
+    let talk = "echo \"the key is $VAULT\" >&2; exit 1";
+    let process = json!({
+        "transport": "stdio", "command": "/bin/sh", "arguments": ["-c", talk], "env": {"VAULT": "$ENV.TOOL_VARIABLE"},
+    });
+    vec![
+        ("tools-http".to_owned(), over("http", host)),
+        ("tools-sse".to_owned(), over("sse", host)),
+        ("tools-away".to_owned(), over("http", away)),
+        ("tools-away-sse".to_owned(), over("sse", away)),
+        ("tools-process".to_owned(), process),
+    ]
+}
+
 async fn open(host: &str) -> Site {
     let mut files = vec![
         (".env".to_owned(), ENVIRONMENT.to_owned()),
@@ -94,6 +119,14 @@ async fn open(host: &str) -> Site {
             "- role: system\n  content: The key is $ENV.MODEL_KEY.\n".to_owned(),
         ));
         files.push((format!("connectors/{name}.conn.yao"), text));
+    }
+    for (name, server) in servers(host) {
+        let package = json!({"name": name, "public": true, "connector": "openai", "mcp": {"servers": [name]}});
+        files.push((
+            format!("assistants/{name}/package.yao"),
+            package.to_string(),
+        ));
+        files.push((format!("mcps/{name}.mcp.yao"), server.to_string()));
     }
     let files: Vec<(&str, &str)> = files
         .iter()
@@ -156,9 +189,23 @@ async fn look_at(site: &Site, said: &mut Said, id: &str) {
     }
 }
 
+const AGENTS: &[&str] = &[
+    "dump",
+    "openai",
+    "anthropic",
+    "gemini",
+    "proxied",
+    "away",
+    "tools-http",
+    "tools-sse",
+    "tools-away",
+    "tools-away-sse",
+    "tools-process",
+];
+
 /// Asks each agent in each way, then looks at everything that is told of it.
 async fn use_all(site: &Site, said: &mut Said) {
-    for agent in ["dump", "openai", "anthropic", "gemini", "proxied", "away"] {
+    for agent in AGENTS {
         for format in ["standard", "cui-web"] {
             for is_streaming in [false, true] {
                 let body = json!({
@@ -200,9 +247,17 @@ async fn g072_no_answer_stream_trace_measure_or_line_of_the_log_holds_a_secret()
     }
     // The secrets were in use, and the log was heard at every level.
     let sent = provider.sent();
-    for secret in ["CANARY-model-key", "CANARY-header", "CANARY-body"] {
+    for secret in [
+        "CANARY-model-key",
+        "CANARY-header",
+        "CANARY-body",
+        "CANARY-tool-token",
+        "CANARY-tool-header",
+        "CANARY-tool-key",
+    ] {
         assert!(sent.contains(secret), "{secret} was not sent: {sent}");
     }
+    assert!(!lines::with("the key is ***").is_empty());
     let heard = lines::heard();
     for level in ["TRACE", "DEBUG", "INFO", "WARN"] {
         assert!(heard.contains(level), "nothing was logged at {level}");

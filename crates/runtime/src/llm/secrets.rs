@@ -25,15 +25,21 @@ impl Secrets {
         secrets.longest_first()
     }
 
-    /// What a tool server's file holds: its token, its headers, its environment, credentials in its address, and long arguments
-    /// of its command.
+    /// What a tool server's file holds: its token, its headers, its environment, credentials and long parts of the path in its
+    /// address, and long arguments of its command.
     pub fn of_server(fields: &Map<String, Value>) -> Self {
         let mut secrets = Self::default();
         for name in ["authorization_token", "headers", "env"] {
             secrets.leaves(fields.get(name), SHORTEST);
         }
         secrets.leaves(fields.get("arguments"), 16);
-        secrets.address(fields.get("url").and_then(Value::as_str));
+        let url = fields.get("url").and_then(Value::as_str);
+        secrets.address(url);
+        // Some services put the key of an account into the path.
+        let url = url.and_then(|url| Url::parse(url).ok());
+        for part in url.iter().flat_map(Url::path_segments).flatten() {
+            secrets.add(part, 16);
+        }
         secrets.longest_first()
     }
 

@@ -48,6 +48,10 @@ pub fn fill(server: &app::Server, who: &Authorized) -> Result<Filled> {
             *value = replaced.into();
         }
     }
+    if !key.is_empty() {
+        // A name may be somebody else's in another tenant.
+        key.push(who.tenant_id.clone().unwrap_or_default());
+    }
     Ok(filled)
 }
 
@@ -109,12 +113,25 @@ mod tests {
     fn callers_are_told_apart_by_what_the_server_is_told_of_them() {
         let fields = json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-$CTX.USER_ID-$CTX.TEAM_ID", "x": "1"}});
         let filled = fill(&server(&fields), &who("ann", Some("red"))).unwrap();
-        assert_eq!(filled.key, ["ann", "red"]);
+        assert_eq!(filled.key, ["ann", "red", ""]);
         let expected =
             json!({"url": "http://$CTX.USER_ID", "headers": {"x-user": "u-ann-red", "x": "1"}});
         assert_eq!(Value::Object(filled.fields), expected);
         let plain = fill(&server(&json!({"headers": {"x": "1"}})), &who("ann", None));
         assert_eq!(plain.unwrap().key, Vec::<String>::new());
+    }
+
+    #[test]
+    fn g074_two_tenants_with_the_same_user_are_told_apart() {
+        let key = |fields: &Value, tenant: &str| {
+            let mut ann = who("ann", None);
+            ann.tenant_id = Some(tenant.to_owned());
+            fill(&server(fields), &ann).unwrap().key
+        };
+        let told = json!({"authorization_token": "$CTX.USER_ID"});
+        assert_ne!(key(&told, "red"), key(&told, "blue"));
+        let untold = json!({"headers": {"x": "1"}});
+        assert_eq!(key(&untold, "red"), key(&untold, "blue"));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use super::ears::Ears;
 use super::names;
-use super::request::{Listed, Request};
+use super::request::{Limit, Listed, Request};
 use super::session::{Failure, Session, failure};
-use super::transport::{self, Opening, Transport};
-use crate::error::{Code, Error, Result};
+use super::transport::{self, Census, Opening, Transport};
+use crate::error::{Error, Result};
 use crate::llm::Secrets;
 use crate::lock::lock;
 use futures::FutureExt;
@@ -44,8 +44,10 @@ pub struct Place {
     pub path: Option<String>,
     /// Sends requests.
     pub http: reqwest::Client,
-    /// How long opening a connection may take.
+    /// How long opening a connection may take, and each answer.
     pub timeout: Duration,
+    /// Counts the processes that are started.
+    pub census: Census,
     /// What must not be told.
     pub secrets: Arc<Secrets>,
 }
@@ -107,7 +109,7 @@ impl Link {
     }
 
     /// A list of the server.
-    pub async fn list(&self, what: Listed, limit: Duration) -> Result<Arc<Vec<Value>>> {
+    pub async fn list(&self, what: Listed, limit: Limit) -> Result<Arc<Vec<Value>>> {
         let list = move |session: Arc<Session>| async move { session.list(what).await }.boxed();
         let listed = self.asked(limit, list).await?;
         if what == Listed::Tools {
@@ -134,7 +136,7 @@ impl Link {
     }
 
     /// An answer of the server.
-    pub async fn ask(&self, request: Request, limit: Duration) -> Result<Value> {
+    pub async fn ask(&self, request: Request, limit: Limit) -> Result<Value> {
         let request = Arc::new(request);
         let ask = move |session: Arc<Session>| {
             let request = request.clone();
@@ -156,7 +158,7 @@ impl Link {
 
     async fn asked<T>(
         &self,
-        limit: Duration,
+        limit: Limit,
         ask: impl Fn(Arc<Session>) -> BoxFuture<'static, Result<T, Failure>> + Send,
     ) -> Result<T> {
         let asking = async {
@@ -174,8 +176,8 @@ impl Link {
                 asked => asked.map_err(|failure| failure.error),
             }
         };
-        let asked = tokio::time::timeout(limit, asking).await;
-        asked.unwrap_or_else(|_| Err(self.too_slow(limit)))
+        let asked = limit.keep(asking).await;
+        asked.unwrap_or_else(|| Err(self.too_slow(limit)))
     }
 
     /// Remembers what an answer says of the connection.
@@ -194,7 +196,7 @@ impl Link {
         }
     }
 
-    fn too_slow(&self, limit: Duration) -> Error {
+    fn too_slow(&self, limit: Limit) -> Error {
         let mut state = self.state();
         state.silent += 1;
         if state.silent >= SILENT
@@ -203,11 +205,7 @@ impl Link {
             // Calls that still run hold it; it is closed when they have ended.
             self.lose(&mut state, &session, "it does not answer any more");
         }
-        let message = format!(
-            "MCP server \"{}\": no answer within {:?}",
-            self.place.id, limit
-        );
-        Error::new(Code::Timeout, message)
+        limit.missed(&self.place.id)
     }
 
     /// An open connection.
@@ -326,6 +324,8 @@ async fn open(place: &Place) -> Result<Arc<Session>, String> {
         root: place.root.clone(),
         path: place.path.clone(),
         http: place.http.clone(),
+        timeout: place.timeout,
+        census: place.census.clone(),
         ears: Ears::new(&place.id, place.secrets.clone()),
         secrets: place.secrets.clone(),
     };

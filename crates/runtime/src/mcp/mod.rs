@@ -110,7 +110,8 @@ impl Servers {
         caller: &Caller,
     ) -> Result<Called> {
         let found = self.find(&caller.agent, server)?;
-        let tools = found.list(Listed::Tools, caller).await?;
+        let limit = found.limit(caller);
+        let tools = found.list_within(limit, (Listed::Tools, caller)).await?;
         let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
             return Err(unknown(("tool", tool), server, names(&tools)));
         };
@@ -131,7 +132,8 @@ impl Servers {
         };
         let tool = tool.to_owned();
         let request = Request::Call { tool, arguments };
-        let result = answer::shaped(found.ask(request, caller).await?);
+        let answer = found.ask_within(limit, (request, caller)).await?;
+        let result = answer::shaped(answer);
         let warnings = unfit(about, &result).into_iter().collect();
         Ok(Called { result, warnings })
     }

@@ -2,6 +2,7 @@
 
 use super::Servers;
 use super::server::{Ground, Server};
+use super::transport::Census;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::lock::lock;
@@ -16,9 +17,14 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long one that nobody uses is kept; servers and what stands before them drop them too.
 const KEEP: Duration = Duration::from_secs(60);
 
+/// How long the end of processes is waited for: a second for each to end by itself, another behind the signal that nobody
+/// survives.
+const LAST: Duration = Duration::from_secs(3);
+
 /// Servers that are in use.
 pub struct Pool {
     http: reqwest::Client,
+    census: Census,
     known: Mutex<BTreeMap<String, Vec<Weak<Server>>>>,
 }
 
@@ -39,6 +45,7 @@ impl Pool {
             .build();
         Ok(Self {
             http: http.map_err(|error| failed(&error))?,
+            census: Census::default(),
             known: Mutex::default(),
         })
     }
@@ -49,6 +56,7 @@ impl Pool {
             root: app.root.clone(),
             path: app.variables.get("PATH").map(str::to_owned),
             http: self.http.clone(),
+            census: self.census.clone(),
         };
         let mut known = self.known();
         let mut servers = BTreeMap::new();
@@ -70,13 +78,16 @@ impl Pool {
         }
     }
 
-    /// Closes all connections.
-    pub fn close(&self) {
+    /// Closes all connections, and waits until the processes behind them have ended.
+    pub async fn close(&self) {
         let servers: Vec<Arc<Server>> = {
             let known = self.known();
             known.values().flatten().filter_map(Weak::upgrade).collect()
         };
         servers.iter().for_each(|server| server.close());
+        drop(servers);
+        // What lasts longer is killed when its connection is dropped.
+        let _in_time = tokio::time::timeout(LAST, self.census.none()).await;
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<Server>>>> {

@@ -1,10 +1,12 @@
 //! What servers are asked, wherever they are.
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::tool::Caller;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// A list that a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,35 @@ pub enum Request {
         /// What it is filled with.
         arguments: Map<String, Value>,
     },
+}
+
+/// How long an answer may take, and until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// As the settings say it.
+    whole: Duration,
+    until: Instant,
+}
+
+impl Limit {
+    /// From now on.
+    pub fn new(whole: Duration) -> Self {
+        Self {
+            whole,
+            until: Instant::now() + whole,
+        }
+    }
+
+    /// What comes of this in time.
+    pub async fn keep<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        timeout_at(self.until, work).await.ok()
+    }
+
+    /// What is said of a server that did not keep it.
+    pub fn missed(self, server: &str) -> Error {
+        let message = format!("MCP server \"{server}\": no answer within {:?}", self.whole);
+        Error::new(Code::Timeout, message)
+    }
 }
 
 /// Whoever answers: a server outside, or the app's own processes. Lists and answers are as the protocol writes them.

@@ -3,12 +3,12 @@
 use super::credentials;
 use super::link::{Changed, Link, Place};
 use super::process::Mapped;
-use super::request::{Answering, Listed, Request};
-use super::transport::{TRANSPORTS, Transport};
+use super::request::{Answering, Limit, Listed, Request};
+use super::transport::{Census, TRANSPORTS, Transport};
 use crate::access::Authorized;
 use crate::app;
 use crate::app::read::fields;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use crate::tool::Caller;
@@ -35,6 +35,8 @@ pub struct Ground {
     pub path: Option<String>,
     /// Sends requests.
     pub http: reqwest::Client,
+    /// Counts the processes that are started.
+    pub census: Census,
 }
 
 /// A server.
@@ -153,50 +155,55 @@ impl Server {
             path: self.ground.path.clone(),
             http: self.ground.http.clone(),
             timeout: self.timeout,
+            census: self.ground.census.clone(),
         };
         let link = Arc::new(Link::new(place));
         links.insert(filled.key, link.clone());
         Ok(Some(link))
     }
 
-    fn limit(&self, caller: &Caller) -> Duration {
-        self.timeout.min(caller.timeout)
+    /// How long an answer to this caller may take from now on.
+    pub fn limit(&self, caller: &Caller) -> Limit {
+        Limit::new(self.timeout.min(caller.timeout))
     }
 
-    async fn in_time<T>(
+    /// A whole list, in time.
+    pub async fn list_within(
         &self,
-        caller: &Caller,
-        work: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        let limit = self.limit(caller);
-        let done = tokio::time::timeout(limit, work).await;
-        done.unwrap_or_else(|_| {
-            let message = format!(
-                "MCP server \"{}\": no answer within {limit:?}",
-                self.about.id
-            );
-            Err(Error::new(Code::Timeout, message))
-        })
+        limit: Limit,
+        (what, caller): (Listed, &Caller),
+    ) -> Result<Arc<Vec<Value>>> {
+        match (&self.kind, self.link(&caller.authorized)?) {
+            (_, Some(link)) => link.list(what, limit).await,
+            (Kind::Processes(mapped), None) => mapped.list(what, caller).await,
+            (Kind::Outside { .. }, None) => Ok(Arc::default()),
+        }
+    }
+
+    /// An answer, in time.
+    pub async fn ask_within(
+        &self,
+        limit: Limit,
+        (request, caller): (Request, &Caller),
+    ) -> Result<Value> {
+        match (&self.kind, self.link(&caller.authorized)?) {
+            (_, Some(link)) => link.ask(request, limit).await,
+            (Kind::Processes(mapped), None) => {
+                let answer = limit.keep(mapped.ask(request, caller)).await;
+                answer.unwrap_or_else(|| Err(limit.missed(&self.about.id)))
+            }
+            (Kind::Outside { .. }, None) => Ok(Value::Null),
+        }
     }
 }
 
 #[async_trait]
 impl Answering for Server {
     async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>> {
-        match (&self.kind, self.link(&caller.authorized)?) {
-            (_, Some(link)) => link.list(what, self.limit(caller)).await,
-            (Kind::Processes(mapped), None) => mapped.list(what, caller).await,
-            (Kind::Outside { .. }, None) => Ok(Arc::default()),
-        }
+        self.list_within(self.limit(caller), (what, caller)).await
     }
 
     async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
-        match (&self.kind, self.link(&caller.authorized)?) {
-            (_, Some(link)) => link.ask(request, self.limit(caller)).await,
-            (Kind::Processes(mapped), None) => {
-                self.in_time(caller, mapped.ask(request, caller)).await
-            }
-            (Kind::Outside { .. }, None) => Ok(Value::Null),
-        }
+        self.ask_within(self.limit(caller), (request, caller)).await
     }
 }

@@ -13,6 +13,7 @@ use rmcp::service::RunningService;
 use rmcp::{ClientCacheConfig, RoleClient, ServiceError};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ use tokio::task::JoinSet;
 
 /// Pages of one list.
 const PAGES: usize = 1_000;
+/// Bytes of one list.
+const LIST: usize = 16 << 20;
 /// How long the first word of changes is waited for.
 const FIRST: Duration = Duration::from_secs(2);
 
@@ -139,17 +142,26 @@ impl Session {
         if !has {
             return Ok((items, fresh));
         }
+        let refused = |why| self.refused(&format!("its list of {} {why}", what.name()));
+        let (mut bytes, mut seen) = (0, BTreeSet::new());
         for _ in 0..PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.page(what, page).await?;
+            bytes += page.items.iter().map(size).sum::<usize>();
+            if bytes > LIST {
+                return Err(refused(format!("is larger than {} MiB", LIST >> 20)));
+            }
             items.extend(page.items);
             fresh = [fresh, page.fresh].into_iter().flatten().min();
-            cursor = page.next;
-            if cursor.is_none() {
+            let Some(next) = page.next else {
                 return Ok((items, fresh));
+            };
+            if !seen.insert(next.clone()) {
+                return Err(refused("begins again".to_owned()));
             }
+            cursor = Some(next);
         }
-        Err(self.refused(&format!("its list of {} has no end", what.name())))
+        Err(refused("has no end".to_owned()))
     }
 
     async fn page(&self, what: Listed, page: PaginatedRequestParams) -> Result<Page, Failure> {
@@ -272,6 +284,20 @@ pub fn failure(server: &str, secrets: &Secrets, why: &str) -> Error {
 fn plain(value: &impl Serialize) -> Value {
     // What came as JSON can be written as JSON.
     serde_json::to_value(value).unwrap_or_else(|_| json!({}))
+}
+
+/// Bytes of a value, near enough.
+fn size(value: &Value) -> usize {
+    let own = size_of::<Value>();
+    own + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
+        _ => 0,
+    }
 }
 
 /// Whether a message has not left this machine.

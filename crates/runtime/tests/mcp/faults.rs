@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, Witness, stdio};
 use ambit_runtime::Code;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -20,15 +21,23 @@ async fn hasty() -> (Bed, Witness) {
 }
 
 fn kill(pid: &str) {
-    let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    signal(pid, Signal::KILL);
+}
+
+fn signal(pid: &str, signal: Signal) {
+    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Whether a process is there, or its death has not been taken notice of.
+fn is_there(pid: &str) -> bool {
+    std::path::Path::new("/proc").join(pid).exists()
 }
 
 /// Until its death has been taken notice of.
 async fn reaped(pid: &str) {
-    let entry = std::path::Path::new("/proc").join(pid);
     let gone = async {
-        while entry.exists() {
+        while is_there(pid) {
             tokio::task::yield_now().await;
         }
     };
@@ -98,6 +107,47 @@ async fn g125_another_session_of_a_dying_server_is_not_affected() {
 }
 
 #[tokio::test]
+async fn g125_calls_of_all_users_end_with_the_server_that_they_share() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    let bob = crate::bed::caller("bob");
+    let pid = async {
+        let pid = witness.hear("begins").await;
+        witness.hear("hangs").await;
+        witness.hear("hangs").await;
+        kill(&pid);
+        Instant::now()
+    };
+    let hang = json!({});
+    let (anns, bobs, killed) = tokio::join!(
+        bed.call("hang", hang.clone()),
+        bed.call_as(&bob, "hang", hang),
+        pid
+    );
+    assert!(killed.elapsed() < Duration::from_secs(1));
+    for failed in [anns, bobs] {
+        let message = failed.unwrap_err().message;
+        assert_eq!(
+            message,
+            "MCP server \"s\": its process has ended (signal: 9 (SIGKILL))"
+        );
+    }
+    let hi = json!({"text": "hi"});
+    let (anns, bobs) = tokio::join!(
+        bed.call("echo", hi.clone()),
+        bed.call_as(&bob, "echo", hi.clone())
+    );
+    assert_eq!(
+        (anns.unwrap().text, bobs.unwrap().text),
+        ("hi".to_owned(), "hi".to_owned())
+    );
+    // It was started again once, for both.
+    bed.text("add", json!({"a": 1})).await;
+    let told = witness.until("call add").await;
+    let starts = told.iter().filter(|line| line.starts_with("begins"));
+    assert_eq!(starts.count(), 1, "{told:?}");
+}
+
+#[tokio::test]
 async fn g125_a_server_that_never_starts_is_tried_again_with_back_off() {
     let (bed, mut witness) = bed(&json!({"FAULTS": "dies"})).await;
     let first = bed.tools().await.unwrap_err().message;
@@ -138,6 +188,35 @@ async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
     assert_eq!(failed.code, Code::Timeout);
     bed.caller.timeout = Duration::from_secs(30);
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn g126_a_hung_prompt_ends_at_its_deadline_and_the_server_is_told() {
+    let (bed, mut witness) = hasty().await;
+    let given = json!({"who": "hang"}).as_object().unwrap().clone();
+    let prompt = bed
+        .servers
+        .get_prompt(("s", "greet"), given, &bed.caller)
+        .await;
+    let failed = prompt.unwrap_err();
+    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
+    witness.hear("cancelled").await;
+}
+
+#[tokio::test]
+async fn g126_a_hung_list_ends_at_its_deadline_and_is_asked_for_again() {
+    let (mut bed, _witness) = bed(&json!({"FAULTS": "hung-list"})).await;
+    // The server is there.
+    let (servers, caller) = (&bed.servers, &bed.caller);
+    servers.list_prompts("s", None, caller).await.unwrap();
+    bed.caller.timeout = Duration::from_millis(300);
+    for _ in 0..2 {
+        let failed = bed.tools().await.unwrap_err();
+        assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
+    }
+    let failed = bed.failure("echo", json!({"text": "x"})).await;
+    assert_eq!(failed.code, Code::Timeout);
 }
 
 #[tokio::test]
@@ -208,6 +287,21 @@ async fn an_answer_that_is_none_fails_its_call_at_once() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_no_strict_json_fails_its_call_at_once() {
+    let (bed, _witness) = bed(&json!({})).await;
+    for (how, why) in [
+        ("surrogate", "unexpected end of hex escape"),
+        ("bytes", "invalid unicode code point"),
+        ("deep", "recursion limit exceeded"),
+    ] {
+        let failed = bed.failure("wrong", json!({"how": how})).await;
+        let begin = format!("MCP server \"s\": its answer cannot be understood: {why}");
+        assert!(failed.message.starts_with(&begin), "{how}: {failed}");
+    }
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
 async fn what_a_server_leaves_behind_ends_with_it() {
     let (bed, mut witness) = bed(&json!({})).await;
     let calling = bed.call("child", json!({}));
@@ -223,9 +317,46 @@ async fn what_a_server_leaves_behind_ends_with_it() {
 async fn a_server_that_does_not_leave_is_killed() {
     let (bed, mut witness) = bed(&json!({"FAULTS": "stubborn"})).await;
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
-    bed.pool.close();
+    bed.pool.close().await;
     witness.hear("stays").await;
     witness.hear("gone").await;
+}
+
+#[tokio::test]
+async fn a_server_that_stops_reading_is_killed_and_replaced() {
+    let (mut bed, mut witness) = hasty().await;
+    let pid = witness.hear("begins").await;
+    signal(&pid, Signal::STOP);
+    // More than the pipe to it takes.
+    let long = json!({"text": "x".repeat(200 << 10)});
+    for _ in 0..3 {
+        let failed = bed.failure("echo", long.clone()).await;
+        assert_eq!(failed.code, Code::Timeout);
+    }
+    reaped(&pid).await;
+    bed.caller.timeout = Duration::from_secs(30);
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_reading_is_killed_when_it_is_closed() {
+    let (bed, mut witness) = hasty().await;
+    let pid = witness.hear("begins").await;
+    signal(&pid, Signal::STOP);
+    let failed = bed.failure("echo", json!({"text": "x".repeat(200 << 10)}));
+    assert_eq!(failed.await.code, Code::Timeout);
+    bed.pool.close().await;
+    assert!(!is_there(&pid));
+}
+
+#[tokio::test]
+async fn closing_waits_until_servers_have_ended_by_themselves() {
+    let (bed, mut witness) = bed(&json!({})).await;
+    assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+    let pid = witness.hear("begins").await;
+    bed.pool.close().await;
+    assert!(!is_there(&pid));
+    witness.hear("leaves").await;
 }
 
 #[tokio::test]

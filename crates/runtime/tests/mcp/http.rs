@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, Witness, caller, program, python};
 use ambit_runtime::Code;
+use futures::future::join_all;
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::time::Duration;
@@ -212,6 +213,73 @@ async fn g134_an_answer_over_the_network_that_is_too_large_fails_its_call() {
             "{transport}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_call_with_too_large_an_answer_takes_no_other_with_it() {
+    let mut site = Site::new(&[]).await;
+    let bed = Bed::with(&site.server("sse", &json!({})));
+    let calls = async {
+        let failed = bed.failure("big", json!({"bytes": 17 << 20})).await;
+        assert_eq!(
+            failed.message,
+            "MCP server \"s\": its answer is larger than 16 MiB"
+        );
+        bed.text("echo", json!({"text": "x"})).await
+    };
+    tokio::select! {
+        ended = bed.call("hang", json!({})) => panic!("{ended:?}"),
+        text = calls => assert_eq!(text, "x"),
+    }
+    let told = site.witness.until("call echo").await;
+    let streams = told.iter().filter(|line| *line == "opens");
+    assert_eq!(streams.count(), 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn an_answer_over_the_network_that_is_no_strict_json_fails_its_call_at_once() {
+    for (transport, faults) in [("http", ""), ("http", "events"), ("sse", "")] {
+        let site = Site::new(&[("FAULTS", faults)]).await;
+        let bed = Bed::with(&site.server(transport, &json!({})));
+        for how in ["surrogate", "deep"] {
+            let failed = bed.failure("wrong", json!({"how": how})).await;
+            assert_eq!(
+                failed.code,
+                Code::McpError,
+                "{transport} {faults}: {failed}"
+            );
+        }
+        assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
+    }
+}
+
+#[tokio::test]
+async fn slow_calls_over_one_connection_hold_up_no_other() {
+    for transport in TRANSPORTS {
+        let mut site = Site::new(&[]).await;
+        let bed = Bed::with(&site.server(transport, &json!({})));
+        bed.tools().await.unwrap();
+        let slow = join_all((0..20).map(|_| bed.call("hang", json!({}))));
+        let quick = async {
+            for _ in 0..20 {
+                site.witness.hear("hangs").await;
+            }
+            bed.text("echo", json!({"text": "x"})).await
+        };
+        tokio::select! {
+            ended = slow => panic!("{ended:?}"),
+            text = quick => assert_eq!(text, "x", "{transport}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_a_server_never_takes_is_given_up() {
+    let mut site = Site::new(&[("FAULTS", "deaf")]).await;
+    let bed = Bed::with(&site.server("sse", &json!({"timeout": "500ms"})));
+    let failed = bed.failure("echo", json!({"text": "x"})).await;
+    assert_eq!(failed.code, Code::Timeout, "{failed}");
+    site.witness.hear("left").await;
 }
 
 #[tokio::test]

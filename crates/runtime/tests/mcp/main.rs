@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod filters;
 mod http;
+mod limits;
 #[expect(dead_code, reason = "the tests of turns need more of it")]
 #[path = "../turn/place.rs"]
 mod place;

@@ -63,6 +63,8 @@ def text(words):
 
 
 def call(name, arguments, output, headers):
+    if name not in TOOLS and name not in extra:
+        raise KeyError(f"unknown tool {name}")
     if name == "echo":
         return text(arguments["text"])
     if name == "add":
@@ -81,6 +83,9 @@ def call(name, arguments, output, headers):
         return text("x" * arguments["bytes"])
     if name == "environment":
         return text(json.dumps(dict(os.environ)))
+    if name == "change" and "takes" in arguments:
+        TOOLS.pop(arguments["takes"])
+        return text("changed")
     if name == "change":
         extra.append("new")
         if output:
@@ -106,8 +111,25 @@ def call(name, arguments, output, headers):
     if name in extra:
         return text("it is new")
     if name == "wrong":
-        return text("not seen")
+        return wrong(arguments.get("how"))
     raise KeyError(f"unknown tool {name}")
+
+
+def wrong(how):
+    """A result whose message is no strict JSON; that of something else is not seen."""
+    if how == "surrogate":
+        return text("half of a picture: \ud83d")
+    if how == "deep":
+        nested = []
+        for _ in range(200):
+            nested = [nested]
+        return {**text("deep"), "structuredContent": {"nested": nested}}
+    return text("BYTES" if how == "bytes" else "not seen")
+
+
+def written(message):
+    """A message as bytes."""
+    return json.dumps(message).encode().replace(b"BYTES", b"\xff\xfe")
 
 
 def tools():
@@ -118,6 +140,12 @@ def tools():
 
 def paged(params, listed, key):
     start = int(params.get("cursor") or 0)
+    if "endless" in FAULTS:
+        return {key: [], "nextCursor": str(start + 1)}
+    if "repeating" in FAULTS:
+        return {key: [], "nextCursor": "7"}
+    if "heavy" in FAULTS:
+        return {key: [{**listed[0], "description": "x" * (3 << 20)}], "nextCursor": str(start + 1)}
     page = {key: listed[start : start + 5]}
     if start + 5 < len(listed):
         page["nextCursor"] = str(start + 5)
@@ -140,6 +168,10 @@ def answer(method, params, output=None, headers=None):
     if method == "ping":
         return {}
     if method == "tools/list":
+        if "hung-list" in FAULTS:
+            threading.Event().wait()
+        if "slow-list" in FAULTS and not params.get("cursor"):
+            time.sleep(1.5)
         return paged(params, tools(), "tools")
     if method == "resources/list":
         return paged(params, RESOURCES, "resources")
@@ -153,6 +185,9 @@ def answer(method, params, output=None, headers=None):
             threading.Event().wait()
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": f"content of {uri}"}]}
     if method == "prompts/get":
+        if params["arguments"]["who"] == "hang":
+            tell("hangs")
+            threading.Event().wait()
         words = f"Greet {params['arguments']['who']}."
         return {"description": "a greeting", "messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
     if method == "tools/call":
@@ -176,7 +211,7 @@ def respond(message, output=None, headers=None):
         result = answer(method, params, output, headers)
         if SPEAKS == NEWEST:
             result = {"resultType": "complete", **result}
-        if method == "tools/call" and params["name"] == "wrong":
+        if method == "tools/call" and params["name"] == "wrong" and "not seen" in str(result):
             return {"jsonrpc": "2.0", "id": number, "outcome": "?"}
         if method == "tools/call" and (params.get("arguments") or {}).get("trailing"):
             return {"result": result, "jsonrpc": "2.0", "id": number}
@@ -191,8 +226,8 @@ def stdio():
 
     def output(message):
         with writing:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            sys.stdout.buffer.write(written(message) + b"\n")
+            sys.stdout.buffer.flush()
 
     def work(message):
         if message.get("method") == "subscriptions/listen":
@@ -261,6 +296,9 @@ class Web(http.server.BaseHTTPRequestHandler):
         shown = {name.lower(): value for name, value in self.headers.items()}
         if self.path.startswith("/message/"):
             events = self.sessions.get(self.path)
+            if "deaf" in FAULTS and message.get("method") == "tools/call":
+                self.rfile.read(1)
+                return tell("left")
             self.finish_with(202)
             # Another message may come over this connection before this one is answered.
             work = lambda: events.put(respond(message, events.put, shown))
@@ -282,7 +320,10 @@ class Web(http.server.BaseHTTPRequestHandler):
             tell("session")
         if message["method"] == "tools/call" and message["params"]["name"] == "last":
             self.sessions.clear()
-        return self.finish_with(200, json.dumps(answered).encode(), headers)
+        if "events" in FAULTS and message["method"] == "tools/call":
+            event = b"event: message\ndata: " + written(answered) + b"\n\n"
+            return self.finish_with(200, event, [("Content-Type", "text/event-stream")])
+        return self.finish_with(200, written(answered), headers)
 
     def do_DELETE(self):
         self.finish_with(200)
@@ -290,6 +331,7 @@ class Web(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path != "/sse":
             return self.finish_with(405)
+        tell("opens")
         to = f"/message/{time.monotonic_ns()}"
         events = self.sessions.setdefault(to, queue.Queue())
         self.send_response(200)
@@ -303,7 +345,7 @@ class Web(http.server.BaseHTTPRequestHandler):
             message = events.get()
             if message is None:
                 continue
-            self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+            self.wfile.write(b"event: message\ndata: " + written(message) + b"\n\n")
             self.wfile.flush()
         return None
 

@@ -287,6 +287,54 @@ async fn three_samples_of_each_tool_reach_the_model_unless_the_package_says_how_
 }
 
 #[tokio::test]
+async fn a_tool_that_vanishes_within_a_turn_is_a_failed_call_that_the_model_is_told_of() {
+    let witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let mut list = agent(&package, "");
+    let take = json!([{"name": "notes__change", "arguments": {"takes": "echo"}}]);
+    let rules = json!([
+        {"match": {"has_tool_result": false}, "tool_calls": take},
+        {"match": {"has_tool_result": true, "times": 1}, "tool_calls": [{"name": "notes__echo", "arguments": {"text": "x"}}]},
+        {"reply": "told: {{last_tool_result}}"},
+    ]);
+    list.push(model("calling", &rules));
+    let server = stdio(&witness, &json!({})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["status"], "completed");
+    assert_eq!(
+        shown(&frames).last().unwrap().1,
+        "told: MCP server \"notes\": unknown tool echo"
+    );
+}
+
+#[tokio::test]
+async fn g085_a_server_of_one_user_ends_when_nobody_has_used_it_for_a_while() {
+    let mut witness = Witness::new().await;
+    let package = json!({"connector": "calling", "mcp": {"servers": ["notes"]}});
+    let mut list = agent(&package, "");
+    let call = json!([{"name": "notes__echo", "arguments": {"text": "x"}}]);
+    list.push(calling(&call));
+    let server = stdio(&witness, &json!({"WHO": "$CTX.USER_ID"})).to_string();
+    list.push(("mcps/notes.mcp.yao".to_owned(), server));
+    let place = place(&list).await;
+    let frames = ask(&place, request("hello", "hi")).await;
+    assert_eq!(end(&frames)["status"], "completed");
+    witness.hear("call echo").await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(301)).await;
+    // Those who tidy up look once a minute, a second at a time.
+    for _ in 0..70 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        tokio::task::yield_now().await;
+    }
+    tokio::time::resume();
+    witness.hear("leaves").await;
+    witness.hear("gone").await;
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_reached_or_is_not_there_fails_the_step() {
     for (server, message) in [
         (

@@ -1,11 +1,15 @@
 //! `http`: the streamable HTTP of the protocol.
 
-use super::{Failure, Opened, Opening, Transport, greet, lines};
+use super::line::LONGEST;
+use super::{Failure, Opened, Opening, Transport, greet};
 use futures::FutureExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use rmcp::ClientLifecycleMode;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+/// Calls under way over one connection, which all users may share; further ones wait.
+const CALLS: usize = 1_024;
 
 pub const ROW: Transport = Transport {
     name: "http",
@@ -22,7 +26,8 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
                 .filter_map(|(name, value)| Some((name?, value)))
                 .collect(),
         )
-        .max_sse_event_size(lines::MESSAGE);
+        .max_concurrent_requests(CALLS)
+        .max_sse_event_size(LONGEST);
     let transport = StreamableHttpClientTransport::with_client(opening.http.clone(), config);
     greet(opening, transport, mode).await
 }

@@ -1,12 +1,12 @@
 //! Messages as lines over the ends of a process.
 
+use super::line::{Gatherer, Line};
+use super::message::{self, Received};
 use super::process::Process;
 use crate::mcp::ears::Ears;
 use rmcp::RoleClient;
-use rmcp::model::{ErrorCode, ErrorData, RequestId};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
-use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,35 +15,20 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes of one message.
-pub const MESSAGE: usize = 16 << 20;
-/// Bytes at either end of a message that is too long in which its id is looked for.
-const MARGIN: usize = 512;
 /// How long what an ended process has written is waited for.
 const REST: Duration = Duration::from_millis(300);
-
-type Received = RxJsonRpcMessage<RoleClient>;
 
 /// A process that is spoken to in lines.
 pub struct Lines {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     stdout: BufReader<ChildStdout>,
     /// The line so far. It outlives a call of `receive` that is dropped.
-    line: Vec<u8>,
-    /// The last bytes of a line that is too long to be kept.
-    tail: Option<Vec<u8>>,
+    line: Gatherer,
     /// Until when the rest of an ended process is read.
     until: Option<Instant>,
     process: Process,
     ears: Arc<Ears>,
     has_complained: bool,
-}
-
-/// What came of a line.
-enum Line {
-    Message(Box<Received>),
-    Nothing,
-    Broken(String),
 }
 
 impl Lines {
@@ -56,8 +41,7 @@ impl Lines {
         Ok(Self {
             stdin: Arc::new(Mutex::new(Some(stdin))),
             stdout: BufReader::with_capacity(64 << 10, stdout),
-            line: Vec::new(),
-            tail: None,
+            line: Gatherer::default(),
             until: None,
             process,
             ears,
@@ -88,90 +72,28 @@ impl Lines {
         }
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(bytes.len(), |end| end + 1);
-        let part = &bytes[..taken];
-        match &mut self.tail {
-            Some(tail) => {
-                tail.extend_from_slice(part);
-                let surplus = tail.len().saturating_sub(MARGIN);
-                tail.drain(..surplus);
-            }
-            None if self.line.len() + taken > MESSAGE => {
-                let from = taken.saturating_sub(MARGIN);
-                self.tail = Some(part[from..].to_vec());
-                self.line.truncate(MARGIN);
-                self.line.shrink_to_fit();
-            }
-            None => self.line.extend_from_slice(part),
-        }
+        self.line.push(&bytes[..taken]);
         self.stdout.consume(taken);
         Ok(end.is_some())
     }
 
-    fn take(&mut self) -> Line {
-        let line = std::mem::take(&mut self.line);
-        let Some(tail) = self.tail.take() else {
-            return self.message(&line);
+    /// What the line that has ended says, if it says anything; `Err` where nobody knows whose answer is lost.
+    fn take(&mut self) -> Result<Option<Received>, String> {
+        let line = match self.line.take() {
+            Line::Whole(line) => line,
+            Line::Ends(head, tail) => return message::too_long(&head, &tail).map(Some),
         };
-        let too_large = format!("its answer is larger than {} MiB", MESSAGE >> 20);
-        match id_at(&line, &tail) {
-            Some(id) => refusal(too_large, id),
-            None => Line::Broken(too_large),
-        }
-    }
-
-    fn message(&mut self, line: &[u8]) -> Line {
         let line = line.trim_ascii();
-        if line.is_empty() {
-            return Line::Nothing;
-        }
-        let error = match serde_json::from_slice::<Received>(line) {
-            Ok(message) => return Line::Message(Box::new(message)),
-            Err(error) => error,
-        };
-        if let Ok(value) = serde_json::from_slice::<Value>(line)
-            && let Some(id) = value.get("id").and_then(Value::as_i64)
-            && value.get("method").is_none()
-        {
-            return refusal(format!("its answer cannot be understood: {error}"), id);
-        }
-        if !std::mem::replace(&mut self.has_complained, true) {
+        let message = message::read(line);
+        let is_noise = message.is_none() && !line.is_empty();
+        if is_noise && !std::mem::replace(&mut self.has_complained, true) {
             tracing::warn!(
                 server = %self.ears.name(),
                 "the server writes to its output what is no message; it belongs to stderr"
             );
         }
-        Line::Nothing
+        Ok(message)
     }
-}
-
-/// What takes the place of an answer that is none.
-fn refusal(text: String, id: i64) -> Line {
-    let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, text, None);
-    let message = Received::error(error, Some(RequestId::Number(id)));
-    Line::Message(Box::new(message))
-}
-
-/// The id of a message of which only both ends are known.
-fn id_at(head: &[u8], tail: &[u8]) -> Option<i64> {
-    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-    let number = |text: &str| {
-        let digits = text.trim_start();
-        let end = digits.find(|letter: char| !letter.is_ascii_digit());
-        digits[..end.unwrap_or(digits.len())].parse().ok()
-    };
-    // Behind the beginning of the result, a member of this name may be the result's own.
-    let before = head.split("\"result\"").next().unwrap_or_default();
-    let first = before.split_once("\"id\":").map(|(_, rest)| rest);
-    let last = || {
-        let (_, rest) = tail.rsplit_once("\"id\":")?;
-        let is_outermost = rest
-            .trim_end()
-            .strip_suffix('}')?
-            .find(['{', '}'])
-            .is_none();
-        is_outermost.then_some(rest)
-    };
-    first.or_else(last).and_then(number)
 }
 
 impl Transport<RoleClient> for Lines {
@@ -202,9 +124,9 @@ impl Transport<RoleClient> for Lines {
             let broken = match self.read().await {
                 Ok(false) => continue,
                 Ok(true) => match self.take() {
-                    Line::Message(message) => return Some(*message),
-                    Line::Nothing => continue,
-                    Line::Broken(why) => why,
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => continue,
+                    Err(why) => why,
                 },
                 Err(why) => why,
             };
@@ -214,43 +136,11 @@ impl Transport<RoleClient> for Lines {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        drop(self.stdin.lock().await.take());
+        // Whoever sends holds it for as long as the server does not read, which may be for ever.
+        if let Ok(mut stdin) = self.stdin.try_lock() {
+            drop(stdin.take());
+        }
         self.process.end().await;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::id_at;
-
-    #[test]
-    fn the_id_of_a_message_is_found_at_either_end() {
-        for (head, tail, id) in [
-            (
-                "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"id\":9",
-                "xxx\"}}",
-                Some(7),
-            ),
-            (
-                "{\"jsonrpc\": \"2.0\", \"id\": 12, \"result\": {",
-                "}}",
-                Some(12),
-            ),
-            (
-                "{\"result\":{\"id\":9,\"x\":\"",
-                "\"}]},\"jsonrpc\":\"2.0\",\"id\":31}",
-                Some(31),
-            ),
-            (
-                "{\"result\":{\"x\":\"",
-                "\"},\"id\":31,\"jsonrpc\":\"2.0\"}\n",
-                Some(31),
-            ),
-            ("{\"result\":{\"x\":\"", "\",\"id\":31}}", None),
-            ("{\"result\":{\"x\":\"", "xxxx", None),
-        ] {
-            assert_eq!(id_at(head.as_bytes(), tail.as_bytes()), id, "{head} {tail}");
-        }
     }
 }

@@ -1,10 +1,14 @@
 //! How servers are reached. Adding a way is one file and one row.
 
 mod http;
+mod line;
 mod lines;
+mod message;
 mod process;
 mod sse;
 mod stdio;
+
+pub use process::Census;
 
 use super::ears::Ears;
 use super::session::Running;
@@ -19,6 +23,7 @@ use serde_json::{Map, Value};
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A way to reach a server.
 pub struct Transport {
@@ -46,6 +51,10 @@ pub struct Opening {
     pub path: Option<String>,
     /// Sends requests. It follows nobody anywhere: only the host that the server's file names is reached.
     pub http: reqwest::Client,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Counts the processes that are started.
+    pub census: Census,
     /// What hears the server.
     pub ears: Arc<Ears>,
     /// What must not be told.

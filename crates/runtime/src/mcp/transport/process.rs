@@ -1,5 +1,6 @@
 //! A child process and all that it starts, which end with it.
 
+use super::Opening;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -23,24 +25,54 @@ pub struct Process {
     group: Option<Pid>,
     last_words: Arc<Mutex<String>>,
     _log: JoinSet<()>,
+    _counted: Counted,
+}
+
+/// How many processes there are, so that their end can be waited for.
+#[derive(Clone, Default)]
+pub struct Census(watch::Sender<usize>);
+
+/// One process, for as long as it lasts.
+struct Counted(Census);
+
+impl Census {
+    /// Waits until there is no process any more.
+    pub async fn none(&self) {
+        let mut count = self.0.subscribe();
+        // It fails only without a sender, and this is one.
+        let _ = count.wait_for(|count| *count == 0).await;
+    }
+
+    fn one(&self) -> Counted {
+        self.0.send_modify(|count| *count += 1);
+        Counted(self.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
 }
 
 impl Process {
     /// Starts a process in a group of its own. What it writes to stderr goes to the log.
-    pub fn start(mut command: Command, name: &str, secrets: Arc<Secrets>) -> io::Result<Self> {
+    pub fn start(mut command: Command, opening: &Opening) -> io::Result<Self> {
         let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let last_words = Arc::new(Mutex::new(String::new()));
         let mut log = JoinSet::new();
         if let Some(stderr) = child.stderr.take() {
             let words = last_words.clone();
-            log.spawn(follow(stderr, name.to_owned(), secrets, words));
+            let (name, secrets) = (opening.ears.name().to_owned(), opening.secrets.clone());
+            log.spawn(follow(stderr, name, secrets, words));
         }
         Ok(Self {
             child,
             group: id.and_then(Pid::from_raw),
             last_words,
             _log: log,
+            _counted: opening.census.one(),
         })
     }
 

@@ -2,14 +2,17 @@
 //! messages are sent to.
 
 use super::http::headers;
+use super::line::{Gatherer, Line};
+use super::message::{self, Received};
 use super::{Failure, Opened, Opening, Transport, greet, http_words};
 use crate::llm::sse::{Event, Parser};
 use crate::mcp::ears::Ears;
 use futures::FutureExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::TxJsonRpcMessage;
 use rmcp::{ClientLifecycleMode, RoleClient};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -28,8 +31,6 @@ pub const ROW: Transport = Transport {
     open: |opening, mode| open(opening, mode).boxed(),
 };
 
-type Received = RxJsonRpcMessage<RoleClient>;
-
 /// An open connection.
 struct Sse {
     client: Client,
@@ -38,6 +39,8 @@ struct Sse {
     messages: mpsc::Receiver<Received>,
     reader: JoinSet<()>,
     ears: Arc<Ears>,
+    /// No call of this server lasts longer, so nobody waits for what is sent.
+    timeout: Duration,
 }
 
 /// A message could not be sent.
@@ -55,10 +58,10 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     let response = response.map_err(broken)?;
     let mut events = Events::of(response)?;
     let first = tokio::time::timeout(FIRST, events.next()).await;
-    let first = first
-        .ok()
-        .flatten()
-        .filter(|event| event.name == "endpoint");
+    let first = match first.ok().flatten() {
+        Some(Told::Event(event)) if event.name == "endpoint" => Some(event),
+        _ => None,
+    };
     let first = first.ok_or_else(|| Failure::new("it does not say where messages are sent to"))?;
     let to = url.join(first.data.trim()).ok();
     // Another host would get this one's credentials.
@@ -67,23 +70,25 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
     let (tell, messages) = mpsc::channel(WAITING);
     let mut reader = JoinSet::new();
     reader.spawn(async move {
-        while let Some(event) = events.next().await {
-            let Ok(message) = serde_json::from_str(&event.data) else {
-                continue;
+        while let Some(told) = events.next().await {
+            let message = match told {
+                Told::Event(event) => message::read(event.data.as_bytes()),
+                Told::TooLong(refusal) => Some(*refusal),
             };
+            let Some(message) = message else { continue };
             if tell.send(message).await.is_err() {
                 return;
             }
         }
     });
-    let client = opening.http.clone();
     let transport = Sse {
-        client,
+        client: opening.http.clone(),
         headers,
         to,
         messages,
         reader,
         ears: opening.ears.clone(),
+        timeout: opening.timeout,
     };
     greet(opening, transport, mode).await
 }
@@ -92,7 +97,15 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
 struct Events {
     response: Response,
     parser: Parser,
-    ready: std::vec::IntoIter<Event>,
+    line: Gatherer,
+    ready: VecDeque<Told>,
+}
+
+/// What an answer tells.
+enum Told {
+    Event(Event),
+    /// In place of an answer in an event that is too long.
+    TooLong(Box<Received>),
 }
 
 impl Events {
@@ -113,19 +126,44 @@ impl Events {
         Ok(Self {
             response,
             parser: Parser::default(),
-            ready: Vec::new().into_iter(),
+            line: Gatherer::default(),
+            ready: VecDeque::new(),
         })
     }
 
-    async fn next(&mut self) -> Option<Event> {
+    async fn next(&mut self) -> Option<Told> {
         loop {
-            if let Some(event) = self.ready.next() {
-                return Some(event);
+            if let Some(told) = self.ready.pop_front() {
+                return Some(told);
             }
             let bytes = self.response.chunk().await.ok()??;
-            self.ready = self.parser.push(&bytes).ok()?.into_iter();
+            for part in bytes.split_inclusive(is_end) {
+                self.line.push(part);
+                if part.last().is_some_and(is_end) {
+                    self.end_line()?;
+                }
+            }
         }
     }
+
+    /// `None` where it cannot be told whose answer is lost, so that all who wait have to know.
+    fn end_line(&mut self) -> Option<()> {
+        match self.line.take() {
+            Line::Whole(line) => {
+                let events = self.parser.push(&line).ok()?;
+                self.ready.extend(events.into_iter().map(Told::Event));
+            }
+            Line::Ends(head, tail) => {
+                let refusal = message::too_long(&head, &tail).ok()?;
+                self.ready.push_back(Told::TooLong(Box::new(refusal)));
+            }
+        }
+        Some(())
+    }
+}
+
+fn is_end(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 impl rmcp::transport::Transport<RoleClient> for Sse {
@@ -138,6 +176,7 @@ impl rmcp::transport::Transport<RoleClient> for Sse {
         self.ears.sends();
         let request = self.client.post(self.to.clone());
         let request = request.headers(self.headers.clone()).json(&message);
+        let request = request.timeout(self.timeout);
         async move {
             let response = request.send().await;
             let response = response.map_err(|error| Unsent(http_words(&error), Some(error)))?;

@@ -30,7 +30,7 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
         .current_dir(&opening.root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
-    let process = Process::start(command, opening.ears.name(), opening.secrets.clone());
+    let process = Process::start(command, opening);
     let lines = process.and_then(|process| Lines::new(process, opening.ears.clone()));
     let lines = lines.map_err(|error| {
         let hint = match error.kind() {

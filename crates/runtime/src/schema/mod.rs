@@ -1,22 +1,28 @@
 //! Values against JSON Schemas, and the defaults that these give.
 
+mod cost;
+
 use boon::{CompileError, Compiler, Schemas, SchemeUrlLoader};
 use serde_json::{Map, Value};
 
 /// Where a schema that is checked stands, so to speak.
 const PLACE: &str = "ambit:schema";
 
+/// So many places that are wrong are named.
+const PLACES: usize = 20;
+
 /// Why a value was not found to be as its schema says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     /// What of the value is wrong, and where.
     Value(String),
-    /// The schema is none, or names others.
+    /// The schema is none, names others, or takes too long.
     Schema(String),
 }
 
 /// Checks a value. A schema that refers to files or to the network is not one that can be used.
 pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), Wrong> {
+    cost::bear(schema, value).map_err(Wrong::Schema)?;
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.use_loader(Box::new(SchemeUrlLoader::new()));
     let unusable = |error: CompileError| Wrong::Schema(format!("{error:#}"));
@@ -25,11 +31,14 @@ pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), Wrong> {
     let compiled = compiler.compile(PLACE, &mut schemas).map_err(unusable)?;
     schemas.validate(value, compiled).map_err(|error| {
         let text = error.to_string();
-        let lines = text
-            .lines()
-            .skip(1)
-            .map(|line| line.trim_start_matches([' ', '-']));
-        Wrong::Value(lines.collect::<Vec<_>>().join("; "))
+        let lines = text.lines().skip(1);
+        let (first, more) = (lines.clone().take(PLACES), lines.count());
+        let first = first.map(|line| line.trim_start_matches([' ', '-']));
+        let mut what = first.collect::<Vec<_>>().join("; ");
+        if more > PLACES {
+            what.push_str(&format!("; and {} more", more - PLACES));
+        }
+        Wrong::Value(what)
     })
 }
 
@@ -106,6 +115,17 @@ mod tests {
             let expected = Wrong::Value(expected.to_owned());
             assert_eq!(wrong(&schema, &value), Some(expected));
         }
+    }
+
+    #[test]
+    fn of_many_places_the_first_are_named() {
+        let schema = json!({"items": {"type": "string"}});
+        let found = wrong(&schema, &vec![7; 1_000].into());
+        let Some(Wrong::Value(what)) = found else {
+            panic!("{found:?}");
+        };
+        let end = "at '/19': want string, but got number; and 980 more";
+        assert!(what.ends_with(end), "{what}");
     }
 
     #[test]
