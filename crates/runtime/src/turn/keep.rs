@@ -64,13 +64,15 @@ impl Turn {
         let (mut pause, mut tries) = (PAUSE, 0);
         loop {
             tries += 1;
+            // Behind this, something may be staged while the rest is saved.
+            let staged = self.log.last_beside();
             let saved = match is_end {
                 true => context.save_and_end_turn().await,
                 false => context.save().await,
             };
             match saved {
                 Ok(_) => {
-                    self.log.clear_beside();
+                    self.log.clear_beside(staged);
                     return Ok(());
                 }
                 Err(error) if !may_pass(&error) => return Err(error.into()),
