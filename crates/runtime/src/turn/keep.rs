@@ -44,7 +44,7 @@ impl Turn {
         if let Some(fork) = &self.fork {
             // What is staged is kept by the turn around it.
             let mut pause = PAUSE;
-            while let Err(error) = fork.flush().await {
+            while let Err(error) = fork.flush(&self.spent).await {
                 self.wait_out(error, &mut pause).await?;
             }
             return Ok(());
@@ -66,6 +66,7 @@ impl Turn {
             tries += 1;
             // Behind this, something may be staged while the rest is saved.
             let staged = self.log.last_beside();
+            let (_, noted) = self.spent.notes();
             let saved = match is_end {
                 true => context.save_and_end_turn().await,
                 false => context.save().await,
@@ -73,6 +74,7 @@ impl Turn {
             match saved {
                 Ok(_) => {
                     self.log.clear_beside(staged);
+                    self.spent.noted(noted);
                     return Ok(());
                 }
                 Err(error) if !may_pass(&error) => return Err(error.into()),

@@ -21,6 +21,7 @@ mod served;
 mod store;
 mod tools;
 mod turns;
+mod usage;
 mod worker;
 
 use futures::future::LocalBoxFuture;
@@ -57,6 +58,7 @@ fn main() {
         calls::CASES,
         processes::CASES,
         served::CASES,
+        usage::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

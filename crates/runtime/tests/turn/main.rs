@@ -15,6 +15,7 @@ mod events;
 mod fallback;
 mod faults;
 mod fitting;
+mod large;
 mod late;
 mod listeners;
 mod memory;

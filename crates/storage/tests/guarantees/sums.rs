@@ -234,7 +234,7 @@ async fn g089_a_record_that_is_recorded_again_counts_once(bed: Bed) {
         other.usage().aggregate().await.unwrap(),
         Some(total(&records))
     );
-    assert_eq!(other.context().is_dirty(), false);
+    assert!(!other.context().is_dirty());
 }
 
 async fn g089_tracking_off_gives_nothing(bed: Bed) {
