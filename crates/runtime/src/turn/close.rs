@@ -112,7 +112,8 @@ impl Turn {
             failed => failed,
         };
         if let Err(error) = staged {
-            self.session.context().discard();
+            // What was used counts all the same.
+            self.session.history().discard();
             ending = Ending {
                 status: Status::Error,
                 error: Some(error),
@@ -265,9 +266,14 @@ impl Turn {
         is_held && !self.live.is_left()
     }
 
-    /// A listener that stops the history from being saved does not stop the turn from ending.
+    /// A listener that stops the history from being saved does not stop the turn from ending, nor what it has used from being
+    /// booked.
     async fn commit_past_listeners(&self, writes: Vec<Write>) -> Result<()> {
         let context = self.session.context();
+        self.session.history().discard();
+        if let Err(error) = context.save().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "what a turn has used is not booked");
+        }
         context.discard();
         let mut batch = Batch::of(writes);
         let lease = context.lease();
