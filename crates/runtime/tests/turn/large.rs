@@ -84,7 +84,9 @@ async fn a_called_agent_whose_end_is_not_kept_is_not_asked_again() {
     assert_eq!(tools.names(), ["read", "read", "read"]);
     let session = session(&place, "hello").await;
     let records = session.context().usage().records().await.unwrap();
-    let of_reader = records.iter().filter(|it| it.model_name.as_deref() == Some("reading"));
+    let of_reader = records
+        .iter()
+        .filter(|it| it.model_name.as_deref() == Some("reading"));
     assert_eq!(of_reader.count(), 2);
     let trace = traced(&place, &frames).await;
     assert!(trace.contains("the end of a call is not kept"), "{trace}");
@@ -98,4 +100,16 @@ async fn a_turn_with_many_large_results_ends() {
     let frames = ask(&place, request("hello", "hi")).await;
     assert_eq!(end(&frames)["error"], Value::Null);
     assert_eq!(tools.names(), ["read", "read", "read"]);
+    let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
+    let response = place
+        .runtime
+        .turn(&ann(), &id)
+        .await
+        .unwrap()
+        .response
+        .unwrap();
+    assert_eq!(
+        (&response["completion"]["content"], response.get("tools")),
+        (&json!("read"), None)
+    );
 }

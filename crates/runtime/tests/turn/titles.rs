@@ -132,7 +132,10 @@ async fn what_the_tool_of_a_title_asks_is_booked() {
     let defaults = json!({"uses": {"title": "mcp:names"}});
     for (file, text) in [
         ("mcps/names.mcp.yao", server.to_string()),
-        ("mcps/mapping/names/schemes/title.in.yao", scheme.to_string()),
+        (
+            "mcps/mapping/names/schemes/title.in.yao",
+            scheme.to_string(),
+        ),
         ("scripts/titles.ts", script.to_owned()),
         ("agent/agent.yml", defaults.to_string()),
     ] {
