@@ -2,13 +2,14 @@
 
 use crate::error::Result;
 use crate::hook::{Created, Delegate};
-use crate::llm::Answer;
+use crate::llm::{Answer, Usage};
 use crate::request::Request;
-use ambit_storage::SessionIdentity;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::{NewEntry, Write};
 use ambit_storage::driver::{Driver, Range};
 use ambit_storage::json::Json;
+use ambit_storage::storage::UsageRecord;
+use ambit_storage::{SessionIdentity, ids};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -95,6 +96,8 @@ pub(crate) enum Step {
         /// The words.
         text: String,
     },
+    /// A model was called for this, by the turn or from inside it. It stands before what is gone on with behind the call.
+    Used(Box<Used>),
     /// A tool call has a result; it is in the history.
     Settled {
         /// The place of the agent.
@@ -120,8 +123,15 @@ pub(crate) struct Unstored {
     pub agent: String,
     /// The messages, in order.
     pub shown: Vec<String>,
-    /// The kind of connector that gave it, for what it cost.
-    pub provider: String,
+}
+
+/// What one call of a model has used.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Used {
+    /// For the turn.
+    pub usage: Usage,
+    /// For the conversation; none where it is not tracked there.
+    pub record: Option<UsageRecord>,
 }
 
 /// The id of a turn's own run context: the turn can be told from it.
@@ -221,6 +231,18 @@ pub(crate) fn write(log: &LogKey, number: usize, step: &Step) -> Result<Write> {
     })
 }
 
+/// The write that adds what a call has used. Calls from inside a turn run at once, so that it has no number.
+pub(crate) fn write_used(log: &LogKey, used: Used) -> Result<Write> {
+    let entry = NewEntry {
+        id: format!("used.{}", ids::unguessable()),
+        body: Json::of(&Step::Used(Box::new(used)))?,
+    };
+    Ok(Write::Append {
+        log: log.clone(),
+        entries: vec![entry],
+    })
+}
+
 /// All steps of a turn.
 pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
@@ -236,8 +258,10 @@ pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<S
     }
 }
 
-/// How often in a row the turn was taken up without getting further.
+/// How often in a row the turn was taken up without getting further. What was used meanwhile is nothing to go on behind.
 pub(crate) fn idle_attempts(steps: &[Step]) -> usize {
+    let steps = steps.iter().rev();
+    let steps = steps.filter(|step| !matches!(step, Step::Used(_)));
     let is_attempt = |step: &&Step| matches!(step, Step::Attempt);
-    steps.iter().rev().take_while(is_attempt).count()
+    steps.take_while(is_attempt).count()
 }

@@ -56,6 +56,15 @@ pub struct Options {
 }
 
 impl Options {
+    /// For what is only listened to here: nothing of it is stored.
+    pub fn unkept() -> Self {
+        Self {
+            is_persistent: false,
+            kept: usize::MAX,
+            ..Self::default()
+        }
+    }
+
     /// For a log beside a stream: nobody waits for it, so that it goes along with the stream's steps however long it is.
     pub fn beside() -> Self {
         Self {

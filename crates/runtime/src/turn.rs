@@ -82,10 +82,10 @@ pub(crate) struct Turn {
     settings: Settings,
     /// What this turn is within, if it is within another one.
     fork: Option<fork::Fork>,
-    /// What the calls from inside the turn have used.
+    /// What its models have used, those of calls from inside it included.
     spent: Arc<meter::Spent>,
-    /// What they have done.
-    calls: Arc<fork::Calls>,
+    /// What the calls from inside it have done, if that is kept.
+    calls: Option<Arc<fork::Calls>>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.
@@ -94,7 +94,7 @@ pub(crate) struct Turn {
     replay: Replay,
     /// The tool calls of the round that is under way.
     running: Running,
-    /// What the model calls of the turn have used and said.
+    /// What the models of the turn have said.
     said: said::Said,
     /// The leg and the round that are under way.
     at: (usize, usize),

@@ -105,12 +105,18 @@ impl Log {
 
     /// Has this written with the next step that is stored here, all or nothing.
     pub fn stage_beside(&self, write: Write) {
-        self.0.shared.state().staged.push(write);
+        self.0.shared.state().stage(write);
     }
 
-    /// What was staged beside the entries has been written elsewhere.
-    pub fn clear_beside(&self) {
-        self.0.shared.state().staged.clear();
+    /// The number of the last write that was staged beside the entries.
+    pub fn last_beside(&self) -> u64 {
+        self.0.shared.state().last_staged
+    }
+
+    /// What was staged beside the entries, up to this number, has been written elsewhere.
+    pub fn clear_beside(&self, last: u64) {
+        let staged = &mut self.0.shared.state().staged;
+        staged.retain(|(number, _)| *number > last);
     }
 
     /// Stores all that is waiting now, and ends the log if its last entry is among it.

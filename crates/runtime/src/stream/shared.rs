@@ -147,7 +147,8 @@ impl Shared {
         }
         if !writes.is_empty() {
             let staged = std::mem::take(&mut self.state().staged);
-            let mut batch = Batch::of(staged.iter().cloned().chain(writes));
+            let beside = staged.iter().map(|(_, write)| write.clone());
+            let mut batch = Batch::of(beside.chain(writes));
             batch.checks.extend(self.place.check.clone());
             if let Err(error) = self.place.driver.commit(batch).await {
                 self.state().staged.splice(..0, staged);

@@ -44,8 +44,10 @@ pub(super) struct State {
     waiting_bytes: usize,
     /// Steps that were given to the store without its word that it has them.
     unsure: VecDeque<Row>,
-    /// What is to be written with the next step.
-    pub staged: Vec<Write>,
+    /// What is to be written with the next step, numbered in the order in which it came.
+    pub staged: Vec<(u64, Write)>,
+    /// The number of the last that was staged.
+    pub last_staged: u64,
     has_last: bool,
     appended_bytes: usize,
     /// The newest of the stored entries.
@@ -100,6 +102,7 @@ impl State {
             waiting_bytes: 0,
             unsure: VecDeque::new(),
             staged: Vec::new(),
+            last_staged: 0,
             has_last: false,
             appended_bytes: 0,
             shown: VecDeque::new(),
@@ -154,6 +157,12 @@ impl State {
             self.has_last = true;
         }
         self.next - 1
+    }
+
+    /// Has this written with the next step.
+    pub fn stage(&mut self, write: Write) {
+        self.last_staged += 1;
+        self.staged.push((self.last_staged, write));
     }
 
     /// The log had its last entry when it was taken up.

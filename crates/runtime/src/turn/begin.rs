@@ -2,6 +2,7 @@
 
 use super::fork::Calls;
 use super::leg::Leg;
+use super::meter::Spent;
 use super::plan::Plan;
 use super::replay::Replay;
 use super::{Settings, Turn, answers, history, known, prompt, recover, said};
@@ -12,7 +13,7 @@ use crate::event::{
 };
 use crate::hook::Created;
 use crate::inbox::Inbox;
-use crate::journal::{self, Ids, Names, Open, Step};
+use crate::journal::{self, Ids, Names, Step};
 use crate::limits::Limits;
 use crate::live::Live;
 use crate::loaded::Loaded;
@@ -118,7 +119,11 @@ async fn record(
     let trace_log = log.open_beside(parts.place(names.trace()), stream::Options::beside());
     let trace = parts.trace(&trace_log, &trace::Tree::default());
     let outbox = Outbox::new(log.clone(), limits.outbox, clock);
-    let mut turn = parts.turn(log, outbox, (trace, trace_log))?;
+    let calls = parts.place(names.calls());
+    let calls = Calls::new(calls, core.stores.options().limits.value);
+    let spent = Spent::new(parts.session.clone(), names, Some(log));
+    let inside = (spent, Some(Arc::new(calls)));
+    let mut turn = parts.turn(outbox, (trace, trace_log), inside)?;
     turn.seen = stored.last().map(|message| message.id.clone());
     turn.history = stored;
     turn.announce(ConversationStarted {
@@ -171,9 +176,13 @@ impl Parts {
     }
 
     /// A turn that has done nothing yet.
-    pub fn turn(self, log: Log, outbox: Outbox, (trace, trace_log): (Trace, Log)) -> Result<Turn> {
-        let names = self.names();
-        let calls = Arc::new(Calls::new(self.place(names.calls())));
+    pub fn turn(
+        self,
+        outbox: Outbox,
+        (trace, trace_log): (Trace, Log),
+        (spent, calls): (Arc<Spent>, Option<Arc<Calls>>),
+    ) -> Result<Turn> {
+        let (names, log) = (self.names(), outbox.log());
         let Self {
             core,
             loaded,
@@ -215,7 +224,7 @@ impl Parts {
             memory,
             settings,
             fork: None,
-            spent: Arc::default(),
+            spent,
             calls,
             history: Vec::new(),
             seen: None,
@@ -383,17 +392,5 @@ impl Turn {
         }
         self.replay.add(begin);
         Ok(())
-    }
-
-    /// The note by which every node finds this turn while it is open.
-    pub(super) fn open_note(&self) -> Open {
-        let context = self.session.context();
-        Open {
-            tenant: self.request.authorized.tenant().to_owned(),
-            agent: self.request.agent.clone(),
-            base: context.identity().clone(),
-            space: context.place().0,
-            request_id: self.ids.request_id.clone(),
-        }
     }
 }

@@ -192,11 +192,6 @@ impl Line {
             None => node.complete(Some(answer.message())),
             Some(missed) => node.fail(&missed.error().message),
         }
-        turn.book(&answer, &self.connector.kind)?;
-        match &turn.fork {
-            None => turn.said.usage.add(&answer.usage),
-            Some(_) => turn.spent.add(&answer.usage),
-        }
         turn.outbox.emit(
             "step_end",
             json!({
@@ -305,9 +300,11 @@ impl Line {
         };
         let mut answer = meter.finish();
         thoughts::mark(&mut answer, &self.connector.id);
+        // Before the answer is noted: what is gone on with behind a call is not there without what it has used.
+        let booked = turn.spent.book(&answer, &self.connector.kind);
         let noted = match failure {
-            None => self.note(turn, leg, (&answer, voice.shown())),
-            Some(_) => Ok(()),
+            None => booked.and_then(|()| self.note(turn, leg, (&answer, voice.shown()))),
+            Some(_) => booked,
         };
         let failure = failure.or(noted.err().map(Missed::ForGood));
         let status = match failure {
@@ -344,7 +341,6 @@ impl Line {
             unstored: Some(Unstored {
                 agent: leg.agent.id.clone(),
                 shown: shown.to_vec(),
-                provider: self.connector.kind.clone(),
             }),
         })
     }

@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::event::{AfterSend, BeforeStructuredOutput, ConversationEnded};
 use crate::frame::Status as Ended;
 use crate::live::Stop;
-use crate::runtime::Status;
+use crate::runtime::{Status, TurnInfo};
 use crate::trace;
 use ambit_storage::batch::{Batch, Write};
 use ambit_storage::clock::to_millis;
@@ -115,7 +115,8 @@ impl Turn {
             failed => failed,
         };
         if let Err(error) = staged {
-            self.session.context().discard();
+            // What was used counts all the same.
+            self.session.history().discard();
             ending = Ending {
                 status: Status::Error,
                 error: Some(error),
@@ -208,24 +209,11 @@ impl Turn {
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &Ending) -> Result<()> {
         let ended_at = self.now();
-        let info = {
-            let mut info = self.live.info();
-            info.status = ending.status;
-            info.ended_at = Some(ended_at);
-            let is_development = self.core.is_development;
-            let failed = ending.error.as_ref();
-            info.error = failed.map(|error| error.told(is_development));
-            info.response = ending
-                .response
-                .as_ref()
-                .map(|response| response.to_json(self));
-            info.last_event = self.log.written();
-            info.clone()
-        };
+        let known = self.known(ending, ended_at)?;
         let mut writes = vec![
             Write::Apply {
                 key: self.names.info(),
-                op: Op::Set(Json::of(&info)?.into()),
+                op: Op::Set(known.into()),
                 life: Some(to_millis(self.terms().known())),
             },
             Write::Apply {
@@ -255,6 +243,20 @@ impl Turn {
         Ok(())
     }
 
+    /// What is known of the turn from now on.
+    fn known(&self, ending: &Ending, ended_at: i64) -> Result<Json> {
+        let mut info = self.live.info();
+        info.status = ending.status;
+        info.ended_at = Some(ended_at);
+        let is_development = self.core.is_development;
+        let failed = ending.error.as_ref();
+        info.error = failed.map(|error| error.told(is_development));
+        let response = ending.response.as_ref();
+        info.response = response.map(|response| response.to_json(self));
+        info.last_event = self.log.written();
+        fitting(&mut info, self.core.stores.options().limits.value)
+    }
+
     /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
     /// is waited for.
     pub(super) fn may_wait(&self, error: &ambit_storage::Error) -> bool {
@@ -268,9 +270,14 @@ impl Turn {
         is_held && !self.live.is_left()
     }
 
-    /// A listener that stops the history from being saved does not stop the turn from ending.
+    /// A listener that stops the history from being saved does not stop the turn from ending, nor what it has used from being
+    /// booked.
     async fn commit_past_listeners(&self, writes: Vec<Write>) -> Result<()> {
         let context = self.session.context();
+        self.session.history().discard();
+        if let Err(error) = context.save().await {
+            tracing::warn!(turn.id = self.ids.request_id, %error, "what a turn has used is not booked");
+        }
         context.discard();
         let mut batch = Batch::of(writes);
         let lease = context.lease();
@@ -311,4 +318,28 @@ impl Turn {
         }
         self.live.end();
     }
+}
+
+/// Without what a store would not take at once: first what the tools gave, which the history has too, then all of the response.
+fn fitting(info: &mut TurnInfo, most: usize) -> Result<Json> {
+    let mut known = Json::of(info)?;
+    if known.as_str().len() > most {
+        tracing::warn!(
+            turn.id = info.request_id,
+            "what the tools gave is too large to be kept with the response"
+        );
+        if let Some(Value::Object(response)) = &mut info.response {
+            response.remove("tools");
+        }
+        known = Json::of(info)?;
+    }
+    if known.as_str().len() > most {
+        tracing::warn!(
+            turn.id = info.request_id,
+            "the response is too large to be kept"
+        );
+        info.response = None;
+        known = Json::of(info)?;
+    }
+    Ok(known)
 }

@@ -40,17 +40,16 @@ use task::Task;
 pub(super) struct Asker {
     core: Arc<Core>,
     loaded: Arc<Loaded>,
-    /// The conversation, in which is booked what the calls use.
-    pub session: LiveAgent,
+    session: LiveAgent,
     ids: Ids,
     trace_log: Log,
     /// What they use for the turn.
-    pub spent: Arc<Spent>,
+    spent: Arc<Spent>,
     settings: Settings,
     /// The agents so far, the asking one last.
     chain: Vec<String>,
     /// What its calls have done, if that is kept.
-    pub calls: Option<Arc<Calls>>,
+    calls: Option<Arc<Calls>>,
     /// Where it asks: the call it is in, the agent's place in the chain, and the step.
     place: Value,
 }
@@ -61,7 +60,7 @@ impl Turn {
         let within = self.fork.as_ref().and_then(|fork| fork.kept.as_ref());
         let within = within.map(|kept| kept.key.as_str());
         Asker {
-            calls: Some(self.calls.clone()),
+            calls: self.calls.clone(),
             place: json!([within, leg.at, step]),
             core: self.core.clone(),
             loaded: self.loaded.clone(),
@@ -188,7 +187,7 @@ impl Asker {
         }
         let messages_before = speaker.outbox().messages().len();
         let mut turn = self.turn(caller, request, (context_id, speaker.outbox()))?;
-        let ended = turn.taken_up(kept.as_ref())?;
+        let ended = turn.taken_up(kept.as_ref());
         turn.fork = Some(Fork {
             above: self.chain.clone(),
             voice: speaker.voice().clone(),
@@ -254,11 +253,8 @@ impl Asker {
             started_at: self.core.stores.options().clock.now(),
         };
         let traced = (caller.trace.trace().clone(), self.trace_log.clone());
-        let mut turn = parts.turn(outbox.log(), outbox.clone(), traced)?;
-        turn.spent = self.spent.clone();
-        if let Some(calls) = &self.calls {
-            turn.calls = calls.clone();
-        }
+        let inside = (self.spent.clone(), self.calls.clone());
+        let mut turn = parts.turn(outbox.clone(), traced, inside)?;
         turn.settings = Settings {
             metadata: turn.settings.metadata,
             // What is for the agent that calls alone.
@@ -285,12 +281,8 @@ impl Asker {
                 log: Names::new(space, context_id).events(),
                 check: None,
             };
-            let options = Options {
-                is_persistent: false,
-                kept: usize::MAX,
-                ..Options::default()
-            };
-            return outbox.apart(Log::open(place, options)).speaker(Voice {
+            let log = Log::open(place, Options::unkept());
+            return outbox.apart(log).speaker(Voice {
                 thread: None,
                 is_silent: false,
                 assistant_id: agent.id.clone(),

@@ -40,8 +40,10 @@ impl Turn {
     pub(super) async fn begin_anew(&mut self) -> Result<Option<Stop>> {
         self.live.go_on();
         self.spent.settled().await;
-        if self.calls.is_used() {
-            self.calls = Arc::new(self.calls.anew().await?);
+        if let Some(calls) = &mut self.calls
+            && calls.is_used()
+        {
+            *calls = Arc::new(calls.anew().await?);
         }
         let (leg, round) = self.at;
         let open = self.outbox.open_messages();

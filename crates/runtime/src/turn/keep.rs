@@ -44,7 +44,7 @@ impl Turn {
         if let Some(fork) = &self.fork {
             // What is staged is kept by the turn around it.
             let mut pause = PAUSE;
-            while let Err(error) = fork.flush().await {
+            while let Err(error) = fork.flush(&self.spent).await {
                 self.wait_out(error, &mut pause).await?;
             }
             return Ok(());
@@ -64,13 +64,17 @@ impl Turn {
         let (mut pause, mut tries) = (PAUSE, 0);
         loop {
             tries += 1;
+            // Behind this, something may be staged while the rest is saved.
+            let staged = self.log.last_beside();
+            let (_, noted) = self.spent.notes();
             let saved = match is_end {
                 true => context.save_and_end_turn().await,
                 false => context.save().await,
             };
             match saved {
                 Ok(_) => {
-                    self.log.clear_beside();
+                    self.log.clear_beside(staged);
+                    self.spent.noted(noted);
                     return Ok(());
                 }
                 Err(error) if !may_pass(&error) => return Err(error.into()),

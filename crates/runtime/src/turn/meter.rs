@@ -1,12 +1,13 @@
-//! What calls of models use: what one call used is counted even where nobody waits for its end, and what the calls from inside
-//! a turn used is counted to the turn.
+//! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
+//! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
-use super::fork::Done;
 use super::{Turn, fit};
 use crate::error::Result;
+use crate::journal::{self, Names, Used};
 use crate::llm::{self, Answer, Usage};
+use crate::stream::Log;
 use ambit_storage::LiveAgent;
-use ambit_storage::storage::UsageRecord;
+use ambit_storage::batch::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -15,58 +16,126 @@ use tokio::time::timeout;
 /// How long calls that were cancelled may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the calls from inside a turn have used, and how many of them have not ended.
+/// What the models of a turn have used, those of calls from inside it included, and how many of these calls have not ended.
 pub(super) struct Spent {
-    usage: Mutex<Usage>,
-    running: watch::Sender<usize>,
+    /// The conversation with which it is booked.
+    session: LiveAgent,
+    /// The turn.
+    names: Names,
+    /// The turn's stream, if there is a turn that may be taken up again.
+    stream: Option<Log>,
+    counted: Mutex<Counted>,
+    running: Arc<watch::Sender<usize>>,
 }
 
-impl Default for Spent {
-    fn default() -> Self {
-        Self {
-            usage: Mutex::default(),
-            running: watch::Sender::new(0),
-        }
-    }
+#[derive(Default)]
+struct Counted {
+    usage: Usage,
+    /// Notes that may not be durable yet, numbered in the order in which they came.
+    notes: Vec<(u64, Write)>,
+    /// The number of the last note.
+    last: u64,
 }
 
 impl Spent {
-    /// What was used so far.
-    pub fn usage(&self) -> Usage {
-        self.lock().clone()
+    /// Nothing, so far.
+    pub fn new(session: LiveAgent, names: Names, stream: Option<Log>) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            names,
+            stream,
+            counted: Mutex::default(),
+            running: Arc::default(),
+        })
     }
 
-    /// Counts the tokens of one more call.
-    pub fn add(&self, usage: &Usage) {
-        self.lock().add(usage);
+    /// What was used so far.
+    pub fn usage(&self) -> Usage {
+        self.lock().usage.clone()
+    }
+
+    /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
+    pub fn book(&self, answer: &Answer, provider: &str) -> Result<()> {
+        let Some(mut record) = answer.record(provider) else {
+            return Ok(());
+        };
+        record.turn_id = Some(self.names.request_id.clone());
+        self.lock().usage.add(&answer.usage);
+        let context = self.session.context();
+        let used = Used {
+            usage: answer.usage.clone(),
+            record: context.usage().record(record)?,
+        };
+        let Some(stream) = &self.stream else {
+            return Ok(());
+        };
+        let note = journal::write_used(&self.names.journal(), used)?;
+        context.stage_beside([note.clone()]);
+        stream.stage_beside(note.clone());
+        let mut counted = self.lock();
+        counted.last += 1;
+        let last = counted.last;
+        counted.notes.push((last, note));
+        Ok(())
+    }
+
+    /// The notes that may not be durable yet, for a batch apart from the turn's, and the number of the last.
+    pub fn notes(&self) -> (Vec<Write>, u64) {
+        let counted = self.lock();
+        let notes = counted.notes.iter().map(|(_, note)| note.clone());
+        (notes.collect(), counted.last)
+    }
+
+    /// The notes up to this one are durable.
+    pub fn noted(&self, last: u64) {
+        self.lock().notes.retain(|(number, _)| *number > last);
+    }
+
+    /// Counts what an earlier attempt has used, and books what of it was not saved.
+    pub fn take_up(&self, used: &Used) -> Result<()> {
+        self.lock().usage.add(&used.usage);
+        if let Some(record) = &used.record {
+            self.session.context().usage().record_again(record)?;
+        }
+        Ok(())
     }
 
     /// A call that has begun; it ends when this is dropped.
-    pub fn begin(self: &Arc<Self>) -> Running {
-        self.running.send_modify(|running| *running += 1);
-        Running(self.clone())
+    pub fn begin(&self) -> Running {
+        Running::new(&self.running)
     }
 
     /// Waits until nothing of the calls that were cancelled runs any more, so that what they used is known.
     pub async fn settled(&self) {
-        let mut running = self.running.subscribe();
-        let none = running.wait_for(|running| *running == 0);
         // One that does not let go counts with what is known of it now.
-        let _ = timeout(PATIENCE, none).await;
+        let _ = timeout(PATIENCE, ended(&self.running)).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A call from inside a turn, until it has ended.
-pub(super) struct Running(Arc<Spent>);
+pub(super) struct Running(Arc<watch::Sender<usize>>);
+
+impl Running {
+    fn new(all: &Arc<watch::Sender<usize>>) -> Self {
+        all.send_modify(|running| *running += 1);
+        Self(all.clone())
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.running.send_modify(|running| *running -= 1);
+        self.0.send_modify(|running| *running -= 1);
     }
+}
+
+/// Waits until none runs.
+async fn ended(all: &watch::Sender<usize>) {
+    let mut running = all.subscribe();
+    let _ = running.wait_for(|running| *running == 0).await;
 }
 
 /// One answer as it comes. Dropped before its end, it books what was used until then: as the provider said, else estimated.
@@ -74,9 +143,7 @@ pub(super) struct Meter<'a> {
     pub answer: Answer,
     call: &'a llm::Call,
     provider: &'a str,
-    session: LiveAgent,
     spent: Arc<Spent>,
-    request_id: String,
     is_over: bool,
 }
 
@@ -87,9 +154,7 @@ impl<'a> Meter<'a> {
             answer: Answer::default(),
             call,
             provider,
-            session: turn.session.clone(),
             spent: turn.spent.clone(),
-            request_id: turn.ids.request_id.clone(),
             is_over: false,
         }
     }
@@ -107,14 +172,9 @@ impl Drop for Meter<'_> {
             return;
         }
         self.answer.usage = estimated(self.call, &self.answer);
-        self.spent.add(&self.answer.usage);
-        let booked = book(
-            &self.session,
-            (&self.request_id, self.provider),
-            &self.answer,
-        );
-        if let Err(error) = booked {
-            tracing::warn!(turn.id = self.request_id, %error, "what a cancelled call has used is not booked");
+        if let Err(error) = self.spent.book(&self.answer, self.provider) {
+            let id = &self.spent.names.request_id;
+            tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
         }
     }
 }
@@ -145,41 +205,6 @@ fn estimated(call: &llm::Call, answer: &Answer) -> Usage {
         completion_tokens_details: said.completion_tokens_details.clone(),
         ..total
     }
-}
-
-impl Turn {
-    /// Books what a call of a model has used.
-    pub(super) fn book(&self, answer: &Answer, provider: &str) -> Result<()> {
-        let record = book(&self.session, (&self.ids.request_id, provider), answer)?;
-        match (&self.fork, record) {
-            (Some(fork), Some(record)) => fork.keep(Done::Used(Box::new(record))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Books once more what a call from inside the turn has used in an earlier attempt, with which all that it had booked was
-    /// lost.
-    pub(super) fn book_again(&self, record: &UsageRecord) -> Result<()> {
-        self.spent.add(&Usage {
-            total_tokens: record.total_tokens.unwrap_or_default(),
-            ..Usage::of(record.prompt_tokens, record.completion_tokens)
-        });
-        self.session.context().usage().record(record.clone())?;
-        Ok(())
-    }
-}
-
-fn book(
-    session: &LiveAgent,
-    (request_id, provider): (&str, &str),
-    answer: &Answer,
-) -> Result<Option<UsageRecord>> {
-    let Some(mut record) = answer.record(provider) else {
-        return Ok(None);
-    };
-    record.turn_id = Some(request_id.to_owned());
-    session.context().usage().record(record.clone())?;
-    Ok(Some(record))
 }
 
 #[cfg(test)]
@@ -214,11 +239,11 @@ mod tests {
 
     #[tokio::test]
     async fn calls_that_have_not_ended_are_waited_for() {
-        let spent = Arc::new(Spent::default());
-        let running = spent.begin();
-        let mut settled = std::pin::pin!(spent.settled());
-        assert!(futures::poll!(settled.as_mut()).is_pending());
+        let all = Arc::default();
+        let running = Running::new(&all);
+        let mut ended = std::pin::pin!(ended(&all));
+        assert!(futures::poll!(ended.as_mut()).is_pending());
         drop(running);
-        settled.await;
+        ended.await;
     }
 }

@@ -6,6 +6,7 @@ use crate::app::Agent;
 use crate::chats::{self, Last};
 use crate::ctx::{Memories, Properties, Scope};
 use crate::error::Result;
+use crate::journal::Open;
 use crate::llm::{Answer, Usage};
 use crate::outbox::{Speaker, Voice};
 use crate::request::Origin;
@@ -97,9 +98,7 @@ impl Turn {
 
     /// The tokens of the whole turn.
     pub(super) fn usage(&self) -> Usage {
-        let mut usage = self.said.usage.clone();
-        usage.add(&self.spent.usage());
-        usage
+        self.spent.usage()
     }
 
     /// Where an agent's part is traced.
@@ -235,6 +234,18 @@ impl Turn {
         Terms::of(&self.loaded.app.settings)
     }
 
+    /// The note by which every node finds this turn while it is open.
+    pub(super) fn open_note(&self) -> Open {
+        let context = self.session.context();
+        Open {
+            tenant: self.request.authorized.tenant().to_owned(),
+            agent: self.request.agent.clone(),
+            base: context.identity().clone(),
+            space: context.place().0,
+            request_id: self.ids.request_id.clone(),
+        }
+    }
+
     /// The note by which the turn is found by its id alone.
     pub(super) fn request_note(&self) -> Result<Write> {
         let context = self.session.context();
@@ -249,7 +260,7 @@ impl Turn {
     pub(super) async fn leavings(&self, ended_at: i64) -> Result<Vec<Write>> {
         let log = self.names.journal();
         let mut writes = vec![Write::Drop { log }];
-        if self.calls.is_used() {
+        if self.calls.as_ref().is_some_and(|calls| calls.is_used()) {
             let log = self.names.calls();
             writes.push(Write::Drop { log });
         }

@@ -2,8 +2,10 @@
 
 use super::begin::Parts;
 use super::fork::Calls;
+use super::meter::Spent;
 use super::next::Response;
 use super::replay::Replay;
+use super::said::Spoken;
 use super::{Turn, history};
 use crate::error::{Code, Error, Result};
 use crate::frame::Status;
@@ -263,13 +265,16 @@ impl Left {
             .resume_beside(traced, stream::Options::beside())
             .await?;
         let clock = core.stores.options().clock.clone();
-        let outbox = Outbox::restore(events.log.clone(), limits.outbox, clock, &events.entries)?;
+        let log = events.log;
+        let outbox = Outbox::restore(log.clone(), limits.outbox, clock, &events.entries)?;
         outbox.close_all(Status::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
-        let calls = Calls::read(parts.place(names.calls())).await?;
-        let mut turn = parts.turn(events.log, outbox, (trace, traced.log))?;
-        turn.calls = Arc::new(calls);
+        let calls = parts.place(names.calls());
+        let calls = Calls::read(calls, core.stores.options().limits.value).await?;
+        let spent = Spent::new(parts.session.clone(), names, Some(log));
+        let inside = (spent, Some(Arc::new(calls)));
+        let mut turn = parts.turn(outbox, (trace, traced.log), inside)?;
         let size = history::size(&loaded, &agent)?;
         let mut stored = turn.session.history().tail(size + OWN).await?;
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
@@ -283,17 +288,15 @@ impl Left {
         turn.settings.instructions = self.instructions;
         turn.replay = Replay::of(self.steps);
         turn.inbox = turn.replay.inbox();
-        let mut unstored = Vec::new();
-        for (spoken, provider) in turn.replay.unstored() {
-            if !spoken.shown.iter().any(|id| turn.said.stored.contains(id)) {
-                turn.book(&spoken.answer, provider)?;
-                unstored.push(spoken);
-            }
-        }
-        turn.said.answers = unstored;
-        for (_, _, answer) in turn.replay.answers() {
-            turn.said.calls += 1;
-            turn.said.usage.add(&answer.usage);
+        let is_stored = |spoken: &Spoken| {
+            let mut shown = spoken.shown.iter();
+            shown.any(|id| turn.said.stored.contains(id))
+        };
+        let unstored = turn.replay.unstored();
+        turn.said.answers = unstored.filter(|spoken| !is_stored(spoken)).collect();
+        turn.said.calls = turn.replay.answers().count();
+        for used in turn.replay.used() {
+            turn.spent.take_up(used)?;
         }
         Ok(turn)
     }

@@ -3,7 +3,7 @@
 use super::said::Spoken;
 use crate::error::Code;
 use crate::hook::{Created, Delegate};
-use crate::journal::Step;
+use crate::journal::{Step, Used};
 use crate::llm::Answer;
 use serde_json::Value;
 
@@ -137,21 +137,26 @@ impl Replay {
         })
     }
 
-    /// The answers that were not in the history when they were noted, and the kinds of their connectors.
-    pub fn unstored(&self) -> impl Iterator<Item = (Spoken, &str)> {
+    /// What models were called for.
+    pub fn used(&self) -> impl Iterator<Item = &Used> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Used(used) => Some(used.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// The answers that were not in the history when they were noted.
+    pub fn unstored(&self) -> impl Iterator<Item = Spoken> {
         self.steps.iter().filter_map(|step| match step {
             Step::Answered {
                 answer,
                 unstored: Some(unstored),
                 ..
-            } => {
-                let spoken = Spoken {
-                    answer: answer.as_ref().clone(),
-                    agent: unstored.agent.clone(),
-                    shown: unstored.shown.clone(),
-                };
-                Some((spoken, unstored.provider.as_str()))
-            }
+            } => Some(Spoken {
+                answer: answer.as_ref().clone(),
+                agent: unstored.agent.clone(),
+                shown: unstored.shown.clone(),
+            }),
             _ => None,
         })
     }
@@ -168,7 +173,7 @@ impl Replay {
     /// itself.
     pub fn last_answer(&self) -> Option<(usize, &str, &Answer)> {
         let mut done = self.steps.iter().rev();
-        match done.find(|step| !matches!(step, Step::Attempt))? {
+        match done.find(|step| !matches!(step, Step::Attempt | Step::Used(_)))? {
             Step::Answered {
                 leg,
                 answer,

@@ -3,15 +3,13 @@
 use super::Turn;
 use super::leg::Leg;
 use crate::frame::Status;
-use crate::llm::{Answer, Usage};
+use crate::llm::Answer;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What the models of a turn have said and used.
+/// What the models of a turn have said.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Tokens of all calls.
-    pub usage: Usage,
     /// The connector that was called last.
     pub connector: Option<String>,
     /// Why the last answer ended.

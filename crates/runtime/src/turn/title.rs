@@ -1,19 +1,22 @@
 //! Titles of chats: behind the first turn the agent that `uses.title` names is asked for one. Nobody waits for it, and what
 //! goes wrong leaves the chat with the beginning of its first message.
 
-use super::fork::Asker;
+use super::begin::Parts;
 use super::leg::Leg;
 use super::meter::Spent;
 use super::next::Response;
-use super::{Turn, tools};
-use crate::access::Authorized;
-use crate::ctx::Scope;
+use super::{Settings, Turn, tools};
 use crate::error::{Code, Error, Result};
+use crate::journal::Ids;
+use crate::loaded::Loaded;
+use crate::outbox::Outbox;
+use crate::request::Request;
 use crate::runtime::Core;
-use crate::tool::Caller;
+use crate::stream::{self, Log};
 use crate::trace::Trace;
 use crate::uses::{Asking, Means, Missed, Wanted, words};
 use crate::{chats, message};
+use ambit_storage::LiveAgent;
 use ambit_storage::storage::State;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -30,14 +33,12 @@ const EXCERPT: usize = 4_000;
 /// What it takes to write a title.
 struct Entitling {
     core: Arc<Core>,
+    loaded: Arc<Loaded>,
+    request: Request,
+    ids: Ids,
+    settings: Settings,
     value: String,
     wanted: Wanted,
-    scope: Scope,
-    caller: Caller,
-    asker: Asker,
-    agent: String,
-    who: Authorized,
-    chat: String,
 }
 
 impl Turn {
@@ -57,19 +58,14 @@ impl Turn {
             );
             return;
         };
-        let id = self.ids.request_id.clone();
-        match self.entitling(named, response) {
-            Ok(entitling) => self.core.spawn(async move {
-                let _permit = permit;
-                entitling.run(&id).await;
-            }),
-            Err(error) => tell(&id, &error),
-        }
+        let entitling = self.entitling(named, response);
+        self.core.spawn(async move {
+            let _permit = permit;
+            entitling.run().await;
+        });
     }
 
-    fn entitling(&self, named: &str, response: &Response) -> Result<Entitling> {
-        let leg = Leg::first(self)?;
-        let node = Trace::off(&self.ids.request_id).root();
+    fn entitling(&self, named: &str, response: &Response) -> Entitling {
         let mut asked = self.request.messages.iter();
         let asked = asked.find(|chat| chat["role"] == "user");
         let asked = asked.map(message::text).unwrap_or_default();
@@ -84,50 +80,42 @@ impl Turn {
             excerpt(&answered)
         );
         let message = json!({"role": "user", "content": text});
-        Ok(Entitling {
+        Entitling {
             core: self.core.clone(),
+            loaded: self.loaded.clone(),
+            request: self.request.clone(),
+            ids: self.ids.clone(),
+            settings: self.settings.clone(),
             value: named.to_owned(),
             wanted: Wanted {
                 key: "title",
                 arguments: json!({"messages": [message]}),
                 messages: vec![message],
             },
-            scope: Scope::clone(&*self.scope_below(&leg, ("title", node.clone()))?),
-            caller: tools::caller(self, &leg, ("title", node))?,
-            asker: self.asker(&leg, "title"),
-            agent: self.request.agent.clone(),
-            who: self.request.authorized.clone(),
-            chat: self.ids.chat_id.clone(),
-        })
+        }
     }
 }
 
 impl Entitling {
-    async fn run(self, request_id: &str) {
+    async fn run(self) {
+        let id = self.ids.request_id.clone();
         if let Err(error) = self.write().await {
-            tell(request_id, &error);
+            tracing::warn!(turn.id = id, %error, "a chat keeps the beginning of its first message as its title");
         }
     }
 
-    async fn write(mut self) -> Result<()> {
-        let loaded = self.core.loaded();
-        let means = Means::read(&loaded.app, &self.value);
+    async fn write(self) -> Result<()> {
+        let means = Means::read(&self.loaded.app, &self.value);
         let means = means.map_err(|why| Error::new(Code::ConfigError, why))?;
         // The turn has given the conversation back, and may not be the only one there: what is used is booked apart from it.
-        let ambit = loaded.acting_as(&self.who.caller());
-        let session = chats::open(&ambit, &self.who, &self.agent, Some(&self.chat)).await?;
-        self.asker.session = session.clone();
-        let spent = Arc::new(Spent::default());
-        self.asker.spent = spent.clone();
-        self.asker.calls = None;
-        self.scope.ask = Arc::new(self.asker);
-        let asking = Asking {
-            scope: Arc::new(self.scope),
-            toolbox: self.core.tools(&loaded),
-            caller: self.caller,
-        };
-        let answer = timeout(PATIENCE, asking.ask(&means, self.wanted)).await;
-        spent.settled().await;
+        let who = &self.request.authorized;
+        let ambit = self.loaded.acting_as(&who.caller());
+        let chat = Some(self.ids.chat_id.as_str());
+        let session = chats::open(&ambit, who, &self.request.agent, chat).await?;
+        let wanted = self.wanted.clone();
+        let turn = self.turn(session.clone())?;
+        let answer = timeout(PATIENCE, turn.asking()?.ask(&means, wanted)).await;
+        turn.spent.settled().await;
         if session.history().state().await? == State::Absent {
             // The chat was removed meanwhile, and what is kept of it does not begin anew.
             session.context().discard();
@@ -147,6 +135,41 @@ impl Entitling {
         booked?;
         Ok(())
     }
+
+    /// A turn that is not begun: whoever is asked from inside it finds what it was like. Nothing of it is kept.
+    fn turn(self, session: LiveAgent) -> Result<Turn> {
+        let (_, hooks) = self.loaded.agent(&self.request.agent)?;
+        let clock = self.core.stores.options().clock.clone();
+        let parts = Parts {
+            limits: *hooks.limits(),
+            core: self.core,
+            loaded: self.loaded,
+            session,
+            request: self.request,
+            ids: self.ids,
+            started_at: clock.now(),
+        };
+        let names = parts.names();
+        let log = Log::open(parts.place(names.events()), stream::Options::unkept());
+        let trace = Trace::off(&names.request_id);
+        let outbox = Outbox::new(log.clone(), parts.limits.outbox, clock);
+        let inside = (Spent::new(parts.session.clone(), names, None), None);
+        let mut turn = parts.turn(outbox, (trace, log), inside)?;
+        turn.settings = self.settings;
+        Ok(turn)
+    }
+}
+
+impl Turn {
+    fn asking(&self) -> Result<Asking> {
+        let leg = Leg::first(self)?;
+        let step = ("title", self.root());
+        Ok(Asking {
+            scope: self.scope_below(&leg, step.clone())?,
+            toolbox: self.core.tools(&self.loaded),
+            caller: tools::caller(self, &leg, step)?,
+        })
+    }
 }
 
 /// The title in an answer, without the quotes that models like to put around it.
@@ -155,10 +178,6 @@ fn title(answer: &Value) -> String {
     let text = words(named.unwrap_or(answer));
     let quotes = ['"', '\'', '“', '”', '「', '」', '«', '»'];
     text.trim().trim_matches(quotes).trim().to_owned()
-}
-
-fn tell(request_id: &str, error: &Error) {
-    tracing::warn!(turn.id = request_id, %error, "a chat keeps the beginning of its first message as its title");
 }
 
 #[cfg(test)]

@@ -60,6 +60,52 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("assistants/caller/src/index.ts", CALLER),
     (
+        "assistants/outer/package.yao",
+        r#"{"name": "Outer", "connector": "plan"}"#,
+    ),
+    (
+        "assistants/outer/prompts.yml",
+        "- role: system\n  content: Be calm.\n",
+    ),
+    (
+        "assistants/outer/src/index.ts",
+        "export function Create(ctx, messages) { ctx.agent.Call(\"counter\", messages, { skip: { output: true, trace: true } }); }\n",
+    ),
+    (
+        "assistants/asker/package.yao",
+        r#"{"name": "Asker", "connector": "plan"}"#,
+    ),
+    (
+        "assistants/asker/prompts.yml",
+        "- role: system\n  content: Be curious.\n",
+    ),
+    ("assistants/asker/src/index.ts", ASKING),
+    (
+        "assistants/counter/package.yao",
+        r#"{"name": "Counter", "connector": "plan", "mcp": {"servers": ["box"]}}"#,
+    ),
+    (
+        "assistants/counter/prompts.yml",
+        "- role: system\n  content: Be kind.\n",
+    ),
+    ("assistants/counter/src/index.ts", ASKING),
+    (
+        "assistants/busy/package.yao",
+        r#"{"name": "Busy", "connector": "acts", "mcp": {"servers": ["acts"]}}"#,
+    ),
+    (
+        "assistants/busy/prompts.yml",
+        "- role: system\n  content: Be quick.\n",
+    ),
+    ("connectors/acts.conn.yao", ACTS),
+    (
+        "mcps/acts.mcp.yao",
+        r#"{"transport": "process", "tools": {"ask": "scripts.acts.Ask", "wait": "scripts.acts.Wait"}}"#,
+    ),
+    ("mcps/mapping/acts/schemes/ask.in.yao", NO_ARGUMENTS),
+    ("mcps/mapping/acts/schemes/wait.in.yao", NO_ARGUMENTS),
+    ("scripts/acts.ts", ACTING),
+    (
         "assistants/blind/package.yao",
         r#"{"name": "Blind", "connector": "blind", "uses": {"vision": "mcp:box.see"}}"#,
     ),
@@ -95,6 +141,31 @@ const SLIP: &str = r#"{"type": "scripted", "label": "Slip", "options": {"model":
     {"match": {"last_user": "^count"}, "reply": "I have counted."},
     {"match": {"last_user": "^recall"}, "reply": "{{request}}"}
 ]}}"#;
+
+/// It asks a model by itself.
+const ASKING: &str = "export function Create(ctx) { ctx.llm.Stream(\"plan\", [{ role: \"user\", content: \"hm\" }], { skip: { output: true } }); }\n";
+
+const NO_ARGUMENTS: &str = r#"{"type": "object", "x-process-args": []}"#;
+
+/// Both tools at once.
+const ACTS: &str = r#"{"type": "scripted", "label": "Acts", "options": {"model": "acts",
+    "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+    "rules": [
+    {"match": {"has_tool_result": false}, "tool_calls": [{"name": "acts__ask", "arguments": {}}, {"name": "acts__wait", "arguments": {}}]},
+    {"reply": "I have acted."}
+]}}"#;
+
+/// One tool asks an agent, and waits for its death when that has answered; the other one waits for the first.
+const ACTING: &str = r#"export function Ask(ctx) {
+    const said = ctx.agent.Call("asker", [{ role: "user", content: "hm" }], { skip: { output: true } }).content;
+    if (ctx.memory.user.Get("asked")) return said;
+    ctx.memory.user.Set("asked", true);
+    time.Sleep(60000);
+}
+export function Wait(ctx) {
+    while (!ctx.memory.user.Get("asked")) time.Sleep(5);
+}
+"#;
 
 /// Its first `Next` waits for its death.
 const SLOW: &str = r#"export async function Next(ctx, payload) {

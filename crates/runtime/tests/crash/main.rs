@@ -23,6 +23,7 @@ mod store;
 mod stores;
 mod tools;
 mod turns;
+mod usage;
 mod worker;
 
 use futures::future::LocalBoxFuture;
@@ -59,6 +60,7 @@ fn main() {
         calls::CASES,
         processes::CASES,
         served::CASES,
+        usage::CASES,
     ];
     let mut trials = Vec::new();
     for store in STORES {

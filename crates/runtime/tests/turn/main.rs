@@ -19,6 +19,7 @@ mod fallback;
 mod faults;
 mod finished;
 mod fitting;
+mod large;
 mod late;
 mod listeners;
 mod memory;

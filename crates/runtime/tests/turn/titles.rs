@@ -97,3 +97,52 @@ async fn nobody_waits_for_a_title_and_a_runtime_that_is_closed_stops_it() {
     place.runtime.close(Duration::ZERO).await.unwrap();
     assert_eq!(title(&place).await, "cats");
 }
+
+#[tokio::test]
+async fn what_the_agent_of_a_title_calls_is_booked_and_leaves_nothing() {
+    let hooks = "export function Create(ctx) {
+        ctx.agent.Call('echo', [{ role: 'user', content: 'a word' }], { skip: { output: true } });
+    }";
+    let mut files = agent(&json!({}), "");
+    files.extend(named("namer", &json!({"connector": "naming"}), hooks));
+    files.extend(named("echo", &json!({}), ""));
+    files.push(model("naming", &json!([{"reply": "A word"}])));
+    let defaults = json!({"uses": {"title": "namer"}}).to_string();
+    files.push(("agent/agent.yml".to_owned(), defaults));
+    let place = place(&borrowed(&files)).await;
+    ask(&place, request("hello", "cats")).await;
+    until(&place, "A word").await;
+    assert_eq!(records(&place).await, 3);
+    let session = session(&place, "hello").await;
+    let (space, driver) = session.context().place();
+    let logs = driver.logs(&space).await.unwrap();
+    let kept = logs.iter().filter(|name| name.ends_with("/calls"));
+    assert_eq!(kept.count(), 0, "{logs:?}");
+}
+
+#[tokio::test]
+async fn what_the_tool_of_a_title_asks_is_booked() {
+    let script = "export function Title(ctx) {
+        const asked = ctx.llm.Stream('echo', [{ role: 'user', content: 'a word' }], { skip: { output: true } });
+        return { title: asked.content };
+    }";
+    let mut files = agent(&json!({}), "");
+    let server = json!({"transport": "process", "tools": {"title": "scripts.titles.Title"}});
+    let scheme = json!({"type": "object", "x-process-args": []});
+    let defaults = json!({"uses": {"title": "mcp:names"}});
+    for (file, text) in [
+        ("mcps/names.mcp.yao", server.to_string()),
+        (
+            "mcps/mapping/names/schemes/title.in.yao",
+            scheme.to_string(),
+        ),
+        ("scripts/titles.ts", script.to_owned()),
+        ("agent/agent.yml", defaults.to_string()),
+    ] {
+        files.push((file.to_owned(), text));
+    }
+    let place = place(&borrowed(&files)).await;
+    ask(&place, request("hello", "cats")).await;
+    until(&place, "echo: a word").await;
+    assert_eq!(records(&place).await, 2);
+}

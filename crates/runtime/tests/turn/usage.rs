@@ -1,8 +1,11 @@
 //! What turns have used.
 
+use crate::events::listened;
 use crate::place::{agent, ask, borrowed, end, model, place_of_tools, request, session};
 use crate::toolbox::Tools;
-use ambit_storage::Usage;
+use ambit_storage::event::{ChatHistorySaving, MessageAdding, Verdict};
+use ambit_storage::{Ambit, Json, Usage};
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -58,4 +61,39 @@ async fn g089_the_sum_is_that_of_the_records_with_tool_rounds_failures_and_turns
             .iter()
             .all(|record| record.provider_name.as_deref() == Some("scripted"))
     );
+}
+
+/// Refuses what models say, and notes on it.
+fn verdict<'a>(mut messages: impl Iterator<Item = &'a Json>) -> Verdict {
+    match messages.any(|message| message.as_str().contains("\"assistant\"")) {
+        true => Verdict::veto("house rules"),
+        false => Verdict::Continue,
+    }
+}
+
+#[tokio::test]
+async fn what_a_turn_has_used_is_booked_though_its_history_is_refused() {
+    let cases: [fn(&Ambit); 2] = [
+        |ambit| {
+            ambit.before(|event: &mut MessageAdding| {
+                let verdict = verdict([&event.message].into_iter());
+                async { Ok(verdict) }.boxed()
+            });
+        },
+        |ambit| {
+            ambit.before(|event: &mut ChatHistorySaving| {
+                let verdict = verdict(event.messages.iter());
+                async { Ok(verdict) }.boxed()
+            });
+        },
+    ];
+    for listen in cases {
+        let place = listened(listen).await;
+        let end = end(&ask(&place, request("hello", "plain")).await);
+        assert_eq!(end["code"], "vetoed");
+        let session = session(&place, "hello").await;
+        let records = session.context().usage().records().await.unwrap();
+        let totals: Vec<_> = records.iter().map(|it| it.total_tokens).collect();
+        assert_eq!(totals, [end["usage"]["total_tokens"].as_i64()]);
+    }
 }

@@ -224,24 +224,39 @@ impl UsageStorage {
     /// Stages a record and what it adds to the sums; nothing where tracking is off.
     pub fn record(&self, record: UsageRecord) -> Result<Option<UsageRecord>> {
         let session = self.session()?;
-        let settings = &session.ambit.settings().usage;
-        if !settings.is_tracked {
+        if !session.ambit.settings().usage.is_tracked {
             return Ok(None);
         }
-        let options = session.ambit.stores().options();
-        let record = self.complete(record, &options.clock)?;
-        let entry = new_entry(
-            record.record_id.clone(),
-            Json::of(&record)?,
-            options.limits.value,
-        )?;
+        let record = self.complete(record, &session.ambit.stores().options().clock)?;
+        self.stage(&record, false)?;
+        Ok(Some(record))
+    }
+
+    /// The same for a record that an earlier call of `record` has given, in another process too: it counts once, even if it is
+    /// stored already.
+    pub fn record_again(&self, record: &UsageRecord) -> Result<()> {
+        if !self.session()?.ambit.settings().usage.is_tracked {
+            return Ok(());
+        }
+        record.check()?;
+        self.stage(record, true)
+    }
+
+    fn stage(&self, record: &UsageRecord, may_be_stored: bool) -> Result<()> {
+        let session = self.session()?;
+        let limit = session.ambit.stores().options().limits.value;
+        let entry = new_entry(record.record_id.clone(), Json::of(record)?, limit)?;
         let sum = (!session.is_temporary())
-            .then(|| tally(session.tenant(), &Labels::of(&record), sums(&record)));
+            .then(|| tally(session.tenant(), &Labels::of(record), sums(record)));
         let sum = sum.transpose()?.map(|sum| (entry.id.clone(), sum));
         let mut staged = self.cell.staged();
+        if staged.appends.iter().any(|other| other.id == entry.id) {
+            return Ok(());
+        }
         staged.appends.push(entry);
         staged.extra.extend(sum);
-        Ok(Some(record))
+        staged.is_doubtful |= may_be_stored;
+        Ok(())
     }
 
     /// The records booked here, staged ones included.

@@ -14,6 +14,7 @@ pub const CASES: &[Case] = cases![
     g089_sums_of_removed_chats_are_carried_over,
     g089_sums_go_with_their_chat_where_the_settings_say_so,
     g089_sums_follow_what_a_listener_makes_of_the_records,
+    g089_a_record_that_is_recorded_again_counts_once,
     g089_tracking_off_gives_nothing,
     g089_a_temporary_sessions_usage_is_its_own,
 ];
@@ -210,6 +211,30 @@ async fn g089_sums_follow_what_a_listener_makes_of_the_records(bed: Bed) {
         Usage::all(&ambit).aggregate().await.unwrap(),
         Some(total(&stored))
     );
+}
+
+async fn g089_a_record_that_is_recorded_again_counts_once(bed: Bed) {
+    let ambit = bed.ambit();
+    let agent = chat(&ambit, "c", &[]).await;
+    let (stored, lost) = (spend(&agent, 5), spend(&agent, 7));
+    agent.context().discard();
+    agent.context().usage().record_again(&stored).unwrap();
+    agent.context().save().await.unwrap();
+    // Somebody else does not know which of them came to be stored.
+    let other = chat(&ambit, "c", &[]).await;
+    let usage = other.context().usage();
+    for record in [&stored, &lost, &lost] {
+        usage.record_again(record).unwrap();
+    }
+    let new = spend(&other, 11);
+    other.context().save().await.unwrap();
+    let records = other.context().usage().records().await.unwrap();
+    assert_eq!(records, [stored, lost, new]);
+    assert_eq!(
+        other.usage().aggregate().await.unwrap(),
+        Some(total(&records))
+    );
+    assert!(!other.context().is_dirty());
 }
 
 async fn g089_tracking_off_gives_nothing(bed: Bed) {

@@ -1,13 +1,13 @@
 //! What calls of agents from inside a turn have done. A hook that runs again after a crash calls again: what is kept of its
 //! calls is not done once more. Why, and how a call is known again, is in decision 0017.
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::journal::Step;
 use crate::stream::Place;
+use crate::turn::meter::Spent;
 use ambit_storage::batch::{Batch, NewEntry, Write};
 use ambit_storage::driver::Range;
 use ambit_storage::json::Json;
-use ambit_storage::storage::UsageRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -23,8 +23,6 @@ const PAGE: usize = 256;
 pub(in crate::turn) enum Done {
     /// A step, as in the journal of a turn.
     Step(Box<Step>),
-    /// A model was called for this.
-    Used(Box<UsageRecord>),
     /// The call has ended with this.
     Ended {
         /// What it gives to scripts.
@@ -43,10 +41,10 @@ struct Noted {
 /// The calls from inside one turn.
 pub(in crate::turn) struct Calls {
     place: Place,
+    /// Bytes that the store takes in one entry.
+    most: usize,
     /// What those of an earlier attempt have done.
     before: HashMap<String, Vec<Done>>,
-    /// The earlier attempt was this process's: what its models used is booked.
-    is_booked: bool,
     /// How often a call with the same words was made from the same place.
     begun: Mutex<HashMap<String, usize>>,
 }
@@ -67,18 +65,18 @@ struct Waiting {
 
 impl Calls {
     /// Of a turn that has made none.
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: Place, most: usize) -> Self {
         Self {
             place,
+            most,
             before: HashMap::new(),
-            is_booked: false,
             begun: Mutex::default(),
         }
     }
 
     /// Of a turn that is taken up again.
-    pub async fn read(place: Place) -> Result<Self> {
-        let mut calls = Self::new(place);
+    pub async fn read(place: Place, most: usize) -> Result<Self> {
+        let mut calls = Self::new(place, most);
         let mut last = 0;
         loop {
             let range = Range::from(last + 1, PAGE);
@@ -96,11 +94,7 @@ impl Calls {
 
     /// Of a turn that begins anew: what its calls have done is not done again. None of them runs any more.
     pub async fn anew(&self) -> Result<Self> {
-        let calls = Self::read(self.place.clone()).await?;
-        Ok(Self {
-            is_booked: true,
-            ..calls
-        })
+        Self::read(self.place.clone(), self.most).await
     }
 
     /// Whether there is anything that has to go with the turn.
@@ -134,15 +128,17 @@ impl Kept {
         before.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether what its models used in that attempt is booked.
-    pub fn is_booked(&self) -> bool {
-        self.calls.is_booked
-    }
-
-    /// Notes what becomes durable with the next `flush`.
+    /// Notes what becomes durable with the next `flush`. What the store would not take is refused at once, so that all else
+    /// that waits is not refused with it.
     pub fn note(&self, done: Done) -> Result<()> {
         let call = self.key.clone();
         let body = Json::of(&Noted { call, done })?;
+        let (size, most) = (body.as_str().len(), self.calls.most);
+        if size > most {
+            let message =
+                format!("{size} bytes are more than the {most} that the store takes at once");
+            return Err(Error::new(Code::LimitExceeded, message));
+        }
         let mut waiting = lock(&self.waiting);
         let id = format!("{}.{:06}", self.key, waiting.count);
         waiting.count += 1;
@@ -150,23 +146,22 @@ impl Kept {
         Ok(())
     }
 
-    /// Makes all that was noted durable. What could not be written goes along with the next time.
-    pub async fn flush(&self) -> Result<()> {
+    /// Makes all that was noted durable, with what the turn has used until now. What could not be written goes along with the
+    /// next time.
+    pub async fn flush(&self, spent: &Spent) -> Result<()> {
         let entries = lock(&self.waiting).entries.clone();
         if entries.is_empty() {
             return Ok(());
         }
         let (place, count) = (&self.calls.place, entries.len());
         let log = place.log.clone();
-        let mut batch = Batch::of([Write::Append { log, entries }]);
+        let (notes, last) = spent.notes();
+        let mut batch = Batch::of(notes.into_iter().chain([Write::Append { log, entries }]));
         batch.checks.extend(place.check.clone());
-        match place.driver.commit(batch).await {
-            Ok(_) => {
-                lock(&self.waiting).entries.drain(..count);
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        place.driver.commit(batch).await?;
+        spent.noted(last);
+        lock(&self.waiting).entries.drain(..count);
+        Ok(())
     }
 }
 

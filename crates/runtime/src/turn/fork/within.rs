@@ -8,6 +8,7 @@ use crate::journal::Step;
 use crate::outbox::Voice;
 use crate::trace::{Node, Start};
 use crate::turn::Turn;
+use crate::turn::meter::Spent;
 use serde_json::{Map, Value};
 
 /// What a turn within a turn has of the one around it.
@@ -29,9 +30,9 @@ impl Fork {
     }
 
     /// Makes durable what it has done.
-    pub async fn flush(&self) -> Result<()> {
+    pub async fn flush(&self, spent: &Spent) -> Result<()> {
         match &self.kept {
-            Some(kept) => kept.flush().await,
+            Some(kept) => kept.flush(spent).await,
             None => Ok(()),
         }
     }
@@ -39,20 +40,17 @@ impl Fork {
 
 impl Turn {
     /// Goes on behind what a call has done in an earlier attempt; the answer is its end, if it had come to that.
-    pub(super) fn taken_up(&mut self, kept: Option<&Kept>) -> Result<Option<(Value, String)>> {
-        let is_booked = kept.is_some_and(Kept::is_booked);
+    pub(super) fn taken_up(&mut self, kept: Option<&Kept>) -> Option<(Value, String)> {
         let mut ended = None;
         for done in kept.map(Kept::before).unwrap_or_default() {
             match done {
-                Done::Used(_) if is_booked => {}
                 Done::Step(step) => self.replay.add(Step::clone(step)),
-                Done::Used(record) => self.book_again(record)?,
                 Done::Ended { response, content } => {
                     ended = Some((response.clone(), content.clone()));
                 }
             }
         }
-        Ok(ended)
+        ended
     }
 
     /// Keeps the end of a call. Where that fails, a hook that runs again has the last of it done once more.
@@ -62,11 +60,8 @@ impl Turn {
             response: response.clone(),
             content: content.clone(),
         });
-        let kept = match kept {
-            Ok(()) => fork.flush().await,
-            failed => failed,
-        };
-        if let Err(error) = kept {
+        // Where the end is not kept, what comes before it is.
+        if let Err(error) = kept.and(fork.flush(&self.spent).await) {
             self.warn(&format!("the end of a call is not kept: {error}"));
         }
     }
