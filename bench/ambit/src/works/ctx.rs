@@ -185,6 +185,7 @@ impl Stage {
             limits: self.limits,
             http: self.http.clone(),
             mcp: Arc::clone(&self.mcp),
+            servers: Arc::default(),
             ask: Arc::new(Nobody),
         })
     }

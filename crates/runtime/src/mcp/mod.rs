@@ -27,7 +27,7 @@ use crate::app::{self, App};
 use crate::error::{Code, Error, Result};
 use crate::schema::{self, Wrong};
 use crate::tool::Caller;
-use request::{Answering, Listed, Request};
+use request::{Listed, Request};
 use serde_json::{Map, Value};
 use server::Server;
 use std::collections::BTreeMap;
