@@ -99,21 +99,32 @@ pub(crate) enum Step {
     /// A model was called for this, by the turn or from inside it. It stands before what is gone on with behind the call.
     Used(Box<Used>),
     /// A tool call has a result; it is in the history.
-    Settled {
-        /// The place of the agent.
-        leg: usize,
-        /// The round.
-        round: usize,
-        /// Which call of the answer.
-        index: usize,
-        /// The entry of `payload.tools`.
-        result: Value,
-        /// What the model is told.
-        text: String,
-        /// The code of the server's failure, where that fails the step.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        fatal: Option<String>,
-    },
+    Settled(Settled),
+}
+
+/// A tool call's end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    /// The place of the agent.
+    pub leg: usize,
+    /// The round.
+    pub round: usize,
+    /// Which call of the answer.
+    pub index: usize,
+    /// The entry of `payload.tools`.
+    pub result: Value,
+    /// What the model is told.
+    pub text: String,
+    /// The code of the server's failure, where that fails the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fatal: Option<String>,
+}
+
+impl Settled {
+    /// The agent, the round and the call.
+    pub fn place(&self) -> (usize, usize, usize) {
+        (self.leg, self.round, self.index)
+    }
 }
 
 /// How an answer was shown that comes into the history with the end of its turn.

@@ -7,6 +7,7 @@ pub mod access;
 pub mod app;
 pub mod ask;
 mod asked;
+mod census;
 pub mod chats;
 mod check;
 pub mod ctx;

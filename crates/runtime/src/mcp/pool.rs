@@ -2,8 +2,8 @@
 
 use super::Servers;
 use super::server::{Ground, Server};
-use super::transport::Census;
 use crate::app::App;
+use crate::census::Census;
 use crate::error::{Error, Result};
 use crate::lock::lock;
 use crate::net;

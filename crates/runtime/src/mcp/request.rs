@@ -1,10 +1,7 @@
 //! What servers are asked, wherever they are.
 
-use crate::error::{Code, Error, Result};
-use crate::tool::Caller;
-use async_trait::async_trait;
+use crate::error::{Code, Error};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -81,14 +78,4 @@ impl Limit {
         let message = format!("MCP server \"{server}\": no answer within {:?}", self.whole);
         Error::new(Code::Timeout, message)
     }
-}
-
-/// Whoever answers: a server outside, or the app's own processes. Lists and answers are as the protocol writes them.
-#[async_trait]
-pub trait Answering: Send + Sync {
-    /// A whole list.
-    async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>>;
-
-    /// An answer. Dropping the future cancels the work.
-    async fn ask(&self, request: Request, caller: &Caller) -> Result<Value>;
 }

@@ -1,7 +1,7 @@
 //! The servers as scripts see them: what `ctx.mcp` answers, in its own words. What an agent says of its servers binds its
 //! scripts as it binds its model.
 
-use super::request::{Answering, Listed, Request};
+use super::request::{Listed, Request};
 use super::server::Server;
 use super::wanted::Wants;
 use super::{Called, Servers, names, unknown};
@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::together::{Bounds, Until, together};
 use crate::tool::Caller;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// A call in a batch: the tool's name and its arguments.
 pub type Call = (String, Value);
@@ -205,10 +206,13 @@ impl Servers {
         let found = self.find(&caller.agent, server)?;
         let wants = self.wants(server, caller);
         let (is_wanted, keys) = match kind {
-            "tool" => (wants.tool(name), ["input", "output"]),
+            "tool" => (wants.tool(name), ["name", "description", "input", "output"]),
             _ => {
                 let names = found.resource_names(name).unwrap_or([name; 3]);
-                (wants.resource(&names), ["uri", "data"])
+                (
+                    wants.resource(&names),
+                    ["name", "description", "uri", "data"],
+                )
             }
         };
         let samples = match found.samples(kind, name).filter(|_| is_wanted) {
@@ -217,10 +221,7 @@ impl Servers {
             None => return Err(unknown((kind, name), server, [])),
         };
         let numbered = samples.iter().enumerate().map(|(index, sample)| {
-            let mut numbered = picked(sample, &["name", "description"]);
-            for key in keys {
-                numbered[key] = Value::Null;
-            }
+            let mut numbered = picked(sample, &keys);
             for (key, value) in sample.as_object().into_iter().flatten() {
                 numbered[key] = value.clone();
             }
@@ -235,7 +236,7 @@ impl Servers {
         what: Listed,
         (server, cursor): (&str, Option<&str>),
         caller: &Caller,
-    ) -> Result<std::sync::Arc<Vec<Value>>> {
+    ) -> Result<Arc<Vec<Value>>> {
         if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
             let message = format!(
                 "unknown cursor \"{cursor}\": all {} come on the first page",

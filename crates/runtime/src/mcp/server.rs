@@ -3,16 +3,16 @@
 use super::credentials;
 use super::link::{Changed, Link, Place};
 use super::process::Mapped;
-use super::request::{Answering, Limit, Listed, Request};
-use super::transport::{Census, TRANSPORTS, Transport};
+use super::request::{Limit, Listed, Request};
+use super::transport::{TRANSPORTS, Transport};
 use crate::access::Authorized;
 use crate::app;
 use crate::app::read::fields;
+use crate::census::Census;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use crate::tool::Caller;
-use async_trait::async_trait;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -140,9 +140,8 @@ impl Server {
         if let Some(link) = links.get(&filled.key) {
             return Ok(Some(link.clone()));
         }
-        if links.len() > LINKS {
-            let own = links.iter().filter(|(key, _)| !key.is_empty());
-            let oldest = own.min_by_key(|(_, link)| link.used());
+        if links.len() >= LINKS {
+            let oldest = links.iter().min_by_key(|(_, link)| link.used());
             let oldest = oldest.map(|(key, _)| key.clone());
             oldest.and_then(|key| links.remove(&key));
         }
@@ -162,6 +161,16 @@ impl Server {
         Ok(Some(link))
     }
 
+    /// A whole list.
+    pub async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>> {
+        self.list_within(self.limit(caller), (what, caller)).await
+    }
+
+    /// An answer. Dropping the future cancels the work.
+    pub async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
+        self.ask_within(self.limit(caller), (request, caller)).await
+    }
+
     /// How long an answer to this caller may take from now on.
     pub fn limit(&self, caller: &Caller) -> Limit {
         Limit::new(self.timeout.min(caller.timeout))
@@ -175,7 +184,7 @@ impl Server {
     ) -> Result<Arc<Vec<Value>>> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.list(what, limit).await,
-            (Kind::Processes(mapped), None) => mapped.list(what, caller).await,
+            (Kind::Processes(mapped), None) => Ok(mapped.list(what)),
             (Kind::Outside { .. }, None) => Ok(Arc::default()),
         }
     }
@@ -194,16 +203,5 @@ impl Server {
             }
             (Kind::Outside { .. }, None) => Ok(Value::Null),
         }
-    }
-}
-
-#[async_trait]
-impl Answering for Server {
-    async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>> {
-        self.list_within(self.limit(caller), (what, caller)).await
-    }
-
-    async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
-        self.ask_within(self.limit(caller), (request, caller)).await
     }
 }

@@ -1,7 +1,7 @@
 //! The servers as a turn sees them.
 
 use super::name::Names;
-use super::request::{Answering, Listed};
+use super::request::Listed;
 use super::wanted::Wanted;
 use super::{Servers, answer};
 use crate::error::Result;

@@ -1,6 +1,7 @@
 //! `http.Get`, `http.Post` and their like, as scripts call them. A request that fails is an answer with status 0.
 
 use super::{Client, Opened, Redirect, Refusal, RefusalKind, Request, Response, multipart};
+use crate::plain;
 use ambit_script::{Callback, HostError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -227,18 +228,14 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
         Value::Array(list) => list.iter().filter_map(Value::as_object).collect(),
         _ => Vec::new(),
     };
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     let mut pairs = Vec::new();
     for (name, value) in objects.into_iter().flatten() {
         match value {
             Value::Null => {}
             Value::Array(items) => {
-                pairs.extend(items.iter().map(|item| (name.clone(), text(item))));
+                pairs.extend(items.iter().map(|item| (name.clone(), plain::plain(item))));
             }
-            one => pairs.push((name.clone(), text(one))),
+            one => pairs.push((name.clone(), plain::plain(one))),
         }
     }
     pairs

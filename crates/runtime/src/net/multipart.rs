@@ -1,6 +1,7 @@
 //! Files in a request's body, as forms send them.
 
 use super::Refusal;
+use ambit_storage::address::hex;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rand::Rng;
@@ -44,7 +45,7 @@ fn part(body: &mut Vec<u8>, boundary: &str, head: &str, bytes: &[u8]) {
 fn boundary() -> String {
     let mut bytes = [0_u8; 16];
     rand::rng().fill_bytes(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 /// As browsers do it.

@@ -320,26 +320,25 @@ impl Turn {
     }
 }
 
-/// Without what a store would not take at once: first what the tools gave, which the history has too, then all of the response.
-fn fitting(info: &mut TurnInfo, most: usize) -> Result<Json> {
-    let mut known = Json::of(info)?;
-    if known.as_str().len() > most {
-        tracing::warn!(
-            turn.id = info.request_id,
-            "what the tools gave is too large to be kept with the response"
-        );
+/// What is left out of a turn's end that is too large: first what the tools gave, which the history has too.
+const CUTS: [(&str, fn(&mut TurnInfo)); 2] = [
+    ("what the tools gave", |info| {
         if let Some(Value::Object(response)) = &mut info.response {
             response.remove("tools");
         }
-        known = Json::of(info)?;
+    }),
+    ("the response", |info| info.response = None),
+];
+
+/// Without what a store would not take at once.
+fn fitting(info: &mut TurnInfo, most: usize) -> Result<Json> {
+    for (what, cut) in CUTS {
+        let known = Json::of(info)?;
+        if known.as_str().len() <= most {
+            return Ok(known);
+        }
+        tracing::warn!(turn.id = info.request_id, "{what} is too large to be kept");
+        cut(info);
     }
-    if known.as_str().len() > most {
-        tracing::warn!(
-            turn.id = info.request_id,
-            "the response is too large to be kept"
-        );
-        info.response = None;
-        known = Json::of(info)?;
-    }
-    Ok(known)
+    Ok(Json::of(info)?)
 }

@@ -12,12 +12,13 @@ pub(super) use within::Fork;
 
 use super::begin::Parts;
 use super::leg::Leg;
-use super::meter::{Running, Spent};
+use super::meter::Spent;
 use super::model;
 use super::plan::Plan;
 use super::{Settings, Turn};
 use crate::app::Agent;
 use crate::ask::{Ask, Callee, Nested, OnChunk, Wanted};
+use crate::census::Counted;
 use crate::ctx::Scope;
 use crate::error::Result;
 use crate::frame::Status;
@@ -133,7 +134,7 @@ struct Call {
     node: Node,
     is_over: bool,
     /// Ends behind all of it.
-    _running: Running,
+    _running: Counted,
 }
 
 /// Where a call speaks.

@@ -16,6 +16,7 @@ use crate::llm::{self, Capabilities};
 use crate::mcp::cut;
 use crate::trace::Node;
 use crate::uses::{Asking, Means, Missed, Uses, Wanted, words};
+use ambit_storage::address::hex;
 use ambit_storage::batch::Write;
 use ambit_storage::clock::to_millis;
 use ambit_storage::driver::Part as Of;
@@ -165,8 +166,7 @@ fn digest(of: &[Value], origin: Option<&str>) -> String {
     let mut digest = Sha256::new();
     of.iter().for_each(|value| digest.update(value.to_string()));
     digest.update(origin.unwrap_or_default());
-    let bytes = digest.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest.finalize())
 }
 
 fn work(turn: &Turn, leg: &Leg, (part, messages): (&Part, &[Value])) -> Result<Work> {

@@ -2,15 +2,16 @@
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
 use super::{Turn, fit};
+use crate::census::{self, Census};
 use crate::error::Result;
 use crate::journal::{self, Names, Used};
 use crate::llm::{self, Answer, Usage};
+use crate::lock::lock;
 use crate::stream::Log;
 use ambit_storage::LiveAgent;
 use ambit_storage::batch::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// How long calls that were cancelled may take to end.
@@ -25,7 +26,7 @@ pub(super) struct Spent {
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<Log>,
     counted: Mutex<Counted>,
-    running: Arc<watch::Sender<usize>>,
+    running: Census,
 }
 
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl Spent {
             names,
             stream,
             counted: Mutex::default(),
-            running: Arc::default(),
+            running: Census::default(),
         })
     }
 
@@ -101,41 +102,19 @@ impl Spent {
     }
 
     /// A call that has begun; it ends when this is dropped.
-    pub fn begin(&self) -> Running {
-        Running::new(&self.running)
+    pub fn begin(&self) -> census::Counted {
+        self.running.one()
     }
 
     /// Waits until nothing of the calls that were cancelled runs any more, so that what they used is known.
     pub async fn settled(&self) {
         // One that does not let go counts with what is known of it now.
-        let _ = timeout(PATIENCE, ended(&self.running)).await;
+        let _ = timeout(PATIENCE, self.running.none()).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.counted)
     }
-}
-
-/// A call from inside a turn, until it has ended.
-pub(super) struct Running(Arc<watch::Sender<usize>>);
-
-impl Running {
-    fn new(all: &Arc<watch::Sender<usize>>) -> Self {
-        all.send_modify(|running| *running += 1);
-        Self(all.clone())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.send_modify(|running| *running -= 1);
-    }
-}
-
-/// Waits until none runs.
-async fn ended(all: &watch::Sender<usize>) {
-    let mut running = all.subscribe();
-    let _ = running.wait_for(|running| *running == 0).await;
 }
 
 /// One answer as it comes. Dropped before its end, it books what was used until then: as the provider said, else estimated.
@@ -235,15 +214,5 @@ mod tests {
         );
         let begun = estimated(&call, &answer("one two three four", Usage::of(70, 1)));
         assert_eq!(begun, Usage::of(70, spoken.completion_tokens));
-    }
-
-    #[tokio::test]
-    async fn calls_that_have_not_ended_are_waited_for() {
-        let all = Arc::default();
-        let running = Running::new(&all);
-        let mut ended = std::pin::pin!(ended(&all));
-        assert!(futures::poll!(ended.as_mut()).is_pending());
-        drop(running);
-        ended.await;
     }
 }

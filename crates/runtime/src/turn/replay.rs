@@ -1,9 +1,9 @@
 //! What a turn's journal says has been done already.
 
 use super::said::Spoken;
-use crate::error::Code;
+use crate::error::{Code, Error};
 use crate::hook::{Created, Delegate};
-use crate::journal::{Step, Used};
+use crate::journal::{Settled, Step, Used};
 use crate::llm::Answer;
 use serde_json::Value;
 
@@ -11,15 +11,6 @@ use serde_json::Value;
 #[derive(Default)]
 pub(super) struct Replay {
     steps: Vec<Step>,
-}
-
-/// A tool call's journalled end.
-#[derive(Clone, Debug)]
-pub(super) struct Settled {
-    /// The entry of `payload.tools`.
-    pub result: Value,
-    /// What the model is told.
-    pub text: String,
 }
 
 impl Replay {
@@ -63,27 +54,17 @@ impl Replay {
     }
 
     /// The end of a call, if it has one.
-    pub fn settled(&self, place: (usize, usize, usize)) -> Option<Settled> {
-        let mut settled = self.settlements();
-        let (_, result, text, _) = settled.find(|(at, ..)| *at == place)?;
-        let (result, text) = (result.clone(), text.to_owned());
-        Some(Settled { result, text })
-    }
-
-    /// Whether a call has an end.
-    pub fn is_settled(&self, place: (usize, usize, usize)) -> bool {
-        self.settlements().any(|(at, ..)| at == place)
+    pub fn settled(&self, place: (usize, usize, usize)) -> Option<&Settled> {
+        self.settlements().find(|settled| settled.place() == place)
     }
 
     /// The failure that ends this round: that of the first call which has one.
-    pub fn failed(&self, at: usize, of: usize) -> Option<(Code, &str)> {
-        let failed = self.settlements().filter_map(|(place, _, text, fatal)| {
-            let is_of_round = (place.0, place.1) == (at, of);
-            let code = fatal.filter(|_| is_of_round)?;
-            Some((place, code, text))
-        });
-        let (_, code, text) = failed.min_by_key(|(place, ..)| *place)?;
-        Some((Code::from(code), text))
+    pub fn failure(&self, at: usize, of: usize) -> Option<Error> {
+        let of_round = self.settlements();
+        let of_round = of_round.filter(|settled| (settled.leg, settled.round) == (at, of));
+        let failed = of_round.filter_map(|settled| Some((settled, settled.fatal.as_deref()?)));
+        let (first, code) = failed.min_by_key(|(settled, _)| settled.index)?;
+        Some(Error::new(Code::from(code), first.text.as_str()))
     }
 
     /// The stored messages of others that were taken in.
@@ -97,32 +78,17 @@ impl Replay {
 
     /// What came of all calls of this leg, in the order of the calls.
     pub fn results(&self, at: usize) -> Vec<Value> {
-        let of_leg = self.settlements().filter(|(place, ..)| place.0 == at);
-        let mut results: Vec<_> = of_leg
-            .map(|(place, result, ..)| (place, result.clone()))
-            .collect();
-        results.sort_by_key(|(place, _)| *place);
-        results.into_iter().map(|(_, result)| result).collect()
+        let mut of_leg: Vec<&Settled> = self.settlements().collect();
+        of_leg.retain(|settled| settled.leg == at);
+        of_leg.sort_by_key(|settled| settled.place());
+        let results = of_leg.into_iter().map(|settled| settled.result.clone());
+        results.collect()
     }
 
-    /// The ends of calls: their places, the entries of `payload.tools`, what the model is told, and what fails the step.
-    fn settlements(
-        &self,
-    ) -> impl Iterator<Item = ((usize, usize, usize), &Value, &str, Option<&str>)> {
+    /// The ends of calls.
+    fn settlements(&self) -> impl Iterator<Item = &Settled> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Settled {
-                leg,
-                round,
-                index,
-                result,
-                text,
-                fatal,
-            } => Some((
-                (*leg, *round, *index),
-                result,
-                text.as_str(),
-                fatal.as_deref(),
-            )),
+            Step::Settled(settled) => Some(settled),
             _ => None,
         })
     }

@@ -1,11 +1,10 @@
 //! What becomes of the results of tool calls: they are journalled and stored, and shown where the call was.
 
 use super::Turn;
-use super::replay::Settled;
 use crate::error::{Code, Result};
 use crate::event::AfterToolExecution;
 use crate::frame::Shown;
-use crate::journal::Step;
+use crate::journal::{Settled, Step};
 use crate::llm::answer::ToolCall;
 use crate::outbox::Speaker;
 use crate::request::Skip;
@@ -83,7 +82,7 @@ impl Ended {
             true => &Value::Null,
             false => &outcome.data,
         };
-        Step::Settled {
+        Step::Settled(Settled {
             leg,
             round,
             index,
@@ -91,7 +90,7 @@ impl Ended {
                 "arguments": call.arguments, "result": result, "error": self.error(), "round": round}),
             text: outcome.text.clone(),
             fatal: self.fatal.as_ref().map(Code::to_string),
-        }
+        })
     }
 }
 
@@ -163,7 +162,7 @@ impl Turn {
     /// Stages a result for the history together with its step, with nothing to wait for between the two.
     async fn note_end(&mut self, ended: &Ended) -> Result<()> {
         let Ended { call, outcome, .. } = ended;
-        if self.replay.is_settled(call.place) {
+        if self.replay.settled(call.place).is_some() {
             return Ok(());
         }
         self.store_result(call.skip, &call.call, outcome).await?;
@@ -200,7 +199,7 @@ impl Turn {
             .collect();
         for (leg, round, calls) in answers {
             for (index, call) in calls.iter().enumerate() {
-                if !self.replay.is_settled((leg, round, index)) {
+                if self.replay.settled((leg, round, index)).is_none() {
                     self.close_call((leg, round, index), (call, None), why)
                         .await?;
                 }
@@ -219,7 +218,7 @@ impl Turn {
         let outcome = Outcome::failed(why.to_owned());
         self.store_result(self.skip_of(leg), call, &outcome).await?;
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-        self.note(Step::Settled {
+        self.note(Step::Settled(Settled {
             leg,
             round,
             index,
@@ -228,7 +227,7 @@ impl Turn {
                 "result": null, "error": why, "round": round}),
             text: why.to_owned(),
             fatal: None,
-        })?;
+        }))?;
         self.show_result(&self.outbox.speaker(Default::default()), call, &outcome);
         Ok(())
     }

@@ -62,7 +62,7 @@ impl Round<'_> {
     fn open(&self, turn: &Turn) -> impl Iterator<Item = usize> {
         let calls = self.answer.tool_calls.iter().enumerate();
         calls.filter_map(|(index, call)| {
-            let is_open = !turn.replay.is_settled(self.place(index));
+            let is_open = turn.replay.settled(self.place(index)).is_none();
             (is_open && !self.offered.is_clients(call)).then_some(index)
         })
     }
@@ -73,8 +73,7 @@ impl Round<'_> {
 
     /// The failure of a call that fails the step, as the journal has it.
     fn failure(&self, turn: &Turn) -> Option<Error> {
-        let (code, text) = turn.replay.failed(self.leg.at, self.round)?;
-        Some(Error::new(code, text))
+        turn.replay.failure(self.leg.at, self.round)
     }
 
     /// Marks what will not be called any more, so that what comes behind the failure finds each call with a result.
@@ -94,7 +93,7 @@ impl Round<'_> {
         let calls = self.answer.tool_calls.iter().enumerate();
         let speaker = turn.speaker(self.leg);
         let told = calls.filter_map(|(index, call)| {
-            let settled = turn.replay.settled(self.place(index))?;
+            let settled = turn.replay.settled(self.place(index))?.clone();
             turn.show_settled(&speaker, call, &settled);
             turn.said.tools.push(settled.result);
             Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
@@ -163,11 +162,11 @@ impl Round<'_> {
             about: turn.about(),
             tool: call.name.clone(),
             call_id: call.id.clone(),
-            arguments,
+            arguments: arguments.clone(),
         };
         match turn.ask(event).await {
             Ok(event) => Ok((event.arguments, None)),
-            Err(error) if error.code == Code::Vetoed => Ok((Value::Null, Some(error.message))),
+            Err(error) if error.code == Code::Vetoed => Ok((arguments, Some(error.message))),
             Err(error) => Err(error),
         }
     }

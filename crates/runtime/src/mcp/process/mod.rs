@@ -5,13 +5,12 @@ mod template;
 mod uri;
 
 use super::answer;
-use super::request::{Answering, Listed, Request};
+use super::request::{Listed, Request};
 use crate::app::{self, Mapping, PromptMap, ResourceMap, ToolMap};
 use crate::error::{Code, Error, Result};
 use crate::plain::plain;
 use crate::tool::Caller;
 use arguments::Given;
-use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uri::{Template, Variables};
@@ -158,26 +157,17 @@ impl Mapped {
         }
     }
 
-    fn unknown(&self, what: &str, name: &str) -> Error {
-        let message = format!(
-            "unknown {what} \"{name}\" on MCP server \"{}\"",
-            self.about.id
-        );
-        Error::new(Code::NotFound, message)
-    }
-}
-
-#[async_trait]
-impl Answering for Mapped {
-    async fn list(&self, what: Listed, _caller: &Caller) -> Result<Arc<Vec<Value>>> {
-        Ok(match what {
+    /// A whole list, as the protocol writes it.
+    pub fn list(&self, what: Listed) -> Arc<Vec<Value>> {
+        match what {
             Listed::Tools => self.tools.clone(),
             Listed::Resources => self.resources.clone(),
             Listed::Prompts => self.prompts.clone(),
-        })
+        }
     }
 
-    async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
+    /// An answer, as the protocol writes it. Dropping the future cancels the work.
+    pub async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
         match request {
             Request::Call { tool, arguments } => {
                 let mut known = self.about.mapping.tools.iter();
@@ -189,6 +179,14 @@ impl Answering for Mapped {
             Request::Read { uri } => self.read(&uri, caller).await,
             Request::Prompt { name, arguments } => self.prompt(&name, arguments, caller).await,
         }
+    }
+
+    fn unknown(&self, what: &str, name: &str) -> Error {
+        let message = format!(
+            "unknown {what} \"{name}\" on MCP server \"{}\"",
+            self.about.id
+        );
+        Error::new(Code::NotFound, message)
     }
 }
 

@@ -8,7 +8,7 @@ mod process;
 mod sse;
 mod stdio;
 
-pub use process::Census;
+use crate::census::Census;
 
 use super::ears::Ears;
 use super::session::Running;

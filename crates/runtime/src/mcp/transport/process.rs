@@ -1,16 +1,16 @@
 //! A child process and all that it starts, which end with it.
 
 use super::Opening;
+use crate::census::Counted;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -26,33 +26,6 @@ pub struct Process {
     last_words: Arc<Mutex<String>>,
     _log: JoinSet<()>,
     _counted: Counted,
-}
-
-/// How many processes there are, so that their end can be waited for.
-#[derive(Clone, Default)]
-pub struct Census(watch::Sender<usize>);
-
-/// One process, for as long as it lasts.
-struct Counted(Census);
-
-impl Census {
-    /// Waits until there is no process any more.
-    pub async fn none(&self) {
-        let mut count = self.0.subscribe();
-        // It fails only without a sender, and this is one.
-        let _ = count.wait_for(|count| *count == 0).await;
-    }
-
-    fn one(&self) -> Counted {
-        self.0.send_modify(|count| *count += 1);
-        Counted(self.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count -= 1);
-    }
 }
 
 impl Process {
@@ -101,8 +74,7 @@ impl Process {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        let words = self.last_words.lock();
-        let words = words.unwrap_or_else(PoisonError::into_inner);
+        let words = lock(&self.last_words);
         match words.as_str() {
             "" => format!("its process has ended ({how})"),
             words => format!("its process has ended ({how}): {words}"),

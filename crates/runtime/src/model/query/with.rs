@@ -46,13 +46,14 @@ pub(super) async fn load(
         key: first.model.column(&first.key).ok_or_else(broken)?,
         first,
     };
+    // As texts: what is the same in SQL may be a number here and a text there.
     let mut keys: BTreeMap<String, Bound> = BTreeMap::new();
     for values in &rows.values {
         let value = &values[foreign];
         // A value that the other column cannot have leads to no row.
         let bound = reading.models.bind(&first.model, asked.key, value);
         if let (false, Ok(bound)) = (value.is_null(), bound) {
-            keys.insert(same(value), bound);
+            keys.insert(plain(value), bound);
         }
     }
     let mut found: HashMap<String, Vec<Value>> = HashMap::new();
@@ -70,7 +71,7 @@ pub(super) async fn load(
     let is_many = with.route.kind.is_many();
     for values in &mut rows.values {
         let related = found
-            .get(&same(&values[foreign]))
+            .get(&plain(&values[foreign]))
             .cloned()
             .unwrap_or_default();
         values.push(match is_many {
@@ -126,7 +127,7 @@ impl Asked<'_> {
         for row in &rows {
             let cell = row.get(columns.len()).cloned();
             let cell = cell.ok_or_else(|| Error::internal("a related row has no key"))?;
-            own.push(same(&reading.models.shown(
+            own.push(plain(&reading.models.shown(
                 &self.first.model,
                 self.key,
                 cell,
@@ -236,9 +237,4 @@ fn merged(with: &With, last: &Step) -> Select {
     let is_new = |with: &&With| !asked.withs.iter().any(|other| other.name == with.name);
     query.withs.extend(own.withs.iter().filter(is_new).cloned());
     query
-}
-
-/// Values that are the same in SQL, although one may be a number and the other a text.
-fn same(value: &Value) -> String {
-    plain(value)
 }

@@ -3,8 +3,10 @@
 
 use crate::error::{Code, Error, Result};
 use crate::journal::Step;
+use crate::lock::lock;
 use crate::stream::Place;
 use crate::turn::meter::Spent;
+use ambit_storage::address::hex;
 use ambit_storage::batch::{Batch, NewEntry, Write};
 use ambit_storage::driver::Range;
 use ambit_storage::json::Json;
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Entries read at a time.
 const PAGE: usize = 256;
@@ -104,8 +106,7 @@ impl Calls {
 
     /// A call from a place, with all that it was made with.
     pub fn begin(self: &Arc<Self>, made_with: &Value) -> Kept {
-        let digest = Sha256::digest(made_with.to_string());
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&Sha256::digest(made_with.to_string()));
         let mut begun = lock(&self.begun);
         let times = begun.entry(digest.clone()).or_default();
         let key = format!("{digest}.{times}");
@@ -163,8 +164,4 @@ impl Kept {
         lock(&self.waiting).entries.drain(..count);
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
