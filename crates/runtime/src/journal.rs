@@ -120,6 +120,17 @@ pub(crate) struct Settled {
     pub fatal: Option<String>,
 }
 
+impl Step {
+    /// Whether it says that something is in the history. Then it is durable with that, and not before.
+    pub fn claims_history(&self) -> bool {
+        match self {
+            Self::Answered { unstored, .. } => unstored.is_none(),
+            Self::Settled(_) | Self::Added { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 impl Settled {
     /// The agent, the round and the call.
     pub fn place(&self) -> (usize, usize, usize) {

@@ -80,7 +80,7 @@ async fn g151_a_result_that_answers_no_open_call_is_refused() {
 
 #[tokio::test]
 async fn tools_of_a_package_are_the_client_s_where_a_request_declares_none() {
-    let package = r#"{"public": true, "connector": "script", "options": {"tools": [
+    let package = r#"{"name": "Hello", "public": true, "connector": "script", "options": {"tools": [
         {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]}}"#;
     let connector = r#"{"type": "scripted", "label": "Script", "options": {"model": "script", "rules": [
         {"match": {"tools": ["look"]}, "tool_calls": [{"name": "look", "arguments": {"at": "the sky"}}]},
@@ -92,6 +92,7 @@ async fn tools_of_a_package_are_the_client_s_where_a_request_declares_none() {
     .await;
     let body = json!({"model": "hello", "messages": [{"role": "user", "content": "well?"}]});
     let answer = site.post("/v1/chat/completions", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.json()["choices"][0]["finish_reason"], "tool_calls");
     let call = message(&answer)["tool_calls"][0]["function"].take();
     assert_eq!(

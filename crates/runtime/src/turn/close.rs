@@ -289,9 +289,12 @@ impl Turn {
         Ok(())
     }
 
-    /// Makes durable what had ended, so that whoever goes on does not do it again.
+    /// Makes durable what had ended, so that whoever goes on does not do it again, and what was used.
     async fn keep_ended(&mut self) {
-        if !self.settle_broken_off().await {
+        self.spent.settled().await;
+        let has_any = self.settle_broken_off().await;
+        let (used, _) = self.spent.notes();
+        if !has_any && used.is_empty() {
             return;
         }
         if let Err(error) = self.persist().await {

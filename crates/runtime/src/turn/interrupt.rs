@@ -22,7 +22,7 @@ impl Turn {
         if added.is_empty() {
             return Ok(self.replay.has_added(leg, round + 1));
         }
-        self.store_answers().await?;
+        self.store_answers_of(leg).await?;
         if let (Some(answer), None) = (done, self.replay.answered(leg, round)) {
             let step = Step::Answered {
                 leg,
@@ -57,7 +57,7 @@ impl Turn {
             Some(json!({"role": "assistant", "content": shown.props.get("content")?}))
         });
         let before: Vec<Value> = partial.collect();
-        self.store_answers().await?;
+        self.store_answers_of(leg).await?;
         let added = self.received().await?;
         let is_cancelled = added
             .iter()

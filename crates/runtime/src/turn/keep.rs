@@ -32,8 +32,10 @@ impl Turn {
             return Ok(());
         }
         let write = journal::write(&self.names.journal(), self.replay.count(), &step)?;
-        // Whichever comes first: a step of one number is written once.
-        self.log.stage_beside(write.clone());
+        if !step.claims_history() {
+            // Whichever comes first: a step of one number is written once.
+            self.log.stage_beside(write.clone());
+        }
         self.session.context().stage_beside([write]);
         self.replay.add(step);
         Ok(())

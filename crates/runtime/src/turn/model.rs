@@ -141,7 +141,8 @@ async fn run_tools(
     (round, answer, offered): (usize, &llm::Answer, &Offered),
 ) -> Result<Vec<Value>, Failed> {
     if turn.replay.answered(leg.at, round).is_none() {
-        turn.store_answers().await.map_err(Failed::at("tool"))?;
+        let stored = turn.store_answers_of(leg.at).await;
+        stored.map_err(Failed::at("tool"))?;
         let step = Step::Answered {
             leg: leg.at,
             round,

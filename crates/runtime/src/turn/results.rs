@@ -232,11 +232,12 @@ impl Turn {
         Ok(())
     }
 
-    /// What the agent at this place of the chain leaves out, as far as the journal says.
+    /// What the agent at this place of the chain leaves out, as far as the journal says: what those before it do, but for what
+    /// it was told otherwise.
     pub(super) fn skip_of(&self, leg: usize) -> Skip {
-        let options = self.replay.delegated(leg).map(|delegate| &delegate.options);
-        let skip = options.and_then(|options| options.get("skip"));
-        skip.map_or(self.request.skip, |skip| self.request.skip.with(skip))
+        let delegates = (1..=leg).filter_map(|to| self.replay.delegated(to));
+        let said = delegates.filter_map(|delegate| delegate.options.get("skip"));
+        said.fold(self.request.skip, |skip, said| skip.with(said))
     }
 
     /// Shows what the journal has of a call: whoever noted it may have come no further.

@@ -51,11 +51,13 @@ impl Round<'_> {
             let settled = turn.settle_call(ended).await;
             failure = failure.or(settled.err()).or_else(|| self.failure(turn));
         }
-        if self.failure(turn).is_some() {
-            self.give_up(turn).await?;
+        if let Some(failure) = failure {
+            // What fails here as well has the same cause, or shows itself again with the turn's end.
+            let _ = self.give_up(turn).await;
+            self.told(turn);
+            return Err(failure);
         }
-        let told = self.told(turn);
-        failure.map_or(Ok(told), Err)
+        Ok(self.told(turn))
     }
 
     /// The calls that are run here and have no result yet.
@@ -71,9 +73,13 @@ impl Round<'_> {
         (self.leg.at, self.round, index)
     }
 
-    /// The failure of a call that fails the step, as the journal has it.
+    /// The failure of a call that fails the step, as the journal has it, unless an interrupt has gone on behind it.
     fn failure(&self, turn: &Turn) -> Option<Error> {
-        turn.replay.failure(self.leg.at, self.round)
+        let (leg, round) = (self.leg.at, self.round);
+        match turn.replay.has_added(leg, round + 1) {
+            true => None,
+            false => turn.replay.failure(leg, round),
+        }
     }
 
     /// Marks what will not be called any more, so that what comes behind the failure finds each call with a result.

@@ -68,6 +68,15 @@ impl Turn {
         self.stage_shown(false).await.map(drop)
     }
 
+    /// The same for what this agent has said, which may leave it out.
+    pub(super) async fn store_answers_of(&mut self, leg: usize) -> Result<()> {
+        if self.skip_of(leg).history {
+            self.leave_unstored();
+            return Ok(());
+        }
+        self.store_answers().await
+    }
+
     /// Stages shown messages in the order in which they began; those still open only if `all`.
     async fn stage_shown(&mut self, all: bool) -> Result<Vec<Value>> {
         if self.request.skip.history {
