@@ -1,6 +1,11 @@
 //! Agents that hand over to each other.
 
-use crate::place::{agent, ask, borrowed, end, named, place, remembered, request, shown, traced};
+use crate::place::{
+    agent, ask, borrowed, end, named, place, place_of_tools, remembered, request, shown, traced,
+};
+use crate::toolbox::{Tools, outcome};
+use crate::tools::calling;
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 /// Two agents: `hello` hands over with these options, `other` answers with what it sees.
@@ -86,6 +91,31 @@ async fn what_a_delegate_says_is_of_the_same_chat_unless_it_leaves_history_out()
         assert_eq!(shown(&frames).len(), 3);
         assert_eq!(remembered(&place, "hello").await, expected, "{skip}");
     }
+}
+
+#[tokio::test]
+async fn a_delegate_that_leaves_history_out_leaves_its_tool_calls_out_and_so_do_those_behind_it() {
+    let hands = |to: &str, options: &str| {
+        format!(
+            "return {{ delegate: {{ agent_id: '{to}', messages: [{{role: 'user', content: 'over'}}], options: {options} }} }};"
+        )
+    };
+    let skips = hands("second", "{ skip: { history: true } }");
+    let first = format!("export function Create() {{ {skips} }}");
+    let mut files = agent(&json!({}), &first);
+    let calling_tools = json!({"connector": "calling", "mcp": {"servers": ["s"]}});
+    let second = format!("export function Next() {{ {} }}", hands("third", "{}"));
+    files.extend(named("second", &calling_tools, &second));
+    files.extend(named("third", &calling_tools, ""));
+    files.push(calling(&json!([{"name": "s__show"}])));
+    let tools = Tools::new(&["show"], |_, arguments| {
+        async move { Ok(outcome(arguments)) }.boxed()
+    });
+    let place = place_of_tools(&borrowed(&files), tools.clone()).await;
+    let ended = end(&ask(&place, request("hello", "hi")).await);
+    assert_eq!(ended["status"], "completed", "{ended}");
+    assert_eq!(tools.names(), ["show", "show"]);
+    assert_eq!(remembered(&place, "hello").await, ["user: hi"]);
 }
 
 #[tokio::test]

@@ -156,3 +156,30 @@ async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
         ]
     );
 }
+
+#[tokio::test]
+async fn calls_behind_a_listener_that_fails_have_a_result_that_says_so() {
+    let tools = tools(&Arc::default());
+    let mut files = list(&json!({}), &["show", "slow"], TURNS_IT_AROUND);
+    let events =
+        "export function BeforeToolExecution(event) { throw new Error('no rule for this'); }";
+    files.push((
+        "assistants/hello/src/events.ts".to_owned(),
+        events.to_owned(),
+    ));
+    let place = place_of_tools(&borrowed(&files), tools.clone()).await;
+    let ended = end(&ask(&place, request("hello", "hi")).await);
+    assert_eq!(tools.names(), Vec::<String>::new());
+    let given_up = |name: &str| json!([name, null, GIVEN_UP]);
+    assert_eq!(
+        ended["next"]["tools"],
+        json!([given_up("show"), given_up("slow")])
+    );
+    let error = ended["next"]["error"].as_str().unwrap();
+    assert!(error.contains("no rule for this"), "{error}");
+    let result = format!("tool: {GIVEN_UP}");
+    assert_eq!(
+        remembered(&place, "hello").await,
+        ["user: hi", "assistant: ", &result, &result]
+    );
+}
