@@ -4,16 +4,28 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Schemas that are applied to values, at most.
-const STEPS: usize = 200_000;
+/// Schemas, their keywords and what these look at, at most.
+const STEPS: usize = 500_000;
+/// So many bytes of a text are looked at in a step.
+const BYTES: usize = 256;
+/// Schemas within a schema, at most: before the check each is sought among all others, by its place.
+const SCHEMAS: usize = 10_000;
+/// Up to so many items are compared with each other, and more by what they are hashed to.
+const PAIRED: usize = 20;
 /// Schemas within schemas, at most: each is a call within a call.
 const DEPTH: usize = 256;
+/// Steps that a schema of schemas takes for each part of a value, at most.
+const OF_SCHEMA: usize = 100;
 /// Where the schemas of schemas are, which are known without asking anybody.
 const OF_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
 
-/// Whether the check can be afforded, or what of the schema forbids it. The count is never below what the check does.
-pub fn bear(schema: &Value, value: &Value) -> Result<(), String> {
+/// Whether the check can be afforded, or what of the schema forbids it. The count is never below what the check does,
+/// but for patterns: they count as the text that is sought through, whatever their own size is.
+pub fn afford(schema: &Value, value: &Value) -> Result<(), String> {
     let mut walk = Walk::of(schema);
+    if walk.schemas > SCHEMAS {
+        return Err(format!("it has more than {SCHEMAS} parts"));
+    }
     walk.visit(schema, value, 0)
 }
 
@@ -23,6 +35,8 @@ struct Walk<'a> {
     wholes: Vec<&'a Value>,
     /// Those with names of their own.
     named: BTreeMap<&'a str, Vec<&'a Value>>,
+    /// How many there are, those with long places more than once.
+    schemas: usize,
     steps: usize,
 }
 
@@ -31,16 +45,20 @@ impl<'a> Walk<'a> {
         let mut walk = Self {
             wholes: vec![schema],
             named: BTreeMap::new(),
+            schemas: 0,
             steps: 0,
         };
-        walk.name(schema, true);
+        walk.name(schema, 0);
         walk
     }
 
-    /// Finds what references may lead to.
-    fn name(&mut self, value: &'a Value, is_root: bool) {
+    /// Finds what references may lead to. The place is so many bytes long.
+    fn name(&mut self, value: &'a Value, place: usize) {
+        if value.is_object() || value.is_boolean() {
+            self.schemas += 1 + place / BYTES;
+        }
         match value {
-            Value::Array(items) => items.iter().for_each(|item| self.name(item, false)),
+            Value::Array(items) => items.iter().for_each(|item| self.name(item, place + 1)),
             Value::Object(fields) => {
                 for key in ["$anchor", "$dynamicAnchor", "$id", "id"] {
                     let Some(text) = fields.get(key).and_then(Value::as_str) else {
@@ -48,24 +66,27 @@ impl<'a> Walk<'a> {
                     };
                     let name = text.rsplit('#').next().unwrap_or_default();
                     self.named.entry(name).or_default().push(value);
-                    if key.ends_with("id") && !is_root {
+                    if key.ends_with("id") && place > 0 {
                         self.wholes.push(value);
                     }
                 }
-                fields.values().for_each(|field| self.name(field, false));
+                for (key, field) in fields {
+                    self.name(field, place + 1 + key.len());
+                }
             }
             _ => {}
         }
     }
 
     fn visit(&mut self, schema: &'a Value, value: &Value, depth: usize) -> Result<(), String> {
-        self.pay(1)?;
+        self.count(1 + breadth(value))?;
         if depth > DEPTH {
             return Err(format!("it is nested deeper than {DEPTH} levels"));
         }
         let Some(fields) = schema.as_object() else {
             return Ok(());
         };
+        self.count(fields.len())?;
         for (keyword, part) in fields {
             self.keyword((fields, keyword, part), value, depth + 1)?;
         }
@@ -80,16 +101,20 @@ impl<'a> Walk<'a> {
     ) -> Result<(), String> {
         match (keyword, part) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => {
-                let targets = self.targets(name)?;
+                let targets = self.targets(name, value)?;
                 self.all(targets, value, depth)
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => self.all(parts, value, depth),
             ("not" | "if" | "then" | "else", part) => self.visit(part, value, depth),
-            ("dependentSchemas" | "dependencies", Value::Object(parts)) => {
-                let parts = parts.iter().filter(|(name, _)| value.get(name).is_some());
+            ("dependentSchemas" | "dependencies" | "dependentRequired", Value::Object(parts)) => {
+                let lists = parts.values().filter(|part| part.is_array());
+                self.count(names(parts) + lists.map(weight).sum::<usize>())?;
+                let parts = parts
+                    .iter()
+                    .filter(|(name, part)| !part.is_array() && value.get(name).is_some());
                 self.all(parts.map(|(_, part)| part), value, depth)
             }
-            ("enum" | "required", Value::Array(items)) => self.pay(items.len()),
+            ("enum" | "const" | "required", part) => self.count(weight(part)),
             (_, part) => match value {
                 Value::Object(fields) => self.fields((schema, keyword, part), fields, depth),
                 Value::Array(items) => self.items((schema, keyword, part), items, depth),
@@ -111,10 +136,13 @@ impl<'a> Walk<'a> {
                 .iter()
                 .filter_map(|(name, field)| Some((parts.get(name)?, field)))
                 .try_for_each(|(part, field)| self.visit(part, field, depth)),
-            ("patternProperties", Value::Object(parts)) => parts
-                .values()
-                .flat_map(|part| fields.values().map(move |field| (part, field)))
-                .try_for_each(|(part, field)| self.visit(part, field, depth)),
+            ("patternProperties", Value::Object(parts)) => {
+                self.count(parts.len().saturating_mul(1 + names(fields)))?;
+                parts
+                    .values()
+                    .flat_map(|part| fields.values().map(move |field| (part, field)))
+                    .try_for_each(|(part, field)| self.visit(part, field, depth))
+            }
             ("additionalProperties", part) => fields
                 .iter()
                 .filter(|(name, _)| !is_known(name))
@@ -122,10 +150,9 @@ impl<'a> Walk<'a> {
             ("unevaluatedProperties", part) => fields
                 .values()
                 .try_for_each(|field| self.visit(part, field, depth)),
-            // Of a name, which is a text, no part can be looked into.
             ("propertyNames", part) => fields
-                .values()
-                .try_for_each(|_| self.visit(part, &Value::Null, depth)),
+                .keys()
+                .try_for_each(|name| self.visit(part, &name.as_str().into(), depth)),
             _ => Ok(()),
         }
     }
@@ -136,26 +163,24 @@ impl<'a> Walk<'a> {
         items: &[Value],
         depth: usize,
     ) -> Result<(), String> {
-        let first = |name: &str| {
-            schema
-                .get(name)
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len)
-        };
         match (keyword, part) {
             ("items" | "prefixItems", Value::Array(parts)) => parts
                 .iter()
                 .zip(items)
                 .try_for_each(|(part, item)| self.visit(part, item, depth)),
-            ("items", part) => items
-                .iter()
-                .skip(first("prefixItems"))
-                .try_for_each(|item| self.visit(part, item, depth)),
-            ("additionalItems", part) => items
-                .iter()
-                .skip(first("items"))
-                .try_for_each(|item| self.visit(part, item, depth)),
-            ("contains" | "unevaluatedItems", part) => items
+            ("uniqueItems", Value::Bool(true)) => {
+                let all = items.iter().map(weight).sum::<usize>();
+                self.count(all.saturating_mul(items.len().min(PAIRED)))
+            }
+            ("additionalItems", part) => {
+                let first = schema.get("items").and_then(Value::as_array);
+                items
+                    .iter()
+                    .skip(first.map_or(0, Vec::len))
+                    .try_for_each(|item| self.visit(part, item, depth))
+            }
+            // Older drafts know no `prefixItems`, and apply `items` to the first ones too.
+            ("items" | "contains" | "unevaluatedItems", part) => items
                 .iter()
                 .try_for_each(|item| self.visit(part, item, depth)),
             _ => Ok(()),
@@ -173,12 +198,17 @@ impl<'a> Walk<'a> {
     }
 
     /// All schemas that a reference may mean: within schemas with addresses of their own it means another one than outside.
-    fn targets(&self, reference: &str) -> Result<Vec<&'a Value>, String> {
+    fn targets(&mut self, reference: &str, value: &Value) -> Result<Vec<&'a Value>, String> {
         let (place, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let is_outside = OF_SCHEMAS.iter().any(|known| place.starts_with(known));
+        if is_outside {
+            self.count(weight(value).saturating_mul(OF_SCHEMA))?;
+        }
         if is_outside && self.named.is_empty() {
             return Ok(Vec::new());
         }
+        let length = text(reference);
+        self.count(length.saturating_mul(self.wholes.len()))?;
         let fragment = decoded(fragment);
         let found: Vec<&Value> = if fragment.is_empty() || fragment.starts_with('/') {
             let wholes = self.wholes.iter();
@@ -186,8 +216,10 @@ impl<'a> Walk<'a> {
                 .filter_map(|whole| whole.pointer(&fragment))
                 .collect()
         } else {
-            let named = self.named.get(fragment.as_str());
-            named.into_iter().flatten().copied().collect()
+            let named = self.named.get(fragment.as_str()).cloned();
+            let named = named.unwrap_or_default();
+            self.count(named.len())?;
+            named
         };
         match found.is_empty() {
             true => Err(format!("its reference \"{reference}\" leads nowhere")),
@@ -195,12 +227,43 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn pay(&mut self, steps: usize) -> Result<(), String> {
-        self.steps += steps;
+    fn count(&mut self, steps: usize) -> Result<(), String> {
+        self.steps = self.steps.saturating_add(steps);
         match self.steps > STEPS {
             true => Err(format!("a check would take more than {STEPS} steps")),
             false => Ok(()),
         }
+    }
+}
+
+/// Steps that it takes to look at a text.
+fn text(text: &str) -> usize {
+    1 + text.len() / BYTES
+}
+
+/// Steps that it takes to look at all names.
+fn names(fields: &Map<String, Value>) -> usize {
+    fields.keys().map(|name| text(name)).sum()
+}
+
+/// Steps that every schema may take for a value, whatever it says: it goes over all fields, and what is not evaluated yet
+/// is noted for all items.
+fn breadth(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => names(fields),
+        Value::Array(items) => items.len(),
+        Value::String(all) => all.len() / BYTES,
+        _ => 0,
+    }
+}
+
+/// Steps that it takes to compare a value, at every depth.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + names(fields) + fields.values().map(weight).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::String(all) => text(all),
+        _ => 1,
     }
 }
 
@@ -221,12 +284,12 @@ fn decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEPTH, bear};
+    use super::{BYTES, DEPTH, afford};
     use crate::schema::{Wrong, check};
     use serde_json::{Value, json};
     use std::time::{Duration, Instant};
 
-    const STEPS: &str = "a check would take more than 200000 steps";
+    const STEPS: &str = "a check would take more than 500000 steps";
 
     /// Forty definitions, each of which names the next one twice.
     fn doubling(keyword: &str, refer: impl Fn(usize) -> Value) -> Value {
@@ -268,10 +331,170 @@ mod tests {
         let schema = json!({"allOf": [next, next]});
         let mut value = json!({});
         for depth in 0..40 {
-            let found = bear(&schema, &value);
+            let found = afford(&schema, &value);
             assert_eq!(found.is_ok(), depth < 15, "{depth}: {found:?}");
             value = json!({"next": value});
         }
+    }
+
+    /// So many of what a schema or a value may have any number of.
+    const MANY: usize = 2_000;
+
+    fn many(part: &Value) -> Value {
+        let fields = (0..MANY).map(|at| (format!("x{at}"), part.clone()));
+        Value::Object(fields.collect())
+    }
+
+    /// A schema that applies another one 1024 times.
+    fn often(leaf: &Value) -> Value {
+        let mut parts = json!({"a10": leaf});
+        for at in 0..10 {
+            let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
+            parts[format!("a{at}")] = json!({"allOf": [next, next]});
+        }
+        json!({"$ref": "#/$defs/a0", "$defs": parts})
+    }
+
+    /// That the schema is affordable once, and not 1024 times.
+    fn assert_counted(leaf: &Value, value: &Value) {
+        assert_eq!(afford(&often(&json!({})), &json!({})), Ok(()));
+        let what = leaf.as_object().and_then(|leaf| leaf.keys().next());
+        assert_eq!(afford(leaf, value), Ok(()), "{what:?}");
+        let found = afford(&often(leaf), value);
+        assert_eq!(found, Err(STEPS.to_owned()), "{what:?}");
+    }
+
+    #[test]
+    fn keywords_are_counted() {
+        assert_counted(&many(&json!(0)), &json!({}));
+    }
+
+    #[test]
+    fn what_depends_on_fields_is_counted() {
+        let list = vec!["x"; MANY];
+        for leaf in [
+            json!({"dependentSchemas": many(&json!(true))}),
+            json!({"dependencies": many(&json!({}))}),
+            json!({"dependencies": many(&json!([]))}),
+            json!({"dependencies": {"a": list}}),
+            json!({"dependentRequired": many(&json!([]))}),
+            json!({"dependentRequired": {"a": list}}),
+        ] {
+            assert_counted(&leaf, &json!({}));
+        }
+    }
+
+    #[test]
+    fn lists_of_a_schema_are_counted() {
+        let list = vec!["x"; MANY];
+        for leaf in [
+            json!({"enum": list}),
+            json!({"enum": [[list]]}),
+            json!({"enum": ["x".repeat(MANY * BYTES)]}),
+            json!({"const": list}),
+            json!({"required": list}),
+            json!({"patternProperties": many(&json!(true))}),
+        ] {
+            assert_counted(&leaf, &json!({}));
+        }
+    }
+
+    #[test]
+    fn fields_of_a_value_are_counted() {
+        for leaf in [
+            json!({}),
+            json!({"properties": {}}),
+            json!({"additionalProperties": false}),
+            json!({"unevaluatedProperties": false}),
+            json!({"propertyNames": true}),
+        ] {
+            assert_counted(&leaf, &many(&json!(0)));
+        }
+    }
+
+    #[test]
+    fn items_of_a_value_are_counted() {
+        for leaf in [
+            json!({}),
+            json!({"prefixItems": vec![true; MANY]}),
+            json!({"additionalItems": true}),
+            json!({"contains": true}),
+            json!({"unevaluatedItems": true}),
+        ] {
+            assert_counted(&leaf, &vec![0; MANY].into());
+        }
+        assert_counted(&json!({"uniqueItems": true}), &json!([vec![0; MANY], []]));
+    }
+
+    #[test]
+    fn first_items_are_counted_for_drafts_without_prefixes() {
+        let draft = "http://json-schema.org/draft-07/schema#";
+        let (prefix, items) = (vec![true; MANY], json!({"enum": vec![0; MANY]}));
+        let schema = json!({"$schema": draft, "prefixItems": prefix, "items": items});
+        let found = afford(&schema, &vec![0; MANY].into());
+        assert_eq!(found, Err(STEPS.to_owned()));
+    }
+
+    #[test]
+    fn names_of_fields_are_counted_as_the_values_that_they_are_checked_as() {
+        let schema =
+            json!({"propertyNames": {"$ref": "#/$defs/a0"}, "$defs": often(&json!({}))["$defs"]});
+        for (length, is_affordable) in [(1, true), (BYTES, true), (MANY * BYTES, false)] {
+            let found = afford(&schema, &json!({"x".repeat(length): 0}));
+            assert_eq!(found.is_ok(), is_affordable, "{length}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn texts_of_a_value_are_counted() {
+        let text = "x".repeat(MANY * BYTES);
+        assert_counted(&json!({"maxLength": 1}), &text.as_str().into());
+        assert_counted(&json!({}), &json!({text: 0}));
+    }
+
+    #[test]
+    fn wholes_that_references_may_mean_are_counted() {
+        let mut leaf = json!({"$defs": {}});
+        for at in 0..MANY {
+            leaf["$defs"][format!("x{at}")] = json!({"$id": format!("t:{at}")});
+        }
+        assert_counted(&leaf, &json!({}));
+    }
+
+    #[test]
+    fn schemas_of_schemas_are_counted() {
+        let leaf = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
+        assert_counted(&leaf, &json!([vec![0; MANY]]));
+    }
+
+    #[test]
+    fn schemas_of_too_many_parts_are_refused() {
+        let inner = json!({"properties": many(&json!({}))});
+        for schema in [
+            json!({"allOf": vec![true; 10_000]}),
+            json!({"properties": {"x".repeat(MANY): inner}}),
+        ] {
+            let why = "it has more than 10000 parts";
+            let found = check(&schema, &json!({}));
+            assert_eq!(found, Err(Wrong::Schema(why.to_owned())));
+        }
+    }
+
+    #[test]
+    fn large_ordinary_schemas_are_checked() {
+        let mut properties = json!({"city": {"enum": (0..2_000).collect::<Vec<_>>()}});
+        for at in 0..300 {
+            properties[format!("p{at}")] =
+                json!({"type": "string", "description": "A text.", "maxLength": 9});
+        }
+        let schema = json!({"type": "object", "required": ["city"], "additionalProperties": false, "properties": properties});
+        let mut value = json!({"city": 1_999});
+        for at in 0..300 {
+            value[format!("p{at}")] = "text".into();
+        }
+        assert_eq!(check(&schema, &value), Ok(()));
+        let rows = vec![value; 50];
+        assert_eq!(check(&json!({"items": schema}), &rows.into()), Ok(()));
     }
 
     #[test]
@@ -299,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_schemas_bear_large_values() {
+    fn large_values_of_ordinary_schemas_are_checked() {
         let tree = json!({"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
             "name": {"type": "string"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}, "rows": {"type": "array", "items": {"$ref": "#/$defs/row%3C1%3E"}}},
             "$defs": {"row<1>": {"type": "object", "properties": {"id": {"type": "integer"}}}}});

@@ -22,7 +22,7 @@ pub(crate) enum Wrong {
 
 /// Checks a value. A schema that refers to files or to the network is not one that can be used.
 pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), Wrong> {
-    cost::bear(schema, value).map_err(Wrong::Schema)?;
+    cost::afford(schema, value).map_err(Wrong::Schema)?;
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.use_loader(Box::new(SchemeUrlLoader::new()));
     let unusable = |error: CompileError| Wrong::Schema(format!("{error:#}"));
