@@ -415,6 +415,7 @@ mod tests {
     #[test]
     fn items_of_a_value_are_counted() {
         for leaf in [
+            json!({}),
             json!({"prefixItems": vec![true; MANY]}),
             json!({"additionalItems": true}),
             json!({"contains": true}),

@@ -323,8 +323,11 @@ impl Turn {
     }
 }
 
+/// What is cut, and how.
+type Cut = (&'static str, fn(&mut TurnInfo));
+
 /// What is left out of a turn's end that is too large: first what the tools gave, which the history has too.
-const CUTS: [(&str, fn(&mut TurnInfo)); 2] = [
+const CUTS: [Cut; 2] = [
     ("what the tools gave", |info| {
         if let Some(Value::Object(response)) = &mut info.response {
             response.remove("tools");

@@ -2,6 +2,7 @@
 
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, frames, model, named, place, request, session, shown,
+    until,
 };
 use ambit_runtime::Frame;
 use ambit_storage::storage::UsageRecord;
@@ -70,14 +71,7 @@ async fn the_tokens_of_an_answer_that_was_stopped_are_counted() {
     let place = place(&borrowed(&files)).await;
     let mut started = place.runtime.start(request("hello", "hi")).await.unwrap();
     let id = started.request_id.clone();
-    let mut speaks = false;
-    while !speaks {
-        let entries = started.stream.next().await.unwrap().unwrap();
-        speaks = entries.iter().any(|entry| {
-            let frame: Frame = serde_json::from_str(&entry.text).unwrap();
-            frame.kind == "text"
-        });
-    }
+    until(&mut started, |frame| frame.kind == "text").await;
     place.runtime.cancel(&ann(), &id).await.unwrap();
     started.stream = place.runtime.stream(&ann(), &id, 0).await.unwrap();
     let all = frames(started).await;

@@ -2,7 +2,7 @@
 
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, files, model, place_of_tools, remembered, request,
-    settings,
+    settings, until,
 };
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::Runtime;
@@ -126,16 +126,10 @@ async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
     let first = node(tools(&failed)).await;
     let mut started = first.runtime.start(request("hello", "hi")).await.unwrap();
     // Shown is stored.
-    let is_settled = |text: &str| text.contains("\"status\":\"error\"");
-    while !started
-        .stream
-        .next()
-        .await
-        .unwrap()
-        .unwrap()
-        .iter()
-        .any(|entry| is_settled(&entry.text))
-    {}
+    until(&mut started, |frame| {
+        frame.props.get("status") == Some(&json!("error"))
+    })
+    .await;
     first.runtime.close(Duration::ZERO).await.unwrap();
     let others = tools(&failed);
     let second = node(others.clone()).await;

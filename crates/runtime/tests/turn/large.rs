@@ -2,7 +2,7 @@
 
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, frames, model, named, place_with, request, session,
-    traced,
+    traced, until,
 };
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::Frame;
@@ -64,14 +64,7 @@ async fn a_called_agent_whose_end_is_not_kept_is_not_asked_again() {
     let (place, tools) = place(&files).await;
     let mut started = place.runtime.start(request("hello", "hi")).await.unwrap();
     let id = started.request_id.clone();
-    let mut is_almost = false;
-    while !is_almost {
-        let entries = started.stream.next().await.unwrap().unwrap();
-        is_almost = entries.iter().any(|entry| {
-            let frame: Frame = serde_json::from_str(&entry.text).unwrap();
-            frame.kind == "text"
-        });
-    }
+    until(&mut started, |frame| frame.kind == "text").await;
     let force = Interrupt {
         messages: vec![json!({"role": "user", "content": "and be quick"})],
         is_forced: true,

@@ -17,6 +17,7 @@ mod events;
 mod failing_step;
 mod fallback;
 mod faults;
+mod fetched;
 mod finished;
 mod fitting;
 mod large;

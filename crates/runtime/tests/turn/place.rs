@@ -260,3 +260,15 @@ pub fn end(frames: &[Frame]) -> Value {
 pub async fn ask(place: &Place, request: Request) -> Vec<Frame> {
     frames(place.runtime.start(request).await.unwrap()).await
 }
+
+/// Reads a stream until there is such an event.
+pub async fn until(started: &mut Started, is_it: impl Fn(&Frame) -> bool) {
+    let mut is_there = false;
+    while !is_there {
+        let entries = started.stream.next().await.unwrap().unwrap();
+        let mut frames = entries
+            .iter()
+            .map(|entry| serde_json::from_str(&entry.text).unwrap());
+        is_there = frames.any(|frame| is_it(&frame));
+    }
+}

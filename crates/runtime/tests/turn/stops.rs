@@ -2,7 +2,7 @@
 
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, frames, history, model, place, place_of_tools,
-    remembered, request, shown, traced,
+    remembered, request, shown, traced, until,
 };
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
@@ -17,13 +17,7 @@ async fn stopped_at(
     is_it: impl Fn(&Frame) -> bool,
 ) -> (Vec<Frame>, Duration) {
     let id = started.request_id.clone();
-    let mut is_there = false;
-    while !is_there {
-        let entries = started.stream.next().await.unwrap().unwrap();
-        is_there = entries
-            .iter()
-            .any(|entry| is_it(&serde_json::from_str(&entry.text).unwrap()));
-    }
+    until(&mut started, is_it).await;
     let begun = Instant::now();
     place.runtime.cancel(&ann(), &id).await.unwrap();
     started.stream = place.runtime.stream(&ann(), &id, 0).await.unwrap();
@@ -228,16 +222,7 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
     let place = place_of_tools(&borrowed(&files), tools.clone()).await;
     let mut started = place.runtime.start(request("hello", "hang")).await.unwrap();
     let id = started.request_id.clone();
-    let is_pending = |text: &str| text.contains("\"type\":\"tool_call\"");
-    while !started
-        .stream
-        .next()
-        .await
-        .unwrap()
-        .unwrap()
-        .iter()
-        .any(|entry| is_pending(&entry.text))
-    {}
+    until(&mut started, |frame| frame.kind == "tool_call").await;
     let added = Interrupt {
         messages: vec![json!({"role": "user", "content": "and this"})],
         ..Interrupt::default()
