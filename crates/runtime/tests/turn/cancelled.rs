@@ -4,7 +4,6 @@ use crate::place::{
     Place, agent, ann, ask, borrowed, end, frames, model, named, place, request, session, shown,
     until,
 };
-use ambit_runtime::Frame;
 use ambit_storage::storage::UsageRecord;
 use serde_json::{Value, json};
 

@@ -5,7 +5,6 @@ use crate::place::{
     traced, until,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::Frame;
 use ambit_runtime::runtime::Interrupt;
 use ambit_storage::Stores;
 use ambit_storage::batch::Limits;
