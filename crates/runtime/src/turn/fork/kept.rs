@@ -32,6 +32,9 @@ pub(in crate::turn) enum Done {
         /// The same in words.
         content: String,
     },
+    /// What this version does not know, as an earlier one has noted it: it is passed over. Its number is taken all the same.
+    #[serde(untagged)]
+    Unknown(Value),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,5 +166,18 @@ impl Kept {
         spent.noted(last);
         lock(&self.waiting).entries.drain(..count);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Done, Noted};
+
+    #[test]
+    fn what_an_earlier_version_has_noted_is_unknown_and_no_failure() {
+        let old = r#"{"call":"d.0","done":{"used":{"record_id":"r1","prompt_tokens":10,"completion_tokens":2}}}"#;
+        let noted: Noted = serde_json::from_str(old).unwrap();
+        assert_eq!(noted.call, "d.0");
+        assert!(matches!(noted.done, Done::Unknown(_)));
     }
 }

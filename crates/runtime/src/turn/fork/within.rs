@@ -48,6 +48,7 @@ impl Turn {
                 Done::Ended { response, content } => {
                     ended = Some((response.clone(), content.clone()));
                 }
+                Done::Unknown(_) => {}
             }
         }
         ended
