@@ -353,8 +353,15 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         if !self.is_over {
+            // Behind a defect nothing more is tried: a second one would end the process.
+            if !std::thread::panicking() {
+                self.turn.break_off();
+            }
             self.node.close(trace::Status::Cancelled);
             self.finish(Status::Partial);
+        }
+        if let Some(fork) = &self.turn.fork {
+            fork.leave(&self.turn.spent);
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Call {
 
 /// A call that has ended.
 pub(super) struct Ended {
-    call: Call,
+    pub call: Call,
     outcome: Outcome,
     /// The failure of the server that fails the step.
     fatal: Option<Code>,
@@ -75,7 +75,7 @@ impl Ended {
         self.outcome.is_error.then_some(text)
     }
 
-    fn step(&self) -> Step {
+    pub fn step(&self) -> Step {
         let Self { call, outcome, .. } = self;
         let (leg, round, index) = call.place;
         let result = match outcome.is_error {
@@ -169,7 +169,7 @@ impl Turn {
         self.note(ended.step())
     }
 
-    fn show_end(&self, ended: &Ended) {
+    pub(super) fn show_end(&self, ended: &Ended) {
         let Ended { call, outcome, .. } = ended;
         self.show_result(&call.speaker, &call.call, outcome);
     }

@@ -13,6 +13,7 @@ mod client;
 mod created;
 mod deadline;
 mod delegates;
+mod earlier;
 mod events;
 mod failing_step;
 mod fallback;

@@ -32,6 +32,9 @@ pub(in crate::turn) enum Done {
         /// The same in words.
         content: String,
     },
+    /// What this version does not know, as an earlier one has noted it: it is passed over. Its number is taken all the same.
+    #[serde(untagged)]
+    Unknown(Value),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,6 +52,8 @@ pub(in crate::turn) struct Calls {
     before: HashMap<String, Vec<Done>>,
     /// How often a call with the same words was made from the same place.
     begun: Mutex<HashMap<String, usize>>,
+    /// What calls that were dropped had not made durable, each for a batch of its own.
+    left: Mutex<Vec<Vec<Write>>>,
 }
 
 /// One call.
@@ -73,6 +78,7 @@ impl Calls {
             most,
             before: HashMap::new(),
             begun: Mutex::default(),
+            left: Mutex::default(),
         }
     }
 
@@ -96,6 +102,10 @@ impl Calls {
 
     /// Of a turn that begins anew: what its calls have done is not done again. None of them runs any more.
     pub async fn anew(&self) -> Result<Self> {
+        let left = std::mem::take(&mut *lock(&self.left));
+        for writes in left {
+            self.commit(writes).await?;
+        }
         Self::read(self.place.clone(), self.most).await
     }
 
@@ -119,6 +129,13 @@ impl Calls {
             key,
             waiting: Mutex::new(Waiting { count, entries }),
         }
+    }
+
+    async fn commit(&self, writes: Vec<Write>) -> Result<()> {
+        let mut batch = Batch::of(writes);
+        batch.checks.extend(self.place.check.clone());
+        self.place.driver.commit(batch).await?;
+        Ok(())
     }
 }
 
@@ -154,14 +171,39 @@ impl Kept {
         if entries.is_empty() {
             return Ok(());
         }
-        let (place, count) = (&self.calls.place, entries.len());
-        let log = place.log.clone();
-        let (notes, last) = spent.notes();
-        let mut batch = Batch::of(notes.into_iter().chain([Write::Append { log, entries }]));
-        batch.checks.extend(place.check.clone());
-        place.driver.commit(batch).await?;
+        let (count, (notes, last)) = (entries.len(), spent.notes());
+        self.calls.commit(self.writes(entries, notes)).await?;
         spent.noted(last);
         lock(&self.waiting).entries.drain(..count);
         Ok(())
+    }
+
+    /// Leaves what is not durable, with what the turn has used until now, to the turn's beginning anew.
+    pub fn leave(&self, spent: &Spent) {
+        let entries = std::mem::take(&mut lock(&self.waiting).entries);
+        if !entries.is_empty() {
+            let (notes, _) = spent.notes();
+            lock(&self.calls.left).push(self.writes(entries, notes));
+        }
+    }
+
+    /// What was used stands before what is gone on with behind it.
+    fn writes(&self, entries: Vec<NewEntry>, mut notes: Vec<Write>) -> Vec<Write> {
+        let log = self.calls.place.log.clone();
+        notes.push(Write::Append { log, entries });
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Done, Noted};
+
+    #[test]
+    fn what_an_earlier_version_has_noted_is_unknown_and_no_failure() {
+        let old = r#"{"call":"d.0","done":{"used":{"record_id":"r1","prompt_tokens":10,"completion_tokens":2}}}"#;
+        let noted: Noted = serde_json::from_str(old).unwrap();
+        assert_eq!(noted.call, "d.0");
+        assert!(matches!(noted.done, Done::Unknown(_)));
     }
 }

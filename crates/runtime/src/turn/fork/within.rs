@@ -36,6 +36,13 @@ impl Fork {
             None => Ok(()),
         }
     }
+
+    /// Leaves what is not durable of what it has done.
+    pub fn leave(&self, spent: &Spent) {
+        if let Some(kept) = &self.kept {
+            kept.leave(spent);
+        }
+    }
 }
 
 impl Turn {
@@ -48,9 +55,27 @@ impl Turn {
                 Done::Ended { response, content } => {
                     ended = Some((response.clone(), content.clone()));
                 }
+                Done::Unknown(_) => {}
             }
         }
         ended
+    }
+
+    /// Breaks off a call that is dropped: what has ended by then is not done again where the turn begins anew. Nothing can be
+    /// waited for here, so that listeners do not hear of what had ended unseen.
+    pub(super) fn break_off(&mut self) {
+        self.running.stop();
+        let settling = self.running.settling.take();
+        let untold = std::mem::take(&mut self.running.ended);
+        for ended in settling.as_deref().into_iter().chain(&untold) {
+            if self.replay.settled(ended.call.place).is_none()
+                && let Err(error) = self.note(ended.step())
+            {
+                let name = &ended.call.call.name;
+                self.warn(&format!("the result of {name} is not kept: {error}"));
+            }
+            self.show_end(ended);
+        }
     }
 
     /// Keeps the end of a call. Where that fails, a hook that runs again has the last of it done once more.
