@@ -294,10 +294,14 @@ impl Turn {
         self.spent.settled().await;
         let has_any = self.settle_broken_off().await;
         let (used, _) = self.spent.notes();
-        if !has_any && used.is_empty() {
-            return;
+        let mut kept = match &self.calls {
+            Some(calls) => calls.keep_left().await,
+            None => Ok(()),
+        };
+        if kept.is_ok() && (has_any || !used.is_empty()) {
+            kept = self.persist().await;
         }
-        if let Err(error) = self.persist().await {
+        if let Err(error) = kept {
             tracing::warn!(turn.id = self.ids.request_id, %error, "results of tools are not kept; whoever goes on with the turn calls them again");
         }
     }

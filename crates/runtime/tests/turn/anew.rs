@@ -2,13 +2,13 @@
 
 use crate::finished::states;
 use crate::place::{
-    agent, ann, borrowed, end, frames, model, named, place_of_tools, place_with, request, shown,
+    agent, ann, borrowed, end, frames, model, named, node, node_with, place_of_tools, place_with,
+    request, shown,
 };
-use crate::toolbox::{Tools, outcome};
-use ambit_runtime::event::AfterToolExecution;
+use crate::toolbox::{Tools, outcome, patient};
 use ambit_runtime::runtime::Interrupt;
 use ambit_storage::Ambit;
-use ambit_storage::event::ListenerOptions;
+use ambit_storage::driver::{self, Options};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -68,6 +68,16 @@ async fn g017_a_forced_interrupt_does_not_run_tools_of_a_called_agent_again() {
     assert_eq!(tools.names(), ["show", "hang", "hang"]);
 }
 
+/// A model that calls both tools of `pair`, and says what it was told then.
+fn two() -> Value {
+    let call = |id: &str, name: &str| json!({"id": id, "name": name, "arguments": {"n": id}});
+    let calls = [call("c1", "s__first"), call("c2", "s__second")];
+    json!([
+        {"match": {"round": 0}, "tool_calls": calls},
+        {"reply": "told: {{request}}"},
+    ])
+}
+
 /// Two calls at once, of which the second does not end before it may.
 fn pair(may_end: &Arc<Semaphore>) -> Tools {
     let (begun, may_end) = (Arc::new(Semaphore::new(0)), may_end.clone());
@@ -88,33 +98,18 @@ fn pair(may_end: &Arc<Semaphore>) -> Tools {
 /// A listener that holds the first result that it hears of for good, and says so.
 fn holding(settling: &Arc<Notify>) -> impl Fn(&Ambit) + Send + Sync + 'static {
     let (settling, is_held) = (settling.clone(), Arc::new(AtomicBool::new(false)));
-    let listener = Arc::new(move |_: Arc<AfterToolExecution>| {
+    patient(move |_| {
         if is_held.swap(true, Ordering::SeqCst) {
             return async { Ok(()) }.boxed();
         }
         settling.notify_one();
         std::future::pending().boxed()
-    });
-    move |ambit| {
-        let options = ListenerOptions {
-            deadline: Duration::from_secs(3_600),
-            ..ListenerOptions::default()
-        };
-        let listener = listener.clone();
-        ambit
-            .bus()
-            .after_with(options, move |event| listener(event));
-    }
+    })
 }
 
 #[tokio::test]
 async fn g017_results_that_a_called_agent_had_at_a_forced_interrupt_are_what_its_model_is_told() {
-    let call = |id: &str, name: &str| json!({"id": id, "name": name, "arguments": {"n": id}});
-    let calls = [call("c1", "s__first"), call("c2", "s__second")];
-    let rules = json!([
-        {"match": {"round": 0}, "tool_calls": calls},
-        {"reply": "told: {{request}}"},
-    ]);
+    let rules = two();
     let (may_end, settling) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
     let tools = pair(&may_end);
     let place = place_with(&borrowed(&calling(&rules, "{}")), |settings| {
@@ -139,4 +134,28 @@ async fn g017_results_that_a_called_agent_had_at_a_forced_interrupt_are_what_its
     let results = messages.filter(|message| message["role"] == "tool");
     let results: Vec<&Value> = results.map(|message| &message["content"]).collect();
     assert_eq!(results, ["{\"n\":\"c1\"}", "{\"n\":\"c2\"}"]);
+}
+
+#[tokio::test]
+async fn g017_tools_of_a_called_agent_that_had_ended_when_a_node_closed_do_not_run_on_the_next() {
+    let store = driver::open("memory://", Options::default()).await.unwrap();
+    let (may_end, settling) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
+    let tools = pair(&may_end);
+    let list = calling(&two(), "{}");
+    let first = node_with(&borrowed(&list), &store, |settings| {
+        settings.tools = Some(Arc::new(tools.clone()));
+        settings.listeners = Some(Arc::new(holding(&settling)));
+    })
+    .await;
+    let started = first.runtime.start(request("hello", "hi")).await.unwrap();
+    settling.notified().await;
+    may_end.add_permits(1);
+    first.runtime.close(Duration::ZERO).await.unwrap();
+    let second = node(&borrowed(&list), &store, tools.clone()).await;
+    let id = started.request_id.as_str();
+    let mut stream = second.runtime.stream(&ann(), id, 0).await.unwrap();
+    while stream.next().await.unwrap().is_some() {}
+    let info = second.runtime.turn(&ann(), id).await.unwrap();
+    assert_eq!(serde_json::to_value(&info.status).unwrap(), "completed");
+    assert_eq!(tools.names(), ["first", "second"]);
 }

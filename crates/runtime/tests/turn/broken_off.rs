@@ -2,15 +2,12 @@
 
 use crate::finished::states;
 use crate::place::{
-    Place, agent, ann, borrowed, end, files, frames, history, model, request, settings, shown,
+    Place, agent, ann, borrowed, end, frames, history, model, node_with, request, shown,
 };
-use crate::toolbox::{Tools, outcome};
-use ambit_runtime::Runtime;
-use ambit_runtime::event::AfterToolExecution;
+use crate::toolbox::{Tools, outcome, patient};
 use ambit_runtime::runtime::{Interrupt, Started};
+use ambit_storage::Ambit;
 use ambit_storage::driver::{self, Driver, Options};
-use ambit_storage::event::ListenerOptions;
-use ambit_storage::{Ambit, Stores};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -64,24 +61,14 @@ impl Held {
     /// A listener that holds the first result for good.
     fn holding(&self) -> impl Fn(&Ambit) + Send + Sync + 'static {
         let (settling, heard) = (self.settling.clone(), self.heard.clone());
-        let listener = Arc::new(move |event: Arc<AfterToolExecution>| {
+        patient(move |event| {
             heard.lock().unwrap().push(event.call_id.clone());
             if event.call_id != "c1" {
                 return async { Ok(()) }.boxed();
             }
             settling.notify_one();
             std::future::pending().boxed()
-        });
-        move |ambit| {
-            let options = ListenerOptions {
-                deadline: Duration::from_secs(3_600),
-                ..ListenerOptions::default()
-            };
-            let listener = listener.clone();
-            ambit
-                .bus()
-                .after_with(options, move |event| listener(event));
-        }
+        })
     }
 
     /// A node over this store.
@@ -101,18 +88,13 @@ impl Held {
         list.push(model("calling", &rules));
         let app = json!({"name": "Test", "version": "1.0.0", "ambit": {"limits": {"turn": "20s"}}});
         list.push(("app.yao".to_owned(), app.to_string()));
-        let app = files(&borrowed(&list));
-        let stores = Stores::builder(Options::default())
-            .driver("shared", store.clone())
-            .build()
-            .unwrap();
-        let mut settings = settings(app.path(), stores);
-        settings.tools = Some(Arc::new(self.tools.clone()));
-        if is_held {
-            settings.listeners = Some(Arc::new(self.holding()));
-        }
-        let runtime = Runtime::open(settings).await.unwrap();
-        Place { runtime, app }
+        node_with(&borrowed(&list), store, |settings| {
+            settings.tools = Some(Arc::new(self.tools.clone()));
+            if is_held {
+                settings.listeners = Some(Arc::new(self.holding()));
+            }
+        })
+        .await
     }
 
     /// A turn at the point where all is as said.

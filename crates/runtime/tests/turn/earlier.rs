@@ -1,9 +1,7 @@
 //! Turns that an earlier version has left.
 
-use crate::place::{Place, agent, ann, borrowed, files, model, named, request, session, settings};
+use crate::place::{Place, agent, ann, borrowed, model, named, request, session};
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::Runtime;
-use ambit_storage::Stores;
 use ambit_storage::batch::{Batch, NewEntry, Write};
 use ambit_storage::driver::{self, Driver, Options, Range};
 use ambit_storage::json::Json;
@@ -25,15 +23,7 @@ async fn node(store: &Arc<dyn Driver>, tools: &Tools) -> Place {
     let package = json!({"connector": "booking", "mcp": {"servers": ["s"]}});
     list.extend(named("booker", &package, ""));
     list.push(model("booking", &rules));
-    let app = files(&borrowed(&list));
-    let stores = Stores::builder(Options::default())
-        .driver("shared", store.clone())
-        .build()
-        .unwrap();
-    let mut settings = settings(app.path(), stores);
-    settings.tools = Some(Arc::new(tools.clone()));
-    let runtime = Runtime::open(settings).await.unwrap();
-    Place { runtime, app }
+    crate::place::node(&borrowed(&list), store, tools.clone()).await
 }
 
 #[tokio::test]

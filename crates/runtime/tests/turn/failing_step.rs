@@ -1,13 +1,10 @@
 //! `tool_error: "fail"`: a server that fails ends the step, and what its siblings did is not lost.
 
 use crate::place::{
-    Place, agent, ann, ask, borrowed, end, files, model, place_of_tools, remembered, request,
-    settings, until,
+    agent, ann, ask, borrowed, end, model, node, place_of_tools, remembered, request, until,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::Runtime;
 use ambit_runtime::error::{Code, Error};
-use ambit_storage::Stores;
 use ambit_storage::driver::{self, Options};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -112,18 +109,8 @@ async fn siblings_of_a_call_that_fails_the_step_come_to_their_end_and_no_other_b
 async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
     let store = driver::open("memory://", Options::default()).await.unwrap();
     let failed = Arc::new(Notify::new());
-    let node = async |tools: Tools| {
-        let app = files(&borrowed(&list(&json!({}), &["broken", "hang"], "")));
-        let stores = Stores::builder(Options::default())
-            .driver("shared", store.clone())
-            .build()
-            .unwrap();
-        let mut settings = settings(app.path(), stores);
-        settings.tools = Some(Arc::new(tools));
-        let runtime = Runtime::open(settings).await.unwrap();
-        Place { runtime, app }
-    };
-    let first = node(tools(&failed)).await;
+    let list = list(&json!({}), &["broken", "hang"], "");
+    let first = node(&borrowed(&list), &store, tools(&failed)).await;
     let mut started = first.runtime.start(request("hello", "hi")).await.unwrap();
     // Shown is stored.
     until(&mut started, |frame| {
@@ -132,7 +119,7 @@ async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
     .await;
     first.runtime.close(Duration::ZERO).await.unwrap();
     let others = tools(&failed);
-    let second = node(others.clone()).await;
+    let second = node(&borrowed(&list), &store, others.clone()).await;
     let id = started.request_id.as_str();
     let mut stream = second.runtime.stream(&ann(), id, 0).await.unwrap();
     while stream.next().await.unwrap().is_some() {}

@@ -5,7 +5,7 @@ use ambit_runtime::inspect::memory::Which;
 use ambit_runtime::runtime::{Runtime, Settings, Started};
 use ambit_runtime::trace::{Tree, fold_texts};
 use ambit_runtime::{Authorized, Frame, Request};
-use ambit_storage::driver::Options;
+use ambit_storage::driver::{Driver, Options};
 use ambit_storage::storage::Message;
 use ambit_storage::{LiveAgent, Stores};
 use serde_json::{Value, json};
@@ -59,8 +59,30 @@ pub async fn place(list: &[(&str, &str)]) -> Place {
 
 /// The same with other settings.
 pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut Settings)) -> Place {
-    let app = files(list);
     let stores = Stores::builder(Options::default()).build().unwrap();
+    opened(list, stores, set).await
+}
+
+/// A node over a store that others have too, whose agents have these tools.
+pub async fn node(list: &[(&str, &str)], store: &Arc<dyn Driver>, tools: Tools) -> Place {
+    node_with(list, store, |settings| {
+        settings.tools = Some(Arc::new(tools))
+    })
+    .await
+}
+
+/// The same with other settings.
+pub async fn node_with(
+    list: &[(&str, &str)],
+    store: &Arc<dyn Driver>,
+    set: impl FnOnce(&mut Settings),
+) -> Place {
+    let stores = Stores::builder(Options::default()).driver("shared", store.clone());
+    opened(list, stores.build().unwrap(), set).await
+}
+
+async fn opened(list: &[(&str, &str)], stores: Stores, set: impl FnOnce(&mut Settings)) -> Place {
+    let app = files(list);
     let mut settings = settings(app.path(), stores);
     set(&mut settings);
     let runtime = Runtime::open(settings).await.unwrap();

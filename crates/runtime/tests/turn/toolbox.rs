@@ -1,11 +1,15 @@
 //! Tools of a test's choice.
 
 use ambit_runtime::error::{Code, Error, Result};
+use ambit_runtime::event::AfterToolExecution;
 use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
+use ambit_storage::Ambit;
+use ambit_storage::event::ListenerOptions;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What a call does.
 pub type Act = Arc<dyn Fn(String, Value) -> BoxFuture<'static, Result<Outcome>> + Send + Sync>;
@@ -93,5 +97,25 @@ impl Toolbox for Tools {
         let call = (tool.tool.clone(), arguments.clone());
         self.called.lock().unwrap().push(call);
         (self.act)(tool.tool.clone(), arguments).await
+    }
+}
+
+/// A listener that may take as long as it likes over the end of a call.
+pub fn patient(
+    listener: impl Fn(Arc<AfterToolExecution>) -> BoxFuture<'static, ambit_storage::Result<()>>
+    + Send
+    + Sync
+    + 'static,
+) -> impl Fn(&Ambit) + Send + Sync + 'static {
+    let listener = Arc::new(listener);
+    move |ambit| {
+        let options = ListenerOptions {
+            deadline: Duration::from_secs(3_600),
+            ..ListenerOptions::default()
+        };
+        let listener = listener.clone();
+        ambit
+            .bus()
+            .after_with(options, move |event| listener(event));
     }
 }

@@ -102,11 +102,17 @@ impl Calls {
 
     /// Of a turn that begins anew: what its calls have done is not done again. None of them runs any more.
     pub async fn anew(&self) -> Result<Self> {
+        self.keep_left().await?;
+        Self::read(self.place.clone(), self.most).await
+    }
+
+    /// Makes durable what calls that were dropped have left.
+    pub async fn keep_left(&self) -> Result<()> {
         let left = std::mem::take(&mut *lock(&self.left));
         for writes in left {
             self.commit(writes).await?;
         }
-        Self::read(self.place.clone(), self.most).await
+        Ok(())
     }
 
     /// Whether there is anything that has to go with the turn.
@@ -178,7 +184,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Leaves what is not durable, with what the turn has used until now, to the turn's beginning anew.
+    /// Leaves what is not durable, with what the turn has used until now, to the turn around it.
     pub fn leave(&self, spent: &Spent) {
         let entries = std::mem::take(&mut lock(&self.waiting).entries);
         if !entries.is_empty() {
