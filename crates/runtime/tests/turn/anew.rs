@@ -156,6 +156,6 @@ async fn g017_tools_of_a_called_agent_that_had_ended_when_a_node_closed_do_not_r
     let mut stream = second.runtime.stream(&ann(), id, 0).await.unwrap();
     while stream.next().await.unwrap().is_some() {}
     let info = second.runtime.turn(&ann(), id).await.unwrap();
-    assert_eq!(serde_json::to_value(&info.status).unwrap(), "completed");
+    assert_eq!(serde_json::to_value(info.status).unwrap(), "completed");
     assert_eq!(tools.names(), ["first", "second"]);
 }

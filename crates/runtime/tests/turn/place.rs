@@ -66,7 +66,7 @@ pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut Settings)) 
 /// A node over a store that others have too, whose agents have these tools.
 pub async fn node(list: &[(&str, &str)], store: &Arc<dyn Driver>, tools: Tools) -> Place {
     node_with(list, store, |settings| {
-        settings.tools = Some(Arc::new(tools))
+        settings.tools = Some(Arc::new(tools));
     })
     .await
 }
