@@ -123,7 +123,7 @@ mod tests {
     fn every_crate_is_read() {
         let found = read(&root(), "crates", "toml").unwrap();
         let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
-        let expected = ["ambit", "runtime", "script", "storage"];
+        let expected = ["ambit", "quickjs-heap", "runtime", "script", "storage"];
         assert_eq!(
             paths,
             expected.map(|name| format!("crates/{name}/Cargo.toml"))

@@ -1,17 +1,17 @@
-//! The only files with `unsafe`: switching stacks, loading what was compiled here, and, beside it, an engine's memory.
+//! The only file of this crate with `unsafe`: switching stacks, loading what was compiled here, and the memory of a runtime.
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-mod heap;
-
-pub use heap::{Allocations, Heap};
-
+use ambit_quickjs_heap::{MemoryMeter, SnapshotHeap};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use rquickjs::allocator::Allocator;
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Module, WriteOptions};
 use std::cell::Cell;
+use std::ptr::null_mut;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Code that runs on a stack of its own and can be put aside in the middle of anything it calls.
 ///
@@ -127,5 +127,74 @@ impl Bytecode {
     pub fn load<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Module<'js, Declared>> {
         // SAFETY: the bytes were written by the same engine in this process, and cannot be changed or come from elsewhere.
         unsafe { Module::load(ctx.clone(), &self.0) }
+    }
+}
+
+/// The memory of one runtime.
+pub struct RuntimeMemory(Rc<SnapshotHeap>);
+
+impl RuntimeMemory {
+    /// Memory for a runtime; `None` if there is none.
+    pub fn new() -> Option<Self> {
+        SnapshotHeap::new().map(|heap| Self(Rc::new(heap)))
+    }
+
+    /// What the engine allocates with; for one runtime.
+    pub fn allocator(&self) -> RuntimeAllocator {
+        RuntimeAllocator(Rc::clone(&self.0))
+    }
+
+    /// Counts to this meter from now on, what is in use already included.
+    pub fn count_to(&self, meter: &Arc<MemoryMeter>) {
+        self.0.count_to(meter);
+    }
+
+    /// Takes the snapshot that is restored; false if the runtime is too large for one.
+    pub fn take_snapshot(&self) -> bool {
+        self.0.take_snapshot()
+    }
+
+    /// Makes the runtime as it was when the snapshot was taken; false if there is none.
+    ///
+    /// Only [`crate::run`] calls this, behind a run: it has then left `Context::with`, so that no code of the runtime runs and
+    /// no `Ctx` or value is borrowed, and has dropped every `Persistent` made since the snapshot.
+    pub fn restore(&self) -> bool {
+        // SAFETY: as said above, nothing refers to what the run has made. What the snapshot points at outside of the heap are
+        // the prelude's host functions: they are made before it and owned by an object that is frozen, so that no script frees
+        // them, and no host function makes another. What points into the heap from outside is the runtime and its context, and
+        // the `Persistent` of the prelude's object; they are made before the snapshot too, and dropped with the runtime.
+        unsafe { self.0.restore() }
+    }
+}
+
+/// The engine's way to its memory.
+pub struct RuntimeAllocator(Rc<SnapshotHeap>);
+
+// SAFETY: a block of the heap is null or at least as large as was asked, aligned to eight bytes, and nobody else's; its usable
+// size is what the heap says. A block is taken back or moved only where the engine says so, and by `RuntimeMemory::restore`,
+// which the engine cannot notice.
+unsafe impl Allocator for RuntimeAllocator {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        self.0.allocate(size)
+    }
+
+    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
+        let size = count.checked_mul(size);
+        size.map_or(null_mut(), |size| self.0.allocate_zeroed(size))
+    }
+
+    unsafe fn dealloc(&mut self, block: *mut u8) {
+        // SAFETY: the caller promises that the block came from here and is not used any more.
+        unsafe { self.0.deallocate(block) };
+    }
+
+    unsafe fn realloc(&mut self, block: *mut u8, size: usize) -> *mut u8 {
+        // SAFETY: as in `dealloc`; a null block is a new one.
+        unsafe { self.0.reallocate(block, size) }
+    }
+
+    unsafe fn usable_size(block: *mut u8) -> usize {
+        // SAFETY: the caller promises that the block came from here.
+        unsafe { SnapshotHeap::usable_size(block) }
     }
 }

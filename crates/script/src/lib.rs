@@ -15,7 +15,6 @@ mod error;
 mod host;
 mod instance;
 mod limits;
-mod meter;
 mod pool;
 mod prelude;
 mod program;

@@ -2,7 +2,7 @@
 
 use crate::clock::ThreadClock;
 use crate::error::Error;
-use crate::meter::Meter;
+use ambit_quickjs_heap::MemoryMeter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ pub struct Budget {
     /// When the outermost run started.
     pub started: Instant,
     /// Its memory.
-    pub meter: Arc<Meter>,
+    pub meter: Arc<MemoryMeter>,
     shared: Arc<Shared>,
     /// Ended alone, not for a limit.
     cancelled: AtomicBool,
@@ -95,7 +95,7 @@ impl Budget {
         Self {
             limits,
             started: Instant::now(),
-            meter: Arc::new(Meter::new(limits.heap)),
+            meter: Arc::new(MemoryMeter::new(limits.heap)),
             shared: Arc::default(),
             cancelled: AtomicBool::new(false),
             depth: 0,

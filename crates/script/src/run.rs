@@ -8,7 +8,7 @@ mod timers;
 mod web;
 mod world;
 
-use crate::bare::{Allocations, Heap, Pauser};
+use crate::bare::{Pauser, RuntimeMemory};
 use crate::error::{Error, Result};
 use crate::host::{Host, Value};
 use crate::prelude::Prelude;
@@ -69,7 +69,7 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept:
             return;
         };
         made.raise_panic(&world);
-        if !made.heap.restore() {
+        if !made.memory.restore() {
             return;
         }
     }
@@ -79,7 +79,7 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept:
 struct Made {
     context: Context,
     runtime: Runtime,
-    heap: Rc<Heap>,
+    memory: RuntimeMemory,
 }
 
 impl Made {
@@ -93,14 +93,14 @@ impl Made {
         };
         if self.context.with(ready).is_ok() {
             self.runtime.run_gc();
-            self.heap.keep();
+            self.memory.take_snapshot();
         }
     }
 
     /// Does a job and those that follow it; lets go of everything that they made.
     fn run(&self, world: &Rc<World>, job: Job) -> Result<Outcome> {
         let budget = &job.task.budget;
-        self.heap.count_to(&budget.meter);
+        self.memory.count_to(&budget.meter);
         self.runtime.set_max_stack_size(budget.limits.stack);
         // Most runs are over before they have made as much garbage.
         self.runtime
@@ -151,9 +151,8 @@ impl Drop for End {
 }
 
 fn make(world: &Rc<World>) -> std::result::Result<Made, String> {
-    let heap = Heap::new().ok_or("there is no memory for it")?;
-    let runtime = Runtime::new_with_alloc(Allocations(Rc::clone(&heap)))
-        .map_err(|error| error.to_string())?;
+    let memory = RuntimeMemory::new().ok_or("there is no memory for it")?;
+    let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(|error| error.to_string())?;
     // The prelude itself needs little; the script's own limit is set before the script.
     runtime.set_max_stack_size(512 << 10);
     runtime.set_gc_threshold(4 << 20);
@@ -168,7 +167,7 @@ fn make(world: &Rc<World>) -> std::result::Result<Made, String> {
     Ok(Made {
         context,
         runtime,
-        heap,
+        memory,
     })
 }
 

@@ -11,8 +11,12 @@ const HTTP: &[&str] = &["axum*", "hyper*", "actix*", "tower-http"];
 
 /// What a crate must not depend on: lists of names, a `*` at the end standing for any rest.
 const FORBIDDEN: &[(&str, &[&[&str]])] = &[
+    ("quickjs-heap", &[OURS, ENGINE, HTTP]),
     ("storage", &[OURS, ENGINE, HTTP]),
-    ("script", &[OURS, HTTP]),
+    (
+        "script",
+        &[&["ambit", "ambit-runtime*", "ambit-storage*"], HTTP],
+    ),
     ("runtime", &[&["ambit"], ENGINE, HTTP]),
     ("ambit", &[ENGINE]),
 ];

@@ -26,6 +26,9 @@ const SQL: &[&str] = &[
 /// Where the environment may be read.
 const ENVIRONMENT: &[&str] = &["crates/ambit/src/settings"];
 
+/// Where `unsafe` may be written.
+const UNSAFE: &[&str] = &["crates/quickjs-heap/src", "crates/script/src/bare.rs"];
+
 /// The parts of the runtime that turns are made of. What they need of a turn they are given.
 const PARTS: &[&str] = &[
     "crates/runtime/src/frame",
@@ -54,6 +57,8 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
             ));
             let what = "the environment is read in the settings of crates/ambit alone";
             findings.extend(place(source, ENVIRONMENT, reads_environment, what));
+            let what = "`unsafe` belongs in `bare.rs` of crates/script and in crates/quickjs-heap";
+            findings.extend(place(source, UNSAFE, is_unsafe, what));
         }
         if PARTS.iter().any(|part| source.path.starts_with(part)) {
             let what = "a part of turns knows no turn, hook or ctx";
@@ -114,6 +119,12 @@ fn looks_up(line: &str) -> bool {
     ["crate::turn", "crate::hook", "crate::ctx"]
         .iter()
         .any(|module| line.contains(module))
+}
+
+fn is_unsafe(line: &str) -> bool {
+    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
+        .iter()
+        .any(|code| line.contains(code))
 }
 
 fn reads_environment(line: &str) -> bool {
@@ -198,6 +209,17 @@ mod tests {
             ),
             []
         );
+    }
+
+    #[test]
+    fn unsafe_belongs_where_memory_and_stacks_are() {
+        for line in ["unsafe { read() }", "unsafe impl Send for A {}"] {
+            assert_eq!(findings("crates/script/src/run.rs", line).len(), 1);
+            assert_eq!(findings("crates/script/src/bare.rs", line), []);
+            assert_eq!(findings("crates/quickjs-heap/src/heap.rs", line), []);
+        }
+        let text = "// unsafe { nothing }\n#![expect(unsafe_code)]";
+        assert_eq!(findings("crates/script/src/run.rs", text), []);
     }
 
     #[test]

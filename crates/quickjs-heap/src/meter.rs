@@ -1,26 +1,27 @@
-//! The counting of memory.
+//! Counting memory against a limit.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Counts an engine's memory, and that of the engines within its run.
+/// Counts the memory of one runtime against a limit, and to an outer meter: that of the run which started this one.
 #[derive(Debug)]
-pub struct Meter {
-    /// What the engine itself uses. Only the thread that runs it counts here, so that counting costs next to nothing.
+pub struct MemoryMeter {
+    /// What the runtime itself uses. Only the thread that runs it changes this, so that counting costs next to nothing.
     own: AtomicUsize,
-    /// What the engines within its run use, on whatever threads.
+    /// What the runtimes of inner meters use, on whatever threads.
     within: AtomicUsize,
     limit: usize,
     exceeded: AtomicBool,
     outer: OnceLock<Arc<Self>>,
 }
 
-/// What is still given in small pieces after the limit was passed, so that the engine can make the error that ends the run.
-const LAST: usize = 1 << 20;
+/// What is still given in small pieces once the limit was passed, so that a runtime can make the error that ends its script.
+const RESERVE: usize = 1 << 20;
+/// The largest of these pieces.
 const SMALL: usize = 64 << 10;
 
-impl Meter {
-    /// A meter that counts up to a limit.
+impl MemoryMeter {
+    /// Returns a meter that counts up to a limit.
     pub fn new(limit: usize) -> Self {
         Self {
             own: AtomicUsize::new(0),
@@ -31,17 +32,17 @@ impl Meter {
         }
     }
 
-    /// A meter that only counts.
+    /// Returns a meter without a limit.
     pub fn unlimited() -> Self {
         Self::new(usize::MAX / 4)
     }
 
-    /// What the engine itself uses.
+    /// Returns what the runtime itself uses.
     pub fn own(&self) -> usize {
         self.own.load(Ordering::Relaxed)
     }
 
-    /// Counts what is in use already, whatever the limit.
+    /// Counts `size` more bytes, whatever the limit: they are in use already.
     pub fn add(&self, size: usize) {
         self.own.store(self.own() + size, Ordering::Relaxed);
         if let Some(outer) = self.outer.get() {
@@ -56,14 +57,14 @@ impl Meter {
         }
     }
 
-    /// From now on everything also counts to another meter, what is in use already included.
+    /// Counts to an outer meter too from now on, what is in use already included. Only the first outer meter counts.
     pub fn count_to(&self, outer: &Arc<Self>) {
         if self.outer.set(Arc::clone(outer)).is_ok() {
             outer.add_within(self.own());
         }
     }
 
-    /// Counts `size` more bytes, or says that they are too many.
+    /// Counts `size` more bytes; returns false, and counts nothing, if they are too many.
     pub fn take(&self, size: usize) -> bool {
         let own = self.own.load(Ordering::Relaxed).saturating_add(size);
         if !self.allows(
@@ -81,7 +82,7 @@ impl Meter {
         true
     }
 
-    /// Counts `size` more bytes of an engine within this one's run.
+    /// Counts `size` more bytes of an inner meter's runtime.
     fn take_within(&self, size: usize) -> bool {
         let within = self
             .within
@@ -97,13 +98,13 @@ impl Meter {
         fits
     }
 
-    /// True if so much may be in use after `size` more.
+    /// Returns true if `wanted` bytes may be in use, the last `size` of them new.
     fn allows(&self, wanted: usize, size: usize) -> bool {
         if wanted <= self.limit {
             return true;
         }
         self.exceeded.store(true, Ordering::Relaxed);
-        size <= SMALL && wanted <= self.limit.saturating_add(LAST)
+        size <= SMALL && wanted <= self.limit.saturating_add(RESERVE)
     }
 
     /// Counts `size` bytes less.
@@ -122,18 +123,46 @@ impl Meter {
         }
     }
 
-    /// True once more was asked for than the limit allows.
+    /// Returns true once more was asked for than the limit, or that of an outer meter, allows.
     pub fn exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed)
             || self.outer.get().is_some_and(|outer| outer.exceeded())
     }
 }
 
-impl Drop for Meter {
-    /// Whatever was not given back is given back to the outer meter.
+impl Drop for MemoryMeter {
+    /// Gives what was not given back to the outer meter.
     fn drop(&mut self) {
         if let Some(outer) = self.outer.get() {
             outer.give_within(*self.own.get_mut());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MemoryMeter, RESERVE};
+    use std::sync::Arc;
+
+    #[test]
+    fn inner_meters_count_to_outer_ones() {
+        let outer = Arc::new(MemoryMeter::new(1_000));
+        let inner = Arc::new(MemoryMeter::new(4 << 20));
+        assert!(inner.take(400));
+        inner.count_to(&outer);
+        assert!(outer.take(500) && inner.take(100));
+        assert!(!inner.take(2 << 20));
+        assert!(inner.exceeded() && outer.exceeded());
+        drop(inner);
+        assert_eq!(outer.own(), 500);
+        assert!(outer.take(500));
+    }
+
+    #[test]
+    fn a_passed_limit_leaves_a_reserve_in_small_pieces() {
+        let meter = MemoryMeter::new(100);
+        assert!(!meter.take(RESERVE));
+        let given = std::iter::repeat_with(|| meter.take(1 << 10)).take_while(|given| *given);
+        assert_eq!(given.take(2 << 10).count(), 1 << 10);
     }
 }
