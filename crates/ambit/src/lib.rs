@@ -3,8 +3,10 @@
 pub mod auth;
 pub mod format;
 pub mod http;
+mod id;
 pub mod log;
 pub mod moment;
+mod status;
 
 pub use ambit_runtime as runtime;
 pub use ambit_storage as storage;

@@ -33,7 +33,7 @@ async fn main() -> ExitCode {
     }
     let done = match Cli::try_parse_from(&arguments) {
         Ok(cli) => match cli.stores.check_places(&arguments) {
-            Ok(()) => command::run(cli).await,
+            Ok(()) => cli::run(cli).await,
             Err(refused) => Err(refused),
         },
         Err(refused) => return answer(&refused),

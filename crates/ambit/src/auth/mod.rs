@@ -12,6 +12,7 @@ mod token;
 
 pub use config::Config;
 
+use crate::id::check_id;
 use access::{Ruling, Target};
 use ambit_runtime::app::{App, Problem};
 use ambit_runtime::runtime::Judge;
@@ -242,7 +243,7 @@ fn tenant(text: &str) -> Result<String> {
 
 /// An id that came with credentials: 1 to 200 bytes without U+0000.
 fn id(name: &str, text: &str) -> Result<String> {
-    match crate::http::check_id(name, text) {
+    match check_id(name, text) {
         Ok(()) => Ok(text.to_owned()),
         Err(error) => Err(refused(&error.message)),
     }

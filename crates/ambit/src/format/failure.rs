@@ -1,7 +1,7 @@
 //! A turn's failure, as its stream tells it.
 
 use super::message::read;
-use crate::http::kind_of;
+use crate::status::{kind, status};
 use ambit_runtime::stream::Entry;
 use ambit_runtime::{Code, Error, Frame};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(super) fn of_end(frame: &Frame) -> Option<Error> {
 pub(super) fn shown(error: &Error) -> Value {
     json!({"error": {
         "message": error.message,
-        "type": kind_of(error),
+        "type": kind(status(error)),
         "code": error.code.as_str(),
     }})
 }

@@ -1,7 +1,8 @@
 //! Rows of the index and what they stand for.
 
-use super::params::{Conditions, Params, check_id, time};
+use super::params::{Conditions, Params, time};
 use super::{Body, Failure, Fields, Problem, Server, Shared, Who, list};
+use crate::id::check_id;
 use ambit_runtime::inspect::contexts::{self, Action, ItemFilter, Items, Report, Row, RowFilter};
 use ambit_runtime::{Authorized, Error};
 use ambit_storage::Page;

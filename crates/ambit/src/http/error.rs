@@ -1,5 +1,6 @@
-//! What a failure looks like over HTTP: the one place that chooses statuses.
+//! What a failure looks like over HTTP.
 
+use crate::status::{kind, status};
 use ambit_runtime::{Code, Error};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -55,61 +56,6 @@ pub(super) fn too_large(limit: usize) -> Error {
     let mut error = Error::new(Code::LimitExceeded, message);
     error.details = Some(Box::new(serde_json::json!({ "limit": limit })));
     error
-}
-
-/// The status of a failure: its own if it has one that says so, else that of its code.
-pub(super) fn status(error: &Error) -> StatusCode {
-    let own = error.status.filter(|status| (400..600).contains(status));
-    own.and_then(|status| StatusCode::from_u16(status).ok())
-        .unwrap_or_else(|| of_code(&error.code))
-}
-
-fn of_code(code: &Code) -> StatusCode {
-    match code {
-        Code::InvalidArgument | Code::ConnectorNotAllowed => StatusCode::BAD_REQUEST,
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::PermissionDenied | Code::Vetoed => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::Conflict | Code::ChatBusy | Code::TooLate | Code::Cancelled => StatusCode::CONFLICT,
-        Code::StreamExpired => StatusCode::GONE,
-        Code::Unsupported | Code::LlmContentFilter => StatusCode::UNPROCESSABLE_ENTITY,
-        Code::LimitExceeded => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Code::Internal
-        | Code::ConfigError
-        | Code::Corrupt
-        | Code::HookError
-        | Code::ScriptCpuLimit
-        | Code::ScriptTimeout
-        | Code::ScriptOutOfMemory
-        | Code::OutputLimit
-        | Code::DelegateDepth
-        | Code::ToolError
-        | Code::SearchError
-        | Code::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Unavailable | Code::Fenced | Code::Partial => StatusCode::SERVICE_UNAVAILABLE,
-        Code::LlmError | Code::McpError => StatusCode::BAD_GATEWAY,
-        Code::Timeout => StatusCode::GATEWAY_TIMEOUT,
-    }
-}
-
-/// `type` of a failure that is told elsewhere than in an answer of its own.
-pub fn kind_of(error: &Error) -> &'static str {
-    kind(status(error))
-}
-
-/// `type` of a failure with this status.
-pub fn kind(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 => "authentication_error",
-        403 => "permission_error",
-        404 | 410 => "not_found_error",
-        409 => "conflict_error",
-        429 => "rate_limit_error",
-        502 | 504 => "upstream_error",
-        400..=499 => "invalid_request_error",
-        _ => "server_error",
-    }
 }
 
 /// Seconds, from `details.retry_after` if it is there.

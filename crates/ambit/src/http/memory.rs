@@ -2,6 +2,7 @@
 
 use super::list::{Listing, Paging};
 use super::{Body, Conditions, Failure, Fields, Params, Problem, Server, Shared, Who};
+use crate::id::check_id;
 use ambit_runtime::inspect::memory::{Named, Open, Which};
 use ambit_runtime::{Authorized, Code, Error, Result};
 use ambit_storage::Json as Stored;
@@ -39,7 +40,7 @@ async fn open(
     let agent = conditions.id("assistant_id")?;
     let owner = params.text("owner").ok();
     if let Some(owner) = owner {
-        super::check_id("owner", owner)?;
+        check_id("owner", owner)?;
     }
     let which = Which {
         space: params.text("space")?,

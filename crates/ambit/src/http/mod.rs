@@ -33,12 +33,12 @@ mod usage;
 mod visible;
 
 pub use body::Body;
-pub use error::{Failure, Problem, kind_of};
+pub use error::{Failure, Problem};
 pub use fields::Fields;
 pub use guard::{Right, Who};
 pub use line::{Peer, serve};
 pub use measures::Measures;
-pub use params::{Conditions, Params, check_id, unescape};
+pub use params::{Conditions, Params};
 
 use crate::auth::Authenticator;
 use crate::auth::access::{Endpoint, Target};

@@ -1,16 +1,16 @@
 //! Ids in paths and conditions behind `?`.
 
 use super::Failure;
+use crate::id::check_id;
 use crate::moment;
 use ambit_runtime::{Error, Result};
 use ambit_storage::clock::Millis;
 use ambit_storage::near;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::str::FromStr;
-
-/// Bytes of an id.
-const ID: usize = 200;
 
 /// The parts of a path that vary.
 pub struct Params(Vec<(String, String)>);
@@ -42,23 +42,6 @@ impl Params {
         let missing = || Error::invalid(name, format!("{name} is missing in the path"));
         found.map(|(_, text)| text.as_str()).ok_or_else(missing)
     }
-}
-
-/// Refuses what is no id.
-pub fn check_id(field: &str, text: &str) -> Result<()> {
-    let reason = if text.is_empty() {
-        "is empty"
-    } else if text.len() > ID {
-        "is longer than 200 bytes"
-    } else if text.contains('\0') {
-        "contains U+0000"
-    } else {
-        return Ok(());
-    };
-    Err(Error::invalid(
-        field,
-        format!("{field} {reason}; an id is 1 to 200 bytes of text"),
-    ))
 }
 
 /// What stands behind `?`, taken one by one.
@@ -174,32 +157,7 @@ pub fn time(name: &str, text: &str) -> Result<Millis> {
 
 /// Text behind a `?`, with `+` and `%xx` replaced; `None` where that is not UTF-8.
 fn decode(text: &str) -> Option<String> {
-    unescape(&text.replace('+', " "))
-}
-
-/// Text with `%xx` replaced; `None` where that is not UTF-8.
-pub fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [byte, behind @ ..] = rest {
-        rest = behind;
-        let code = match (byte, behind) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match code {
-            Some((high, low)) => {
-                bytes.push(high * 16 + low);
-                rest = &behind[2..];
-            }
-            None => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+    let text = text.replace('+', " ");
+    let decoded = percent_decode_str(&text).decode_utf8();
+    decoded.ok().map(Cow::into_owned)
 }

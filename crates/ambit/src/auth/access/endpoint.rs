@@ -1,7 +1,8 @@
 //! Endpoints as rules write them: `GET /chat/sessions`, `GET /chat/sessions/:chat_id`, `GET /kb/*`.
 
-use crate::http::unescape;
 use ambit_storage::near;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Methods that routes have; a `HEAD` is a `GET` without its body.
@@ -43,7 +44,10 @@ impl Target {
     pub fn of(method: &str, path: &str) -> Option<Self> {
         let method = if method == "HEAD" { "GET" } else { method };
         let path = path.strip_prefix('/')?;
-        let parts = path.split('/').map(unescape);
+        let parts = path.split('/').map(|part| {
+            let decoded = percent_decode_str(part).decode_utf8();
+            decoded.ok().map(Cow::into_owned)
+        });
         Some(Self {
             method: method.to_owned(),
             parts: parts.collect::<Option<_>>()?,
