@@ -41,6 +41,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("lints", lints),
+    ("features", features),
     ("documentation", documentation),
     ("types", || types::run(&[])),
 ];
@@ -52,6 +53,18 @@ fn format() -> Result<bool> {
 fn lints() -> Result<bool> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--"];
     succeeds(cargo(&arguments).args(["-D", "warnings"]))
+}
+
+/// Checks `ambit-storage` without features, and with each of them alone.
+fn features() -> Result<bool> {
+    let mut is_clean = true;
+    for features in ["", "sqlite", "file", "postgres", "redis", "conformance"] {
+        let arguments = ["clippy", "-p", "ambit-storage", "--no-default-features"];
+        let mut command = cargo(&arguments);
+        command.args(["--features", features, "--", "-D", "warnings"]);
+        is_clean &= succeeds(&mut command)?;
+    }
+    Ok(is_clean)
 }
 
 fn documentation() -> Result<bool> {

@@ -1,7 +1,8 @@
 //! Copying a whole store while others write.
 
-use crate::driver::sqlite::Sqlite;
-use crate::driver::{DRIVERS, Driver, Options};
+use crate::driver::{self, Options};
+#[cfg(feature = "sqlite")]
+use crate::driver::{Driver, sqlite::Sqlite};
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -28,14 +29,15 @@ pub async fn backup(url: &str, options: Options, to: &Path) -> Result<()> {
     if let Some((_, how)) = OWN_TOOLS.iter().find(|(name, _)| *name == scheme) {
         return Err(Error::invalid(format!("a {scheme} store"), *how));
     }
-    if scheme != "sqlite" {
-        let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
-        let reason = format!("\"{scheme}\" is unknown; known are {}", known.join(", "));
-        return Err(Error::invalid("driver", reason));
+    #[cfg(feature = "sqlite")]
+    if scheme == "sqlite" {
+        let store = Sqlite::open(address, options).await?;
+        let copied = store.backup(to).await;
+        return copied.and(store.close().await);
     }
-    let store = Sqlite::open(address, options).await?;
-    let copied = store.backup(to).await;
-    copied.and(store.close().await)
+    #[cfg(not(feature = "sqlite"))]
+    let _ = (address, options, to);
+    Err(driver::not_built_in(scheme))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod batch;
 mod caller;
 pub mod clock;
 mod commit;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod context;
 pub mod directory;

@@ -1,7 +1,7 @@
 //! The open drivers of an installation by name, and which of them a storage uses.
 
 use crate::driver::chain::{Chain, Policy};
-use crate::driver::{self, DRIVERS, Driver, Options};
+use crate::driver::{self, Driver, Options};
 use crate::relocation::MOVING;
 use crate::storage::check_scope;
 use crate::{Error, Result, memory, near};
@@ -173,7 +173,7 @@ impl Stores {
                 "are on record as \"{moving}\": nobody can use them until that is over; if it was interrupted, \
                  repeat `ambit context move` or run `ambit doctor --repair`"
             ),
-            _ if DRIVERS.iter().any(|(scheme, _)| *scheme == known) => {
+            _ if driver::has(known) => {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }
             _ => {

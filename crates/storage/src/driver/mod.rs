@@ -1,11 +1,16 @@
 //! A driver keeps bytes. One trait, one table of drivers, one public suite (`conformance`) that all of them pass.
 
 pub mod chain;
+#[cfg(feature = "file")]
 pub mod file;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod integer;
 pub mod memory;
+#[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod state;
 mod turns;
@@ -234,28 +239,73 @@ impl fmt::Debug for Options {
 pub type Open =
     fn(address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>>;
 
-/// Every driver, by the scheme of its address.
+/// Every driver that is built in, by the scheme of its address.
 pub const DRIVERS: &[(&str, Open)] = &[
     ("memory", memory::open),
+    #[cfg(feature = "file")]
     ("file", file::open),
+    #[cfg(feature = "sqlite")]
     ("sqlite", sqlite::open),
+    #[cfg(feature = "postgres")]
     ("postgres", postgres::open),
+    #[cfg(feature = "redis")]
     ("redis", redis::open),
 ];
+
+/// Schemes whose driver is built by the feature of the same name.
+const FEATURES: [&str; 4] = ["file", "postgres", "redis", "sqlite"];
 
 /// Opens `scheme:address`, for instance `sqlite:data/ambit.db`.
 pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Driver>> {
     let (scheme, address) = url.split_once(':').unwrap_or((url, ""));
     let Some((_, open)) = DRIVERS.iter().find(|(name, _)| *name == scheme) else {
-        let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
-        let hint = near::hint(scheme, known.iter().copied());
-        return Err(Error::invalid(
-            "driver",
-            format!(
-                "\"{scheme}\" is unknown; known are {}{hint}",
-                known.join(", ")
-            ),
-        ));
+        return Err(not_built_in(scheme));
     };
     open(address.to_owned(), options).await
+}
+
+/// Whether there is a driver with this scheme, built in or not.
+pub(crate) fn has(scheme: &str) -> bool {
+    FEATURES.contains(&scheme) || DRIVERS.iter().any(|(name, _)| *name == scheme)
+}
+
+/// The error for a scheme that is not in the table: its feature is off, or nobody knows it.
+pub(crate) fn not_built_in(scheme: &str) -> Error {
+    if FEATURES.contains(&scheme) {
+        let reason = format!(
+            "\"{scheme}\" is not built in; build ambit-storage with the feature \"{scheme}\""
+        );
+        return Error::invalid("driver", reason);
+    }
+    let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
+    let hint = near::hint(scheme, known.iter().copied());
+    let reason = format!(
+        "\"{scheme}\" is unknown; known are {}{hint}",
+        known.join(", ")
+    );
+    Error::invalid("driver", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, not_built_in, open};
+
+    #[test]
+    fn a_driver_that_is_not_built_in_names_its_feature() {
+        assert_eq!(
+            not_built_in("redis").to_string(),
+            "driver \"redis\" is not built in; build ambit-storage with the feature \"redis\""
+        );
+    }
+
+    #[tokio::test]
+    async fn an_unknown_driver_is_told_the_known_ones() {
+        let Err(error) = open("sqlit:x.db", Options::default()).await else {
+            panic!("there is no such driver");
+        };
+        assert_eq!(
+            error.to_string(),
+            "driver \"sqlit\" is unknown; known are memory, file, sqlite, postgres, redis; did you mean \"sqlite\"?"
+        );
+    }
 }

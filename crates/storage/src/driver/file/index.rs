@@ -97,7 +97,7 @@ fn walk(folder: &Folder, filter: &Filter, keep: &mut dyn FnMut(Tracked)) -> Resu
 /// The row with what its space says; where that is damaged, the row as it was made (whoever opens it is told).
 fn told(folder: &Folder, row: &Tracked) -> Tracked {
     match format::read_items_head(folder, &Space::of(&row.tenant, &row.identity)) {
-        Ok(head) => state::told(row, head),
+        Ok(head) => state::rows::told(row, head),
         Err(error) => {
             tracing::error!(store.name = %folder.root().display(), error.message = %error, "an index row is not up to date");
             row.clone()

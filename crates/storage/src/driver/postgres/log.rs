@@ -7,7 +7,7 @@ use super::store::Store;
 use super::transaction::{Call, bind};
 use crate::address::{ITEMS, LogKey, Space};
 use crate::batch::{Head, LogEntry, NewEntry, Outcome};
-use crate::driver::state::{self, ACTIVITY_STEP};
+use crate::driver::state::{self, rows::ACTIVITY_STEP};
 use crate::driver::{Direction, Page, Range};
 use crate::json::Json;
 use crate::{Error, Result};

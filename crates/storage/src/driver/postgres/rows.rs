@@ -8,7 +8,7 @@ use crate::address::{ITEMS, Space};
 use crate::batch::Outcome;
 use crate::clock::Millis;
 use crate::directory::{Filter, Mark, Order, PageRequest, State, Touch, Track, Tracked};
-use crate::driver::state::{self, ACTIVITY_STEP};
+use crate::driver::state::{self, rows::ACTIVITY_STEP};
 use crate::identity::SessionIdentity;
 use crate::json::Json;
 use crate::{Error, Result};

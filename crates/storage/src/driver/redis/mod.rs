@@ -25,7 +25,7 @@ use self::plan::Plan;
 use self::seen::{Needs, Seen};
 use self::server::Server;
 use self::value::{Header, Load};
-use super::state::ACTIVITY_STEP;
+use super::state::rows::ACTIVITY_STEP;
 use super::turns::Turns;
 use super::{Driver, Hub, Options, Page, Part, Range, Scan, Watch};
 use crate::address::{Key, LogKey, Space};

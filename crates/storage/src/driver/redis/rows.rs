@@ -44,7 +44,7 @@ pub fn track(plan: &mut Plan, track: &Track) -> Result<Outcome> {
     let space = Space::of(&track.tenant, &track.identity);
     let before = plan.seen.rows.get(&space).cloned().flatten();
     let ordinal = before.as_ref().map_or(number, |row| row.ordinal);
-    let row = state::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
+    let row = state::rows::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
     let outcome = Outcome::Tracked {
         id: row.id.clone(),
         is_new: before.is_none(),
@@ -343,7 +343,7 @@ async fn tell(server: &Server, rows: &mut [Tracked]) -> Result<()> {
         for (row, text) in rows.iter_mut().zip(heads) {
             let log = Space::of(&row.tenant, &row.identity).log(ITEMS);
             let head = text.map(|text| parse_head(&text, &log)).transpose()?;
-            *row = state::told(row, head);
+            *row = state::rows::told(row, head);
         }
     }
     Ok(())

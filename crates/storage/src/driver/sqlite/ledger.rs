@@ -63,7 +63,7 @@ pub struct KnownTouch {
 impl KnownTouch {
     /// True where this request would change nothing.
     pub fn covers(&self, track: &Track, now: Millis) -> bool {
-        let is_fresh = now - self.at < state::ACTIVITY_STEP;
+        let is_fresh = now - self.at < state::rows::ACTIVITY_STEP;
         is_fresh && self.agent == track.agent && self.placement == track.placement
     }
 }

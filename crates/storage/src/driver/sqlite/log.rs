@@ -6,7 +6,7 @@ use crate::Error;
 use crate::address::{ITEMS, LogKey, Space};
 use crate::batch::{Head, LogEntry, NewEntry, Outcome};
 use crate::clock::Millis;
-use crate::driver::state::ACTIVITY_STEP;
+use crate::driver::state::rows::ACTIVITY_STEP;
 use crate::driver::{Direction, Page, Range};
 use crate::json::Json;
 use rusqlite::{Connection, OptionalExtension, Row};

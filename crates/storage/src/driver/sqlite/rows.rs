@@ -7,7 +7,7 @@ use crate::address::Space;
 use crate::batch::Outcome;
 use crate::clock::Millis;
 use crate::directory::{State, Track, Tracked};
-use crate::driver::state::touched;
+use crate::driver::state::rows::touched;
 use crate::identity::SessionIdentity;
 use crate::json::Json;
 use crate::{Error, Result};

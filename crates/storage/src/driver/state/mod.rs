@@ -2,12 +2,12 @@
 //! The memory driver keeps one of these; the file driver fills one with what a batch touches.
 
 mod log;
-mod rows;
+pub mod rows;
 mod spaces;
 mod value;
 
 pub use log::Log;
-pub use rows::{ACTIVITY_STEP, Rows, told, touched};
+pub use rows::Rows;
 pub use spaces::Spaces;
 pub use value::Stored;
 
