@@ -5,9 +5,10 @@ use crate::driver::{self, Driver, Options};
 use crate::relocation::MOVING;
 use crate::storage::check_scope;
 use crate::{Error, Result, memory, near};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Where a storage is kept: driver names, the primary first, and the driver that they make together.
 #[derive(Clone)]
@@ -125,7 +126,7 @@ impl Stores {
 
     /// What chains could not write to their secondaries since the last call.
     pub(crate) fn degraded(&self) -> Vec<(String, String)> {
-        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let chains = self.chains.lock();
         chains.values().flat_map(|chain| chain.degraded()).collect()
     }
 
@@ -140,7 +141,7 @@ impl Stores {
 
     /// The one chain of these drivers, whose names are as they are here.
     pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
-        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chains = self.chains.lock();
         if let Some(chain) = chains.get(names) {
             return Ok(chain.clone());
         }

@@ -11,7 +11,8 @@ use crate::storage::{
 };
 use crate::stores::Stores;
 use crate::{Result, SessionIdentity, address, memory};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The storages that every session has.
 pub(crate) struct Parts {

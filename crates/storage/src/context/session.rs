@@ -12,8 +12,9 @@ use crate::storage::{
 };
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, ids};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// What a context and the handles of its storages share.
 pub(crate) struct Session {
@@ -192,7 +193,7 @@ impl Session {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

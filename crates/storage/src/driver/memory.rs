@@ -8,7 +8,8 @@ use crate::directory::{Filter, PageRequest, Tracked};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Opens an empty store; the address is not looked at.
 pub fn open(_address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
@@ -37,7 +38,7 @@ impl Memory {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> Result<T> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let state = state.as_mut();
         let state = state.ok_or_else(|| Error::closed("the memory store"))?;
         Ok(work(state))
@@ -107,10 +108,7 @@ impl Driver for Memory {
 
     async fn close(&self) -> Result<()> {
         self.hub.close();
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.state.lock().take();
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! Waking those who follow a log.
 
 use crate::address::LogKey;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Waits for a log to grow. Wake-ups may come for nothing, and several changes may come as one; none is missed.
@@ -27,7 +28,7 @@ pub struct Hub {
 impl Hub {
     /// A new watch of this log.
     pub fn watch(&self, log: &LogKey) -> Watch {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched.lock();
         watched.retain(|_, sender| sender.receiver_count() > 0);
         let changes = watched
             .entry(log.clone())
@@ -38,31 +39,21 @@ impl Hub {
 
     /// Wakes the watches of this log.
     pub fn notify(&self, log: &LogKey) {
-        if let Some(sender) = self
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(log)
-        {
+        if let Some(sender) = self.watched.lock().get(log) {
             sender.send_modify(|count| *count += 1);
         }
     }
 
     /// Wakes all watches, where it is not known what changed.
     pub fn notify_all(&self) {
-        for sender in self
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-        {
+        for sender in self.watched.lock().values() {
             sender.send_modify(|count| *count += 1);
         }
     }
 
     /// The logs that somebody follows.
     pub fn watched(&self) -> Vec<LogKey> {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.lock();
         watched
             .iter()
             .filter(|(_, sender)| sender.receiver_count() > 0)
@@ -72,15 +63,12 @@ impl Hub {
 
     /// True where somebody follows a log.
     pub fn is_watched(&self) -> bool {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.lock();
         watched.values().any(|sender| sender.receiver_count() > 0)
     }
 
     /// Ends all watches.
     pub fn close(&self) {
-        self.watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.watched.lock().clear();
     }
 }

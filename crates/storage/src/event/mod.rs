@@ -12,8 +12,9 @@ use crate::clock::Millis;
 use crate::{Error, Result, SessionIdentity};
 use futures::future::BoxFuture;
 use listeners::{Ask, Listener, Listeners, Tell, guarded};
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// What every event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,7 +184,7 @@ impl Bus {
     /// True where somebody listens to `E`: an event that nobody hears need not be made.
     pub fn is_heard<E: Event>(&self) -> bool {
         let listeners = self.shared.listeners.read();
-        let listeners = listeners.unwrap_or_else(PoisonError::into_inner);
+        let listeners = listeners;
         listeners.has::<Ask<E>>() || listeners.has::<Tell<E>>()
     }
 
@@ -196,16 +197,11 @@ impl Bus {
         self.shared
             .listeners
             .write()
-            .unwrap_or_else(PoisonError::into_inner)
             .add(Listener { options, call });
     }
 
     fn listeners<F: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<Vec<Listener<F>>>> {
-        self.shared
-            .listeners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .of()
+        self.shared.listeners.read().of()
     }
 
     fn failed<E: Event>(&self, options: &ListenerOptions, about: &About, error: &Error) {

@@ -9,9 +9,10 @@ use crate::json::Json;
 use crate::op::Op;
 use crate::stores::Placement;
 use crate::{Result, SessionIdentity};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bodies above this many bytes are kept beside the log, so that reading a tail stays cheap.
 pub const INLINE: usize = 64 << 10;
@@ -54,7 +55,7 @@ impl Cell {
     }
 
     pub(crate) fn staged(&self) -> MutexGuard<'_, Staged> {
-        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+        self.staged.lock()
     }
 
     pub(crate) fn is_dirty(&self) -> bool {

@@ -24,9 +24,10 @@ use crate::batch::{Batch, Entry, Outcome};
 use crate::directory::{Filter, PageRequest, Tracked};
 use crate::{Error, Result};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -88,7 +89,7 @@ impl Chain {
 
     /// What secondaries missed since this was last asked, by driver, and why.
     pub fn degraded(&self) -> Vec<(String, String)> {
-        let mut degraded = self.degraded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut degraded = self.degraded.lock();
         std::mem::take(&mut *degraded)
     }
 
@@ -100,7 +101,7 @@ impl Chain {
         for (name, why) in missed {
             tracing::warn!(driver.name = %name, error.message = %why, "a secondary missed a write");
         }
-        let mut degraded = self.degraded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut degraded = self.degraded.lock();
         degraded.extend_from_slice(missed);
         // Nobody may be asking; the latest are the ones that say how things stand.
         let surplus = degraded.len().saturating_sub(DEGRADED_KEPT);

@@ -10,7 +10,6 @@ use crate::driver::turns::Turn;
 use crate::json::Json;
 use crate::op::Op;
 use std::collections::HashSet;
-use std::sync::PoisonError;
 
 /// A note as stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +69,7 @@ impl Chain {
     }
 
     pub(super) fn remember(&self, space: &Space, owing: &HashSet<String>) {
-        let mut known = self.owing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.owing.lock();
         if owing.is_empty() {
             known.remove(space);
         } else {
@@ -90,7 +89,7 @@ impl Chain {
     }
 
     pub(super) fn remembered(&self, space: &Space) -> HashSet<String> {
-        let known = self.owing.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.owing.lock();
         known.get(space).cloned().unwrap_or_default()
     }
 

@@ -5,7 +5,8 @@ use super::folder::Folder;
 use crate::Result;
 use crate::address::LogKey;
 use crate::driver::{Hub, Watch};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -31,7 +32,7 @@ impl Poller {
 
     /// A watch of this log, and the task that serves it.
     pub fn watch(&self, log: &LogKey) -> Result<Watch> {
-        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut task = self.task.lock();
         let seen = Counter::commits(&self.folder)?;
         let watch = self.hub.watch(log);
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -47,11 +48,7 @@ impl Poller {
 
     /// Ends the task.
     pub fn stop(&self) {
-        let task = self
-            .task
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let task = self.task.lock().take();
         if let Some(task) = task {
             task.abort();
         }
@@ -73,7 +70,7 @@ async fn poll(folder: Folder, hub: Hub, task: Arc<Mutex<Option<JoinHandle<()>>>>
             seen = now;
             hub.notify_all();
         }
-        let mut task = task.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut task = task.lock();
         if !hub.is_watched() {
             *task = None;
             return;

@@ -9,10 +9,11 @@ use super::schema;
 use super::store::Store;
 use crate::address::LogKey;
 use crate::driver::Hub;
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
@@ -44,16 +45,13 @@ impl Board {
             return;
         }
         topics.iter().for_each(|topic| self.hear(topic));
-        self.to_tell
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(topics);
+        self.to_tell.lock().extend(topics);
         self.wake.notify_one();
     }
 
     /// Remembers which log the topic stands for.
     pub(super) fn follow(&self, log: &LogKey) {
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut followed = self.followed.lock();
         if followed.insert(place::topic(log), log.clone()).is_none()
             && followed.len().is_multiple_of(64)
         {
@@ -69,7 +67,7 @@ impl Board {
     }
 
     fn hear(&self, topic: &str) {
-        let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let followed = self.followed.lock();
         if let Some(log) = followed.get(topic) {
             self.hub.notify(log);
         }
@@ -132,12 +130,7 @@ async fn work(
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let is_closing = board.is_closing();
-        let topics: Vec<String> = board
-            .to_tell
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain()
-            .collect();
+        let topics: Vec<String> = board.to_tell.lock().drain().collect();
         if !topics.is_empty() {
             client.query(&tell, &[&channel, &topics]).await?;
         }

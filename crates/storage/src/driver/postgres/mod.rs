@@ -28,8 +28,9 @@ use crate::directory::{Filter, PageRequest, Tracked};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use listener::Board;
+use parking_lot::Mutex;
 use settings::Settings;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::task::JoinHandle;
@@ -70,10 +71,7 @@ struct Postgres {
 
 impl Postgres {
     fn listening(&self) -> Option<JoinHandle<()>> {
-        self.listening
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.listening.lock().take()
     }
 }
 

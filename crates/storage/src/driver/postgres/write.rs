@@ -6,7 +6,8 @@ use super::{log, place, rows, value};
 use crate::Result;
 use crate::address::{ITEMS, Space};
 use crate::batch::{Batch, Check, Mirror, Outcome, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a batch that lost a race is tried in all.
@@ -38,7 +39,7 @@ async fn once(store: &Store, batch: &Batch) -> Result<(Vec<Outcome>, Vec<String>
     match run(store, batch, &mut transaction, &erased).await {
         Ok(outcomes) => {
             let mut topics = changed(batch);
-            topics.append(&mut erased.lock().unwrap_or_else(PoisonError::into_inner));
+            topics.append(&mut erased.lock());
             Ok((outcomes, topics))
         }
         Err(stop) => {
@@ -113,10 +114,7 @@ fn erase(space: &Space, keep: Option<&str>, erased: &Erased) -> Call {
         let topics = names
             .into_iter()
             .filter_map(|name| Some(place::topic(&owner.log(String::from_utf8(name).ok()?))));
-        erased
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(topics);
+        erased.lock().extend(topics);
         Ok(Outcome::Erased(log::unsigned(row.get(0))))
     })
 }

@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use crate::{Error, Result};
+use parking_lot::Mutex;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, FromRedisValue, RedisError, Script};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The prefix of all keys where the address names none.
@@ -147,10 +147,7 @@ impl Server {
 
     /// Lets go of the connection; later calls fail.
     pub fn close(&self) {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.connection.lock().take();
     }
 
     async fn invoke<T: FromRedisValue>(
@@ -168,10 +165,7 @@ impl Server {
     }
 
     fn connection(&self) -> Result<ConnectionManager> {
-        let connection = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let connection = self.connection.lock();
         let closed = || Error::closed(format!("the redis store at {}", self.place));
         connection.clone().ok_or_else(closed)
     }

@@ -5,8 +5,9 @@ use crate::Result;
 use crate::address::LogKey;
 use crate::driver::Hub;
 use futures::StreamExt;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -60,7 +61,7 @@ impl Subscription {
 
     /// Remembers a log, and forgets those that nobody follows any more.
     fn note(&self, hub: &Hub, log: &LogKey) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched.lock();
         watched.insert(message(log), log.clone());
         if watched.len().is_power_of_two() {
             let followed: std::collections::HashSet<LogKey> = hub.watched().into_iter().collect();
@@ -89,11 +90,7 @@ async fn listen(subscription: redis::aio::PubSub, hub: &Hub, watched: &Watched) 
         let Ok(text) = message.get_payload::<String>() else {
             continue;
         };
-        let log = watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&text)
-            .cloned();
+        let log = watched.lock().get(&text).cloned();
         match log {
             Some(log) => hub.notify(&log),
             None if text == "*" => hub.notify_all(),

@@ -30,11 +30,12 @@ use crate::{Error, Result};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use ledger::Ledger;
+use parking_lot::Mutex;
 use place::Place;
 use reader::Readers;
 use scrub::Scrub;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use syncs::Syncs;
 use tokio::sync::{Semaphore, oneshot};
@@ -132,7 +133,7 @@ impl Sqlite {
     }
 
     fn send(&self, message: Message) -> Result<()> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.queue.lock();
         let queue = queue.as_ref().ok_or_else(|| self.place.closed())?;
         queue.send(message).map_err(|_| self.writer_died())
     }
@@ -152,14 +153,8 @@ impl Sqlite {
         self.room.close();
         self.hub.close();
         self.readers.close();
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        self.writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.queue.lock().take();
+        self.writer.lock().take()
     }
 }
 

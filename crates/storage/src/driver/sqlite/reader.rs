@@ -9,8 +9,8 @@ use crate::address::{Key, Space};
 use crate::batch::Entry;
 use crate::clock::Millis;
 use crate::driver::{Part, Scan};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
-use std::sync::{Mutex, PoisonError};
 
 /// More idle connections than this are closed.
 const IDLE: usize = 8;
@@ -71,8 +71,8 @@ impl Readers {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Vec<Connection>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<Vec<Connection>>> {
+        self.idle.lock()
     }
 }
 
