@@ -7,7 +7,7 @@ const LETTERS: usize = 2;
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = known
         .into_iter()
-        .map(|known| (distance(&plain(name), &plain(known)), known))
+        .map(|known| (strsim::levenshtein(&plain(name), &plain(known)), known))
         .filter(|(distance, known)| *distance <= LETTERS.min(known.len() / 2))
         .min();
     near.map(|(_, known)| known)
@@ -19,24 +19,9 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
 }
 
 /// Spelling that people mix up does not count.
-fn plain(name: &str) -> Vec<char> {
+fn plain(name: &str) -> String {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect()
-}
-
-/// How many letters must be put in, left out or replaced to make one of the other.
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = at + 1;
-        for (place, wanted) in other.iter().enumerate() {
-            let replaced = corner + usize::from(letter != wanted);
-            corner = row[place + 1];
-            row[place + 1] = replaced.min(corner + 1).min(row[place] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
