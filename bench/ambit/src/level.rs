@@ -3,12 +3,12 @@
 mod contexts;
 
 use crate::{Result, Store};
-use ambit_storage::address::{ITEMS, Key, LogKey, Space};
-use ambit_storage::batch::{Batch, NewEntry, Outcome, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest, Track};
-use ambit_storage::driver::{self, Driver, Durability, Options, Part, Range};
-use ambit_storage::op::{Op, Output};
-use ambit_storage::{Json, SessionIdentity, Value};
+use ambit_storage::address::{ITEMS, LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder, TrackRequest};
+use ambit_storage::driver::{self, Driver, DriverOptions, Durability, LogRange, ValuePart};
+use ambit_storage::operation::{Operation, OperationOutput};
+use ambit_storage::{Json, SessionIdentity, StoredValue};
 use async_trait::async_trait;
 use contexts::ContextLevel;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub trait Level: Send + Sync + 'static {
 
 /// Opens the store.
 pub async fn open(store: &Store) -> Result<Arc<dyn Driver>> {
-    let options = Options {
+    let options = DriverOptions {
         durability: if store.normal {
             Durability::Normal
         } else {
@@ -66,7 +66,7 @@ pub async fn open(store: &Store) -> Result<Arc<dyn Driver>> {
         },
         // A benchmark may run on whatever there is.
         force: true,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     Ok(driver::open(&store.url, options).await?)
 }
@@ -103,13 +103,13 @@ impl DriverLevel {
         Ok(Space::of(&self.tenant, &identity).log(ITEMS))
     }
 
-    fn key(&self, name: &str) -> Key {
+    fn key(&self, name: &str) -> ValueKey {
         self.memory.key(name)
     }
 
-    fn track(&self, session: &Session) -> Result<Write> {
+    fn track(&self, session: &Session) -> Result<BatchWrite> {
         let base = base(session)?;
-        Ok(Write::Track(Box::new(Track {
+        Ok(BatchWrite::Track(Box::new(TrackRequest {
             id: format!("{}-{}-{}", self.tenant, session.user, session.chat),
             tenant: self.tenant.clone(),
             identity: base.with_scope(SCOPE)?,
@@ -122,13 +122,13 @@ impl DriverLevel {
         })))
     }
 
-    async fn write(&self, write: Write) -> Result<Option<Outcome>> {
+    async fn write(&self, write: BatchWrite) -> Result<Option<WriteOutcome>> {
         Ok(self.driver.commit(Batch::of([write])).await?.pop())
     }
 
-    async fn apply(&self, key: &str, op: Op) -> Result<Option<Outcome>> {
+    async fn apply(&self, key: &str, op: Operation) -> Result<Option<WriteOutcome>> {
         let key = self.key(key);
-        self.write(Write::Apply {
+        self.write(BatchWrite::Apply {
             key,
             op,
             life: None,
@@ -156,14 +156,15 @@ impl Level for DriverLevel {
     async fn start(&self, session: &Session) -> Result<()> {
         let log = self.log(session)?;
         let entries = Vec::new();
-        let writes = [self.track(session)?, Write::Append { log, entries }];
+        let writes = [self.track(session)?, BatchWrite::Append { log, entries }];
         self.driver.commit(Batch::of(writes)).await?;
         Ok(())
     }
 
     async fn start_all(&self, sessions: &[Session]) -> Result<()> {
         for some in sessions.chunks(ROWS) {
-            let rows: Result<Vec<Write>> = some.iter().map(|session| self.track(session)).collect();
+            let rows: Result<Vec<BatchWrite>> =
+                some.iter().map(|session| self.track(session)).collect();
             self.driver.commit(Batch::of(rows?)).await?;
         }
         Ok(())
@@ -180,23 +181,23 @@ impl Level for DriverLevel {
             })
         };
         let entries = messages.iter().map(entry).collect::<Result<Vec<_>>>()?;
-        self.write(Write::Append { log, entries }).await?;
+        self.write(BatchWrite::Append { log, entries }).await?;
         Ok(())
     }
 
     async fn load(&self, session: &Session, last: Option<usize>) -> Result<usize> {
-        let range = last.map_or(Range::from(1, ALL), Range::last);
+        let range = last.map_or(LogRange::from(1, ALL), LogRange::last);
         let page = self.driver.read(&self.log(session)?, range).await?;
         Ok(page.entries.len())
     }
 
     async fn list(&self, user: &str) -> Result<usize> {
-        let filter = Filter {
+        let filter = RowFilter {
             user: Some(user.to_owned()),
-            ..Filter::tenant(&self.tenant)
+            ..RowFilter::tenant(&self.tenant)
         };
         let page = PageRequest {
-            order: Order::Recent,
+            order: RowOrder::Recent,
             after: None,
             limit: 1_000,
         };
@@ -204,33 +205,33 @@ impl Level for DriverLevel {
     }
 
     async fn set(&self, key: &str, text: &str) -> Result<()> {
-        let value = Value::from(Json::of(text)?);
-        self.apply(key, Op::Set(value)).await?;
+        let value = StoredValue::from(Json::of(text)?);
+        self.apply(key, Operation::Set(value)).await?;
         Ok(())
     }
 
     async fn get(&self, key: &str) -> Result<Option<String>> {
-        let entry = self.driver.get(&self.key(key), Part::Whole).await?;
+        let entry = self.driver.get(&self.key(key), ValuePart::Whole).await?;
         Ok(entry.map(|entry| entry.value.to_string()))
     }
 
     async fn add(&self, key: &str) -> Result<()> {
-        self.apply(key, Op::Incr(1.into())).await?;
+        self.apply(key, Operation::Incr(1.into())).await?;
         Ok(())
     }
 
     async fn push(&self, key: &str, texts: Vec<String>) -> Result<()> {
         let items: ambit_storage::Result<Vec<Json>> = texts.iter().map(Json::of).collect();
-        self.apply(key, Op::Push(items?)).await?;
+        self.apply(key, Operation::Push(items?)).await?;
         Ok(())
     }
 
     async fn pop(&self, key: &str) -> Result<bool> {
-        let outcome = self.apply(key, Op::Pop).await?;
+        let outcome = self.apply(key, Operation::Pop).await?;
         Ok(matches!(
             outcome,
-            Some(Outcome::Applied {
-                output: Output::Taken(Some(_)),
+            Some(WriteOutcome::Applied {
+                output: OperationOutput::Taken(Some(_)),
                 ..
             })
         ))

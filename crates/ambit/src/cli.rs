@@ -5,7 +5,7 @@ use crate::command::{
     serve, show, types, usage,
 };
 use crate::failure::Result;
-use crate::settings::{StoreOptions, serving};
+use crate::settings::{StoreOptions, serve};
 use crate::{example, output};
 use ambit_storage::Ambit;
 use clap::{Parser, Subcommand};
@@ -18,55 +18,55 @@ pub struct Cli {
     #[command(flatten)]
     pub stores: StoreOptions,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum CliCommand {
     /// Serves an app; SIGHUP makes the server load the app's files again
-    Serve(serving::Arguments),
+    Serve(serve::ServeArguments),
     /// Keys for programs that call the server
     #[command(subcommand, visible_alias = "key")]
-    Keys(keys::Command),
+    Keys(keys::KeysCommand),
     /// What the access rules of an app say
     #[command(subcommand)]
-    Access(access::Command),
+    Access(access::AccessCommand),
     /// Makes a small app to start from
-    New(new::Arguments),
+    New(new::NewAppArguments),
     /// Says what is wrong with an app, without running it; exits with 1 where something is broken
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Writes the TypeScript declarations of what scripts can call into an app
-    Types(types::Arguments),
+    Types(types::TypesArguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
-    Chat(chat::Arguments),
+    Chat(chat::ChatArguments),
     /// What is stored of conversations
     #[command(subcommand)]
-    Context(Context),
+    Context(ContextCommand),
     /// What was spent
-    Usage(usage::Arguments),
+    Usage(usage::UsageArguments),
     /// Looks for what is wrong in the stores; exits with 2 where something is left
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Copies the SQLite store to a new file while others write
-    Backup(backup::Arguments),
+    Backup(backup::BackupArguments),
     /// A worked example of contexts, which prints what it does
     Demo,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Context {
+pub enum ContextCommand {
     /// Lists what is stored, oldest first
-    Ls(list::Arguments),
+    Ls(list::ListArguments),
     /// Shows all that is known about one context
-    Show(show::Arguments),
+    Show(show::ShowArguments),
     /// Prints the messages, or other items, of one context
     #[command(visible_alias = "items")]
-    Messages(messages::Arguments),
+    Messages(messages::MessagesArguments),
     /// Erases the data of an agent's contexts, which stay listed; exits with 2 where some failed
-    Clear(erase::Arguments),
+    Clear(erase::EraseArguments),
     /// Erases an agent's contexts without a trace; exits with 2 where some failed
-    Remove(erase::Arguments),
+    Remove(erase::EraseArguments),
     /// Moves one context to another store
-    Move(relocate::Arguments),
+    Move(relocate::MoveArguments),
 }
 
 /// Runs a command.
@@ -92,7 +92,7 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
             let ran = keys::run(&ambit, keys, &mut out).await;
             closed(&ambit, ran).await
         }
-        Command::Context(context) => {
+        Command::ContextCommand(context) => {
             let ambit = stores.open().await?;
             let ran = about_context(&ambit, context, &mut out).await;
             closed(&ambit, ran).await
@@ -122,16 +122,16 @@ async fn closed(ambit: &Ambit, ran: Result<Outcome>) -> Result<Outcome> {
 
 async fn about_context(
     ambit: &Ambit,
-    context: &Context,
+    context: &ContextCommand,
     out: &mut output::Output,
 ) -> Result<Outcome> {
     match context {
-        Context::Ls(arguments) => list::run(ambit, arguments, out).await,
-        Context::Show(arguments) => show::run(ambit, arguments, out).await,
-        Context::Messages(arguments) => messages::run(ambit, arguments, out).await,
-        Context::Clear(arguments) => erase::clear(ambit, arguments, out).await,
-        Context::Remove(arguments) => erase::remove(ambit, arguments, out).await,
-        Context::Move(arguments) => relocate::run(ambit, arguments, out).await,
+        ContextCommand::Ls(arguments) => list::run(ambit, arguments, out).await,
+        ContextCommand::Show(arguments) => show::run(ambit, arguments, out).await,
+        ContextCommand::Messages(arguments) => messages::run(ambit, arguments, out).await,
+        ContextCommand::Clear(arguments) => erase::clear(ambit, arguments, out).await,
+        ContextCommand::Remove(arguments) => erase::remove(ambit, arguments, out).await,
+        ContextCommand::Move(arguments) => relocate::run(ambit, arguments, out).await,
     }
 }
 

@@ -1,15 +1,15 @@
 //! The worked example that `ambit demo` runs: contexts over SQLite, printing what it did.
 
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use ambit_storage::storage::{ChatHistoryStorage, Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, Context, Result, Stores};
 
 /// Where it keeps its data, below the folder that it is started in.
 const EXAMPLE_FILE: &str = "ambit-example.db";
 
-struct Support;
+struct SupportAgent;
 
-impl Agent for Support {
+impl Agent for SupportAgent {
     fn name(&self) -> &str {
         "SupportAgent"
     }
@@ -17,11 +17,11 @@ impl Agent for Support {
 
 /// Has a conversation, finds it again, and says what it holds.
 pub async fn run() -> Result<()> {
-    let stores = Stores::builder(Options::default())
+    let stores = Stores::builder(DriverOptions::default())
         .open(&format!("sqlite:{EXAMPLE_FILE}"))
         .await?
         .build()?;
-    let ambit = Ambit::builder(stores).agent(Support).build();
+    let ambit = Ambit::builder(stores).agent(SupportAgent).build();
     println!("opened sqlite:{EXAMPLE_FILE}");
     converse(&ambit).await?;
     let query = Context::of(&ambit, "SupportAgent")?

@@ -5,8 +5,8 @@ pub mod format;
 pub mod http;
 mod id;
 pub mod log;
-pub mod moment;
 mod status;
+pub mod timestamp;
 
 pub use ambit_runtime as runtime;
 pub use ambit_storage as storage;

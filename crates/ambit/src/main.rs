@@ -2,18 +2,18 @@
 
 mod cli;
 mod command;
+mod command_error;
+mod context_filters;
 mod example;
-mod failure;
-mod filter;
-mod offer;
 mod output;
 mod settings;
+mod suggestion;
 
-use ambit::moment;
+use ambit::timestamp;
 use clap::Parser;
 use cli::Cli;
-use command::Outcome;
-use failure::Failure;
+use command::CommandOutcome;
+use command_error::CommandError;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -39,14 +39,14 @@ async fn main() -> ExitCode {
         Err(refused) => return answer(&refused),
     };
     match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::SomeFailed) => ExitCode::from(SOME_FAILED),
+        Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::SomeFailed) => ExitCode::from(SOME_FAILED),
         // Whoever reads the output, `head` for instance, has read enough.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+        Err(CommandError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("ambit: {}", output::harmless(&failure.to_string()));
+            eprintln!("ambit: {}", output::escape_control(&failure.to_string()));
             ExitCode::FAILURE
         }
     }

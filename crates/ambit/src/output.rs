@@ -76,7 +76,7 @@ pub fn json_line(to: &mut impl Write, object: &impl Serialize) -> std::io::Resul
 }
 
 /// The text with what could drive the terminal made visible; line breaks and tabs stay.
-pub fn harmless(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter.is_control() && !matches!(letter, '\n' | '\t') {
@@ -90,7 +90,9 @@ pub fn harmless(text: &str) -> String {
 
 /// The same for what must stay on one line.
 pub fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', "\\n").replace('\t', "\\t")
+    escape_control(text)
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
 }
 
 /// A value that may be missing.
@@ -100,7 +102,7 @@ pub fn or_dash(text: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, harmless, one_line};
+    use super::{Table, escape_control, one_line};
 
     #[test]
     fn columns_are_as_wide_as_the_first_page_needs() {
@@ -115,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_drives_a_terminal_is_made_visible() {
-        assert_eq!(harmless("a\x1b[31mb\nc"), "a\\u{1b}[31mb\nc");
+        assert_eq!(escape_control("a\x1b[31mb\nc"), "a\\u{1b}[31mb\nc");
         assert_eq!(one_line("a\nb"), "a\\nb");
     }
 }

@@ -1,12 +1,12 @@
 //! Where the data is: options first, then the environment, then a file: that of the app that is run, or one in the folder
 //! that the program is started in. And what else the environment says.
 
-pub mod serving;
+pub mod serve;
 
-use crate::failure::{Failure, Result};
-use crate::offer;
-use ambit_runtime::model::{Key, ModelStore, Place};
-use ambit_storage::driver::{DRIVERS, Options};
+use crate::command_error::{CommandError, Result};
+use crate::suggestion;
+use ambit_runtime::model::{ModelSecret, ModelSettings, ModelStore};
+use ambit_storage::driver::{DRIVERS, DriverOptions};
 use ambit_storage::{Ambit, Caller, Stores, driver};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub struct StoreOptions {
 const ANYWHERE: [&str; 4] = ["--data", "--store", "--drivers", "--tenant"];
 
 /// A store by name.
-struct Named {
+struct NamedStore {
     name: String,
     url: String,
 }
@@ -70,7 +70,7 @@ impl StoreOptions {
             if given > taken {
                 let reason =
                     "is given in several places; give it in one, before the command or behind it";
-                return Err(Failure::option(option, reason));
+                return Err(CommandError::option(option, reason));
             }
         }
         Ok(())
@@ -101,7 +101,7 @@ impl StoreOptions {
         if let Some(folder) = &self.data {
             std::fs::create_dir_all(folder).map_err(|error| {
                 let reason = format!("{} cannot be made: {error}", folder.display());
-                Failure::option("--data", reason)
+                CommandError::option("--data", reason)
             })?;
         }
         let stores = self.stores(&app.join(DATA_FILE))?;
@@ -110,7 +110,7 @@ impl StoreOptions {
 
     /// Where the models of an app are: beside what keeps the index. In a PostgreSQL database that is a schema `models`, beside an
     /// SQLite file a file `models.db`, and for the other stores a file `models.db` in the app's folder.
-    pub fn models(&self, app: &Path) -> Result<Place> {
+    pub fn models(&self, app: &Path) -> Result<ModelSettings> {
         let stores = self.stores(&app.join(DATA_FILE))?;
         let first = self.drivers.first();
         let index = stores
@@ -128,15 +128,15 @@ impl StoreOptions {
         let key = std::env::var_os(MODEL_KEY_VARIABLE).map(OsString::into_string);
         let key = key
             .transpose()
-            .map_err(|_| Failure::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
-        let key = key.filter(|key| !key.is_empty()).map(Key);
-        Ok(Place { store, key })
+            .map_err(|_| CommandError::option(MODEL_KEY_VARIABLE, "is not UTF-8"))?;
+        let key = key.filter(|key| !key.is_empty()).map(ModelSecret);
+        Ok(ModelSettings { store, key })
     }
 
-    async fn open_all(&self, stores: &[Named]) -> Result<Stores> {
-        let mut builder = Stores::builder(Options::default());
+    async fn open_all(&self, stores: &[NamedStore]) -> Result<Stores> {
+        let mut builder = Stores::builder(DriverOptions::default());
         for store in stores {
-            let opened = driver::open(&store.url, Options::default()).await?;
+            let opened = driver::open(&store.url, DriverOptions::default()).await?;
             builder = builder.driver(&store.name, opened);
         }
         if !self.drivers.is_empty() {
@@ -160,23 +160,23 @@ impl StoreOptions {
         let found = found.ok_or_else(|| {
             let names = stores.iter().map(|store| store.name.as_str());
             let name = wanted.map_or("", String::as_str);
-            let offer = offer::offer(name, names.collect::<Vec<_>>());
-            Failure::option("--drivers", format!("\"{name}\" is not set up{offer}"))
+            let offer = suggestion::offer(name, names.collect::<Vec<_>>());
+            CommandError::option("--drivers", format!("\"{name}\" is not set up{offer}"))
         })?;
         Ok(found.url.clone())
     }
 
-    fn stores(&self, default: &Path) -> Result<Vec<Named>> {
+    fn stores(&self, default: &Path) -> Result<Vec<NamedStore>> {
         if self.data.is_some() && !self.store.is_empty() {
             let reason = "cannot be given together with --store; its file is the store sqlite:FOLDER/ambit.db";
-            return Err(Failure::option("--data", reason));
+            return Err(CommandError::option("--data", reason));
         }
         let urls = match (&self.data, self.store.is_empty()) {
             (Some(folder), _) => vec![format!("sqlite:{}", text(&folder.join(DATA_FILE))?)],
             (None, false) => self.store.clone(),
             (None, true) => from_environment(default)?,
         };
-        let mut stores: Vec<Named> = Vec::new();
+        let mut stores: Vec<NamedStore> = Vec::new();
         for url in urls {
             let store = named(&url)?;
             if stores.iter().any(|other| other.name == store.name) {
@@ -184,7 +184,7 @@ impl StoreOptions {
                     "is given two stores called \"{name}\"; name one of them, as in old-{name}=URL",
                     name = store.name
                 );
-                return Err(Failure::option("--store", reason));
+                return Err(CommandError::option("--store", reason));
             }
             stores.push(store);
         }
@@ -218,17 +218,17 @@ fn from_environment(default: &Path) -> Result<Vec<String>> {
     };
     let value = value
         .to_str()
-        .ok_or_else(|| Failure::option(STORE_VARIABLE, "is not UTF-8; name a store's URL"))?;
+        .ok_or_else(|| CommandError::option(STORE_VARIABLE, "is not UTF-8; name a store's URL"))?;
     let urls: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
     if urls.is_empty() {
         let reason = "is set but empty; name a store's URL, as in sqlite:ambit.db, or unset it";
-        return Err(Failure::option(STORE_VARIABLE, reason));
+        return Err(CommandError::option(STORE_VARIABLE, reason));
     }
     Ok(urls)
 }
 
 /// The store and its name. URLs can hold passwords, so no message repeats them.
-fn named(given: &str) -> Result<Named> {
+fn named(given: &str) -> Result<NamedStore> {
     let (name, url) = match given.split_once('=') {
         Some((name, url)) if !name.contains(':') => (Some(name), url),
         _ => (None, given),
@@ -238,12 +238,12 @@ fn named(given: &str) -> Result<Named> {
         let known: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
         let reason = format!(
             "is given \"{scheme}\", which is no kind of store{}; write it as sqlite:ambit.db",
-            offer::offer(scheme, known)
+            suggestion::offer(scheme, known)
         );
-        return Err(Failure::option("--store", reason));
+        return Err(CommandError::option("--store", reason));
     }
     let name = name.unwrap_or(scheme).to_owned();
-    Ok(Named {
+    Ok(NamedStore {
         name,
         url: url.to_owned(),
     })
@@ -258,7 +258,7 @@ fn check_is_there(url: &str) -> Result<()> {
     if Path::new(path).exists() {
         return Ok(());
     }
-    Err(Failure::Refused(format!(
+    Err(CommandError::Refused(format!(
         "there is no store at {path}; name it with --store or --data, or in {STORE_VARIABLE}"
     )))
 }
@@ -266,7 +266,7 @@ fn check_is_there(url: &str) -> Result<()> {
 fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
         let reason = format!("{} is not UTF-8; use another folder", path.display());
-        Failure::option("--data", reason)
+        CommandError::option("--data", reason)
     })
 }
 

@@ -1,45 +1,49 @@
 //! The HTTP status of each error and the `type` that goes with it: the one place that chooses them.
 
-use ambit_runtime::{Code, Error};
+use ambit_runtime::{Error, ErrorCode};
 use axum::http::StatusCode;
 
-/// Returns the status of an error: its own if it is one of a failure, else that of its code.
+/// Returns the status of an error: its own if it is one of a command_error, else that of its code.
 pub fn status(error: &Error) -> StatusCode {
     let own = error.status.filter(|status| (400..600).contains(status));
     own.and_then(|status| StatusCode::from_u16(status).ok())
         .unwrap_or_else(|| of_code(&error.code))
 }
 
-fn of_code(code: &Code) -> StatusCode {
+fn of_code(code: &ErrorCode) -> StatusCode {
     match code {
-        Code::InvalidArgument | Code::ConnectorNotAllowed => StatusCode::BAD_REQUEST,
-        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Code::PermissionDenied | Code::Vetoed => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::Conflict | Code::ChatBusy | Code::TooLate | Code::Cancelled => StatusCode::CONFLICT,
-        Code::StreamExpired => StatusCode::GONE,
-        Code::Unsupported | Code::LlmContentFilter => StatusCode::UNPROCESSABLE_ENTITY,
-        Code::LimitExceeded => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
-        Code::Internal
-        | Code::ConfigError
-        | Code::Corrupt
-        | Code::HookError
-        | Code::ScriptCpuLimit
-        | Code::ScriptTimeout
-        | Code::ScriptOutOfMemory
-        | Code::OutputLimit
-        | Code::DelegateDepth
-        | Code::ToolError
-        | Code::SearchError
-        | Code::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Unavailable | Code::Fenced | Code::Partial => StatusCode::SERVICE_UNAVAILABLE,
-        Code::LlmError | Code::McpError => StatusCode::BAD_GATEWAY,
-        Code::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorCode::InvalidArgument | ErrorCode::ConnectorNotAllowed => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ErrorCode::PermissionDenied | ErrorCode::Vetoed => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::Conflict | ErrorCode::ChatBusy | ErrorCode::TooLate | ErrorCode::Cancelled => {
+            StatusCode::CONFLICT
+        }
+        ErrorCode::StreamExpired => StatusCode::GONE,
+        ErrorCode::Unsupported | ErrorCode::LlmContentFilter => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::LimitExceeded => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::LlmRateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::Internal
+        | ErrorCode::ConfigError
+        | ErrorCode::Corrupt
+        | ErrorCode::HookError
+        | ErrorCode::ScriptCpuLimit
+        | ErrorCode::ScriptTimeout
+        | ErrorCode::ScriptOutOfMemory
+        | ErrorCode::OutputLimit
+        | ErrorCode::DelegateDepth
+        | ErrorCode::ToolError
+        | ErrorCode::SearchError
+        | ErrorCode::Own(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::Unavailable | ErrorCode::Fenced | ErrorCode::Partial => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        ErrorCode::LlmError | ErrorCode::McpError => StatusCode::BAD_GATEWAY,
+        ErrorCode::Timeout => StatusCode::GATEWAY_TIMEOUT,
     }
 }
 
-/// Returns the `type`, as OpenAI names kinds, of a failure with this status.
+/// Returns the `type`, as OpenAI names kinds, of a command_error with this status.
 pub fn kind(status: StatusCode) -> &'static str {
     match status.as_u16() {
         401 => "authentication_error",

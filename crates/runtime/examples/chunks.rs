@@ -1,9 +1,9 @@
 //! What a chunk of a model costs on its way into the log: `cargo run --release -p ambit-runtime --example chunks`.
 #![expect(clippy::expect_used, reason = "a program that only measures")]
 
-use ambit_runtime::frame::Status;
-use ambit_runtime::outbox::{Limits, Outbox, Voice};
-use ambit_runtime::stream::{Log, Options, Place};
+use ambit_runtime::frame::MessageStatus;
+use ambit_runtime::outbox::{MessageAuthor, Outbox, OutboxLimits};
+use ambit_runtime::stream::{StreamOptions, StreamTarget, StreamWriter};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
 use ambit_storage::driver;
@@ -16,33 +16,33 @@ fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         for is_persistent in [true, false] {
-            let options = Options {
+            let options = StreamOptions {
                 is_persistent,
-                ..Options::default()
+                ..StreamOptions::default()
             };
             measure(options).await;
         }
     });
 }
 
-async fn measure(options: Options) {
-    let driver = driver::open("memory:", driver::Options::default()).await;
-    let place = Place {
+async fn measure(options: StreamOptions) {
+    let driver = driver::open("memory:", driver::DriverOptions::default()).await;
+    let place = StreamTarget {
         driver: driver.expect("the memory driver"),
         log: Space::settings("t").log("turn/r/events"),
         check: None,
     };
-    let log = Log::open(place, options);
-    let outbox = Outbox::new(log.clone(), Limits::default(), Clock::default());
+    let log = StreamWriter::open(place, options);
+    let outbox = Outbox::new(log.clone(), OutboxLimits::default(), Clock::default());
     outbox.emit("stream_start", json!({}));
-    let speaker = outbox.speaker(Voice::default());
+    let speaker = outbox.for_author(MessageAuthor::default());
     let id = speaker.begin("text", Map::new()).expect("a message");
     let began = Instant::now();
     for _ in 0..CHUNKS {
         speaker.say(&id, " token").expect("room for it");
     }
     let each = began.elapsed() / CHUNKS;
-    speaker.finish(&id, Status::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed, Map::new());
     outbox.emit("stream_end", json!({}));
     log.flush().await.expect("a store that works");
     let kept = if options.is_persistent {

@@ -1,8 +1,8 @@
 //! Who is calling, as scripts see it in `ctx.authorized` and as storage is told.
 
-mod data;
+mod data_access;
 
-pub use data::{Access, Owned};
+pub use data_access::{DataAccess, ResourceOwnership};
 
 use ambit_storage::Caller;
 use ambit_storage::address::DEFAULT_TENANT;
@@ -22,8 +22,8 @@ pub struct Authorized {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
     /// Which data they may reach.
-    #[serde(default, skip_serializing_if = "Constraints::is_none")]
-    pub constraints: Constraints,
+    #[serde(default, skip_serializing_if = "DataConstraints::is_none")]
+    pub constraints: DataConstraints,
     /// `client_id`, `session_id`, `sub`, `scope`, `remember_me`, `roles` and other claims.
     #[serde(flatten)]
     pub claims: Map<String, Value>,
@@ -31,7 +31,7 @@ pub struct Authorized {
 
 /// Limits on the data that a caller may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Constraints {
+pub struct DataConstraints {
     /// Only what they own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub owner_only: bool,
@@ -49,7 +49,7 @@ pub struct Constraints {
     pub extra: Option<Map<String, Value>>,
 }
 
-impl Constraints {
+impl DataConstraints {
     /// What a caller may reach where nothing else is said: their team's data, or their own.
     pub fn usual(who: &Authorized) -> Self {
         let is_member = who.team_id.is_some();

@@ -1,24 +1,24 @@
 //! Conversations as a person sees them: found by name, listed, shown, shared and removed.
 
-mod about;
-mod change;
+mod details;
 mod find;
+mod index_rows;
 mod list;
-mod message;
+mod message_view;
+mod messages;
 mod open;
-mod rows;
 mod share;
-mod shown;
+mod update;
 
-pub use about::{Last, Share, Status, entitle, note, supersede};
-pub(crate) use about::{choose, retitle};
-pub(crate) use change::{check_idle, finished};
-pub use change::{remove, update};
-pub use find::{Chat, Name, get, row};
-pub(crate) use list::Rows;
-pub use list::{ChatFilter, ChatOrder, Part, Window, list};
-pub use message::{MessageFilter, Messages, messages};
+pub use details::{ChatShare, ChatStatus, LastTurn, entitle, note, supersede};
+pub(crate) use details::{choose, retitle};
+pub use find::{ChatInfo, ChatName, get, row};
+pub(crate) use index_rows::first;
+pub(crate) use list::ChatRows;
+pub use list::{ChatFilter, ChatOrder, ListPart, PageWindow, list};
+pub use message_view::ChatMessageView;
+pub use messages::{ChatMessagePage, MessageFilter, messages};
 pub(crate) use open::is_nobodys;
 pub use open::open;
-pub(crate) use rows::first;
-pub use shown::Shown;
+pub(crate) use update::{check_idle, finished};
+pub use update::{remove, update};

@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error("{message}{}", because(cause))]
 pub struct Error {
     /// By meaning.
-    pub code: Code,
+    pub code: ErrorCode,
     /// What failed, for which input, and what would make it work. Never a stack, a secret, a place in a store or somebody
     /// else's data.
     pub message: String,
@@ -36,13 +36,13 @@ macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
         /// What went wrong, by meaning.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        pub enum Code {
+        pub enum ErrorCode {
             $($(#[doc = $doc])+ $name,)+
             /// A code that a script gave to its own exception.
             Own(Cow<'static, str>),
         }
 
-        impl Code {
+        impl ErrorCode {
             /// The code as it is written in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
@@ -52,7 +52,7 @@ macro_rules! codes {
             }
         }
 
-        impl From<&str> for Code {
+        impl From<&str> for ErrorCode {
             fn from(text: &str) -> Self {
                 match text {
                     $($text => Self::$name,)+
@@ -130,7 +130,7 @@ codes! {
     Internal = "internal",
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
     }
@@ -138,7 +138,7 @@ impl fmt::Display for Code {
 
 impl Error {
     /// An error of this meaning.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -152,25 +152,25 @@ impl Error {
 
     /// Input that breaks a rule.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
-        let mut error = Self::new(Code::InvalidArgument, message);
+        let mut error = Self::new(ErrorCode::InvalidArgument, message);
         error.param = Some(param.into());
         error
     }
 
     /// Something that is not there, or not for this caller.
     pub fn not_found(what: &str, name: &str) -> Self {
-        Self::new(Code::NotFound, format!("{what} \"{name}\" not found"))
+        Self::new(ErrorCode::NotFound, format!("{what} \"{name}\" not found"))
     }
 
     /// A defect.
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new(Code::Internal, what)
+        Self::new(ErrorCode::Internal, what)
     }
 }
 
 /// What whoever asked may know of a failure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct PublicError {
     message: String,
     code: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,8 +185,8 @@ pub struct Told {
 
 impl Error {
     /// What is kept of it for whoever asked; where in the scripts it was is for development.
-    pub fn told(&self, is_development: bool) -> Told {
-        Told {
+    pub fn told(&self, is_development: bool) -> PublicError {
+        PublicError {
             message: self.message.clone(),
             code: self.code.to_string(),
             param: self.param.clone(),
@@ -201,14 +201,14 @@ impl Error {
     }
 }
 
-impl From<Told> for Error {
-    fn from(told: Told) -> Self {
+impl From<PublicError> for Error {
+    fn from(told: PublicError) -> Self {
         Self {
             param: told.param,
             status: told.status,
             details: told.details,
             stack: told.stack,
-            ..Self::new(Code::from(told.code.as_str()), told.message)
+            ..Self::new(ErrorCode::from(told.code.as_str()), told.message)
         }
     }
 }
@@ -216,18 +216,18 @@ impl From<Told> for Error {
 impl From<Stored> for Error {
     fn from(error: Stored) -> Self {
         let code = match &error {
-            Stored::Invalid { .. } | Stored::Refused { .. } => Code::InvalidArgument,
-            Stored::NotFound { .. } => Code::NotFound,
-            Stored::Denied { .. } => Code::PermissionDenied,
-            Stored::Vetoed { .. } => Code::Vetoed,
-            Stored::Conflict { .. } => Code::Conflict,
-            Stored::Busy { .. } => Code::ChatBusy,
-            Stored::Fenced { .. } => Code::Fenced,
-            Stored::Limited { .. } => Code::LimitExceeded,
-            Stored::Partial { .. } => Code::Partial,
-            Stored::Unavailable { .. } => Code::Unavailable,
-            Stored::Corrupt { .. } => Code::Corrupt,
-            Stored::Internal { .. } => Code::Internal,
+            Stored::Invalid { .. } | Stored::Refused { .. } => ErrorCode::InvalidArgument,
+            Stored::NotFound { .. } => ErrorCode::NotFound,
+            Stored::Denied { .. } => ErrorCode::PermissionDenied,
+            Stored::Vetoed { .. } => ErrorCode::Vetoed,
+            Stored::Conflict { .. } => ErrorCode::Conflict,
+            Stored::Busy { .. } => ErrorCode::ChatBusy,
+            Stored::Fenced { .. } => ErrorCode::Fenced,
+            Stored::Limited { .. } => ErrorCode::LimitExceeded,
+            Stored::Partial { .. } => ErrorCode::Partial,
+            Stored::Unavailable { .. } => ErrorCode::Unavailable,
+            Stored::Corrupt { .. } => ErrorCode::Corrupt,
+            Stored::Internal { .. } => ErrorCode::Internal,
         };
         let Some(told) = told(&error) else {
             let message = error.to_string();

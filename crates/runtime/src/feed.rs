@@ -1,19 +1,19 @@
 //! The feed of after-events: what has happened, for clients that follow it on any node. Events are kept in the store of the
 //! index for some minutes, and only while somebody follows: what nobody hears costs a turn nothing.
 
-mod follow;
-mod place;
-mod write;
+mod cursor;
+mod reader;
+mod writer;
 
-pub use follow::{Follower, Told, Wanted};
-pub use place::Place;
+pub use cursor::FeedCursor;
+pub use reader::{EventFilter, FeedItem, FeedReader};
 
 use crate::error::Result;
-use crate::hook::{EVENTS, Payload, described};
+use crate::hook::{EVENTS, EventPayload, described};
 use crate::lock::lock;
 use ambit_storage::clock::{Millis, to_millis};
-use ambit_storage::driver::{Driver, Part};
-use ambit_storage::event::{After, Bus, ListenerOptions, Switch};
+use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::event::{After, EventBus, ListenerOptions, ListenerSwitch};
 use ambit_storage::{Stores, event};
 use futures::FutureExt;
 use serde_json::Value;
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
-use write::Writer;
+use writer::FeedWriter;
 
 /// How long events are kept for who comes back.
 const KEPT: Duration = Duration::from_secs(600);
@@ -32,28 +32,28 @@ const STEP: Duration = Duration::from_millis(100);
 /// From one look for followers on other nodes to the next.
 const LOOK: Duration = Duration::from_secs(1);
 /// Events that wait to be written, at most. What comes then is counted, and followers are told how much they miss.
-const ROOM: usize = 4_096;
+const MAX_WAITING_EVENTS: usize = 4_096;
 
 /// The events of one node on their way to the store.
-pub(crate) struct Feed {
+pub(crate) struct EventFeed {
     stores: Arc<Stores>,
-    switch: Switch,
+    switch: ListenerSwitch,
     /// Held from reading or setting the marks of followers until the switch is set.
     looking: tokio::sync::Mutex<()>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingEvents>,
     has_come: Notify,
-    writer: tokio::sync::Mutex<Writer>,
+    writer: tokio::sync::Mutex<FeedWriter>,
     is_closed: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    events: VecDeque<Happened>,
+struct PendingEvents {
+    events: VecDeque<PendingEvent>,
     lost: u64,
 }
 
 /// Something that has happened, written down only if somebody follows.
-struct Happened {
+struct PendingEvent {
     tenant: String,
     /// Its JSON, with what messages say or without.
     write: Box<dyn Fn(bool) -> Value + Send + Sync>,
@@ -61,14 +61,14 @@ struct Happened {
 }
 
 /// The feed's ear at one version of the app.
-pub struct Ear {
-    feed: Arc<Feed>,
+pub struct FeedListener {
+    feed: Arc<EventFeed>,
     has_content: bool,
 }
 
-impl Ear {
+impl FeedListener {
     /// Hears of events of this type.
-    pub(crate) fn after<E: After>(&self, bus: &Bus, payload: fn(&E) -> Payload) {
+    pub(crate) fn after<E: After>(&self, bus: &EventBus, payload: fn(&E) -> EventPayload) {
         let (feed, has_content) = (self.feed.clone(), self.has_content);
         let options = ListenerOptions {
             name: "the feed of events".to_owned(),
@@ -78,7 +78,7 @@ impl Ear {
         bus.after_with(options, move |event: Arc<E>| {
             // What is temporary leaves nothing in a store that lasts.
             if !event.about().identity.is_temporary() {
-                feed.push(Happened {
+                feed.push(PendingEvent {
                     tenant: event.about().tenant.clone(),
                     write: Box::new(move |full| written(E::NAME, &*event, (payload, full))),
                     has_content,
@@ -97,7 +97,7 @@ const OF_MESSAGE: [&str; 4] = ["created_at", "id", "role", "turn_id"];
 fn written<E: event::Event>(
     name: &str,
     event: &E,
-    (payload, has_content): (fn(&E) -> Payload, bool),
+    (payload, has_content): (fn(&E) -> EventPayload, bool),
 ) -> Value {
     let mut payload = payload(event);
     // The identity stands beside it.
@@ -113,12 +113,12 @@ fn written<E: event::Event>(
     all.into()
 }
 
-impl Feed {
+impl EventFeed {
     /// A feed in the store of the index.
     pub fn new(stores: Arc<Stores>) -> Self {
         Self {
             stores,
-            switch: Switch::default(),
+            switch: ListenerSwitch::default(),
             looking: tokio::sync::Mutex::default(),
             waiting: Mutex::default(),
             has_come: Notify::new(),
@@ -128,8 +128,8 @@ impl Feed {
     }
 
     /// Listens to all after-events.
-    pub fn listen(self: &Arc<Self>, bus: &Bus, has_content: bool) {
-        let ear = Ear {
+    pub fn listen(self: &Arc<Self>, bus: &EventBus, has_content: bool) {
+        let ear = FeedListener {
             feed: self.clone(),
             has_content,
         };
@@ -158,9 +158,9 @@ impl Feed {
         self.is_closed.send_replace(true);
     }
 
-    fn push(&self, event: Happened) {
+    fn push(&self, event: PendingEvent) {
         let mut waiting = lock(&self.waiting);
-        match waiting.events.len() < ROOM {
+        match waiting.events.len() < MAX_WAITING_EVENTS {
             true => waiting.events.push_back(event),
             false => waiting.lost += 1,
         }
@@ -185,7 +185,7 @@ impl Feed {
     /// Listens exactly while somebody follows the events of any tenant.
     async fn look(&self) -> Result<()> {
         let _alone = self.looking.lock().await;
-        let end = end_of(self.driver()?.as_ref(), &place::anybody()).await?;
+        let end = end_of(self.driver()?.as_ref(), &cursor::anybody()).await?;
         self.switch.set(end > self.now());
         Ok(())
     }
@@ -200,8 +200,8 @@ impl Feed {
 }
 
 /// When a mark ends; long ago if there is none.
-async fn end_of(driver: &dyn Driver, mark: &ambit_storage::address::Key) -> Result<Millis> {
-    let entry = driver.get(mark, Part::Nothing).await?;
+async fn end_of(driver: &dyn Driver, mark: &ambit_storage::address::ValueKey) -> Result<Millis> {
+    let entry = driver.get(mark, ValuePart::Nothing).await?;
     Ok(entry.and_then(|entry| entry.expires_at).unwrap_or(0))
 }
 

@@ -2,10 +2,10 @@
 
 pub mod change;
 pub mod invariants;
-pub mod path;
-mod state;
+mod output_messages;
+pub mod props_path;
 
-pub use state::{Shown, State, Status, apply};
+pub use output_messages::{MessageStatus, OutputMessage, OutputMessages, apply};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub struct Frame {
     pub delta_path: Option<String>,
     /// How.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delta_action: Option<Action>,
+    pub delta_action: Option<DeltaAction>,
     /// The message has another type from now on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub type_change: bool,
@@ -51,7 +51,7 @@ pub struct Frame {
 /// How a frame changes a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum DeltaAction {
     /// Adds to a string or a list.
     Append,
     /// Replaces all props.

@@ -1,11 +1,11 @@
 //! What people send to a turn that is running, from whichever node: a log, so that nothing taken on is lost with a process.
 
 use crate::error::{Error, Result};
-use crate::live::Stop;
-use crate::runtime::Interrupt;
+use crate::live_turn::TurnStopReason;
+use crate::runtime::TurnInterrupt;
 use ambit_storage::address::LogKey;
-use ambit_storage::batch::{Batch, Check, NewEntry, Write};
-use ambit_storage::driver::{Driver, Range};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry};
+use ambit_storage::driver::{Driver, LogRange};
 use ambit_storage::ids;
 use ambit_storage::json::Json;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ const MOST: usize = 256;
 
 /// One turn's inbox.
 #[derive(Clone)]
-pub(crate) struct Inbox {
+pub(crate) struct TurnInbox {
     driver: Arc<dyn Driver>,
     log: LogKey,
 }
 
-impl Inbox {
+impl TurnInbox {
     pub fn new(driver: Arc<dyn Driver>, log: LogKey) -> Self {
         Self { driver, log }
     }
 
     /// Puts something in, if this holds.
-    pub async fn send(&self, interrupt: &Interrupt, check: Option<Check>) -> Result<()> {
+    pub async fn send(&self, interrupt: &TurnInterrupt, check: Option<BatchCheck>) -> Result<()> {
         let entry = NewEntry {
             id: ids::unguessable(),
             body: Json::of(interrupt)?,
         };
-        let mut batch = Batch::of([Write::Append {
+        let mut batch = Batch::of([BatchWrite::Append {
             log: self.log.clone(),
             entries: vec![entry],
         }]);
@@ -41,8 +41,8 @@ impl Inbox {
     }
 
     /// What came in behind this entry, and the number of the last of it.
-    pub async fn read(&self, after: u64) -> Result<(Vec<Interrupt>, u64)> {
-        let range = Range::from(after + 1, MOST);
+    pub async fn read(&self, after: u64) -> Result<(Vec<TurnInterrupt>, u64)> {
+        let range = LogRange::from(after + 1, MOST);
         let page = self.driver.read(&self.log, range).await?;
         let mut last = after;
         let mut received = Vec::new();
@@ -54,7 +54,7 @@ impl Inbox {
     }
 
     /// Waits for something behind this entry that cannot wait for the next step.
-    pub async fn forced(&self, after: u64) -> Stop {
+    pub async fn forced(&self, after: u64) -> TurnStopReason {
         match self.watch(after).await {
             Ok(stop) => stop,
             Err(error) => {
@@ -65,12 +65,12 @@ impl Inbox {
         }
     }
 
-    async fn watch(&self, mut after: u64) -> Result<Stop> {
+    async fn watch(&self, mut after: u64) -> Result<TurnStopReason> {
         let mut watch = self.driver.watch(&self.log).await?;
         loop {
             let (received, last) = self.read(after).await?;
             after = last;
-            if let Some(stop) = received.iter().find_map(Interrupt::stops) {
+            if let Some(stop) = received.iter().find_map(TurnInterrupt::stops) {
                 return Ok(stop);
             }
             if !watch.changed().await {
@@ -80,13 +80,13 @@ impl Inbox {
     }
 }
 
-impl Interrupt {
+impl TurnInterrupt {
     /// How it breaks the work off, if it does.
-    pub(crate) fn stops(&self) -> Option<Stop> {
+    pub(crate) fn stops(&self) -> Option<TurnStopReason> {
         match (self.is_forced, self.messages.is_empty()) {
             (false, _) => None,
-            (true, false) => Some(Stop::Restart),
-            (true, true) => Some(Stop::Cancelled),
+            (true, false) => Some(TurnStopReason::Restart),
+            (true, true) => Some(TurnStopReason::Cancelled),
         }
     }
 }

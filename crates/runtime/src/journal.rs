@@ -1,12 +1,12 @@
 //! The journal of one turn: what it was asked and what came of each step, so that any node can go on after a crash.
 
 use crate::error::Result;
-use crate::hook::{Created, Delegate};
-use crate::llm::{Answer, Usage};
-use crate::request::Request;
+use crate::hook::{CreateResult, Delegate};
+use crate::llm::{ModelAnswer, TokenUsage};
+use crate::request::TurnRequest;
 use ambit_storage::address::{LogKey, Space};
-use ambit_storage::batch::{NewEntry, Write};
-use ambit_storage::driver::{Driver, Range};
+use ambit_storage::batch::{BatchWrite, NewEntry};
+use ambit_storage::driver::{Driver, LogRange};
 use ambit_storage::json::Json;
 use ambit_storage::storage::UsageRecord;
 use ambit_storage::{SessionIdentity, ids};
@@ -21,7 +21,7 @@ const PAGE: usize = 256;
 
 /// The ids of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ids {
+pub(crate) struct TurnIds {
     /// The turn; also its trace.
     pub request_id: String,
     /// The run context.
@@ -33,13 +33,13 @@ pub(crate) struct Ids {
 /// One step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub(crate) enum Step {
+pub(crate) enum JournalStep {
     /// The request was taken on.
     Begin {
         /// What was asked.
-        request: Box<Request>,
+        request: Box<TurnRequest>,
         /// The turn's ids.
-        ids: Ids,
+        ids: TurnIds,
         /// When.
         started_at: i64,
         /// The instructions as a listener left them.
@@ -53,7 +53,7 @@ pub(crate) enum Step {
         /// 0 for the agent that was asked, 1 for the first delegate …
         leg: usize,
         /// What it returned, if that was anything.
-        created: Option<Box<Created>>,
+        created: Option<Box<CreateResult>>,
     },
     /// The agent at this place has handed over.
     Delegated {
@@ -69,10 +69,10 @@ pub(crate) enum Step {
         /// The round, from 0.
         round: usize,
         /// The answer.
-        answer: Box<Answer>,
+        answer: Box<ModelAnswer>,
         /// How it was shown, where it was not in the history yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        unstored: Option<Unstored>,
+        unstored: Option<UnstoredAnswer>,
     },
     /// Messages came in while the turn ran; they are in the history.
     Added {
@@ -97,14 +97,14 @@ pub(crate) enum Step {
         text: String,
     },
     /// A model was called for this, by the turn or from inside it. It stands before what is gone on with behind the call.
-    Used(Box<Used>),
+    Used(Box<ModelCallUsage>),
     /// A tool call has a result; it is in the history.
-    Settled(Settled),
+    Settled(SettledToolCall),
 }
 
 /// A tool call's end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Settled {
+pub(crate) struct SettledToolCall {
     /// The place of the agent.
     pub leg: usize,
     /// The round.
@@ -120,7 +120,7 @@ pub(crate) struct Settled {
     pub fatal: Option<String>,
 }
 
-impl Step {
+impl JournalStep {
     /// Whether it says that something is in the history. Then it is durable with that, and not before.
     pub fn claims_history(&self) -> bool {
         match self {
@@ -131,7 +131,7 @@ impl Step {
     }
 }
 
-impl Settled {
+impl SettledToolCall {
     /// The agent, the round and the call.
     pub fn place(&self) -> (usize, usize, usize) {
         (self.leg, self.round, self.index)
@@ -140,7 +140,7 @@ impl Settled {
 
 /// How an answer was shown that comes into the history with the end of its turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Unstored {
+pub(crate) struct UnstoredAnswer {
     /// Whose answer it is.
     pub agent: String,
     /// The messages, in order.
@@ -149,9 +149,9 @@ pub(crate) struct Unstored {
 
 /// What one call of a model has used.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Used {
+pub(crate) struct ModelCallUsage {
     /// For the turn.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// For the conversation; none where it is not tracked there.
     pub record: Option<UsageRecord>,
 }
@@ -168,13 +168,13 @@ pub(crate) fn request_id(id: &str) -> &str {
 
 /// The names of a turn's logs and values in its conversation's space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Names {
+pub(crate) struct TurnKeys {
     space: Space,
     /// The turn.
     pub request_id: String,
 }
 
-impl Names {
+impl TurnKeys {
     pub fn new(space: Space, request_id: &str) -> Self {
         let request_id = request_id.to_owned();
         Self { space, request_id }
@@ -203,14 +203,14 @@ impl Names {
     }
 
     /// What is known of the turn: a `TurnInfo`.
-    pub fn info(&self) -> ambit_storage::address::Key {
+    pub fn info(&self) -> ambit_storage::address::ValueKey {
         self.space.key(format!("turn/{}", self.request_id))
     }
 }
 
 /// A turn under way, as every node can find it. Gone with the turn's last commit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Open {
+pub(crate) struct OpenTurn {
     /// The tenant.
     pub tenant: String,
     /// The agent that was asked.
@@ -223,54 +223,54 @@ pub(crate) struct Open {
     pub request_id: String,
 }
 
-impl Open {
+impl OpenTurn {
     /// Where it is noted: turns of one conversation stand together.
-    pub fn key(&self) -> ambit_storage::address::Key {
+    pub fn key(&self) -> ambit_storage::address::ValueKey {
         open_key(&self.space, &self.request_id)
     }
 }
 
 /// Where the turn of this conversation is noted while it is open.
-pub(crate) fn open_key(space: &Space, request_id: &str) -> ambit_storage::address::Key {
+pub(crate) fn open_key(space: &Space, request_id: &str) -> ambit_storage::address::ValueKey {
     let name = format!("{}/{request_id}", space.digest());
     Space::turns().key(name)
 }
 
 /// What a part of a message was put in words as, for later turns of the conversation in this space.
-pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::Key {
+pub(crate) fn worded_key(space: &Space, part: &str) -> ambit_storage::address::ValueKey {
     space.key(format!("worded/{part}"))
 }
 
 /// The write that adds a step. The number makes it happen once, however often it is repeated.
-pub(crate) fn write(log: &LogKey, number: usize, step: &Step) -> Result<Write> {
+pub(crate) fn write(log: &LogKey, number: usize, step: &JournalStep) -> Result<BatchWrite> {
     let entry = NewEntry {
         id: format!("{number:08}"),
         body: Json::of(step)?,
     };
-    Ok(Write::Append {
+    Ok(BatchWrite::Append {
         log: log.clone(),
         entries: vec![entry],
     })
 }
 
 /// The write that adds what a call has used. Calls from inside a turn run at once, so that it has no number.
-pub(crate) fn write_used(log: &LogKey, used: Used) -> Result<Write> {
+pub(crate) fn write_used(log: &LogKey, used: ModelCallUsage) -> Result<BatchWrite> {
     let entry = NewEntry {
         id: format!("used.{}", ids::unguessable()),
-        body: Json::of(&Step::Used(Box::new(used)))?,
+        body: Json::of(&JournalStep::Used(Box::new(used)))?,
     };
-    Ok(Write::Append {
+    Ok(BatchWrite::Append {
         log: log.clone(),
         entries: vec![entry],
     })
 }
 
 /// All steps of a turn.
-pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<Step>> {
+pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<JournalStep>> {
     let mut steps = Vec::new();
     loop {
         let from = steps.len() as u64 + 1;
-        let page = driver.read(log, Range::from(from, PAGE)).await?;
+        let page = driver.read(log, LogRange::from(from, PAGE)).await?;
         if page.entries.is_empty() {
             return Ok(steps);
         }
@@ -281,9 +281,9 @@ pub(crate) async fn read(driver: &Arc<dyn Driver>, log: &LogKey) -> Result<Vec<S
 }
 
 /// How often in a row the turn was taken up without getting further. What was used meanwhile is nothing to go on behind.
-pub(crate) fn idle_attempts(steps: &[Step]) -> usize {
+pub(crate) fn idle_attempts(steps: &[JournalStep]) -> usize {
     let steps = steps.iter().rev();
-    let steps = steps.filter(|step| !matches!(step, Step::Used(_)));
-    let is_attempt = |step: &&Step| matches!(step, Step::Attempt);
+    let steps = steps.filter(|step| !matches!(step, JournalStep::Used(_)));
+    let is_attempt = |step: &&JournalStep| matches!(step, JournalStep::Attempt);
     steps.take_while(is_attempt).count()
 }

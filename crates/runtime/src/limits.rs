@@ -1,46 +1,46 @@
 //! What scripts may use, put together from the limits of an app and its agent.
 
 use crate::app::limits::{LIMITS, in_force};
-use crate::app::{Agent, App};
-use crate::together::Bounds;
+use crate::app::{App, AppAgent};
+use crate::concurrent_calls::ConcurrencyLimits;
 use crate::{net, outbox, trace};
 use std::time::Duration;
 
 /// The limits of one agent's scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AgentLimits {
     /// A turn, from the moment when a node takes it on.
     pub turn: Duration,
     /// One run of a script.
-    pub run: ambit_script::Limits,
+    pub run: ambit_script::RunLimits,
     /// Processes within processes.
     pub process_depth: usize,
     /// Delegations and agent calls within each other.
     pub delegate_depth: usize,
     /// What a turn may say.
-    pub outbox: outbox::Limits,
+    pub outbox: outbox::OutboxLimits,
     /// Bytes of one value of memory.
     pub memory_value: usize,
     /// A trace.
-    pub trace: trace::Limits,
+    pub trace: trace::TraceLimits,
     /// Bytes of log output of a run.
     pub log: usize,
     /// Requests of a run.
-    pub http: net::Limits,
+    pub http: net::HttpLimits,
     /// Calls that one `All`, `Any`, `Race` or `CallToolsParallel` may make.
-    pub calls: Bounds,
+    pub calls: ConcurrencyLimits,
 }
 
-impl Default for Limits {
+impl Default for AgentLimits {
     /// Those of an app that sets none.
     fn default() -> Self {
-        Self::of(&App::default(), &Agent::default())
+        Self::of(&App::default(), &AppAgent::default())
     }
 }
 
-impl Limits {
+impl AgentLimits {
     /// The limits of an agent's scripts: an app sets them, an agent may only lower them.
-    pub fn of(app: &App, agent: &Agent) -> Self {
+    pub fn of(app: &App, agent: &AppAgent) -> Self {
         let amount = |name: &str| {
             let row = LIMITS.iter().find(|row| row.name == name);
             row.map_or(0, |row| in_force(row, &app.settings.limits, &agent.limits))
@@ -49,36 +49,36 @@ impl Limits {
         let time = |name: &str| Duration::from_millis(amount(name));
         Self {
             turn: time("turn"),
-            run: ambit_script::Limits {
+            run: ambit_script::RunLimits {
                 cpu: time("cpu"),
                 wall: time("wall"),
                 heap: count("heap"),
                 stack: count("stack"),
                 returned: count("returned"),
                 timers: count("timers"),
-                ..ambit_script::Limits::default()
+                ..ambit_script::RunLimits::default()
             },
             process_depth: count("process_depth"),
             delegate_depth: count("delegate_depth"),
-            outbox: outbox::Limits {
+            outbox: outbox::OutboxLimits {
                 message: count("message"),
                 output: count("output"),
                 messages: count("messages"),
             },
             memory_value: count("memory_value"),
-            trace: trace::Limits {
+            trace: trace::TraceLimits {
                 nodes: count("trace_nodes"),
                 logs: count("trace_logs"),
                 field: count("trace_field"),
             },
             log: count("log"),
-            http: net::Limits {
+            http: net::HttpLimits {
                 at_once: count("http_calls"),
                 time: time("http_timeout"),
                 body: count("http_body"),
                 redirects: count("http_redirects"),
             },
-            calls: Bounds {
+            calls: ConcurrencyLimits {
                 most: count("calls"),
                 at_once: count("calls_at_once"),
             },
@@ -91,15 +91,15 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn limits(app: &Value, agent: &Value) -> Limits {
+    fn limits(app: &Value, agent: &Value) -> AgentLimits {
         let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
         let mut whole = App::default();
         whole.settings.limits = map(app);
-        let agent = Agent {
+        let agent = AppAgent {
             limits: map(agent),
-            ..Agent::default()
+            ..AppAgent::default()
         };
-        Limits::of(&whole, &agent)
+        AgentLimits::of(&whole, &agent)
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         let app =
             json!({"cpu": 10, "heap": "128MiB", "wall": "500ms", "log": 7, "http_timeout": "2s"});
         let found = limits(&app, &json!({"cpu": 60, "heap": 4096, "log": 9}));
-        let mut expected = Limits::default();
+        let mut expected = AgentLimits::default();
         expected.run.cpu = Duration::from_secs(10);
         expected.run.heap = 4096;
         expected.run.wall = Duration::from_millis(500);
@@ -118,21 +118,21 @@ mod tests {
 
     #[test]
     fn what_nobody_sets_is_what_each_part_has_by_itself() {
-        let expected = Limits {
+        let expected = AgentLimits {
             turn: Duration::from_secs(3_600),
-            run: ambit_script::Limits::default(),
+            run: ambit_script::RunLimits::default(),
             process_depth: 32,
             delegate_depth: 10,
-            outbox: outbox::Limits::default(),
+            outbox: outbox::OutboxLimits::default(),
             memory_value: 1 << 20,
-            trace: trace::Limits::default(),
+            trace: trace::TraceLimits::default(),
             log: 1 << 20,
-            http: net::Limits::default(),
-            calls: Bounds {
+            http: net::HttpLimits::default(),
+            calls: ConcurrencyLimits {
                 most: 64,
                 at_once: 16,
             },
         };
-        assert_eq!(Limits::default(), expected);
+        assert_eq!(AgentLimits::default(), expected);
     }
 }

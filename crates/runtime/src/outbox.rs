@@ -4,29 +4,29 @@
 //! Everything here is synchronous; the log stores behind it. What is applied to the state is what the frames say, so that the
 //! stored messages are those that a client holds that applied every frame.
 
+mod agent_outbox;
 mod change;
 mod delta;
-mod desk;
 mod draft;
 mod group;
-mod life;
+mod lifecycle;
+mod message_writer;
 mod restore;
-mod speaker;
 
-pub use speaker::Speaker;
+pub use agent_outbox::AgentOutbox;
 
 use crate::error::Result;
-use crate::frame::{Shown, Status};
+use crate::frame::{MessageStatus, OutputMessage};
 use crate::lock::lock;
-use crate::stream::Log;
+use crate::stream::StreamWriter;
 use ambit_storage::clock::Clock;
-use desk::Desk;
+use message_writer::MessageWriter;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What one turn may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct OutboxLimits {
     /// Bytes of one message's props.
     pub message: usize,
     /// Bytes of all that is said.
@@ -35,7 +35,7 @@ pub struct Limits {
     pub messages: usize,
 }
 
-impl Default for Limits {
+impl Default for OutboxLimits {
     fn default() -> Self {
         Self {
             message: 1 << 20,
@@ -47,11 +47,11 @@ impl Default for Limits {
 
 /// The messages of one turn. The clones are the same outbox.
 #[derive(Clone)]
-pub struct Outbox(Arc<Mutex<Desk>>);
+pub struct Outbox(Arc<Mutex<MessageWriter>>);
 
 /// Who speaks: one agent in one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Voice {
+pub struct MessageAuthor {
     /// The thread of a fork; the main flow has none.
     pub thread: Option<String>,
     /// Nothing is sent or kept; ids are given all the same.
@@ -62,64 +62,64 @@ pub struct Voice {
 
 impl Outbox {
     /// The messages of a new turn.
-    pub fn new(log: Log, limits: Limits, clock: Clock) -> Self {
-        Self(Arc::new(Mutex::new(Desk::new(log, limits, clock))))
+    pub fn new(log: StreamWriter, limits: OutboxLimits, clock: Clock) -> Self {
+        Self(Arc::new(Mutex::new(MessageWriter::new(log, limits, clock))))
     }
 
     /// The messages of a call that nobody sees, in a log of their own; no id of theirs is another's.
-    pub fn apart(&self, log: Log) -> Self {
-        let desk = self.desk();
-        let mut apart = Desk::new(log, desk.limits, desk.clock.clone());
+    pub fn detached(&self, log: StreamWriter) -> Self {
+        let desk = self.lock_writer();
+        let mut apart = MessageWriter::new(log, desk.limits, desk.clock.clone());
         apart.counters = desk.counters.clone();
         Self(Arc::new(Mutex::new(apart)))
     }
 
     /// Somebody who speaks here.
-    pub fn speaker(&self, voice: Voice) -> Speaker {
-        Speaker::new(self.clone(), voice)
+    pub fn for_author(&self, voice: MessageAuthor) -> AgentOutbox {
+        AgentOutbox::new(self.clone(), voice)
     }
 
     /// Emits an event of the runtime: `stream_start`, `step_start`, `references`, `interrupt` … `stream_end` is the last
-    /// entry: the log keeps it back until the turn's own batch, or `Log::flush`, stores it.
+    /// entry: the log keeps it back until the turn's own batch, or `StreamWriter::flush`, stores it.
     pub fn emit(&self, name: &str, data: Value) {
-        self.desk().emit(name, data);
+        self.lock_writer().emit(name, data);
     }
 
     /// Ends every message, block and thread that is open. `auto_ended` marks messages that were meant to go on.
-    pub fn close_all(&self, status: Status, auto_ended: bool) {
-        self.desk().close_all(status, auto_ended);
+    pub fn close_all(&self, status: MessageStatus, auto_ended: bool) {
+        self.lock_writer().close_all(status, auto_ended);
     }
 
     /// The messages as they are now, in the order of their beginning; what silent voices said is not among them.
-    pub fn messages(&self) -> Vec<Shown> {
-        self.desk().shown()
+    pub fn messages(&self) -> Vec<OutputMessage> {
+        self.lock_writer().shown()
     }
 
     /// One message as it is now, whether it was sent or not.
-    pub fn message(&self, id: &str) -> Option<Shown> {
-        self.desk().state.get(id).cloned()
+    pub fn message(&self, id: &str) -> Option<OutputMessage> {
+        self.lock_writer().state.get(id).cloned()
     }
 
     /// The ids of the messages that are open.
     pub fn open_messages(&self) -> Vec<String> {
-        self.desk().open_messages()
+        self.lock_writer().open_messages()
     }
 
     /// What the trace should warn of since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut self.desk().warnings)
+        std::mem::take(&mut self.lock_writer().warnings)
     }
 
     /// The turn's log.
-    pub fn log(&self) -> Log {
-        self.desk().log.clone()
+    pub fn log(&self) -> StreamWriter {
+        self.lock_writer().log.clone()
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn lock_writer(&self) -> MutexGuard<'_, MessageWriter> {
         lock(&self.0)
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
-        act(&mut self.desk())
+    fn with<T>(&self, act: impl FnOnce(&mut MessageWriter) -> Result<T>) -> Result<T> {
+        act(&mut self.lock_writer())
     }
 }

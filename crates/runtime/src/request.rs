@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// A request, checked and with its agent found. Everything about who is asking comes from authentication.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Request {
+pub struct TurnRequest {
     /// The id that its turn gets, made by `ids::ordered` for this request alone, where somebody has to know it ahead of the
     /// turn; else a new one.
     #[serde(skip)]
@@ -31,13 +31,13 @@ pub struct Request {
     /// The mode.
     pub mode: Option<String>,
     /// Where it came from and how the answer is shown.
-    pub origin: Origin,
+    pub origin: RequestOrigin,
     /// Client-supplied data.
     #[serde(default)]
     pub metadata: Map<String, Value>,
     /// What is left out.
     #[serde(default)]
-    pub skip: Skip,
+    pub skip: SkipOptions,
     /// Automatic search: `true`, `false` or an intent.
     pub search: Option<Value>,
     /// Whether the global prompts are left out.
@@ -59,7 +59,7 @@ pub struct Request {
 /// Where a request came from: the plain properties of `ctx`. Absent values are empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Origin {
+pub struct RequestOrigin {
     /// The language, `en-us`.
     pub locale: String,
     /// The theme of the client's surface.
@@ -71,13 +71,13 @@ pub struct Origin {
     /// What kind of caller: `api`, `jssdk`, `agent` …
     pub referer: String,
     /// The client program.
-    pub client: Client,
+    pub client: ClientInfo,
 }
 
 /// A client program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Client {
+pub struct ClientInfo {
     /// `web`, `android`, `ios`, `windows`, `macos`, `linux`, `agent` or `jssdk`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -91,7 +91,7 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "the keys of the reference")]
-pub struct Skip {
+pub struct SkipOptions {
     /// History is neither loaded nor written.
     pub history: bool,
     /// Nothing is traced.
@@ -106,7 +106,7 @@ pub struct Skip {
     pub content_parsing: bool,
 }
 
-impl Skip {
+impl SkipOptions {
     /// The same with these keys changed; what is not said stays.
     pub fn with(self, keys: &Value) -> Self {
         let say =

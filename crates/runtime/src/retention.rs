@@ -6,15 +6,15 @@
 use crate::app;
 use crate::chats;
 use crate::error::Result;
-use crate::journal::Names;
-use crate::runtime::{Core, TurnInfo};
+use crate::journal::TurnKeys;
+use crate::runtime::{RuntimeCore, TurnInfo};
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Check, Write};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
 use ambit_storage::clock::{Millis, to_millis};
-use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::{Driver, Part as ValuePart, Scan};
+use ambit_storage::directory::{IndexRow, RowFilter};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::json::Json;
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,14 +34,14 @@ const KNOWN: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// How long what a turn leaves is kept behind its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct RetentionPeriods {
     pub stream: Duration,
     pub trace: Duration,
 }
 
-impl Terms {
+impl RetentionPeriods {
     /// What the app says.
-    pub fn of(settings: &app::Settings) -> Self {
+    pub fn of(settings: &app::AppSettings) -> Self {
         let term = |seconds: Option<u64>, default| seconds.map_or(default, Duration::from_secs);
         Self {
             stream: term(settings.stream_retention, STREAM),
@@ -58,22 +58,22 @@ impl Terms {
 /// A part of what is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+enum TurnLogKind {
     Stream,
     Trace,
 }
 
 /// What goes when a note falls due.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Left {
+struct ExpiryNote {
     tenant: String,
     /// The index row of the conversation's history.
     row: String,
-    parts: Vec<Part>,
+    parts: Vec<TurnLogKind>,
 }
 
 /// A turn that ends.
-pub(crate) struct Ended<'a> {
+pub(crate) struct EndedTurn<'a> {
     pub tenant: &'a str,
     /// The index row of its conversation's history.
     pub row: String,
@@ -83,22 +83,25 @@ pub(crate) struct Ended<'a> {
 }
 
 /// The writes that note when the turn's logs go.
-pub(crate) fn notes(ended: &Ended<'_>, terms: Terms) -> Result<Vec<Write>> {
-    let mut due: BTreeMap<Millis, Vec<Part>> = BTreeMap::new();
-    let trace = ended.is_traced.then_some((terms.trace, Part::Trace));
-    for (term, part) in [(terms.stream, Part::Stream)].into_iter().chain(trace) {
+pub(crate) fn notes(ended: &EndedTurn<'_>, terms: RetentionPeriods) -> Result<Vec<BatchWrite>> {
+    let mut due: BTreeMap<Millis, Vec<TurnLogKind>> = BTreeMap::new();
+    let trace = ended.is_traced.then_some((terms.trace, TurnLogKind::Trace));
+    for (term, part) in [(terms.stream, TurnLogKind::Stream)]
+        .into_iter()
+        .chain(trace)
+    {
         let at = ended.at.saturating_add(to_millis(term));
         due.entry(at).or_default().push(part);
     }
     let note = |(at, parts)| {
-        let left = Left {
+        let left = ExpiryNote {
             tenant: ended.tenant.to_owned(),
             row: ended.row.clone(),
             parts,
         };
-        Ok(Write::Apply {
-            key: Space::left_by_turns().key(name(at, ended.request_id)),
-            op: Op::Set(Json::of(&left)?.into()),
+        Ok(BatchWrite::Apply {
+            key: Space::ended_turns().key(name(at, ended.request_id)),
+            op: Operation::Set(Json::of(&left)?.into()),
             life: None,
         })
     };
@@ -112,7 +115,7 @@ fn name(due: Millis, request_id: &str) -> String {
 
 /// Drops the logs whose time is over, and their notes. Any number of nodes may do so at once. The answer is how many notes
 /// were followed; what fails is told and tried again later.
-pub(crate) async fn drop_due(core: &Core) -> usize {
+pub(crate) async fn drop_due(core: &RuntimeCore) -> usize {
     let mut followed = 0;
     for (store, driver) in core.stores.drivers() {
         match drop_due_in(core, driver).await {
@@ -125,18 +128,18 @@ pub(crate) async fn drop_due(core: &Core) -> usize {
     followed
 }
 
-async fn drop_due_in(core: &Core, driver: &Arc<dyn Driver>) -> Result<usize> {
+async fn drop_due_in(core: &RuntimeCore, driver: &Arc<dyn Driver>) -> Result<usize> {
     // A note that falls due in this millisecond is behind it, whatever its turn is called.
     let end = name(core.stores.options().clock.now().saturating_add(1), "");
     let (mut after, mut followed) = (None, 0);
     while followed < MOST {
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after,
             limit: PAGE,
             part: ValuePart::Whole,
         };
-        let mut page = driver.scan(&Space::left_by_turns(), &scan).await?;
+        let mut page = driver.scan(&Space::ended_turns(), &scan).await?;
         let is_last = page.len() < PAGE;
         page.retain(|(name, _)| *name < end);
         let Some((last, _)) = page.last() else {
@@ -162,21 +165,21 @@ async fn drop_due_in(core: &Core, driver: &Arc<dyn Driver>) -> Result<usize> {
     Ok(followed)
 }
 
-fn forget(name: &str) -> Write {
-    Write::Apply {
-        key: Space::left_by_turns().key(name),
-        op: Op::Del,
+fn forget(name: &str) -> BatchWrite {
+    BatchWrite::Apply {
+        key: Space::ended_turns().key(name),
+        op: Operation::Del,
         life: None,
     }
 }
 
 /// Drops what a note names, wherever the conversation is now. There is nothing to do where it was removed.
-async fn follow(core: &Core, request_id: &str, note: &Json) -> Result<()> {
-    let left: Left = note.to()?;
+async fn follow(core: &RuntimeCore, request_id: &str, note: &Json) -> Result<()> {
+    let left: ExpiryNote = note.to()?;
     let mut row = row(core, &left).await?;
     while let Some(found) = row.take() {
         let driver = core.stores.chain(&found.placement)?.driver().clone();
-        let names = Names::new(Space::of(&found.tenant, &found.identity), request_id);
+        let names = TurnKeys::new(Space::of(&found.tenant, &found.identity), request_id);
         let batch = ends(core, driver.as_ref(), &names, &left.parts).await?;
         driver.commit(batch).await?;
         // A conversation that was moved meanwhile has taken the logs along.
@@ -187,15 +190,22 @@ async fn follow(core: &Core, request_id: &str, note: &Json) -> Result<()> {
 }
 
 /// The writes that end these parts.
-async fn ends(core: &Core, driver: &dyn Driver, names: &Names, parts: &[Part]) -> Result<Batch> {
+async fn ends(
+    core: &RuntimeCore,
+    driver: &dyn Driver,
+    names: &TurnKeys,
+    parts: &[TurnLogKind],
+) -> Result<Batch> {
     let mut batch = Batch::default();
     for part in parts {
         match part {
-            Part::Trace => batch.writes.push(Write::Drop { log: names.trace() }),
-            Part::Stream => {
+            TurnLogKind::Trace => batch.writes.push(BatchWrite::Drop { log: names.trace() }),
+            TurnLogKind::Stream => {
                 // Messages may have come in while the turn ended.
                 let logs = [names.events(), names.inbox()];
-                batch.writes.extend(logs.map(|log| Write::Drop { log }));
+                batch
+                    .writes
+                    .extend(logs.map(|log| BatchWrite::Drop { log }));
                 without_response(core, driver, names, &mut batch).await?;
             }
         }
@@ -205,9 +215,9 @@ async fn ends(core: &Core, driver: &dyn Driver, names: &Names, parts: &[Part]) -
 
 /// What is known of a turn says no more, together with its stream, what the turn said.
 async fn without_response(
-    core: &Core,
+    core: &RuntimeCore,
     driver: &dyn Driver,
-    names: &Names,
+    names: &TurnKeys,
     batch: &mut Batch,
 ) -> Result<()> {
     let key = names.info();
@@ -219,23 +229,23 @@ async fn without_response(
         return Ok(());
     }
     let now = core.stores.options().clock.now();
-    batch.checks.push(Check::Version {
+    batch.checks.push(BatchCheck::Version {
         key: key.clone(),
         version: Some(entry.version),
     });
-    batch.writes.push(Write::Apply {
+    batch.writes.push(BatchWrite::Apply {
         key,
-        op: Op::Set(Json::of(&info)?.into()),
+        op: Operation::Set(Json::of(&info)?.into()),
         life: entry.expires_at.map(|end| end - now),
     });
     Ok(())
 }
 
 /// The index row of the conversation.
-async fn row(core: &Core, left: &Left) -> Result<Option<Tracked>> {
-    let filter = Filter {
+async fn row(core: &RuntimeCore, left: &ExpiryNote) -> Result<Option<IndexRow>> {
+    let filter = RowFilter {
         id: Some(left.row.clone()),
-        ..Filter::tenant(left.tenant.as_str())
+        ..RowFilter::tenant(left.tenant.as_str())
     };
     chats::first(&core.loaded().ambit, &filter).await
 }

@@ -1,26 +1,26 @@
 //! The runtime: one app over its stores, and every way into it.
 
-mod info;
-mod running;
+mod turn_access;
+mod turn_info;
 
-pub use info::{Applied, Interrupt, Started, Status, TurnInfo};
+pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
 
 use crate::access::Authorized;
-use crate::app::watch::Watch;
-use crate::app::{App, Problem};
-use crate::error::{Code, Error, Result};
-use crate::feed::{Feed, Follower, Place, Wanted};
-use crate::inspect::memory::{self, Open, Which};
-use crate::live::{Stop, Turns};
-use crate::llm::Models;
-use crate::loaded::{Loaded, Making, broken};
+use crate::app::watcher::AppWatcher;
+use crate::app::{App, FileProblem};
+use crate::error::{Error, ErrorCode, Result};
+use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
+use crate::inspect::memory::{self, MemorySelector, OpenMemory};
+use crate::live_turn::{LiveTurns, TurnStopReason};
+use crate::llm::ProviderCache;
+use crate::loaded_app::{LoadOptions, LoadedApp, broken};
 use crate::lock::lock;
+use crate::maintenance::{self, TemporaryTenants};
 use crate::mcp;
 use crate::model;
-use crate::process::store::Opened;
-use crate::request::Request;
+use crate::process::store::OpenStores;
+use crate::request::TurnRequest;
 use crate::tool::Toolbox;
-use crate::upkeep::{self, Temporary};
 use crate::{retention, turn};
 use ambit_script::Engine;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
@@ -34,15 +34,15 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 /// What a runtime is made of.
-pub struct Settings {
+pub struct RuntimeSettings {
     /// The app's folder.
     pub app: PathBuf,
     /// Where everything is kept.
     pub stores: Arc<Stores>,
     /// What storage may be set to.
-    pub storage: ambit_storage::Settings,
+    pub storage: ambit_storage::AmbitSettings,
     /// Where models are kept.
-    pub models: model::Place,
+    pub models: model::ModelSettings,
     /// The variables that `$ENV.NAME` stands for; `.env` of the app counts before them.
     pub environment: BTreeMap<String, String>,
     /// Changed files take effect at once, and errors show stacks.
@@ -50,34 +50,34 @@ pub struct Settings {
     /// Tools in the place of those of the app's servers.
     pub tools: Option<Arc<dyn Toolbox>>,
     /// Listeners of the application, registered on every version of the app.
-    pub listeners: Option<Listeners>,
+    pub listeners: Option<ListenerRegistration>,
 }
 
 /// Registers listeners.
-pub type Listeners = Arc<dyn Fn(&Ambit) + Send + Sync>;
+pub type ListenerRegistration = Arc<dyn Fn(&Ambit) + Send + Sync>;
 
 /// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
 /// answered instead is called when the new one takes effect.
-pub type Judge = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, Problem> + Send + Sync>;
+pub type ReloadCheck = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, FileProblem> + Send + Sync>;
 
 /// An app over its stores. Cheap to clone; the clones are the same runtime.
 #[derive(Clone)]
-pub struct Runtime(Arc<Core>);
+pub struct Runtime(Arc<RuntimeCore>);
 
 /// What all turns share.
-pub(crate) struct Core {
+pub(crate) struct RuntimeCore {
     pub stores: Arc<Stores>,
     tools: Option<Arc<dyn Toolbox>>,
-    pub turns: Turns,
-    pub models: Arc<Models>,
+    pub turns: LiveTurns,
+    pub models: Arc<ProviderCache>,
     pub is_development: bool,
-    making: Making,
-    loaded: RwLock<Arc<Loaded>>,
+    making: LoadOptions,
+    loaded: RwLock<Arc<LoadedApp>>,
     /// Reloads come one after the other: the last one is of the newest files.
     reloading: tokio::sync::Mutex<()>,
-    judge: OnceLock<Judge>,
+    judge: OnceLock<ReloadCheck>,
     tasks: Mutex<JoinSet<()>>,
-    pub temporary: Temporary,
+    pub temporary: TemporaryTenants,
     /// Agents that write titles of chats, as many as may at once.
     pub titles: Arc<Semaphore>,
     /// They erase expired values of the stores.
@@ -87,29 +87,34 @@ pub(crate) struct Core {
 
 impl Runtime {
     /// Loads the app and begins to take up what other nodes, or this one, left behind.
-    pub async fn open(settings: Settings) -> Result<Self> {
-        let engine = Engine::new(&ambit_script::Settings::default(), crate::ctx::surface())
-            .map_err(|error| Error::internal(error.to_string()))?;
-        let models = Arc::new(Models::new());
+    pub async fn open(settings: RuntimeSettings) -> Result<Self> {
+        let engine = Engine::new(
+            &ambit_script::EngineSettings::default(),
+            crate::ctx::surface(),
+        )
+        .map_err(|error| Error::internal(error.to_string()))?;
+        let models = Arc::new(ProviderCache::new());
         let stores = settings.stores.clone();
-        let making = Making {
+        let making = LoadOptions {
             root: settings.app,
             environment: settings.environment,
             engine,
             stores: settings.stores.clone(),
             storage: settings.storage,
             models: models.clone(),
-            opened: Arc::new(Opened::new(stores).with_models(settings.models)?),
-            pool: Arc::new(mcp::Pool::new()?),
+            opened: Arc::new(OpenStores::new(stores).with_models(settings.models)?),
+            pool: Arc::new(mcp::McpServerPool::new()?),
             listeners: settings.listeners,
-            feed: Arc::new(Feed::new(settings.stores.clone())),
+            feed: Arc::new(EventFeed::new(settings.stores.clone())),
         };
-        let watch = settings.is_development.then(|| Watch::new(&making.root));
+        let watch = settings
+            .is_development
+            .then(|| AppWatcher::new(&making.root));
         let loaded = making.load().await?;
-        let core = Arc::new(Core {
+        let core = Arc::new(RuntimeCore {
             stores: settings.stores,
             tools: settings.tools,
-            turns: Turns::default(),
+            turns: LiveTurns::default(),
             models,
             is_development: settings.is_development,
             making,
@@ -117,13 +122,13 @@ impl Runtime {
             reloading: tokio::sync::Mutex::default(),
             judge: OnceLock::new(),
             tasks: Mutex::default(),
-            temporary: Temporary::default(),
+            temporary: TemporaryTenants::default(),
             titles: Arc::new(Semaphore::new(turn::TITLES)),
             sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
-        core.spawn(upkeep::recover(Arc::downgrade(&core)));
-        core.spawn(upkeep::tidy(Arc::downgrade(&core)));
+        core.spawn(maintenance::recover(Arc::downgrade(&core)));
+        core.spawn(maintenance::tidy(Arc::downgrade(&core)));
         core.spawn(core.making.feed.clone().run());
         let drivers = core.stores.drivers().values().cloned();
         let sweep = |driver| Sweeper::start(driver, SweeperOptions::default());
@@ -146,17 +151,17 @@ impl Runtime {
 
     /// Loads the app's files again: all of them or, if one is broken, none. The answer is what is wrong or not used.
     /// Turns that run keep what they began with.
-    pub async fn reload(&self) -> Result<Vec<Problem>> {
+    pub async fn reload(&self) -> Result<Vec<FileProblem>> {
         self.0.reload().await
     }
 
     /// Has this judge every new version of the app; the first one stays.
-    pub fn judge_reloads(&self, judge: Judge) {
+    pub fn judge_reloads(&self, judge: ReloadCheck) {
         self.0.judge.get_or_init(|| judge);
     }
 
     /// What is wrong with the app as it is loaded now, or not used.
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self) -> Vec<FileProblem> {
         self.0.loaded().problems().to_vec()
     }
 
@@ -174,7 +179,7 @@ impl Runtime {
     }
 
     /// Takes a request on: its conversation is held and its input is durable when this returns. The turn goes on by itself.
-    pub async fn start(&self, request: Request) -> Result<Started> {
+    pub async fn start(&self, request: TurnRequest) -> Result<StartedTurn> {
         if *lock(&self.0.is_closing) {
             return Err(stopping());
         }
@@ -204,7 +209,7 @@ impl Runtime {
     }
 
     /// The memory that a request names, its values living as long as the app says.
-    pub async fn memory(&self, who: &Authorized, which: Which<'_>) -> Result<Open> {
+    pub async fn memory(&self, who: &Authorized, which: MemorySelector<'_>) -> Result<OpenMemory> {
         let loaded = self.0.loaded();
         let usual = loaded.ambit.settings().memory;
         let settings = loaded.memory(which.space, usual.value_limit);
@@ -216,9 +221,9 @@ impl Runtime {
     pub async fn follow_events(
         &self,
         who: &Authorized,
-        wanted: Wanted,
-        behind: Option<Place>,
-    ) -> Result<Follower> {
+        wanted: EventFilter,
+        behind: Option<FeedCursor>,
+    ) -> Result<FeedReader> {
         let ambit = self.contexts(who);
         let feed = &self.0.making.feed;
         feed.follow(ambit, who, (wanted, behind)).await
@@ -232,7 +237,7 @@ impl Runtime {
     /// Drops streams and traces whose time is over, and temporary conversations. The runtime does so by itself, every ten
     /// seconds and every minute. The answer is how many notes of turns were followed.
     pub async fn drop_expired(&self) -> usize {
-        upkeep::end_temporary(&self.0).await;
+        maintenance::end_temporary(&self.0).await;
         retention::drop_due(&self.0).await
     }
 
@@ -243,7 +248,8 @@ impl Runtime {
         let all_done = futures::future::join_all(running.iter().map(|live| live.ended()));
         if tokio::time::timeout(grace, all_done).await.is_err() {
             let left = self.0.turns.all();
-            left.iter().for_each(|live| live.stop(Stop::Left));
+            left.iter()
+                .for_each(|live| live.stop(TurnStopReason::NodeClosing));
             futures::future::join_all(left.iter().map(|live| live.ended())).await;
         }
         self.0.making.feed.close().await;
@@ -258,9 +264,9 @@ impl Runtime {
     }
 }
 
-impl Core {
+impl RuntimeCore {
     /// The app's present version.
-    pub fn loaded(&self) -> Arc<Loaded> {
+    pub fn loaded(&self) -> Arc<LoadedApp> {
         self.loaded
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -268,7 +274,7 @@ impl Core {
     }
 
     /// The tools of agents in this version of the app.
-    pub fn tools(&self, loaded: &Loaded) -> Arc<dyn Toolbox> {
+    pub fn tools(&self, loaded: &LoadedApp) -> Arc<dyn Toolbox> {
         match &self.tools {
             Some(tools) => tools.clone(),
             None => loaded.mcp.clone(),
@@ -282,11 +288,11 @@ impl Core {
         tasks.spawn(task);
     }
 
-    async fn reload(&self) -> Result<Vec<Problem>> {
+    async fn reload(&self) -> Result<Vec<FileProblem>> {
         let _one_at_a_time = self.reloading.lock().await;
         let loaded = self.making.load().await?;
         let problems = loaded.problems().to_vec();
-        let errors: Vec<Problem> = problems
+        let errors: Vec<FileProblem> = problems
             .iter()
             .filter(|it| it.is_error())
             .cloned()
@@ -307,13 +313,13 @@ impl Core {
 
 fn stopping() -> Error {
     Error::new(
-        Code::Unavailable,
+        ErrorCode::Unavailable,
         "the server is being stopped; send the request again",
     )
 }
 
 /// Loads the app again when its files have changed, for as long as the runtime is there.
-async fn follow(core: Weak<Core>, mut watch: Watch) {
+async fn follow(core: Weak<RuntimeCore>, mut watch: AppWatcher) {
     loop {
         watch.changed().await;
         let Some(core) = core.upgrade() else {

@@ -3,26 +3,26 @@
 //! Readers see an entry only once it is stored, so that a number that was sent is never given to another entry. The same
 //! log keeps a trace: to it an entry is one JSON text.
 
-mod log;
 mod reader;
 mod row;
 mod shared;
 mod state;
+mod writer;
 
-pub use log::{Log, Resumed};
-pub use reader::Reader;
-pub use row::{Stored, last_number, read_all};
-pub use shared::Taken;
+pub use reader::StreamReader;
+pub use row::{StoredStream, last_number, read_all};
+pub use shared::PendingWrites;
+pub use writer::{ResumedStream, StreamWriter};
 
 use ambit_storage::address::LogKey;
-use ambit_storage::batch::Check;
+use ambit_storage::batch::BatchCheck;
 use ambit_storage::driver::Driver;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StreamEntry {
     /// 1, 2, 3 …
     pub number: u64,
     /// The frame as JSON.
@@ -31,18 +31,18 @@ pub struct Entry {
 
 /// Where a log is written.
 #[derive(Clone)]
-pub struct Place {
+pub struct StreamTarget {
     /// What keeps it.
     pub driver: Arc<dyn Driver>,
     /// Its name there.
     pub log: LogKey,
     /// What must hold for a write to count: the lease of the turn.
-    pub check: Option<Check>,
+    pub check: Option<BatchCheck>,
 }
 
 /// How a log is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct StreamOptions {
     /// The least time between two stored steps.
     pub step: Duration,
     /// A step is stored before its time when so many bytes are waiting.
@@ -52,21 +52,21 @@ pub struct Options {
     /// Behind so many bytes a log is full: whoever writes to it leaves details out.
     pub budget: usize,
     /// So many bytes of what is stored stay in memory for those who follow closely.
-    pub kept: usize,
+    pub recent_bytes: usize,
 }
 
-impl Options {
+impl StreamOptions {
     /// For what is only listened to here: nothing of it is stored.
-    pub fn unkept() -> Self {
+    pub fn transient() -> Self {
         Self {
             is_persistent: false,
-            kept: usize::MAX,
+            recent_bytes: usize::MAX,
             ..Self::default()
         }
     }
 
     /// For a log beside a stream: nobody waits for it, so that it goes along with the stream's steps however long it is.
-    pub fn beside() -> Self {
+    pub fn companion() -> Self {
         Self {
             bytes: 256 << 10,
             ..Self::default()
@@ -74,14 +74,14 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for StreamOptions {
     fn default() -> Self {
         Self {
             step: Duration::from_millis(100),
             bytes: 4096,
             is_persistent: true,
             budget: 8 << 20,
-            kept: 256 << 10,
+            recent_bytes: 256 << 10,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tools as a turn sees them: a list for the model, and calls that end in a result.
 
 use crate::access::Authorized;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::fmt;
@@ -12,23 +12,28 @@ use std::time::Duration;
 #[async_trait]
 pub trait Toolbox: Send + Sync {
     /// The tools of these servers, each a server's `"id"` or an object as in `mcp.servers` of a package.
-    async fn list(&self, servers: &[Value], caller: &Caller) -> Result<Vec<Tool>>;
+    async fn list(&self, servers: &[Value], caller: &ToolCaller) -> Result<Vec<ServerTool>>;
 
-    /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is an `Outcome` with `is_error`.
+    /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is an `ToolOutcome` with `is_error`.
     /// Dropping the future cancels the call.
-    async fn call(&self, tool: &Tool, arguments: Value, caller: &Caller) -> Result<Outcome>;
+    async fn call(
+        &self,
+        tool: &ServerTool,
+        arguments: Value,
+        caller: &ToolCaller,
+    ) -> Result<ToolOutcome>;
 }
 
 /// Runs the processes of an app for one run, which scripts among them get as their live `ctx`.
 #[async_trait]
-pub trait Processes: Send + Sync {
+pub trait ProcessCaller: Send + Sync {
     /// Runs a process. Dropping the future stops it.
     async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value>;
 }
 
 /// For whom tools are listed and called.
 #[derive(Clone)]
-pub struct Caller {
+pub struct ToolCaller {
     /// Who asks.
     pub authorized: Authorized,
     /// The agent at work.
@@ -40,12 +45,12 @@ pub struct Caller {
     /// How long one call may take.
     pub timeout: Duration,
     /// What runs processes for this run.
-    pub processes: Arc<dyn Processes>,
+    pub processes: Arc<dyn ProcessCaller>,
 }
 
-impl fmt::Debug for Caller {
+impl fmt::Debug for ToolCaller {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut caller = out.debug_struct("Caller");
+        let mut caller = out.debug_struct("ToolCaller");
         caller
             .field("authorized", &self.authorized)
             .field("agent", &self.agent);
@@ -58,7 +63,7 @@ impl fmt::Debug for Caller {
 
 /// One tool.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tool {
+pub struct ServerTool {
     /// What the model calls it; unique in a list.
     pub name: String,
     /// The server, as the agent names it.
@@ -75,7 +80,7 @@ pub struct Tool {
 
 /// What came of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct ToolOutcome {
     /// What scripts get.
     pub data: Value,
     /// What the model gets.
@@ -86,7 +91,7 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// A call that has failed, and why.
     pub fn failed(text: String) -> Self {
         Self {
@@ -100,15 +105,15 @@ impl Outcome {
 /// Calls a tool; one that does not answer in the caller's time has failed.
 pub(crate) async fn call_in_time(
     toolbox: &dyn Toolbox,
-    tool: &Tool,
+    tool: &ServerTool,
     arguments: Value,
-    caller: &Caller,
-) -> Result<Outcome> {
+    caller: &ToolCaller,
+) -> Result<ToolOutcome> {
     let called = tokio::time::timeout(caller.timeout, toolbox.call(tool, arguments, caller)).await;
     called.unwrap_or_else(|_| {
         let (name, time) = (&tool.name, caller.timeout.as_secs_f64());
         let message = format!("{name} has not answered within {time} s");
-        Err(Error::new(Code::Timeout, message))
+        Err(Error::new(ErrorCode::Timeout, message))
     })
 }
 
@@ -118,7 +123,7 @@ pub struct NoTools;
 
 #[async_trait]
 impl Toolbox for NoTools {
-    async fn list(&self, servers: &[Value], _caller: &Caller) -> Result<Vec<Tool>> {
+    async fn list(&self, servers: &[Value], _caller: &ToolCaller) -> Result<Vec<ServerTool>> {
         match servers.first() {
             None => Ok(Vec::new()),
             Some(server) => {
@@ -126,12 +131,17 @@ impl Toolbox for NoTools {
                 let key = || server.as_object()?.keys().next().map(String::as_str);
                 let id = id.or_else(key).unwrap_or_default();
                 let message = format!("unknown MCP server \"{id}\"");
-                Err(Error::new(Code::ConfigError, message))
+                Err(Error::new(ErrorCode::ConfigError, message))
             }
         }
     }
 
-    async fn call(&self, tool: &Tool, _arguments: Value, _caller: &Caller) -> Result<Outcome> {
+    async fn call(
+        &self,
+        tool: &ServerTool,
+        _arguments: Value,
+        _caller: &ToolCaller,
+    ) -> Result<ToolOutcome> {
         Err(Error::not_found("tool", &tool.name))
     }
 }
@@ -141,9 +151,9 @@ impl Toolbox for NoTools {
 pub struct NoProcesses;
 
 #[async_trait]
-impl Processes for NoProcesses {
+impl ProcessCaller for NoProcesses {
     async fn run(&self, process: &str, _arguments: Vec<Value>) -> Result<Value> {
         let message = format!("process not found: {process}");
-        Err(Error::new(Code::NotFound, message))
+        Err(Error::new(ErrorCode::NotFound, message))
     }
 }

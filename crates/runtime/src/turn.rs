@@ -3,59 +3,59 @@
 //! `begin` holds the conversation and records the input. Then, for the agent that was asked and for each one it hands over to:
 //! `Create` → the model, with its tools → `Next`. `close` commits what was said and ends the stream.
 
-mod arguments;
+mod tool_arguments;
 
-mod answers;
-mod begin;
-mod call;
+mod agent_run;
+mod answer_writer;
+mod appended_messages;
+mod call_plan;
+mod client_results;
 mod close;
-mod fit;
-mod fork;
+mod context_window;
+mod converse;
 mod history;
+mod instructions;
 mod interrupt;
-mod keep;
-mod known;
-mod leg;
 mod media;
-mod meter;
-mod model;
+mod model_call;
+mod nested_turn;
 mod next;
-mod outside;
-mod parts;
-mod plan;
-mod prompt;
+mod offered_tools;
+mod open;
+mod persist;
 mod recover;
+mod repeated_history;
 mod replay;
-mod results;
-mod round;
-mod running;
-mod said;
-mod stage;
+mod running_tool_calls;
+mod scope;
+mod store_messages;
 mod title;
-mod tools;
-mod voice;
+mod tool_results;
+mod tool_round;
+mod turn_answers;
+mod usage;
 
-pub(crate) use begin::begin;
-pub(crate) use recover::{Failing, recover_all};
+pub(crate) use open::begin;
+pub(crate) use recover::{RecoveryBackoff, recover_all};
 pub(crate) use title::AT_ONCE as TITLES;
 
-use crate::error::{Code, Error, Result};
-use crate::journal::{Ids, Names};
-use crate::live::{Live, Stop};
-use crate::loaded::Loaded;
+use crate::error::{Error, ErrorCode, Result};
+use crate::journal::{TurnIds, TurnKeys};
+use crate::live_turn::{LiveTurn, TurnStopReason};
+use crate::loaded_app::LoadedApp;
 use crate::outbox::Outbox;
-use crate::request::Request;
-use crate::runtime::Core;
-use crate::stream::Log;
+use crate::request::TurnRequest;
+use crate::runtime::RuntimeCore;
+use crate::stream::StreamWriter;
 use crate::trace::Trace;
+use agent_run::{AgentRun, AgentRunOutcome};
 use ambit_storage::LiveAgent;
 use ambit_storage::memory::Memory;
 use ambit_storage::storage::Message;
 use futures::FutureExt;
-use leg::{Handover, Leg};
-use next::Response;
-use replay::Replay;
-use running::Running;
+use next::TurnResponse;
+use replay::JournalReplay;
+use running_tool_calls::RunningToolCalls;
 use serde_json::{Map, Value};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -63,41 +63,41 @@ use tokio::time::{Instant, sleep_until};
 
 /// A request in flight: everything that belongs to it and to nobody else.
 pub(crate) struct Turn {
-    core: Arc<Core>,
+    core: Arc<RuntimeCore>,
     /// The app as it was when the turn began.
-    loaded: Arc<Loaded>,
-    request: Request,
-    ids: Ids,
-    names: Names,
+    loaded: Arc<LoadedApp>,
+    request: TurnRequest,
+    ids: TurnIds,
+    names: TurnKeys,
     /// The conversation.
     session: LiveAgent,
-    log: Log,
+    log: StreamWriter,
     outbox: Outbox,
     trace: Trace,
-    trace_log: Log,
-    live: Arc<Live>,
+    trace_log: StreamWriter,
+    live_turn: Arc<LiveTurn>,
     /// What `ctx.memory.context` keeps.
     memory: Memory,
     /// What hooks have changed for those that come after them.
-    settings: Settings,
+    settings: TurnSettings,
     /// What this turn is within, if it is within another one.
-    fork: Option<fork::Fork>,
+    parent: Option<nested_turn::ParentTurn>,
     /// What its models have used, those of calls from inside it included.
-    spent: Arc<meter::Spent>,
+    usage: Arc<usage::TurnUsage>,
     /// What the calls from inside it have done, if that is kept.
-    calls: Option<Arc<fork::Calls>>,
+    calls: Option<Arc<nested_turn::NestedCallJournal>>,
     /// The end of what was stored before the turn.
     history: Vec<Message>,
     /// The last stored message that was looked at.
-    seen: Option<String>,
+    last_seen_message: Option<String>,
     /// What has been journalled.
-    replay: Replay,
+    replay: JournalReplay,
     /// The tool calls of the round that is under way.
-    running: Running,
+    running: RunningToolCalls,
     /// What the models of the turn have said.
-    said: said::Said,
+    answers: turn_answers::TurnAnswers,
     /// The leg and the round that are under way.
-    at: (usize, usize),
+    position: (usize, usize),
     /// The turn is closed for the sake of the next one, which holds the conversation.
     keeps_conversation: bool,
     /// How much of what was sent to the turn is taken in.
@@ -109,7 +109,7 @@ pub(crate) struct Turn {
 
 /// What `Create` may change for the rest of the turn.
 #[derive(Clone, Debug, Default)]
-struct Settings {
+struct TurnSettings {
     locale: String,
     theme: String,
     route: String,
@@ -120,9 +120,9 @@ struct Settings {
     instructions: Option<Vec<Value>>,
 }
 
-impl Settings {
+impl TurnSettings {
     /// As the request has them.
-    fn of(request: &Request) -> Self {
+    fn of(request: &TurnRequest) -> Self {
         Self {
             locale: request.origin.locale.clone(),
             theme: request.origin.theme.clone(),
@@ -140,10 +140,10 @@ impl Turn {
         let end = loop {
             let end = self.work().await;
             self.running.stop();
-            if !matches!(end, Err(Stop::Restart)) {
+            if !matches!(end, Err(TurnStopReason::Restart)) {
                 break end;
             }
-            match self.begin_anew().await {
+            match self.restart().await {
                 Ok(None) => {}
                 Ok(Some(stop)) => break Err(stop),
                 Err(error) => break Ok(Err(error)),
@@ -154,9 +154,9 @@ impl Turn {
     }
 
     /// Drops the work at once where the turn has to stop; what has been said so far is kept by the outbox.
-    async fn work(&mut self) -> Result<Result<Response>, Stop> {
+    async fn work(&mut self) -> Result<Result<TurnResponse>, TurnStopReason> {
         let (live, lease, inbox) = (
-            self.live.clone(),
+            self.live_turn.clone(),
             self.session.context().lease(),
             self.inbox,
         );
@@ -164,71 +164,71 @@ impl Turn {
             biased;
             stop = live.stopped(lease.as_ref()) => Err(stop),
             stop = live.inbox.forced(inbox) => Err(stop),
-            () = passed(self.deadline) => Ok(Err(late())),
-            outcome = AssertUnwindSafe(self.answer()).catch_unwind() => {
+            () = wait_for_deadline(self.deadline) => Ok(Err(timeout_error())),
+            outcome = AssertUnwindSafe(self.run_agents()).catch_unwind() => {
                 let defect = |_| Err(Error::internal("a defect of Ambit ended this turn"));
                 Ok(outcome.unwrap_or_else(defect))
             }
         }
     }
 
-    async fn answer(&mut self) -> Result<Response> {
+    async fn run_agents(&mut self) -> Result<TurnResponse> {
         // What was done before is passed over once more, and said once more.
-        self.said.tools.clear();
-        let mut leg = Leg::first(self)?;
+        self.answers.tools.clear();
+        let mut leg = AgentRun::first(self)?;
         loop {
-            self.at = (leg.at, 0);
+            self.position = (leg.index, 0);
             if let Some(delegate) = leg.handed_over(self) {
                 leg = leg.delegate(self, delegate).await?;
                 continue;
             }
-            match self.leg(&leg).await? {
-                Handover::Done(mut response) => {
-                    self.structured(&mut response).await?;
+            match self.run_agent(&leg).await? {
+                AgentRunOutcome::Done(mut response) => {
+                    self.announce_structured_output(&mut response).await?;
                     return Ok(*response);
                 }
-                Handover::To(delegate) => leg = leg.delegate(self, delegate).await?,
+                AgentRunOutcome::To(delegate) => leg = leg.delegate(self, delegate).await?,
             }
         }
     }
 
     /// One agent's part of the turn.
-    async fn leg(&mut self, leg: &Leg) -> Result<Handover> {
+    async fn run_agent(&mut self, leg: &AgentRun) -> Result<AgentRunOutcome> {
         if leg.call.skip.history {
             // What was said before this agent is stored all the same.
             self.store_answers().await?;
         }
-        let handover = self.steps(leg).await;
+        let handover = self.run_steps(leg).await;
         if leg.call.skip.history {
             self.leave_unstored();
         }
         handover
     }
 
-    async fn steps(&mut self, leg: &Leg) -> Result<Handover> {
+    async fn run_steps(&mut self, leg: &AgentRun) -> Result<AgentRunOutcome> {
         let created = leg.create(self).await?;
         if let Some(delegate) = created.delegate.clone() {
-            return Ok(Handover::To(delegate));
+            return Ok(AgentRunOutcome::To(delegate));
         }
-        let answer = model::converse(self, leg, created).await;
+        let answer = converse::converse(self, leg, created).await;
         next::next(self, leg, answer).await
     }
 
     /// A place where a test may end the process.
-    fn reach(&self, point: &'static str) {
+    fn reach_fault_point(&self, point: &'static str) {
         self.core.stores.options().fault_points.reach(point);
     }
 }
 
-async fn passed(deadline: Option<Instant>) {
+async fn wait_for_deadline(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }
 
-fn late() -> Error {
+fn timeout_error() -> Error {
     let message =
         "the turn took longer than the limit \"turn\" allows; ambit.limits in app.yao sets it";
-    Error::new(Code::Timeout, message)
+    Error::new(ErrorCode::Timeout, message)
 }

@@ -1,23 +1,23 @@
 //! `uses`: who does the steps beside the model, as the app, an agent's package, a call and `Create` say, and asking them.
 
-mod ask;
+mod client;
 
-pub(crate) use ask::{Asking, Missed, Wanted, words};
+pub(crate) use client::{UsesClient, UsesFailure, UsesRequest, words};
 
 use crate::app::App;
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Who does which step of one agent in one turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Uses {
+pub(crate) struct UsesSettings {
     named: BTreeMap<String, String>,
     /// They do it even where the model can.
     pub is_forced: bool,
 }
 
-impl Uses {
+impl UsesSettings {
     /// The same with what one more level says, key by key; an empty value says nothing.
     pub fn with(mut self, named: &Map<String, Value>, is_forced: Option<bool>) -> Self {
         for (key, value) in named {
@@ -45,7 +45,7 @@ impl Uses {
 
 /// What a value of `uses` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Means {
+pub(crate) enum UsesTarget {
     /// What Ambit has for it.
     Builtin,
     /// Nobody does it.
@@ -56,7 +56,7 @@ pub(crate) enum Means {
     Tool(String),
 }
 
-impl Means {
+impl UsesTarget {
     /// Reads a value; `Err` says why it is unknown.
     pub fn read(app: &App, value: &str) -> Result<Self, String> {
         match value {
@@ -72,7 +72,7 @@ impl Means {
             true => Ok(Self::Agent(id.to_owned())),
             false => {
                 let known = app.agents.keys().map(String::as_str);
-                let hint = near::hint(id, known.chain(["builtin", "disabled"]));
+                let hint = suggestion::hint(id, known.chain(["builtin", "disabled"]));
                 Err(format!("there is no agent \"{id}\"{hint}"))
             }
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn later_levels_count_key_by_key_and_empty_values_say_nothing() {
         let level = |value: Value| value.as_object().cloned().unwrap();
-        let uses = Uses::default()
+        let uses = UsesSettings::default()
             .with(
                 &level(json!({"vision": "a", "audio": "b", "fetch": "builtin"})),
                 Some(true),
@@ -108,19 +108,19 @@ mod tests {
         for id in ["eyes", "tests.ears"] {
             app.agents.insert(id.to_owned(), Ok(Arc::default()));
         }
-        let agent = |id: &str| Ok(Means::Agent(id.to_owned()));
+        let agent = |id: &str| Ok(UsesTarget::Agent(id.to_owned()));
         for (value, expected) in [
-            ("builtin", Ok(Means::Builtin)),
-            ("disabled", Ok(Means::Disabled)),
+            ("builtin", Ok(UsesTarget::Builtin)),
+            ("disabled", Ok(UsesTarget::Disabled)),
             ("eyes", agent("eyes")),
             ("agent:tests.ears", agent("tests.ears")),
-            ("mcp:box.see", Ok(Means::Tool("box.see".to_owned()))),
+            ("mcp:box.see", Ok(UsesTarget::Tool("box.see".to_owned()))),
             (
                 "eyed",
                 Err("there is no agent \"eyed\"; did you mean \"eyes\"?".to_owned()),
             ),
         ] {
-            assert_eq!(Means::read(&app, value), expected, "{value}");
+            assert_eq!(UsesTarget::read(&app, value), expected, "{value}");
         }
     }
 }

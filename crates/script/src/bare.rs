@@ -22,15 +22,15 @@ pub struct Fiber<P: Send + 'static> {
 }
 
 // SAFETY: a suspended coroutine is plain memory: its stack and the values on it. `Fiber::new` takes only a `Send` body, and
-// everything else on that stack was made by the body after it started: the JavaScript runtime, its `Rc`s and the `Pauser`.
+// everything else on that stack was made by the body after it started: the JavaScript runtime, its `Rc`s and the `FiberPauser`.
 // None of these leave the fiber (what leaves it, `P`, is `Send`), so moving the fiber moves all owners of each of them at
 // once. Nothing on the stack is tied to a thread: the engine keeps no thread-local state and compares stack addresses with
-// the top it recorded when it was made, on this same stack; and `Pauser::pause`, which is never inlined, is called while no
+// the top it recorded when it was made, on this same stack; and `FiberPauser::pause`, which is never inlined, is called while no
 // reference to a thread-local is held.
 unsafe impl<P: Send + 'static> Send for Fiber<P> {}
 
 /// Why a fiber gave its thread back.
-pub enum Step<P> {
+pub enum FiberStep<P> {
     /// It paused and says what it waits for.
     Paused(P),
     /// It has returned.
@@ -39,11 +39,11 @@ pub enum Step<P> {
 
 impl<P: Send + 'static> Fiber<P> {
     /// A fiber that has not started.
-    pub fn new(stack: DefaultStack, body: impl FnOnce(Pauser<P>) + Send + 'static) -> Self {
+    pub fn new(stack: DefaultStack, body: impl FnOnce(FiberPauser<P>) + Send + 'static) -> Self {
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), P>, ()| {
             let address = Rc::new(Cell::new(Some(std::ptr::from_ref(yielder))));
-            let end = EndOfBody(Rc::clone(&address));
-            body(Pauser { yielder: address });
+            let end = YielderGuard(Rc::clone(&address));
+            body(FiberPauser { yielder: address });
             drop(end);
         });
         Self { coroutine }
@@ -55,29 +55,29 @@ impl<P: Send + 'static> Fiber<P> {
     }
 
     /// Runs the fiber on this thread until it pauses or returns. A panic in it comes out here.
-    pub fn resume(&mut self) -> Step<P> {
+    pub fn resume(&mut self) -> FiberStep<P> {
         match self.coroutine.resume(()) {
-            CoroutineResult::Yield(pause) => Step::Paused(pause),
-            CoroutineResult::Return(()) => Step::Finished,
+            CoroutineResult::Yield(pause) => FiberStep::Paused(pause),
+            CoroutineResult::Return(()) => FiberStep::Finished,
         }
     }
 }
 
 /// Forgets the yielder when the body ends, also by a panic.
-struct EndOfBody<P>(Rc<Cell<Option<*const Yielder<(), P>>>>);
+struct YielderGuard<P>(Rc<Cell<Option<*const Yielder<(), P>>>>);
 
-impl<P> Drop for EndOfBody<P> {
+impl<P> Drop for YielderGuard<P> {
     fn drop(&mut self) {
         self.0.set(None);
     }
 }
 
 /// Given to a fiber's body, and by it to its host functions: puts the fiber aside.
-pub struct Pauser<P> {
+pub struct FiberPauser<P> {
     yielder: Rc<Cell<Option<*const Yielder<(), P>>>>,
 }
 
-impl<P> Clone for Pauser<P> {
+impl<P> Clone for FiberPauser<P> {
     fn clone(&self) -> Self {
         Self {
             yielder: Rc::clone(&self.yielder),
@@ -85,7 +85,7 @@ impl<P> Clone for Pauser<P> {
     }
 }
 
-impl<P> Pauser<P> {
+impl<P> FiberPauser<P> {
     /// Puts the fiber aside until it is resumed. May only be called on the fiber's own stack; once the body has ended it
     /// does nothing.
     #[inline(never)]

@@ -1,20 +1,20 @@
 //! The engine: what runs scripts.
 
 use crate::error::{Error, LoadError, Result};
-use crate::host::{Caller, Host, Surface, Value};
-use crate::instance::Instance;
-use crate::limits::{Budget, Limits};
-use crate::pool::Pool;
+use crate::host::{Host, HostApi, HostValue, ParentRun};
+use crate::instance::ProgramInstance;
+use crate::limits::{RunBudget, RunLimits};
+use crate::pool::ThreadPool;
 use crate::prelude::Prelude;
-use crate::program::{Cache, Files, Program, Source};
-use crate::task::{Outcome, Task};
-use crate::warm::Warm;
+use crate::program::{ModuleCache, Program, ProgramSource, SourceFiles};
+use crate::runner_pool::RunnerPool;
+use crate::task::{RunOutcome, RunTask};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// How an engine is set up.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct EngineSettings {
     /// Threads that run scripts; one for each core is right.
     pub threads: usize,
     /// Runtimes kept for further runs at most, each with up to a megabyte and a half and the stack that its scripts have
@@ -26,7 +26,7 @@ pub struct Settings {
     pub program: usize,
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
@@ -39,41 +39,41 @@ impl Default for Settings {
 }
 
 /// One call of a function.
-pub struct Run {
+pub struct ScriptRun {
     /// Where the function is.
     pub program: Arc<Program>,
     /// Its name.
     pub function: String,
     /// Its arguments.
-    pub arguments: Vec<Value>,
+    pub arguments: Vec<HostValue>,
     /// Who answers what it calls.
     pub host: Arc<dyn Host>,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// The run that it is part of; then it uses that one's limits, and `limits` says nothing.
-    pub within: Option<Caller>,
+    pub within: Option<ParentRun>,
 }
 
 /// Runs functions of programs, each run in a runtime of its own that is never used again. Clones are the same engine.
 #[derive(Clone)]
-pub struct Engine(Arc<Core>);
+pub struct Engine(Arc<EngineInner>);
 
-struct Core {
-    pool: Arc<Pool>,
-    warm: Arc<Warm>,
-    cache: Cache,
+struct EngineInner {
+    pool: Arc<ThreadPool>,
+    warm: Arc<RunnerPool>,
+    cache: ModuleCache,
     stack: usize,
 }
 
 impl Engine {
     /// An engine whose scripts can call what the surface describes.
-    pub fn new(settings: &Settings, surface: Surface) -> Result<Self> {
+    pub fn new(settings: &EngineSettings, surface: HostApi) -> Result<Self> {
         let prelude = Arc::new(Prelude::new(surface)?);
-        let cache = Cache::new(settings.program, prelude.names());
-        let warm = Arc::new(Warm::new(settings.warm, settings.stack, prelude));
-        let pool = Pool::start(settings.threads, Arc::clone(&warm))
+        let cache = ModuleCache::new(settings.program, prelude.names());
+        let warm = Arc::new(RunnerPool::new(settings.warm, settings.stack, prelude));
+        let pool = ThreadPool::start(settings.threads, Arc::clone(&warm))
             .map_err(|error| Error::Internal(format!("no thread for scripts: {error}")))?;
-        Ok(Self(Arc::new(Core {
+        Ok(Self(Arc::new(EngineInner {
             pool,
             warm,
             cache,
@@ -82,14 +82,18 @@ impl Engine {
     }
 
     /// Loads a file and everything it imports. What was compiled before and has not changed is not compiled again.
-    pub fn load(&self, files: &dyn Files, source: &Source) -> Result<Arc<Program>, LoadError> {
+    pub fn load(
+        &self,
+        files: &dyn SourceFiles,
+        source: &ProgramSource,
+    ) -> Result<Arc<Program>, LoadError> {
         self.0.cache.load(files, source)
     }
 
     /// Calls a function and waits for what it returns, or for what its promise settles to.
     ///
     /// Dropping the future ends the run. Needs a Tokio runtime with timers.
-    pub async fn run(&self, run: Run) -> Result<Outcome> {
+    pub async fn run(&self, run: ScriptRun) -> Result<RunOutcome> {
         let mut instance = self.open(run.program, run.host, run.limits, run.within.as_ref())?;
         instance.once = true;
         instance.call(&run.function, run.arguments).await
@@ -101,36 +105,36 @@ impl Engine {
         &self,
         program: Arc<Program>,
         host: Arc<dyn Host>,
-        limits: Limits,
-        within: Option<&Caller>,
-    ) -> Result<Instance> {
-        if let Some(Caller(outer)) = within {
+        limits: RunLimits,
+        within: Option<&ParentRun>,
+    ) -> Result<ProgramInstance> {
+        if let Some(ParentRun(outer)) = within {
             outer.check_depth()?;
         }
         let stack = limits.stack.min(self.0.stack);
         let budget = match within {
-            Some(Caller(outer)) => outer.within(),
-            None => Budget::new(Limits { stack, ..limits }),
+            Some(ParentRun(outer)) => outer.within(),
+            None => RunBudget::new(RunLimits { stack, ..limits }),
         };
         let (requests, asked) = mpsc::unbounded_channel();
         let pool = Arc::downgrade(&self.0.pool);
-        Ok(Instance {
-            task: Task::new(Arc::new(budget), pool, requests),
+        Ok(ProgramInstance {
+            task: RunTask::new(Arc::new(budget), pool, requests),
             engine: self.clone(),
             program,
             host,
-            asked,
+            requests: asked,
             once: false,
         })
     }
 
     /// Gives a run to the threads.
-    pub(crate) fn submit(&self, task: Arc<Task>) {
+    pub(crate) fn submit(&self, task: Arc<RunTask>) {
         self.0.pool.submit(task);
     }
 }
 
-impl Drop for Core {
+impl Drop for EngineInner {
     fn drop(&mut self) {
         self.pool.close();
         self.warm.drain();

@@ -10,7 +10,7 @@ pub enum Error {
     Load(LoadError),
     /// The function threw, or its promise was rejected.
     #[error("{0}")]
-    Thrown(Box<Thrown>),
+    Thrown(Box<ScriptException>),
     /// The run passed a limit and was ended, or was not begun because it would be nested too deeply.
     #[error("{message}")]
     Limited {
@@ -51,7 +51,7 @@ pub enum Error {
 
 /// A place in a source file; lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub struct SourceLocation {
     /// The file, as the program names it.
     pub file: String,
     /// Its line.
@@ -60,7 +60,7 @@ pub struct Location {
     pub column: u32,
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -70,7 +70,7 @@ impl fmt::Display for Location {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     /// Where; without it, the program as a whole.
-    pub at: Option<Location>,
+    pub at: Option<SourceLocation>,
     /// What is wrong.
     pub message: String,
 }
@@ -86,14 +86,14 @@ impl fmt::Display for LoadError {
 
 /// One line of a stack, in terms of the source that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct StackFrame {
     /// The function, if it has a name.
     pub function: Option<String>,
     /// Where it was.
-    pub at: Location,
+    pub at: SourceLocation,
 }
 
-impl fmt::Display for Frame {
+impl fmt::Display for StackFrame {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.function {
             Some(function) => write!(out, "at {function} ({})", self.at),
@@ -104,7 +104,7 @@ impl fmt::Display for Frame {
 
 /// What a script threw.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Thrown {
+pub struct ScriptException {
     /// `TypeError`, `Exception`, …; empty if it was no error.
     pub name: String,
     /// Its text.
@@ -114,10 +114,10 @@ pub struct Thrown {
     /// Its `status`, or a `code` that is a number.
     pub status: Option<f64>,
     /// Where it was made, innermost first.
-    pub stack: Vec<Frame>,
+    pub stack: Vec<StackFrame>,
 }
 
-impl fmt::Display for Thrown {
+impl fmt::Display for ScriptException {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.name.is_empty() {
             write!(out, "{}: ", self.name)?;

@@ -1,8 +1,8 @@
 //! The seam to whoever runs scripts: what they can call, and what arrives when they do.
 
-use crate::error::{HostError, Thrown};
-use crate::limits::Budget;
-use crate::task::{Letter, Task};
+use crate::error::{HostError, ScriptException};
+use crate::limits::RunBudget;
+use crate::task::{RunTask, TaskMessage};
 use async_trait::async_trait;
 use serde_json::Value as Json;
 use std::fmt;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Does what a script called. The script waits without holding a thread; dropping the future cancels the call.
-    async fn call(&self, call: Call) -> Result<Value, HostError>;
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError>;
 }
 
 /// A host that has nothing to call.
@@ -21,7 +21,7 @@ pub struct NoHost;
 
 #[async_trait]
 impl Host for NoHost {
-    async fn call(&self, call: Call) -> Result<Value, HostError> {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
         let what = format!("{} is not available here", call.method);
         Err(HostError::new("unsupported", what))
     }
@@ -29,7 +29,7 @@ impl Host for NoHost {
 
 /// One call of a script to its host.
 #[derive(Debug)]
-pub struct Call {
+pub struct HostCall {
     /// The class of the object it was called on; empty for a global function.
     pub class: String,
     /// The object's handle, as the host gave it; `null` for a global function.
@@ -43,16 +43,16 @@ pub struct Call {
     /// The functions among the arguments.
     pub callbacks: Vec<Callback>,
     /// The run that called.
-    pub run: Caller,
+    pub run: ParentRun,
 }
 
 /// A run, to start others within it: they share its limits and count to them.
 #[derive(Clone)]
-pub struct Caller(pub(crate) Arc<Budget>);
+pub struct ParentRun(pub(crate) Arc<RunBudget>);
 
-impl fmt::Debug for Caller {
+impl fmt::Debug for ParentRun {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Caller").finish_non_exhaustive()
+        out.debug_tuple("ParentRun").finish_non_exhaustive()
     }
 }
 
@@ -63,7 +63,7 @@ pub struct Callback {
     pub path: String,
     pub(crate) call: u64,
     pub(crate) number: usize,
-    pub(crate) task: Weak<Task>,
+    pub(crate) task: Weak<RunTask>,
 }
 
 impl fmt::Debug for Callback {
@@ -79,12 +79,12 @@ pub(crate) struct CallbackCall {
     pub call: u64,
     pub number: usize,
     pub arguments: Vec<Json>,
-    pub reply: oneshot::Sender<Result<Json, Thrown>>,
+    pub reply: oneshot::Sender<Result<Json, ScriptException>>,
 }
 
 impl Callback {
     /// Runs the function in the script and returns what it returned or threw. Calls run one at a time, in order.
-    pub async fn call(&self, arguments: Vec<Json>) -> Result<Json, Thrown> {
+    pub async fn call(&self, arguments: Vec<Json>) -> Result<Json, ScriptException> {
         let (reply, answer) = oneshot::channel();
         let call = CallbackCall {
             call: self.call,
@@ -92,21 +92,21 @@ impl Callback {
             arguments,
             reply,
         };
-        let gone = || Thrown {
+        let gone = || ScriptException {
             message: "the call that this function was given to has ended".to_owned(),
-            ..Thrown::default()
+            ..ScriptException::default()
         };
         self.task
             .upgrade()
             .ok_or_else(gone)?
-            .post(Letter::Callback(call));
+            .send(TaskMessage::Callback(call));
         answer.await.map_err(|_| gone())?
     }
 }
 
 /// A value given to a script.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum HostValue {
     /// Plain data.
     Json(Json),
     /// `undefined`.
@@ -116,10 +116,10 @@ pub enum Value {
     /// An object whose members may be objects with methods.
     Map(Vec<(String, Self)>),
     /// An object with the methods of a class.
-    Object(Object),
+    Object(HostObject),
 }
 
-impl From<Json> for Value {
+impl From<Json> for HostValue {
     fn from(json: Json) -> Self {
         Self::Json(json)
     }
@@ -127,61 +127,61 @@ impl From<Json> for Value {
 
 /// An object with methods that are calls to the host.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Object {
-    /// A class of the [`Surface`].
+pub struct HostObject {
+    /// A class of the [`HostApi`].
     pub class: String,
     /// What the host knows it by. Scripts can neither see nor change it.
     pub handle: Json,
     /// Its properties.
-    pub members: Vec<(String, Value)>,
+    pub members: Vec<(String, HostValue)>,
 }
 
 /// Everything that scripts can call: one description for all runs of an engine.
 #[derive(Debug, Clone, Default)]
-pub struct Surface {
+pub struct HostApi {
     /// The classes of the objects that the host hands out.
-    pub classes: Vec<Class>,
+    pub classes: Vec<HostClass>,
     /// Global functions and global objects with functions: a name like `Process` or `http.Get`.
-    pub globals: Vec<Method>,
+    pub globals: Vec<HostMethod>,
     /// Names that scripts may import from the built-in modules but that only say that they are not available.
     pub unavailable: Vec<String>,
 }
 
 /// A class of objects that the host hands out.
 #[derive(Debug, Clone)]
-pub struct Class {
+pub struct HostClass {
     /// Its name, unique in the surface.
     pub name: String,
     /// What can be called on its objects.
-    pub methods: Vec<Method>,
+    pub methods: Vec<HostMethod>,
 }
 
 /// Something that a script can call.
 #[derive(Debug, Clone)]
-pub struct Method {
+pub struct HostMethod {
     /// Its name.
     pub name: String,
     /// What the script gets.
-    pub returns: Returns,
+    pub returns: ReturnKind,
     /// An argument that is not JSON arrives as the text that says so, instead of being an error in the script.
     pub is_lenient: bool,
 }
 
 /// What a script gets from a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Returns {
+pub enum ReturnKind {
     /// The value: the script stands still until the host has answered.
     Value,
     /// A promise of the value.
     Promise,
 }
 
-impl Method {
+impl HostMethod {
     /// Something that returns its value.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            returns: Returns::Value,
+            returns: ReturnKind::Value,
             is_lenient: false,
         }
     }
@@ -190,7 +190,7 @@ impl Method {
     pub fn promise(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            returns: Returns::Promise,
+            returns: ReturnKind::Promise,
             is_lenient: false,
         }
     }

@@ -2,11 +2,11 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, HostError, Result};
-use crate::host::{Host, Value};
-use crate::limits::{GRACE, Stop};
+use crate::host::{Host, HostValue};
+use crate::limits::{GRACE, StopReason};
 use crate::program::Program;
-use crate::run::Job;
-use crate::task::{HostFuture, Letter, Outcome, Request, Task};
+use crate::run::RunJob;
+use crate::task::{HostFuture, RunOutcome, RunTask, TaskMessage, TaskRequest};
 use futures::FutureExt;
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -18,18 +18,18 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 /// A run of which several functions can be called, one after another. Dropping it ends it.
-pub struct Instance {
-    pub(crate) task: Arc<Task>,
+pub struct ProgramInstance {
+    pub(crate) task: Arc<RunTask>,
     /// The threads that run it must not end before it.
     pub(crate) engine: Engine,
     pub(crate) program: Arc<Program>,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) asked: mpsc::UnboundedReceiver<Request>,
+    pub(crate) requests: mpsc::UnboundedReceiver<TaskRequest>,
     /// There is one call and no other.
     pub(crate) once: bool,
 }
 
-impl Drop for Instance {
+impl Drop for ProgramInstance {
     fn drop(&mut self) {
         // A run that was never called has nothing to end.
         if self.task.was_called() {
@@ -38,18 +38,18 @@ impl Drop for Instance {
     }
 }
 
-impl Instance {
+impl ProgramInstance {
     /// Calls a function and waits for what it returns, or for what its promise settles to.
     ///
     /// Dropping the future ends the run, as does passing one of its limits; an error that the function throws does not.
-    pub async fn call(&mut self, function: &str, arguments: Vec<Value>) -> Result<Outcome> {
+    pub async fn call(&mut self, function: &str, arguments: Vec<HostValue>) -> Result<RunOutcome> {
         let name = format!("{} {function}", self.program.entry());
         if let Some(reason) = self.task.budget.stopped() {
             return Err(self.task.budget.error(reason, &name));
         }
         let (result, answer) = oneshot::channel();
         self.task.expect(result);
-        let job = Job {
+        let job = RunJob {
             task: Arc::clone(&self.task),
             program: Arc::clone(&self.program),
             function: function.to_owned(),
@@ -60,7 +60,7 @@ impl Instance {
         if self.task.call(job) {
             self.engine.submit(Arc::clone(&self.task));
         }
-        let unfinished = Unfinished(Some(Arc::clone(&self.task)));
+        let unfinished = CancelOnDrop(Some(Arc::clone(&self.task)));
         let result = self.answer(answer, &name).await;
         unfinished.finish();
         result
@@ -74,9 +74,9 @@ impl Instance {
     /// Does the run's host calls until it has answered or must be given up.
     async fn answer(
         &mut self,
-        mut answer: oneshot::Receiver<Result<Outcome>>,
+        mut answer: oneshot::Receiver<Result<RunOutcome>>,
         name: &str,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         let mut calls = FuturesUnordered::new();
         let mut running = HashMap::new();
         let budget = &self.task.budget;
@@ -92,25 +92,25 @@ impl Instance {
                 Some((number, reply)) = calls.next(), if !calls.is_empty() => {
                     running.remove(&number);
                     if let Some(reply) = reply {
-                        self.task.post(Letter::Reply(number, reply));
+                        self.task.send(TaskMessage::Reply(number, reply));
                     }
                 }
-                Some(request) = self.asked.recv() => match request {
-                    Request::Call(number, future) => {
+                Some(request) = self.requests.recv() => match request {
+                    TaskRequest::Call(number, future) => {
                         let (handle, answered) = cancellable(number, future);
                         running.insert(number, handle);
                         calls.push(answered);
                     }
-                    Request::Cancel(number) => {
+                    TaskRequest::Cancel(number) => {
                         running.remove(&number).iter().for_each(AbortHandle::abort);
                     }
-                    Request::Stuck => return Err(self.given_up(name)),
+                    TaskRequest::Stuck => return Err(self.given_up(name)),
                 },
                 () = &mut end => {
-                    if self.task.budget.stopped() == Some(Stop::Wall) {
+                    if self.task.budget.stopped() == Some(StopReason::Wall) {
                         return Err(self.given_up(name));
                     }
-                    self.task.budget.stop(Stop::Wall);
+                    self.task.budget.stop(StopReason::Wall);
                     self.task.wake();
                     calls.clear();
                     end.as_mut().reset(Instant::now() + GRACE);
@@ -121,29 +121,29 @@ impl Instance {
 
     fn given_up(&self, name: &str) -> Error {
         let budget = &self.task.budget;
-        let reason = budget.stopped().unwrap_or(Stop::Cpu);
+        let reason = budget.stopped().unwrap_or(StopReason::Cpu);
         budget.error(reason, name)
     }
 
     fn end(&self) {
-        self.task.budget.stop(Stop::Cancelled);
+        self.task.budget.stop(StopReason::Cancelled);
         self.task.wake();
     }
 }
 
 /// Ends a run whose call nobody waits for any more.
-struct Unfinished(Option<Arc<Task>>);
+struct CancelOnDrop(Option<Arc<RunTask>>);
 
-impl Unfinished {
+impl CancelOnDrop {
     fn finish(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(task) = &self.0 {
-            task.budget.stop(Stop::Cancelled);
+            task.budget.stop(StopReason::Cancelled);
             task.wake();
         }
     }
@@ -153,18 +153,19 @@ impl Drop for Unfinished {
 fn cancellable(
     number: u64,
     future: HostFuture,
-) -> (AbortHandle, impl Future<Output = (u64, Option<Reply>)>) {
+) -> (AbortHandle, impl Future<Output = (u64, Option<HostReply>)>) {
     let (handle, registration) = AbortHandle::new_pair();
     let answered = Abortable::new(AssertUnwindSafe(future).catch_unwind(), registration);
     let answered = answered.map(move |reply| {
-        let caught = |reply: std::thread::Result<Reply>| reply.unwrap_or_else(|_| Err(panicked()));
+        let caught =
+            |reply: std::thread::Result<HostReply>| reply.unwrap_or_else(|_| Err(panicked()));
         (number, reply.ok().map(caught))
     });
     (handle, answered)
 }
 
 /// What a host answers.
-type Reply = Result<Value, HostError>;
+type HostReply = Result<HostValue, HostError>;
 
 /// What a script sees of a host call that panicked.
 pub fn panicked() -> HostError {

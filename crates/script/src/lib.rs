@@ -4,8 +4,8 @@
 //! This is the only crate that may name the JavaScript engine or the TypeScript transpiler. It must not know agents, storage
 //! or HTTP.
 //!
-//! An [`Engine`] is made once, with a [`Surface`] that says what scripts can call. It loads a file and its imports into a
-//! [`Program`] and runs functions of it, each [`Run`] in a fresh runtime. What a script calls arrives at the run's [`Host`];
+//! An [`Engine`] is made once, with a [`HostApi`] that says what scripts can call. It loads a file and its imports into a
+//! [`Program`] and runs functions of it, each [`ScriptRun`] in a fresh runtime. What a script calls arrives at the run's [`Host`];
 //! the script waits without holding a thread.
 
 mod bare;
@@ -19,16 +19,17 @@ mod pool;
 mod prelude;
 mod program;
 mod run;
+mod runner_pool;
 mod task;
 mod value;
-mod warm;
 
-pub use engine::{Engine, Run, Settings};
-pub use error::{Error, Frame, HostError, LoadError, Location, Result, Thrown};
+pub use engine::{Engine, EngineSettings, ScriptRun};
+pub use error::{Error, HostError, LoadError, Result, ScriptException, SourceLocation, StackFrame};
 pub use host::{
-    Call, Callback, Caller, Class, Host, Method, NoHost, Object, Returns, Surface, Value,
+    Callback, Host, HostApi, HostCall, HostClass, HostMethod, HostObject, HostValue, NoHost,
+    ParentRun, ReturnKind,
 };
-pub use instance::Instance;
-pub use limits::Limits;
-pub use program::{Files, Folder, Program, Source};
-pub use task::Outcome;
+pub use instance::ProgramInstance;
+pub use limits::RunLimits;
+pub use program::{Program, ProgramSource, SourceFiles, SourceFolder};
+pub use task::RunOutcome;

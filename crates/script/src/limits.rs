@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// What one run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Processor time of its JavaScript; waiting for the host does not count.
     pub cpu: Duration,
     /// Time from its start to its end.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub nesting: usize,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self {
             cpu: Duration::from_secs(5),
@@ -46,7 +46,7 @@ impl Default for Limits {
 /// Why a run was ended from outside its code. Scripts cannot catch any of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Stop {
+pub enum StopReason {
     /// It used more processor time than it may.
     Cpu = 1,
     /// It ran longer than it may.
@@ -62,14 +62,14 @@ pub enum Stop {
 pub const GRACE: Duration = Duration::from_millis(100);
 
 /// What one run has used, and whether it must end. Runs within it count to it.
-pub struct Budget {
+pub struct RunBudget {
     /// What it may use.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// When the outermost run started.
     pub started: Instant,
     /// Its memory.
     pub meter: Arc<MemoryMeter>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedUse>,
     /// Ended alone, not for a limit.
     cancelled: AtomicBool,
     /// Runs that it is within.
@@ -84,14 +84,14 @@ pub struct Budget {
 
 /// What a run has in common with the runs within it.
 #[derive(Default)]
-struct Shared {
+struct SharedUse {
     cpu: AtomicU64,
     stop: AtomicU8,
 }
 
-impl Budget {
+impl RunBudget {
     /// Nothing used yet.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: RunLimits) -> Self {
         Self {
             limits,
             started: Instant::now(),
@@ -129,8 +129,8 @@ impl Budget {
     }
 
     /// Ends the run; the first reason stays.
-    pub fn stop(&self, reason: Stop) {
-        if reason == Stop::Cancelled {
+    pub fn stop(&self, reason: StopReason) {
+        if reason == StopReason::Cancelled {
             return self.cancelled.store(true, Ordering::Release);
         }
         let _ =
@@ -140,22 +140,22 @@ impl Budget {
     }
 
     /// Why the run must end, if it must.
-    pub fn stopped(&self) -> Option<Stop> {
+    pub fn stopped(&self) -> Option<StopReason> {
         let reason = self.reason()?;
         // What ends a run that has no memory left may be seen first, but is not the reason.
-        let starved = self.meter.exceeded() && reason != Stop::Cancelled;
-        Some(if starved { Stop::Heap } else { reason })
+        let starved = self.meter.exceeded() && reason != StopReason::Cancelled;
+        Some(if starved { StopReason::Heap } else { reason })
     }
 
-    fn reason(&self) -> Option<Stop> {
+    fn reason(&self) -> Option<StopReason> {
         match self.shared.stop.load(Ordering::Acquire) {
-            1 => Some(Stop::Cpu),
-            2 => Some(Stop::Wall),
-            3 => Some(Stop::Heap),
+            1 => Some(StopReason::Cpu),
+            2 => Some(StopReason::Wall),
+            3 => Some(StopReason::Heap),
             _ => self
                 .cancelled
                 .load(Ordering::Acquire)
-                .then_some(Stop::Cancelled),
+                .then_some(StopReason::Cancelled),
         }
     }
 
@@ -166,7 +166,7 @@ impl Budget {
 
     /// Adds processor time, stops the run if a limit is passed, and says why it must end. `clock` is what the thread that runs
     /// it has used in all.
-    pub fn spend(&self, time: Duration, clock: Duration) -> Option<Stop> {
+    pub fn spend(&self, time: Duration, clock: Duration) -> Option<StopReason> {
         let nanos = nanos(time);
         let used = Duration::from_nanos(
             self.shared
@@ -175,14 +175,14 @@ impl Budget {
                 .saturating_add(nanos),
         );
         if self.meter.exceeded() {
-            self.stop(Stop::Heap);
+            self.stop(StopReason::Heap);
         }
         if used > self.limits.cpu {
-            self.stop(Stop::Cpu);
+            self.stop(StopReason::Cpu);
         }
         let now = self.started.elapsed();
         if now > self.limits.wall {
-            self.stop(Stop::Wall);
+            self.stop(StopReason::Wall);
         }
         let rest = self.limits.cpu.saturating_sub(used);
         self.overdue
@@ -216,26 +216,26 @@ impl Budget {
             let since = clock.saturating_sub(self.polled.swap(clock, Ordering::Relaxed));
             self.shared.cpu.fetch_add(since, Ordering::Relaxed);
         }
-        self.stop(Stop::Cpu);
+        self.stop(StopReason::Cpu);
         true
     }
 
     /// The error for a reason, without the name of the script and its function.
-    pub fn error(&self, reason: Stop, program: &str) -> Error {
+    pub fn error(&self, reason: StopReason, program: &str) -> Error {
         let (code, text) = match reason {
-            Stop::Cpu => (
+            StopReason::Cpu => (
                 "script_cpu_limit",
                 format!("script used more than {} of CPU", seconds(self.limits.cpu)),
             ),
-            Stop::Wall => (
+            StopReason::Wall => (
                 "script_timeout",
                 format!("script ran longer than {}", seconds(self.limits.wall)),
             ),
-            Stop::Heap => (
+            StopReason::Heap => (
                 "script_out_of_memory",
                 format!("script used more than {}", bytes(self.limits.heap)),
             ),
-            Stop::Cancelled => return Error::Cancelled,
+            StopReason::Cancelled => return Error::Cancelled,
         };
         Error::Limited {
             code,
@@ -268,18 +268,18 @@ fn bytes(size: usize) -> String {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{Budget, Limits};
+    use super::{RunBudget, RunLimits};
     use crate::clock::{ThreadClock, thread_time};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     #[test]
     fn a_thread_that_had_no_turn_is_not_overdue() {
-        let limits = Limits {
+        let limits = RunLimits {
             cpu: Duration::from_millis(1),
-            ..Limits::default()
+            ..RunLimits::default()
         };
-        let budget = Arc::new(Budget::new(limits));
+        let budget = Arc::new(RunBudget::new(limits));
         let (tell, told) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let spent = Arc::clone(&budget);

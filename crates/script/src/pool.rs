@@ -1,9 +1,9 @@
 //! The threads that run scripts: one for each core, and a watchman who replaces those that are held too long.
 
-use crate::bare::{Fiber, Step};
+use crate::bare::{Fiber, FiberStep};
 use crate::clock::ThreadClock;
-use crate::task::{Begun, HostFuture, Letter, Pause, Request, Task, lock};
-use crate::warm::{Runner, Warm};
+use crate::runner_pool::{FiberRunner, RunnerPool};
+use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage, TaskRequest, TaskStart, lock};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,22 +16,22 @@ const HELD: Duration = Duration::from_millis(30);
 /// How often the watchman looks while something runs.
 const LOOK: Duration = Duration::from_millis(10);
 /// How many threads may be lent at once.
-const LENT: usize = 4;
+const MAX_SPARE_THREADS: usize = 4;
 
 /// The threads and what waits for them.
-pub struct Pool {
-    queue: Mutex<Queue>,
+pub struct ThreadPool {
+    queue: Mutex<TaskQueue>,
     work: Condvar,
     /// Woken when something begins to run.
     watch: Condvar,
-    warm: Arc<Warm>,
+    warm: Arc<RunnerPool>,
     waiting: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Queue {
-    ready: VecDeque<Arc<Task>>,
-    running: Vec<Arc<Slice>>,
+struct TaskQueue {
+    ready: VecDeque<Arc<RunTask>>,
+    running: Vec<Arc<TimeSlice>>,
     idle: usize,
     lent: usize,
     /// The watchman sleeps until something runs.
@@ -40,8 +40,8 @@ struct Queue {
 }
 
 /// One run on one thread.
-struct Slice {
-    task: Arc<Task>,
+struct TimeSlice {
+    task: Arc<RunTask>,
     since: Instant,
     /// The thread's.
     clock: ThreadClock,
@@ -49,9 +49,9 @@ struct Slice {
     replaced: AtomicBool,
 }
 
-impl Pool {
+impl ThreadPool {
     /// Starts `threads` threads and the watchman.
-    pub fn start(threads: usize, warm: Arc<Warm>) -> std::io::Result<Arc<Self>> {
+    pub fn start(threads: usize, warm: Arc<RunnerPool>) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self {
             queue: Mutex::default(),
             work: Condvar::new(),
@@ -60,7 +60,7 @@ impl Pool {
             waiting: AtomicUsize::new(0),
         });
         for _ in 0..threads.max(1) {
-            pool.lend()?;
+            pool.start_spare_thread()?;
         }
         let watched = Arc::clone(&pool);
         thread("script-watch", move || watched.watch())?;
@@ -68,7 +68,7 @@ impl Pool {
     }
 
     /// Puts a run at the end of the queue.
-    pub fn submit(&self, task: Arc<Task>) {
+    pub fn submit(&self, task: Arc<RunTask>) {
         let mut queue = lock(&self.queue);
         queue.ready.push_back(task);
         self.waiting.store(queue.ready.len(), Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Pool {
         self.watch.notify_all();
     }
 
-    fn lend(self: &Arc<Self>) -> std::io::Result<()> {
+    fn start_spare_thread(self: &Arc<Self>) -> std::io::Result<()> {
         let pool = Arc::clone(self);
         thread("script", move || pool.work())
     }
@@ -104,12 +104,12 @@ impl Pool {
     }
 
     /// The next run, once there is one; while there is none, runtimes are made ready.
-    fn next(&self, clock: &ThreadClock) -> Option<Arc<Slice>> {
+    fn next(&self, clock: &ThreadClock) -> Option<Arc<TimeSlice>> {
         let mut queue = lock(&self.queue);
         loop {
             if let Some(task) = queue.ready.pop_front() {
                 self.waiting.store(queue.ready.len(), Ordering::Relaxed);
-                let slice = Arc::new(Slice {
+                let slice = Arc::new(TimeSlice {
                     task,
                     since: Instant::now(),
                     clock: clock.clone(),
@@ -140,7 +140,7 @@ impl Pool {
     }
 
     /// Notes that a slice has ended; true if its thread was replaced meanwhile.
-    fn done(&self, slice: &Arc<Slice>) -> bool {
+    fn done(&self, slice: &Arc<TimeSlice>) -> bool {
         let mut queue = lock(&self.queue);
         queue.running.retain(|other| !Arc::ptr_eq(other, slice));
         let replaced = slice.replaced.load(Ordering::Relaxed);
@@ -151,23 +151,25 @@ impl Pool {
     }
 
     /// Runs one task until it has nothing to do.
-    fn run(&self, task: &Arc<Task>) {
+    fn run(&self, task: &Arc<RunTask>) {
         let Some(mut runner) = self.begin(task) else {
             return;
         };
         loop {
             match resume(&mut runner.fiber) {
-                Some(Step::Paused(Pause::Call(number, future))) => first_poll(task, number, future),
-                Some(Step::Paused(Pause::Yield)) => return task.requeue(runner, self),
-                Some(Step::Paused(Pause::Wait)) => match task.park(runner) {
+                Some(FiberStep::Paused(PauseReason::Call(number, future))) => {
+                    first_poll(task, number, future)
+                }
+                Some(FiberStep::Paused(PauseReason::Yield)) => return task.requeue(runner, self),
+                Some(FiberStep::Paused(PauseReason::Wait)) => match task.park(runner) {
                     Some(woken) => runner = woken,
                     None => return,
                 },
-                Some(Step::Paused(Pause::Warm)) => {
+                Some(FiberStep::Paused(PauseReason::Warm)) => {
                     task.end();
                     return self.warm.take_back(runner);
                 }
-                Some(Step::Finished) => {
+                Some(FiberStep::Finished) => {
                     task.end();
                     return self.warm.take_stack(runner.fiber);
                 }
@@ -181,10 +183,10 @@ impl Pool {
     }
 
     /// Takes a task onto this thread, with a runner if it is its first time.
-    fn begin(&self, task: &Task) -> Option<Runner> {
+    fn begin(&self, task: &RunTask) -> Option<FiberRunner> {
         let job = match task.begin()? {
-            Begun::Again(runner) => return Some(runner),
-            Begun::First(job) => job,
+            TaskStart::Again(runner) => return Some(runner),
+            TaskStart::First(job) => job,
         };
         match self.warm.take() {
             Ok(runner) => {
@@ -222,11 +224,12 @@ impl Pool {
             for slice in queue.running.clone() {
                 if slice.task.budget.stop_overdue(&slice.clock) {
                     // Whoever waited may be gone already.
-                    let _ = slice.task.requests.send(Request::Stuck);
+                    let _ = slice.task.requests.send(TaskRequest::Stuck);
                 }
                 let held = slice.since.elapsed() > HELD && !slice.replaced.load(Ordering::Relaxed);
-                let needed = !queue.ready.is_empty() && queue.idle == 0 && queue.lent < LENT;
-                if held && needed && self.lend().is_ok() {
+                let needed =
+                    !queue.ready.is_empty() && queue.idle == 0 && queue.lent < MAX_SPARE_THREADS;
+                if held && needed && self.start_spare_thread().is_ok() {
                     slice.replaced.store(true, Ordering::Relaxed);
                     queue.lent += 1;
                 }
@@ -236,22 +239,22 @@ impl Pool {
 }
 
 /// Resumes a fiber; `None` if it panicked.
-fn resume(fiber: &mut Fiber<Pause>) -> Option<Step<Pause>> {
+fn resume(fiber: &mut Fiber<PauseReason>) -> Option<FiberStep<PauseReason>> {
     catch_unwind(AssertUnwindSafe(|| fiber.resume())).ok()
 }
 
 /// Asks a host call once, here on the thread's own stack: many are answered at once and need no other thread.
-fn first_poll(task: &Arc<Task>, number: u64, mut future: HostFuture) {
+fn first_poll(task: &Arc<RunTask>, number: u64, mut future: HostFuture) {
     let _runtime = task.runtime.enter();
     let mut context = Context::from_waker(Waker::noop());
     let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
     match polled {
-        Ok(Poll::Ready(reply)) => task.post(Letter::Reply(number, reply)),
+        Ok(Poll::Ready(reply)) => task.send(TaskMessage::Reply(number, reply)),
         Ok(Poll::Pending) => {
             // If nobody waits any more, the run has been stopped and will not wait for this answer.
-            let _ = task.requests.send(Request::Call(number, future));
+            let _ = task.requests.send(TaskRequest::Call(number, future));
         }
-        Err(_) => task.post(Letter::Reply(number, Err(crate::instance::panicked()))),
+        Err(_) => task.send(TaskMessage::Reply(number, Err(crate::instance::panicked()))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bare::Bytecode;
 use crate::error::{Error, Result};
-use crate::host::{Returns, Surface};
+use crate::host::{HostApi, ReturnKind};
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
 use std::collections::BTreeSet;
 
@@ -44,13 +44,13 @@ const FETCH: &[&str] = &[
 ];
 
 /// Something that can be called, by its number.
-pub struct Target {
+pub struct CallTarget {
     /// The class, empty for a global.
     pub class: String,
     /// The method.
     pub method: String,
     /// What the script gets.
-    pub returns: Returns,
+    pub returns: ReturnKind,
     /// No argument is an error in the script.
     pub is_lenient: bool,
 }
@@ -58,14 +58,14 @@ pub struct Target {
 /// The compiled prelude and the surface it offers.
 pub struct Prelude {
     parts: Vec<(&'static str, Bytecode)>,
-    surface: Surface,
+    surface: HostApi,
     /// What can be called; scripts call by number.
-    pub targets: Vec<Target>,
+    pub targets: Vec<CallTarget>,
 }
 
 impl Prelude {
     /// Compiles the prelude.
-    pub fn new(surface: Surface) -> Result<Self> {
+    pub fn new(surface: HostApi) -> Result<Self> {
         let failed = |error: rquickjs::Error| {
             Error::Internal(format!("the prelude does not compile: {error}"))
         };
@@ -129,16 +129,16 @@ impl Prelude {
 
     /// A method of a class, as the prelude reads it: twice its number, and one more if it returns a promise.
     pub fn method(&self, class: &str, name: &str) -> Option<usize> {
-        let is_it = |target: &Target| target.method == name && target.class == class;
+        let is_it = |target: &CallTarget| target.method == name && target.class == class;
         let number = self.targets.iter().position(is_it)?;
-        let is_promise = self.targets[number].returns == Returns::Promise;
+        let is_promise = self.targets[number].returns == ReturnKind::Promise;
         Some(2 * number + usize::from(is_promise))
     }
 
     /// The methods of all classes: class, name, class, name, and so on.
     pub fn methods(&self) -> Vec<String> {
         let methods = self.targets.iter().skip(self.surface.globals.len());
-        let both = |target: &Target| [target.class.clone(), target.method.clone()];
+        let both = |target: &CallTarget| [target.class.clone(), target.method.clone()];
         methods.flat_map(both).collect()
     }
 
@@ -156,7 +156,7 @@ impl Prelude {
             list.set(number * 4, root)?;
             list.set(number * 4 + 1, last)?;
             list.set(number * 4 + 2, number)?;
-            list.set(number * 4 + 3, target.returns == Returns::Promise)?;
+            list.set(number * 4 + 3, target.returns == ReturnKind::Promise)?;
         }
         Ok(list)
     }
@@ -167,7 +167,7 @@ impl Prelude {
     }
 }
 
-fn targets(surface: &Surface) -> Vec<Target> {
+fn targets(surface: &HostApi) -> Vec<CallTarget> {
     let globals = surface.globals.iter().map(|method| ("", method));
     let classes = surface.classes.iter().flat_map(|class| {
         class
@@ -177,7 +177,7 @@ fn targets(surface: &Surface) -> Vec<Target> {
     });
     globals
         .chain(classes)
-        .map(|(class, method)| Target {
+        .map(|(class, method)| CallTarget {
             class: class.to_owned(),
             method: method.name.clone(),
             returns: method.returns,

@@ -5,23 +5,23 @@ mod compile;
 mod diagnostics;
 mod files;
 mod link;
-mod map;
-mod names;
+mod module_syntax;
 mod nesting;
 mod resolve;
+mod source_map;
 
-pub use cache::Cache;
-pub use files::{Files, Folder};
+pub use cache::ModuleCache;
+pub use files::{SourceFiles, SourceFolder};
 
 use crate::bare::Bytecode;
-use crate::error::Location;
-use compile::Module;
+use crate::error::SourceLocation;
+use compile::CompiledModule;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which program to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct ProgramSource {
     /// The file whose functions are called, relative to the root of the files.
     pub file: String,
     /// The folder that its relative imports may not leave, such as that of an agent; empty for the root.
@@ -30,14 +30,14 @@ pub struct Source {
 
 /// A loaded program. It does not change; a changed file needs a new one.
 pub struct Program {
-    entry: Arc<Module>,
-    modules: HashMap<String, Arc<Module>>,
+    entry: Arc<CompiledModule>,
+    modules: HashMap<String, Arc<CompiledModule>>,
     /// From a file and what it says to the file that is meant.
     resolved: HashMap<String, HashMap<String, String>>,
 }
 
 /// How a function is found in the entry file.
-pub enum Export {
+pub enum FunctionExport {
     /// It is exported under its name.
     Named,
     /// It may be a member of the default export; else the plain function exported under this name.
@@ -57,7 +57,7 @@ impl Program {
     /// True if the program has a function of this name, or may have: what a computed default export holds is known only when
     /// the program runs, and then [`crate::Error::NoFunction`] says that it has not.
     pub fn has(&self, function: &str) -> bool {
-        !matches!(self.export(function), Export::None)
+        !matches!(self.export(function), FunctionExport::None)
     }
 
     /// The names of the entry file that may be functions, for messages that help. What a computed default export holds, and
@@ -77,14 +77,18 @@ impl Program {
         own.chain(self.entry.default.members().map(String::as_str))
     }
 
-    pub(crate) fn export(&self, name: &str) -> Export {
-        let plain = self.entry.plain.contains(name).then(|| names::plain(name));
+    pub(crate) fn export(&self, name: &str) -> FunctionExport {
+        let plain = self
+            .entry
+            .plain
+            .contains(name)
+            .then(|| module_syntax::plain(name));
         if self.exports(name) {
-            Export::Named
+            FunctionExport::Named
         } else if self.entry.default.may_have(name) {
-            Export::MemberOfDefault(plain)
+            FunctionExport::MemberOfDefault(plain)
         } else {
-            plain.map_or(Export::None, Export::Plain)
+            plain.map_or(FunctionExport::None, FunctionExport::Plain)
         }
     }
 
@@ -107,10 +111,10 @@ impl Program {
     }
 
     /// The place in the source of a place in the code that runs.
-    pub(crate) fn original(&self, file: &str, line: u32, column: u32) -> Option<Location> {
+    pub(crate) fn original(&self, file: &str, line: u32, column: u32) -> Option<SourceLocation> {
         let module = self.modules.get(file)?;
         let (line, column) = module.map.original(line, column)?;
-        Some(Location {
+        Some(SourceLocation {
             file: file.to_owned(),
             line,
             column,

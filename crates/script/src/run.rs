@@ -1,40 +1,39 @@
 //! What a fiber does, on its own stack: a runtime as it was made, functions called in it, and their promises waited for.
 
 mod calls;
+mod event_loop;
+mod exception;
 mod natives;
-mod settle;
-mod thrown;
+mod run_context;
 mod timers;
 mod web;
-mod world;
 
-use crate::bare::{Pauser, RuntimeMemory};
+use crate::bare::{FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
-use crate::host::{Host, Value};
+use crate::host::{Host, HostValue};
 use crate::prelude::Prelude;
-use crate::program::{Export, Program};
-use crate::task::{Outcome, Pause, Task, lock};
-use crate::value::{Reader, to_js};
-use crate::warm::Slot;
+use crate::program::{FunctionExport, Program};
+use crate::runner_pool::JobSlot;
+use crate::task::{PauseReason, RunOutcome, RunTask, lock};
+use crate::value::JsValue;
+use crate::value::{ValueReader, to_js};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Evaluated};
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
+use run_context::RunContext;
 use std::rc::Rc;
 use std::sync::Arc;
-use world::World;
-
-type Js<'js> = rquickjs::Value<'js>;
 
 /// What a fiber is given to do.
-pub struct Job {
+pub struct RunJob {
     /// The run.
-    pub task: Arc<Task>,
+    pub task: Arc<RunTask>,
     /// Where the function is.
     pub program: Arc<Program>,
     /// Its name.
     pub function: String,
     /// Its arguments.
-    pub arguments: Vec<Value>,
+    pub arguments: Vec<HostValue>,
     /// Who answers its calls.
     pub host: Arc<dyn Host>,
     /// No other call follows.
@@ -43,17 +42,22 @@ pub struct Job {
 
 /// What a fiber does: makes a runtime, and does one run after another in it. Behind each of them everything in the runtime is
 /// put back as it was made; a runtime that is not to be kept is freed behind its only run.
-pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept: bool) {
-    let world = Rc::new(World::new(pauser, Arc::clone(prelude)));
+pub fn fiber_body(
+    pauser: FiberPauser<PauseReason>,
+    prelude: &Arc<Prelude>,
+    slot: &JobSlot,
+    is_kept: bool,
+) {
+    let world = Rc::new(RunContext::new(pauser, Arc::clone(prelude)));
     let made = make(&world);
     // Dropped before the runtime, also by a panic: it is not freed while the world holds something of it.
-    let _end = End(Rc::clone(&world));
+    let _end = ForgetOnDrop(Rc::clone(&world));
     if let (true, Ok(made)) = (is_kept, &made) {
         made.keep(&world);
     }
     loop {
         if lock(slot).is_none() {
-            world.pauser.pause(Pause::Warm);
+            world.pauser.pause(PauseReason::Warm);
         }
         let Some(job) = lock(slot).take() else {
             return;
@@ -76,15 +80,15 @@ pub fn body(pauser: Pauser<Pause>, prelude: &Arc<Prelude>, slot: &Slot, is_kept:
 }
 
 /// A runtime with the prelude in it.
-struct Made {
+struct PreludeRuntime {
     context: Context,
     runtime: Runtime,
     memory: RuntimeMemory,
 }
 
-impl Made {
+impl PreludeRuntime {
     /// Makes ready what scripts touch, and keeps how everything is.
-    fn keep(&self, world: &World) {
+    fn keep(&self, world: &RunContext) {
         let ready = |ctx: Ctx<'_>| {
             world
                 .core(&ctx)?
@@ -98,7 +102,7 @@ impl Made {
     }
 
     /// Does a job and those that follow it; lets go of everything that they made.
-    fn run(&self, world: &Rc<World>, job: Job) -> Result<Outcome> {
+    fn run(&self, world: &Rc<RunContext>, job: RunJob) -> Result<RunOutcome> {
         let budget = &job.task.budget;
         self.memory.count_to(&budget.meter);
         self.runtime.set_max_stack_size(budget.limits.stack);
@@ -113,7 +117,7 @@ impl Made {
 
     /// A host function's panic that the script has caught waits for the next exception, outside of what is put back: it is
     /// raised here, and ends this fiber.
-    fn raise_panic(&self, world: &World) {
+    fn raise_panic(&self, world: &RunContext) {
         let fail = |ctx: Ctx<'_>| {
             let fail: Function<'_> = world.core(&ctx)?.get("fail")?;
             fail.call::<_, ()>(())
@@ -124,7 +128,7 @@ impl Made {
 }
 
 /// Does one job after another in one instance of the program; returns the last result, which is not answered yet.
-fn calls_in_turn(world: &Rc<World>, ctx: &Ctx<'_>, mut job: Job) -> Result<Outcome> {
+fn calls_in_turn(world: &Rc<RunContext>, ctx: &Ctx<'_>, mut job: RunJob) -> Result<RunOutcome> {
     let mut module = None;
     loop {
         let result = call(world, ctx, &job, &mut module);
@@ -142,15 +146,15 @@ fn calls_in_turn(world: &Rc<World>, ctx: &Ctx<'_>, mut job: Job) -> Result<Outco
 }
 
 /// Lets a world go of its runtime.
-struct End(Rc<World>);
+struct ForgetOnDrop(Rc<RunContext>);
 
-impl Drop for End {
+impl Drop for ForgetOnDrop {
     fn drop(&mut self) {
         self.0.forget();
     }
 }
 
-fn make(world: &Rc<World>) -> std::result::Result<Made, String> {
+fn make(world: &Rc<RunContext>) -> std::result::Result<PreludeRuntime, String> {
     let memory = RuntimeMemory::new().ok_or("there is no memory for it")?;
     let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(|error| error.to_string())?;
     // The prelude itself needs little; the script's own limit is set before the script.
@@ -158,20 +162,24 @@ fn make(world: &Rc<World>) -> std::result::Result<Made, String> {
     runtime.set_gc_threshold(4 << 20);
     let polled = Rc::clone(world);
     runtime.set_interrupt_handler(Some(Box::new(move || polled.poll())));
-    runtime.set_loader(Names(Rc::clone(world)), Names(Rc::clone(world)));
+    runtime.set_loader(
+        ProgramLoader(Rc::clone(world)),
+        ProgramLoader(Rc::clone(world)),
+    );
     let context = Context::full(&runtime).map_err(|error| error.to_string())?;
     context.with(|ctx| {
         let installed = install(world, &ctx);
-        installed.map_err(|error| format!("{error}: {}", thrown::thrown(&ctx, &ctx.catch())))
+        installed
+            .map_err(|error| format!("{error}: {}", exception::read_exception(&ctx, &ctx.catch())))
     })?;
-    Ok(Made {
+    Ok(PreludeRuntime {
         context,
         runtime,
         memory,
     })
 }
 
-fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
+fn install(world: &Rc<RunContext>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
     let native = natives::make(ctx, world)?;
     world.prelude.install(ctx, "guards", &native)?;
     let core = world.prelude.install(ctx, "core", &native)?;
@@ -181,37 +189,37 @@ fn install(world: &Rc<World>, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
 
 /// Loads the program and calls the function.
 fn call<'js>(
-    world: &Rc<World>,
+    world: &Rc<RunContext>,
     ctx: &Ctx<'js>,
-    job: &Job,
-    module: &mut Option<Evaluation<'js>>,
-) -> Result<Outcome> {
+    job: &RunJob,
+    module: &mut Option<EvaluatedModule<'js>>,
+) -> Result<RunOutcome> {
     let value = match attempt(world, ctx, job, module) {
-        Ok(Ended::Returned(value)) => value,
-        Ok(Ended::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
+        Ok(CallResult::Returned(value)) => value,
+        Ok(CallResult::Failed(error)) => return Err(world.stopped_error(job).unwrap_or(error)),
         Err(error) => return Err(failed(world, ctx, job, &error)),
     };
     if let Some(error) = world.stopped_error(job) {
         return Err(error);
     }
-    Ok(Outcome {
+    Ok(RunOutcome {
         value,
         dropped: world.leave(),
         cpu: job.task.budget.used(),
     })
 }
 
-enum Ended {
+enum CallResult {
     Returned(Option<serde_json::Value>),
     Failed(Error),
 }
 
 fn attempt<'js>(
-    world: &Rc<World>,
+    world: &Rc<RunContext>,
     ctx: &Ctx<'js>,
-    job: &Job,
-    module: &mut Option<Evaluation<'js>>,
-) -> rquickjs::Result<Ended> {
+    job: &RunJob,
+    module: &mut Option<EvaluatedModule<'js>>,
+) -> rquickjs::Result<CallResult> {
     let core = world.core(ctx)?;
     let module = match module {
         Some(module) => module,
@@ -220,7 +228,7 @@ fn attempt<'js>(
     let found = find(ctx, module, job)?;
     let Some(function) = found.as_function() else {
         let name = job.function.clone();
-        return Ok(Ended::Failed(
+        return Ok(CallResult::Failed(
             if found.is_undefined() && !job.program.exports(&name) {
                 Error::NoFunction {
                     file: job.program.entry().to_owned(),
@@ -237,31 +245,38 @@ fn attempt<'js>(
         arguments.set(index, to_js(ctx, &make, argument)?)?;
     }
     let begin: Function<'js> = core.get("begin")?;
-    let mut value: Js<'js> = begin.call((function.clone(), arguments))?;
+    let mut value: JsValue<'js> = begin.call((function.clone(), arguments))?;
     if let Some(promise) = value.as_promise().cloned() {
-        match settle::settle(world, ctx, &core, &promise)? {
+        match event_loop::await_promise(world, ctx, &core, &promise)? {
             Some(settled) => value = settled,
-            None => return Ok(Ended::Failed(Error::NeverSettles(job.function.clone()))),
+            None => {
+                return Ok(CallResult::Failed(Error::NeverSettles(
+                    job.function.clone(),
+                )));
+            }
         }
     }
     let limit = job.task.budget.limits.returned;
-    let mut reader = Reader::new(ctx, limit);
+    let mut reader = ValueReader::new(ctx, limit);
     match reader.read(&value) {
-        Ok(value) => Ok(Ended::Returned(value)),
+        Ok(value) => Ok(CallResult::Returned(value)),
         Err(_) if reader.too_large => {
             ctx.catch();
             let function = job.function.clone();
-            Ok(Ended::Failed(Error::ReturnedTooMuch { function, limit }))
+            Ok(CallResult::Failed(Error::ReturnedTooMuch {
+                function,
+                limit,
+            }))
         }
         Err(error) => Err(error),
     }
 }
 
 /// A program whose top-level code has run.
-type Evaluation<'js> = Module<'js, Evaluated>;
+type EvaluatedModule<'js> = Module<'js, Evaluated>;
 
 /// Runs the top-level code of the program.
-fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Evaluation<'js>> {
+fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<EvaluatedModule<'js>> {
     let (module, done) = program.code(program.entry())?.load(ctx)?.eval()?;
     if let Some(result) = done.result::<()>() {
         result?;
@@ -270,28 +285,32 @@ fn evaluate<'js>(ctx: &Ctx<'js>, program: &Program) -> rquickjs::Result<Evaluati
 }
 
 /// Looks the function up: an export, a member of the default export, or a plain top-level function.
-fn find<'js>(ctx: &Ctx<'js>, module: &Evaluation<'js>, job: &Job) -> rquickjs::Result<Js<'js>> {
+fn find<'js>(
+    ctx: &Ctx<'js>,
+    module: &EvaluatedModule<'js>,
+    job: &RunJob,
+) -> rquickjs::Result<JsValue<'js>> {
     let name = job.function.as_str();
     match job.program.export(name) {
-        Export::Named => module.get(name),
-        Export::Plain(export) => module.get(export),
-        Export::MemberOfDefault(plain) => {
-            let default: Js<'js> = module.get("default")?;
-            let member: Js<'js> = match default.as_object() {
+        FunctionExport::Named => module.get(name),
+        FunctionExport::Plain(export) => module.get(export),
+        FunctionExport::MemberOfDefault(plain) => {
+            let default: JsValue<'js> = module.get("default")?;
+            let member: JsValue<'js> = match default.as_object() {
                 Some(object) => object.get(name)?,
-                None => Js::new_undefined(ctx.clone()),
+                None => JsValue::new_undefined(ctx.clone()),
             };
             match plain {
                 Some(export) if member.is_undefined() => module.get(export),
                 _ => Ok(member),
             }
         }
-        Export::None => Ok(Js::new_undefined(ctx.clone())),
+        FunctionExport::None => Ok(JsValue::new_undefined(ctx.clone())),
     }
 }
 
 /// What a failure inside the engine means.
-fn failed(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job, error: &rquickjs::Error) -> Error {
+fn failed(world: &Rc<RunContext>, ctx: &Ctx<'_>, job: &RunJob, error: &rquickjs::Error) -> Error {
     let value = ctx.catch();
     if let Some(error) = world.stopped_error(job) {
         return error;
@@ -299,15 +318,15 @@ fn failed(world: &Rc<World>, ctx: &Ctx<'_>, job: &Job, error: &rquickjs::Error) 
     if !error.is_exception() {
         return Error::Internal(format!("{} {}: {error}", job.program.entry(), job.function));
     }
-    let thrown = Error::Thrown(Box::new(thrown::thrown(ctx, &value)));
+    let thrown = Error::Thrown(Box::new(exception::read_exception(ctx, &value)));
     // Looking at what was thrown may have run code of the script.
     world.stopped_error(job).unwrap_or(thrown)
 }
 
 /// Finds modules in the program that runs.
-struct Names(Rc<World>);
+struct ProgramLoader(Rc<RunContext>);
 
-impl Resolver for Names {
+impl Resolver for ProgramLoader {
     fn resolve<'js>(
         &mut self,
         _: &Ctx<'js>,
@@ -323,7 +342,7 @@ impl Resolver for Names {
     }
 }
 
-impl Loader for Names {
+impl Loader for ProgramLoader {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
@@ -338,4 +357,4 @@ impl Loader for Names {
 }
 
 /// The prelude's object, as the runtime keeps it.
-type Core<'js> = Object<'js>;
+type PreludeObject<'js> = Object<'js>;

@@ -1,11 +1,11 @@
 //! One run as the engine's threads see it: its fiber, and the letters that wait for it.
 
 use crate::error::{Error, HostError};
-use crate::host::{CallbackCall, Value};
-use crate::limits::Budget;
-use crate::pool::Pool;
-use crate::run::Job;
-use crate::warm::Runner;
+use crate::host::{CallbackCall, HostValue};
+use crate::limits::RunBudget;
+use crate::pool::ThreadPool;
+use crate::run::RunJob;
+use crate::runner_pool::FiberRunner;
 use serde_json::Value as Json;
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,10 +15,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 /// A host call under way.
-pub type HostFuture = Pin<Box<dyn Future<Output = Result<Value, HostError>> + Send>>;
+pub type HostFuture = Pin<Box<dyn Future<Output = Result<HostValue, HostError>> + Send>>;
 
 /// Why a run's fiber gave its thread back.
-pub enum Pause {
+pub enum PauseReason {
     /// Its runtime is as it was made; it waits for something to run.
     Warm,
     /// Others wait for the thread.
@@ -30,18 +30,18 @@ pub enum Pause {
 }
 
 /// What a run is told while it waits.
-pub enum Letter {
+pub enum TaskMessage {
     /// The answer to a host call.
-    Reply(u64, Result<Value, HostError>),
+    Reply(u64, Result<HostValue, HostError>),
     /// The host calls a function that the script gave it.
     Callback(CallbackCall),
     /// The next function to call.
-    Call(Box<Job>),
+    Call(Box<RunJob>),
 }
 
 /// What a run leaves behind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// What the function returned; `None` for `undefined`.
     pub value: Option<Json>,
     /// Timers and host calls that were still under way and were dropped.
@@ -51,7 +51,7 @@ pub struct Outcome {
 }
 
 /// What a run asks of whoever waits for it.
-pub enum Request {
+pub enum TaskRequest {
     /// Wait for this host call and post its answer.
     Call(u64, HostFuture),
     /// The answer to this host call is not wanted any more.
@@ -61,29 +61,29 @@ pub enum Request {
 }
 
 /// One run.
-pub struct Task {
+pub struct RunTask {
     /// What it has used.
-    pub budget: Arc<Budget>,
+    pub budget: Arc<RunBudget>,
     /// Where its host calls run.
     pub runtime: Handle,
     /// To whoever waits for it.
-    pub requests: mpsc::UnboundedSender<Request>,
+    pub requests: mpsc::UnboundedSender<TaskRequest>,
     /// The threads that run it.
-    pub pool: Weak<Pool>,
-    letters: Mutex<VecDeque<Letter>>,
-    state: Mutex<State>,
-    result: Mutex<Option<oneshot::Sender<Result<Outcome, Error>>>>,
+    pub pool: Weak<ThreadPool>,
+    messages: Mutex<VecDeque<TaskMessage>>,
+    state: Mutex<TaskState>,
+    result: Mutex<Option<oneshot::Sender<Result<RunOutcome, Error>>>>,
 }
 
-enum State {
+enum TaskState {
     /// Nothing was called yet.
     New,
     /// Waits for a thread and has not begun.
-    Called(Box<Job>),
+    Called(Box<RunJob>),
     /// Waits for a letter.
-    Parked(Runner),
+    Parked(FiberRunner),
     /// Waits for a thread.
-    Queued(Runner),
+    Queued(FiberRunner),
     /// On a thread; `true` if a letter came since.
     Running(bool),
     /// Ended.
@@ -91,82 +91,82 @@ enum State {
 }
 
 /// How a run comes onto a thread.
-pub enum Begun {
+pub enum TaskStart {
     /// With what it is to do.
-    First(Box<Job>),
+    First(Box<RunJob>),
     /// Where it was put aside.
-    Again(Runner),
+    Again(FiberRunner),
 }
 
-impl Task {
+impl RunTask {
     /// A run of which nothing was called yet.
     pub fn new(
-        budget: Arc<Budget>,
-        pool: Weak<Pool>,
-        requests: mpsc::UnboundedSender<Request>,
+        budget: Arc<RunBudget>,
+        pool: Weak<ThreadPool>,
+        requests: mpsc::UnboundedSender<TaskRequest>,
     ) -> Arc<Self> {
         Arc::new(Self {
             budget,
             runtime: Handle::current(),
             requests,
             pool,
-            letters: Mutex::new(VecDeque::new()),
-            state: Mutex::new(State::New),
+            messages: Mutex::new(VecDeque::new()),
+            state: Mutex::new(TaskState::New),
             result: Mutex::new(None),
         })
     }
 
     /// Has a function called. True if it is the first: then the run now needs a thread.
-    pub fn call(self: &Arc<Self>, job: Job) -> bool {
+    pub fn call(self: &Arc<Self>, job: RunJob) -> bool {
         let mut state = lock(&self.state);
-        let is_first = matches!(*state, State::New);
+        let is_first = matches!(*state, TaskState::New);
         if is_first {
-            *state = State::Called(Box::new(job));
+            *state = TaskState::Called(Box::new(job));
         } else {
             drop(state);
-            self.post(Letter::Call(Box::new(job)));
+            self.send(TaskMessage::Call(Box::new(job)));
         }
         is_first
     }
 
     /// True once a function was called.
     pub fn was_called(&self) -> bool {
-        !matches!(*lock(&self.state), State::New)
+        !matches!(*lock(&self.state), TaskState::New)
     }
 
     /// Puts a letter in the box and wakes the run.
-    pub fn post(self: &Arc<Self>, letter: Letter) {
-        lock(&self.letters).push_back(letter);
+    pub fn send(self: &Arc<Self>, letter: TaskMessage) {
+        lock(&self.messages).push_back(letter);
         self.wake();
     }
 
     /// Takes the oldest letter.
-    pub fn letter(&self) -> Option<Letter> {
-        lock(&self.letters).pop_front()
+    pub fn next_message(&self) -> Option<TaskMessage> {
+        lock(&self.messages).pop_front()
     }
 
     /// Makes a waiting run ready for a thread.
     pub fn wake(self: &Arc<Self>) {
         let mut state = lock(&self.state);
-        match std::mem::replace(&mut *state, State::Ended) {
-            State::Parked(runner) => {
-                *state = State::Queued(runner);
+        match std::mem::replace(&mut *state, TaskState::Ended) {
+            TaskState::Parked(runner) => {
+                *state = TaskState::Queued(runner);
                 drop(state);
                 if let Some(pool) = self.pool.upgrade() {
                     pool.submit(Arc::clone(self));
                 }
             }
-            State::Running(_) => *state = State::Running(true),
+            TaskState::Running(_) => *state = TaskState::Running(true),
             other => *state = other,
         }
     }
 
     /// Takes the run onto a thread.
-    pub fn begin(&self) -> Option<Begun> {
+    pub fn begin(&self) -> Option<TaskStart> {
         let mut state = lock(&self.state);
-        match std::mem::replace(&mut *state, State::Running(false)) {
-            State::Called(job) => Some(Begun::First(job)),
-            State::Queued(runner) => Some(Begun::Again(runner)),
+        match std::mem::replace(&mut *state, TaskState::Running(false)) {
+            TaskState::Called(job) => Some(TaskStart::First(job)),
+            TaskState::Queued(runner) => Some(TaskStart::Again(runner)),
             other => {
                 *state = other;
                 None
@@ -175,34 +175,34 @@ impl Task {
     }
 
     /// Puts the run aside until a letter comes; gives it back if one already has.
-    pub fn park(&self, runner: Runner) -> Option<Runner> {
+    pub fn park(&self, runner: FiberRunner) -> Option<FiberRunner> {
         let mut state = lock(&self.state);
-        if matches!(*state, State::Running(true)) {
-            *state = State::Running(false);
+        if matches!(*state, TaskState::Running(true)) {
+            *state = TaskState::Running(false);
             return Some(runner);
         }
-        *state = State::Parked(runner);
+        *state = TaskState::Parked(runner);
         None
     }
 
     /// Puts the run at the end of the queue.
-    pub fn requeue(self: &Arc<Self>, runner: Runner, pool: &Pool) {
-        *lock(&self.state) = State::Queued(runner);
+    pub fn requeue(self: &Arc<Self>, runner: FiberRunner, pool: &ThreadPool) {
+        *lock(&self.state) = TaskState::Queued(runner);
         pool.submit(Arc::clone(self));
     }
 
     /// The run is over.
     pub fn end(&self) {
-        *lock(&self.state) = State::Ended;
+        *lock(&self.state) = TaskState::Ended;
     }
 
     /// Who waits for the next answer.
-    pub fn expect(&self, result: oneshot::Sender<Result<Outcome, Error>>) {
+    pub fn expect(&self, result: oneshot::Sender<Result<RunOutcome, Error>>) {
         *lock(&self.result) = Some(result);
     }
 
     /// Answers whoever waits; the first answer counts.
-    pub fn answer(&self, result: Result<Outcome, Error>) {
+    pub fn answer(&self, result: Result<RunOutcome, Error>) {
         if let Some(sender) = lock(&self.result).take() {
             // Whoever waited may be gone; then nobody wants to know.
             let _ = sender.send(result);

@@ -1,13 +1,14 @@
 //! Values across the border: JSON, and objects whose methods are calls to the host.
 
-use crate::host::Value;
+use crate::host::HostValue;
 use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::This;
 use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
 use serde_json::{Map, Number, Value as Json};
 
-type Js<'js> = rquickjs::Value<'js>;
+/// A value of the engine.
+pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
 
 /// The largest integer that a JavaScript number holds exactly.
 const EXACT: u64 = (1 << 53) - 1;
@@ -16,10 +17,10 @@ const EXACT: u64 = (1 << 53) - 1;
 const DEPTH: usize = 200;
 
 /// Plain data as a JavaScript value. Integers that would lose digits become strings.
-pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<Js<'js>> {
+pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<JsValue<'js>> {
     Ok(match value {
-        Json::Null => Js::new_null(ctx.clone()),
-        Json::Bool(flag) => Js::new_bool(ctx.clone(), *flag),
+        Json::Null => JsValue::new_null(ctx.clone()),
+        Json::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
         Json::Number(number) => number_to_js(ctx, number)?,
         Json::String(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
         Json::Array(items) => {
@@ -40,7 +41,7 @@ pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<Js<'js>> {
 }
 
 /// Gives an object a member. Setting `__proto__` would let data choose what the object inherits; it is a name like any other.
-fn put<'js>(object: &Object<'js>, name: &str, value: Js<'js>) -> Result<()> {
+fn put<'js>(object: &Object<'js>, name: &str, value: JsValue<'js>) -> Result<()> {
     if name != "__proto__" {
         return object.set(name, value);
     }
@@ -48,7 +49,7 @@ fn put<'js>(object: &Object<'js>, name: &str, value: Js<'js>) -> Result<()> {
     object.prop(name, member.writable().enumerable().configurable())
 }
 
-fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<Js<'js>> {
+fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<JsValue<'js>> {
     let magnitude = number
         .as_i64()
         .map(i64::unsigned_abs)
@@ -60,28 +61,28 @@ fn number_to_js<'js>(ctx: &Ctx<'js>, number: &Number) -> Result<Js<'js>> {
         .as_i64()
         .and_then(|integer| i32::try_from(integer).ok())
     {
-        return Ok(Js::new_int(ctx.clone(), small));
+        return Ok(JsValue::new_int(ctx.clone(), small));
     }
-    Ok(Js::new_float(
+    Ok(JsValue::new_float(
         ctx.clone(),
         number.as_f64().unwrap_or(f64::NAN),
     ))
 }
 
 /// A host's value as a JavaScript value; `make` is the prelude's function that makes an object of a class.
-pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &Value) -> Result<Js<'js>> {
+pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &HostValue) -> Result<JsValue<'js>> {
     Ok(match value {
-        Value::Json(json) => json_to_js(ctx, json)?,
-        Value::Undefined => Js::new_undefined(ctx.clone()),
-        Value::List(items) => {
+        HostValue::Json(json) => json_to_js(ctx, json)?,
+        HostValue::Undefined => JsValue::new_undefined(ctx.clone()),
+        HostValue::List(items) => {
             let list = Array::new(ctx.clone())?;
             for (index, item) in items.iter().enumerate() {
                 list.set(index, to_js(ctx, make, item)?)?;
             }
             list.into_value()
         }
-        Value::Map(members) => fill(ctx, make, members)?.into_value(),
-        Value::Object(object) => {
+        HostValue::Map(members) => fill(ctx, make, members)?.into_value(),
+        HostValue::Object(object) => {
             let members = fill(ctx, make, &object.members)?;
             make.call((
                 object.class.as_str(),
@@ -95,7 +96,7 @@ pub fn to_js<'js>(ctx: &Ctx<'js>, make: &Function<'js>, value: &Value) -> Result
 fn fill<'js>(
     ctx: &Ctx<'js>,
     make: &Function<'js>,
-    members: &[(String, Value)],
+    members: &[(String, HostValue)],
 ) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, member) in members {
@@ -105,7 +106,7 @@ fn fill<'js>(
 }
 
 /// Reads JavaScript values as JSON, up to a size.
-pub struct Reader<'js> {
+pub struct ValueReader<'js> {
     ctx: Ctx<'js>,
     rest: usize,
     /// True once a value was larger than it may be.
@@ -115,7 +116,7 @@ pub struct Reader<'js> {
     pub functions: Vec<(String, Function<'js>)>,
 }
 
-impl<'js> Reader<'js> {
+impl<'js> ValueReader<'js> {
     /// A reader of values of at most `limit` bytes in all.
     pub fn new(ctx: &Ctx<'js>, limit: usize) -> Self {
         Self {
@@ -128,7 +129,7 @@ impl<'js> Reader<'js> {
     }
 
     /// One argument of a host call, and the functions that are it or its members.
-    pub fn argument(&mut self, index: usize, value: &Js<'js>) -> Result<Json> {
+    pub fn argument(&mut self, index: usize, value: &JsValue<'js>) -> Result<Json> {
         if let Some(function) = value.as_function() {
             self.functions.push((index.to_string(), function.clone()));
             return Ok(Json::Null);
@@ -137,7 +138,8 @@ impl<'js> Reader<'js> {
         if let Some(object) = plain {
             for key in object.keys::<rquickjs::String<'js>>() {
                 let key = key?;
-                let Some(function) = object.get::<_, Js<'js>>(key.clone())?.into_function() else {
+                let Some(function) = object.get::<_, JsValue<'js>>(key.clone())?.into_function()
+                else {
                     continue;
                 };
                 self.functions
@@ -148,11 +150,11 @@ impl<'js> Reader<'js> {
     }
 
     /// A value; `None` for what JSON leaves out.
-    pub fn read(&mut self, value: &Js<'js>) -> Result<Option<Json>> {
+    pub fn read(&mut self, value: &JsValue<'js>) -> Result<Option<Json>> {
         self.at(value, 0)
     }
 
-    fn at(&mut self, value: &Js<'js>, depth: usize) -> Result<Option<Json>> {
+    fn at(&mut self, value: &JsValue<'js>, depth: usize) -> Result<Option<Json>> {
         self.count(5)?;
         Ok(Some(match value.type_of() {
             Type::Null => Json::Null,
@@ -181,13 +183,13 @@ impl<'js> Reader<'js> {
         if let Some(array) = object.as_array() {
             return self.list(array, depth).map(Some);
         }
-        let own: Js<'js> = object.get(PredefinedAtom::ToJSON)?;
+        let own: JsValue<'js> = object.get(PredefinedAtom::ToJSON)?;
         if let Some(function) = own.as_function() {
-            let plain: Js<'js> = function.call((This(object.clone()), ""))?;
+            let plain: JsValue<'js> = function.call((This(object.clone()), ""))?;
             return self.at(&plain, depth);
         }
         if let Some(tag) = object
-            .get::<_, Js<'js>>(PredefinedAtom::SymbolToStringTag)?
+            .get::<_, JsValue<'js>>(PredefinedAtom::SymbolToStringTag)?
             .as_string()
             && is_binary(&text(&self.ctx, tag)?)
         {
@@ -203,7 +205,7 @@ impl<'js> Reader<'js> {
         }
         for key in object.keys::<rquickjs::String<'js>>() {
             let key = key?;
-            let value: Js<'js> = object.get(key.clone())?;
+            let value: JsValue<'js> = object.get(key.clone())?;
             if let Some(value) = self.at(&value, depth)? {
                 members.insert(self.string(&key)?, value);
             }
@@ -217,7 +219,7 @@ impl<'js> Reader<'js> {
         let length: f64 = array.as_object().get(PredefinedAtom::Length)?;
         let mut index = 0_u32;
         while f64::from(index) < length {
-            let item: Js<'js> = array.as_object().get(index)?;
+            let item: JsValue<'js> = array.as_object().get(index)?;
             index += 1;
             items.push(self.at(&item, depth)?.unwrap_or(Json::Null));
         }

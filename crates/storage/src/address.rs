@@ -29,7 +29,7 @@ pub struct LogKey {
 
 /// A versioned value in a space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Key {
+pub struct ValueKey {
     /// Who owns it.
     pub space: Space,
     /// Which value of the owner.
@@ -90,7 +90,7 @@ impl Space {
     }
 
     /// What turns that have ended leave behind for a time, by the end of that time.
-    pub fn left_by_turns() -> Self {
+    pub fn ended_turns() -> Self {
         Self::new(DEFAULT_TENANT, "i:left".to_owned())
     }
 
@@ -135,9 +135,9 @@ impl Space {
     }
 
     /// The lease that guards this space. It is a space of its own, so that clearing the data keeps it.
-    pub fn lease(&self) -> Key {
+    pub fn lease(&self) -> ValueKey {
         let path = format!("l:{}", self.path);
-        Key {
+        ValueKey {
             space: Self {
                 tenant: self.tenant.clone(),
                 path,
@@ -155,8 +155,8 @@ impl Space {
     }
 
     /// A value of this space.
-    pub fn key(&self, name: impl Into<String>) -> Key {
-        Key {
+    pub fn key(&self, name: impl Into<String>) -> ValueKey {
+        ValueKey {
             space: self.clone(),
             name: name.into(),
         }
@@ -187,7 +187,7 @@ impl fmt::Display for LogKey {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ValueKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.space, self.name)
     }
@@ -240,7 +240,7 @@ pub(crate) fn storage_key(identity: &SessionIdentity) -> String {
 
 /// The tuple behind a storage key. With a group the agent's name is not part of the key, hence `agent` is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StorageTuple {
+pub struct StorageKeyParts {
     /// The agent, if the storage is its own.
     pub agent: Option<String>,
     /// The group, if agents share the storage.
@@ -254,9 +254,9 @@ pub struct StorageTuple {
 }
 
 /// Decodes what `SessionIdentity::storage_key` wrote; anything else is `Invalid`.
-pub fn decode_storage_key(text: &str) -> Result<StorageTuple> {
+pub fn decode_storage_key(text: &str) -> Result<StorageKeyParts> {
     let bad = |reason: &str| Error::invalid("storage_key", format!("\"{text}\" {reason}"));
-    let mut tuple = StorageTuple::default();
+    let mut tuple = StorageKeyParts::default();
     let mut last = 0;
     for piece in text.split('/') {
         let (tag, value) = piece
@@ -321,7 +321,7 @@ mod tests {
         ] {
             let own = SessionIdentity::builder(text).user_id(text).chat_name(text);
             let key = own.clone().scope(text).build().unwrap().storage_key();
-            let tuple = StorageTuple {
+            let tuple = StorageKeyParts {
                 agent: some(text),
                 group: None,
                 user: some(text),
@@ -330,7 +330,7 @@ mod tests {
             };
             assert_eq!(decode_storage_key(&key).unwrap(), tuple, "{key}");
             let key = own.group(text).build().unwrap().storage_key();
-            let tuple = StorageTuple {
+            let tuple = StorageKeyParts {
                 agent: None,
                 group: some(text),
                 scope: None,

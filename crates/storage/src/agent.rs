@@ -2,10 +2,10 @@
 
 use crate::ambit::Ambit;
 use crate::caller::Caller;
-use crate::context::{Context, Parts};
-use crate::directory::{Filter, PageRequest, Tracked};
+use crate::context::{Context, SessionStorages};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::event::{AgentCleared, AgentInitialized};
-use crate::facade::{MAX_PAGE, Page, Query};
+use crate::session_query::{MAX_PAGE, Page, SessionQuery};
 use crate::storage::{ChatHistoryStorage, HistoryOptions, StorageKind, UsageStorage};
 use crate::stores::{Placement, Stores};
 use crate::usage::Usage;
@@ -34,8 +34,8 @@ pub trait Agent: Send + Sync + 'static {
     }
 
     /// When and how this agent's histories are shortened, where that differs from provider and application.
-    fn truncation(&self) -> truncation::Settings {
-        truncation::Settings::default()
+    fn truncation(&self) -> truncation::TruncationSettings {
+        truncation::TruncationSettings::default()
     }
 
     /// Where the chat history lives; used as returned.
@@ -120,12 +120,12 @@ pub trait User {
 
 /// A registered agent; opens sessions.
 #[derive(Clone, Debug)]
-pub struct Definition {
+pub struct AgentDefinition {
     ambit: Ambit,
     agent: Arc<dyn Agent>,
 }
 
-impl Definition {
+impl AgentDefinition {
     pub(crate) fn new(ambit: Ambit, agent: Arc<dyn Agent>) -> Self {
         Self { ambit, agent }
     }
@@ -152,13 +152,13 @@ impl Definition {
     }
 
     /// The user's one default conversation, or with `chat` one of their many.
-    pub fn for_user(&self, user: &impl User) -> Opening<'_> {
+    pub fn for_user(&self, user: &impl User) -> SessionBuilder<'_> {
         self.for_user_id(user.user_id())
     }
 
     /// As `for_user`, by id.
-    pub fn for_user_id(&self, user_id: impl Into<String>) -> Opening<'_> {
-        Opening {
+    pub fn for_user_id(&self, user_id: impl Into<String>) -> SessionBuilder<'_> {
+        SessionBuilder {
             definition: self,
             identity: SessionIdentity::builder(self.name()).user_id(user_id),
         }
@@ -196,11 +196,11 @@ impl Definition {
         self.live(base, parts).await
     }
 
-    fn parts(&self, base: &SessionIdentity) -> Result<Parts> {
+    fn parts(&self, base: &SessionIdentity) -> Result<SessionStorages> {
         let (caller, stores) = (self.ambit.caller(), self.ambit.stores());
         let history = self.agent.create_chat_history(base, caller, stores)?;
         let usage = self.agent.create_usage_storage(base, caller, stores)?;
-        Ok(Parts {
+        Ok(SessionStorages {
             history,
             usage,
             recorded: Vec::new(),
@@ -208,15 +208,15 @@ impl Definition {
         })
     }
 
-    async fn live(&self, base: SessionIdentity, parts: Parts) -> Result<LiveAgent> {
+    async fn live(&self, base: SessionIdentity, parts: SessionStorages) -> Result<LiveAgent> {
         let context = Context::open(&self.ambit, self.agent.clone(), base, parts).await?;
         let about = context.about();
-        self.ambit.bus().tell(AgentInitialized { about }).await;
+        self.ambit.bus().notify(AgentInitialized { about }).await;
         Ok(LiveAgent { context })
     }
 
     /// The index row of this identity, with its scope or as a history, if the caller may see it.
-    async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<Tracked>> {
+    async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
         let scoped = match identity.scope() {
             Some(_) => identity.clone(),
             None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
@@ -232,7 +232,7 @@ impl Definition {
 
     /// The base identity that this agent came from when it touched the row. What somebody else came from is theirs: a
     /// shared row leads to what is shared alone.
-    fn base_of(&self, row: &Tracked) -> SessionIdentity {
+    fn base_of(&self, row: &IndexRow) -> SessionIdentity {
         let touch = row.touches.iter().find(|touch| touch.agent == self.name());
         let base = touch.map(|touch| &touch.base);
         let own = base.filter(|base| self.ambit.caller().check_may_open(base).is_ok());
@@ -240,12 +240,16 @@ impl Definition {
     }
 
     /// What the index knows of the session's storages.
-    async fn recorded(&self, base: &SessionIdentity, row: Option<Tracked>) -> Result<Vec<Tracked>> {
-        let filter = Filter {
+    async fn recorded(
+        &self,
+        base: &SessionIdentity,
+        row: Option<IndexRow>,
+    ) -> Result<Vec<IndexRow>> {
+        let filter = RowFilter {
             agent: Some(self.name().to_owned()),
             user: base.user_id().map(str::to_owned),
             chat: base.chat_name().map(str::to_owned),
-            ..Filter::tenant(self.ambit.caller().tenant())
+            ..RowFilter::tenant(self.ambit.caller().tenant())
         };
         let index = self.ambit.stores().index()?;
         let mut page = PageRequest::first(MAX_PAGE);
@@ -267,12 +271,12 @@ impl Definition {
 
 /// A session about to be opened.
 #[derive(Debug)]
-pub struct Opening<'a> {
-    definition: &'a Definition,
+pub struct SessionBuilder<'a> {
+    definition: &'a AgentDefinition,
     identity: crate::IdentityBuilder,
 }
 
-impl Opening<'_> {
+impl SessionBuilder<'_> {
     /// One of the user's many chats instead of the default one.
     pub fn chat(self, chat_name: impl Into<String>) -> Self {
         Self {
@@ -282,7 +286,7 @@ impl Opening<'_> {
     }
 }
 
-impl<'a> IntoFuture for Opening<'a> {
+impl<'a> IntoFuture for SessionBuilder<'a> {
     type Output = Result<LiveAgent>;
     type IntoFuture = futures::future::BoxFuture<'a, Self::Output>;
 
@@ -348,18 +352,18 @@ impl LiveAgent {
         self.context
             .ambit()
             .bus()
-            .tell(AgentCleared {
+            .notify(AgentCleared {
                 about: self.context.about(),
             })
             .await;
         Ok(())
     }
 
-    fn tracked(&self) -> Query {
-        Query::named(self.context.ambit(), self.context.identity().agent_name())
+    fn tracked(&self) -> SessionQuery {
+        SessionQuery::named(self.context.ambit(), self.context.identity().agent_name())
     }
 
-    async fn keys(&self, query: Query) -> Result<Page<String>> {
+    async fn keys(&self, query: SessionQuery) -> Result<Page<String>> {
         let page = self.identities(query).await?;
         Ok(Page {
             items: page.items.iter().map(SessionIdentity::key).collect(),
@@ -367,7 +371,7 @@ impl LiveAgent {
         })
     }
 
-    async fn identities(&self, query: Query) -> Result<Page<SessionIdentity>> {
+    async fn identities(&self, query: SessionQuery) -> Result<Page<SessionIdentity>> {
         let rows = query.page(None, 1_000).await?;
         let mut items: Vec<SessionIdentity> =
             rows.items.into_iter().map(|row| row.identity).collect();

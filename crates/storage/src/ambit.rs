@@ -1,9 +1,9 @@
 //! `Ambit`: the agents, stores, listeners and settings of one installation, as one caller sees them.
 
-use crate::agent::{Agent, Definition};
+use crate::agent::{Agent, AgentDefinition};
 use crate::caller::Caller;
-use crate::event::{After, Before, Bus, Verdict};
-use crate::patrol::Patrol;
+use crate::event::{After, Before, EventBus, Verdict};
+use crate::index_sweep::IndexSweep;
 use crate::retention::Retention;
 use crate::stores::Stores;
 use crate::usage::UsageSettings;
@@ -16,27 +16,27 @@ use std::time::Duration;
 /// An installation. Cheap to clone; the clones share everything.
 #[derive(Clone, Debug)]
 pub struct Ambit {
-    core: Arc<Core>,
+    core: Arc<AmbitInner>,
     caller: Caller,
 }
 
 #[derive(Debug)]
-struct Core {
+struct AmbitInner {
     agents: BTreeMap<String, Arc<dyn Agent>>,
     stores: Arc<Stores>,
-    bus: Bus,
-    settings: Settings,
+    bus: EventBus,
+    settings: AmbitSettings,
 }
 
 /// What an application may set.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct AmbitSettings {
     /// How usage is counted.
     pub usage: UsageSettings,
     /// What memories do where nothing else is said.
-    pub memory: crate::memory::Settings,
+    pub memory: crate::memory::MemorySettings,
     /// When and how histories are shortened for the model.
-    pub truncation: crate::truncation::Settings,
+    pub truncation: crate::truncation::TruncationSettings,
     /// How long an idle temporary session lives.
     pub temporary_life: Duration,
     /// How long storages are kept that nobody uses.
@@ -45,12 +45,12 @@ pub struct Settings {
     pub orphan_life: Duration,
 }
 
-impl Default for Settings {
+impl Default for AmbitSettings {
     fn default() -> Self {
         Self {
             usage: UsageSettings::default(),
-            memory: crate::memory::Settings::default(),
-            truncation: crate::truncation::Settings::default(),
+            memory: crate::memory::MemorySettings::default(),
+            truncation: crate::truncation::TruncationSettings::default(),
             temporary_life: Duration::from_secs(3600),
             retention: Retention::default(),
             orphan_life: Duration::from_secs(24 * 3600),
@@ -60,22 +60,22 @@ impl Default for Settings {
 
 impl Ambit {
     /// Starts an installation over these stores; several may share them.
-    pub fn builder(stores: impl Into<Arc<Stores>>) -> Builder {
-        Builder {
+    pub fn builder(stores: impl Into<Arc<Stores>>) -> AmbitBuilder {
+        AmbitBuilder {
             agents: BTreeMap::new(),
             stores: stores.into(),
-            settings: Settings::default(),
+            settings: AmbitSettings::default(),
         }
     }
 
     /// The agent with this name.
-    pub fn agent(&self, name: &str) -> Result<Definition> {
+    pub fn agent(&self, name: &str) -> Result<AgentDefinition> {
         let agent = self.core.agents.get(name).cloned();
         let agent = agent.ok_or_else(|| Error::NotFound {
             what: "agent",
             name: name.to_owned(),
         })?;
-        Ok(Definition::new(self.clone(), agent))
+        Ok(AgentDefinition::new(self.clone(), agent))
     }
 
     /// The names of all agents.
@@ -102,7 +102,7 @@ impl Ambit {
     }
 
     /// The settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &AmbitSettings {
         &self.core.settings
     }
 
@@ -123,7 +123,7 @@ impl Ambit {
     }
 
     /// The listeners.
-    pub fn bus(&self) -> &Bus {
+    pub fn bus(&self) -> &EventBus {
         &self.core.bus
     }
 
@@ -140,8 +140,8 @@ impl Ambit {
     }
 
     /// A walk over the index that removes what was idle for too long and rows without data.
-    pub fn patrol(&self) -> Patrol {
-        Patrol::new(self.clone())
+    pub fn index_sweep(&self) -> IndexSweep {
+        IndexSweep::new(self.clone())
     }
 
     /// Closes the stores.
@@ -152,13 +152,13 @@ impl Ambit {
 
 /// Collects agents and settings.
 #[derive(Debug)]
-pub struct Builder {
+pub struct AmbitBuilder {
     agents: BTreeMap<String, Arc<dyn Agent>>,
     stores: Arc<Stores>,
-    settings: Settings,
+    settings: AmbitSettings,
 }
 
-impl Builder {
+impl AmbitBuilder {
     /// Adds an agent under its name.
     pub fn agent(mut self, agent: impl Agent) -> Self {
         self.agents.insert(agent.name().to_owned(), Arc::new(agent));
@@ -166,7 +166,7 @@ impl Builder {
     }
 
     /// Replaces the settings.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: AmbitSettings) -> Self {
         self.settings = settings;
         self
     }
@@ -178,10 +178,10 @@ impl Builder {
             stores,
             settings,
         } = self;
-        let core = Arc::new(Core {
+        let core = Arc::new(AmbitInner {
             agents,
             stores,
-            bus: Bus::default(),
+            bus: EventBus::default(),
             settings,
         });
         Ambit {

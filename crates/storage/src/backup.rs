@@ -1,8 +1,8 @@
 //! Copying a whole store while others write.
 
-use crate::driver::{self, Options};
+use crate::driver::{self, DriverOptions};
 #[cfg(feature = "sqlite")]
-use crate::driver::{Driver, sqlite::Sqlite};
+use crate::driver::{Driver, sqlite::SqliteDriver};
 use crate::{Error, Result};
 use std::path::Path;
 
@@ -24,14 +24,14 @@ const OWN_TOOLS: &[(&str, &str)] = &[
 ];
 
 /// Copies the store behind this URL, as it is at one point in time, to a file that must not exist yet.
-pub async fn backup(url: &str, options: Options, to: &Path) -> Result<()> {
+pub async fn backup(url: &str, options: DriverOptions, to: &Path) -> Result<()> {
     let (scheme, address) = url.split_once(':').unwrap_or((url, ""));
     if let Some((_, how)) = OWN_TOOLS.iter().find(|(name, _)| *name == scheme) {
         return Err(Error::invalid(format!("a {scheme} store"), *how));
     }
     #[cfg(feature = "sqlite")]
     if scheme == "sqlite" {
-        let store = Sqlite::open(address, options).await?;
+        let store = SqliteDriver::open(address, options).await?;
         let copied = store.backup(to).await;
         return copied.and(store.close().await);
     }

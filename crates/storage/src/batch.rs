@@ -1,10 +1,10 @@
 //! One write: checks that must hold and writes that happen together or not at all.
 
-use crate::address::{Key, LogKey, Space};
+use crate::address::{LogKey, Space, ValueKey};
 use crate::clock::Millis;
-use crate::directory::{Mark, Track, Tracked};
+use crate::directory::{IndexRow, RowMark, TrackRequest};
 use crate::json::Json;
-use crate::op::{Op, Output};
+use crate::operation::{Operation, OperationOutput};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 
@@ -12,14 +12,14 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// What must hold, judged before any write.
-    pub checks: Vec<Check>,
+    pub checks: Vec<BatchCheck>,
     /// What changes, in order; a later write sees the earlier ones.
-    pub writes: Vec<Write>,
+    pub writes: Vec<BatchWrite>,
 }
 
 /// A condition of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum BatchCheck {
     /// The log's head is this one (`None`: the log is absent); else `Conflict`.
     Head {
         /// The log.
@@ -30,14 +30,14 @@ pub enum Check {
     /// The value has this version (`None`: it is absent or expired); else `Conflict`.
     Version {
         /// The value.
-        key: Key,
+        key: ValueKey,
         /// The version the writer saw.
         version: Option<u64>,
     },
     /// The lease is live and was granted with this epoch; else `Fenced`.
     Lease {
         /// The lease.
-        key: Key,
+        key: ValueKey,
         /// The epoch of the writer's grant.
         epoch: u64,
     },
@@ -46,13 +46,13 @@ pub enum Check {
         /// The space.
         space: Space,
         /// The mark of the row that the writer saw.
-        mark: Option<Mark>,
+        mark: Option<RowMark>,
     },
 }
 
 /// A change.
 #[derive(Clone, Debug)]
-pub enum Write {
+pub enum BatchWrite {
     /// Adds entries in order. An entry whose id the log has already is not stored again.
     Append {
         /// The log; made by its first entry.
@@ -70,9 +70,9 @@ pub enum Write {
     /// Does one operation on one value.
     Apply {
         /// The value.
-        key: Key,
+        key: ValueKey,
         /// The operation.
-        op: Op,
+        op: Operation,
         /// How long a value that the operation sets or creates lives; `None` for ever.
         life: Option<Millis>,
     },
@@ -99,7 +99,7 @@ pub enum Write {
         space: Space,
     },
     /// Inserts an index row, or adds a touch to the one that is there.
-    Track(Box<Track>),
+    Track(Box<TrackRequest>),
     /// Deletes an index row; one that is not there is no error.
     Untrack {
         /// The row's tenant.
@@ -108,7 +108,7 @@ pub enum Write {
         id: String,
     },
     /// Makes one thing equal to another store's: how a chain copies. Needs no judgement and can be repeated.
-    Mirror(Mirror),
+    Mirror(MirrorWrite),
 }
 
 /// The highest number that is taken over from another store: those given out after it stay exact in every store.
@@ -116,7 +116,7 @@ pub(crate) const MAX_COPIED: u64 = 1 << 52;
 
 /// What one store has, for another one to have too.
 #[derive(Clone, Debug)]
-pub enum Mirror {
+pub enum MirrorWrite {
     /// A log's entries. If the log here is absent or of another generation, it is begun anew with `head.generation`;
     /// entries that it has already are left alone. Entries must join on to what is there.
     Log {
@@ -130,13 +130,13 @@ pub enum Mirror {
     /// A value, with version and end of life; `None` deletes it.
     Value {
         /// The value.
-        key: Key,
+        key: ValueKey,
         /// The source's entry.
-        entry: Option<Entry>,
+        entry: Option<ValueEntry>,
     },
     /// An index row as it is, id included. Its ordinal too, unless another row has that here: then it keeps the one it
     /// has here, or gets a new one.
-    Row(Box<Tracked>),
+    Row(Box<IndexRow>),
 }
 
 /// An entry to append.
@@ -174,7 +174,7 @@ pub struct LogEntry {
 
 /// A stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ValueEntry {
     /// The value's type, as in the `ctx.memory` reference.
     pub kind: &'static str,
     /// The number of items of a list, 1 for anything else.
@@ -191,7 +191,7 @@ pub struct Entry {
 
 /// What one write of a batch did, in the order of the writes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// The log's new head, and the sequence of each entry (of the stored one, where the id was there).
     Appended {
         /// The new head.
@@ -202,7 +202,7 @@ pub enum Outcome {
     /// The operation's answer, and the value's version if there is a value now.
     Applied {
         /// The answer.
-        output: Output,
+        output: OperationOutput,
         /// The version.
         version: Option<u64>,
     },
@@ -222,7 +222,7 @@ pub enum Outcome {
 
 /// The sizes a store accepts.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SizeLimits {
     /// Bytes of one entry or value.
     pub value: usize,
     /// Bytes of the name of a log, value or entry id.
@@ -231,7 +231,7 @@ pub struct Limits {
     pub batch: usize,
 }
 
-impl Default for Limits {
+impl Default for SizeLimits {
     fn default() -> Self {
         Self {
             value: 16 << 20,
@@ -243,7 +243,7 @@ impl Default for Limits {
 
 impl Batch {
     /// A batch of these writes without a condition.
-    pub fn of(writes: impl IntoIterator<Item = Write>) -> Self {
+    pub fn of(writes: impl IntoIterator<Item = BatchWrite>) -> Self {
         Self {
             checks: Vec::new(),
             writes: writes.into_iter().collect(),
@@ -251,18 +251,18 @@ impl Batch {
     }
 
     /// The same batch with one more condition.
-    pub fn checking(mut self, check: Check) -> Self {
+    pub fn checking(mut self, check: BatchCheck) -> Self {
         self.checks.push(check);
         self
     }
 
     /// Refuses what no store takes. Every driver calls this first, so that nothing is written of a bad batch.
-    pub fn validate(&self, limits: &Limits) -> Result<()> {
+    pub fn validate(&self, limits: &SizeLimits) -> Result<()> {
         let mut count = self.writes.len();
         for write in &self.writes {
             write.check_texts()?;
             match write {
-                Write::Append { log, entries } => {
+                BatchWrite::Append { log, entries } => {
                     count += entries.len();
                     named("log name", &log.name, limits)?;
                     for entry in entries {
@@ -270,11 +270,11 @@ impl Batch {
                         sized("entry bytes", entry.body.as_str().len(), limits.value)?;
                     }
                 }
-                Write::Apply { key, op, .. } => {
+                BatchWrite::Apply { key, op, .. } => {
                     sized_name("key", &key.name, limits)?;
                     sized("value bytes", op.size(), limits.value)?;
                 }
-                Write::Mirror(mirror) => mirror.check_number()?,
+                BatchWrite::Mirror(mirror) => mirror.check_number()?,
                 _ => {}
             }
         }
@@ -282,7 +282,7 @@ impl Batch {
     }
 }
 
-impl Mirror {
+impl MirrorWrite {
     /// Refuses numbers that no store comes to by counting: taken over, they would leave none to give out.
     fn check_number(&self) -> Result<()> {
         let (what, number) = match self {
@@ -301,15 +301,17 @@ impl Mirror {
     }
 }
 
-impl Write {
+impl BatchWrite {
     /// Refuses texts that name an owner or stand in an index row and that not every store can keep.
     fn check_texts(&self) -> Result<()> {
         match self {
             Self::Append { log, .. } | Self::Redact { log, .. } | Self::Drop { log } => {
                 owned(&log.space)
             }
-            Self::Mirror(Mirror::Log { log, .. }) => owned(&log.space),
-            Self::Apply { key, .. } | Self::Mirror(Mirror::Value { key, .. }) => owned(&key.space),
+            Self::Mirror(MirrorWrite::Log { log, .. }) => owned(&log.space),
+            Self::Apply { key, .. } | Self::Mirror(MirrorWrite::Value { key, .. }) => {
+                owned(&key.space)
+            }
             Self::Wipe { space, .. } | Self::Clear { space } | Self::Remove { space } => {
                 owned(space)
             }
@@ -322,7 +324,7 @@ impl Write {
                 let made_by = [&track.created_by, &track.team];
                 row_texts(&track.id, &track.tenant, &track.placement, made_by)
             }
-            Self::Mirror(Mirror::Row(row)) => {
+            Self::Mirror(MirrorWrite::Row(row)) => {
                 for touch in &row.touches {
                     without_nul("agent", &touch.agent)?;
                 }
@@ -359,12 +361,12 @@ fn without_nul(field: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn named(field: &str, name: &str, limits: &Limits) -> Result<()> {
+fn named(field: &str, name: &str, limits: &SizeLimits) -> Result<()> {
     without_nul(field, name)?;
     sized_name(field, name, limits)
 }
 
-fn sized_name(field: &str, name: &str, limits: &Limits) -> Result<()> {
+fn sized_name(field: &str, name: &str, limits: &SizeLimits) -> Result<()> {
     if name.is_empty() {
         return Err(Error::invalid(field, "must be a non-empty string"));
     }

@@ -1,7 +1,7 @@
 //! Who acts. Passed explicitly: there is no ambient user, tenant or session anywhere.
 
 use crate::address::DEFAULT_TENANT;
-use crate::directory::{Filter, Tracked, Viewer};
+use crate::directory::{IndexRow, RowFilter, Viewer};
 use crate::{Error, Result, SessionIdentity};
 use std::collections::BTreeMap;
 
@@ -99,13 +99,13 @@ impl Caller {
     }
 
     /// The filter narrowed to what the caller may see.
-    pub(crate) fn narrow(&self, filter: Filter) -> Filter {
+    pub(crate) fn narrow(&self, filter: RowFilter) -> RowFilter {
         let viewer = Viewer {
             user: self.user.clone(),
             team: self.team.clone(),
         };
         let visible_to = (!self.is_system).then_some(viewer);
-        Filter {
+        RowFilter {
             tenant: Some(self.tenant.clone()),
             visible_to,
             ..filter
@@ -130,8 +130,8 @@ impl Caller {
     }
 
     /// Whether the caller may see a row.
-    pub(crate) fn may_see(&self, row: &Tracked) -> bool {
-        self.narrow(Filter::default()).matches(row)
+    pub(crate) fn may_see(&self, row: &IndexRow) -> bool {
+        self.narrow(RowFilter::default()).matches(row)
     }
 }
 

@@ -1,28 +1,28 @@
 //! Saving: what is staged becomes durable, with its index rows, in as few commits as there are stores.
 
-mod elsewhere;
-mod outlive;
+mod detach_on_drop;
 mod restage;
-mod tell;
+mod saved_events;
+mod separate_index;
 
 use crate::address::{ITEMS, LogKey};
-use crate::batch::{Batch, NewEntry, Outcome, Write};
+use crate::batch::{Batch, BatchWrite, NewEntry, WriteOutcome};
 use crate::context::{Context, SaveReport};
 use crate::event::{ChatHistorySaving, ContextSaving, IdentityStorageSaving, at_same_depth};
-use crate::removal::{self, Action};
-use crate::storage::{ChatHistoryStorage, SharedCell, Staged, StorageKind, UsageStorage};
+use crate::removal::{self, RemovalAction};
+use crate::storage::{ChatHistoryStorage, SharedCell, StagedChanges, StorageKind, UsageStorage};
 use crate::stores::Placement;
 use crate::temporary;
 use crate::{Error, Result, SessionIdentity};
-use outlive::Outliving;
+use detach_on_drop::DetachOnDrop;
+use saved_events::{fire_saved_event, fire_storage_events};
 use std::collections::BTreeMap;
-use tell::{tell_parts, tell_saved};
 use tracing::Instrument;
 
 /// One storage and what of it is written now.
-struct Part {
+struct DirtyStorage {
     cell: SharedCell,
-    staged: Staged,
+    staged: StagedChanges,
 }
 
 /// Writes what is staged in these storages. Listeners are asked first; from then on the save goes on whoever leaves, so
@@ -42,14 +42,21 @@ pub(crate) async fn save(context: &Context, cells: &[SharedCell]) -> Result<Save
         ask_parts(context, dirty).await?
     };
     let work = write_and_tell(context.clone(), parts, is_clear);
-    Outliving::new(at_same_depth(work.in_current_span())).await
+    DetachOnDrop::new(at_same_depth(work.in_current_span())).await
 }
 
-async fn write_and_tell(context: Context, asked: Vec<Part>, is_clear: bool) -> Result<SaveReport> {
-    let mut written = Written::default();
+async fn write_and_tell(
+    context: Context,
+    asked: Vec<DirtyStorage>,
+    is_clear: bool,
+) -> Result<SaveReport> {
+    let mut written = CommitResult::default();
     let (parts, outcome) = {
         let _alone = context.session().saving.lock().await;
-        let parts: Vec<Part> = asked.iter().filter_map(Part::still_staged).collect();
+        let parts: Vec<DirtyStorage> = asked
+            .iter()
+            .filter_map(DirtyStorage::still_staged)
+            .collect();
         let outcome = write_parts(&context, &parts, &mut written).await;
         (parts, outcome)
     };
@@ -59,13 +66,13 @@ async fn write_and_tell(context: Context, asked: Vec<Part>, is_clear: bool) -> R
         degraded: context.ambit().stores().degraded(),
     };
     // What some stores have is durable, even if others failed.
-    tell_parts(&context, &parts, written).await;
+    fire_storage_events(&context, &parts, written).await;
     outcome?;
-    tell_saved(&context, is_clear, &report).await;
+    fire_saved_event(&context, is_clear, &report).await;
     Ok(report)
 }
 
-impl Part {
+impl DirtyStorage {
     /// What of it is left to be written: another save of the same session may have come first.
     fn still_staged(&self) -> Option<Self> {
         let staged = self.cell.staged().common(&self.staged);
@@ -76,7 +83,7 @@ impl Part {
 
 /// The last chance for listeners to change staged items or to veto.
 async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
-    if !context.ambit().bus().is_heard::<ContextSaving>() {
+    if !context.ambit().bus().has_listeners::<ContextSaving>() {
         return Ok(());
     }
     let dirty = cells.iter().filter(|cell| cell.is_dirty());
@@ -100,12 +107,12 @@ async fn ask_context(context: &Context, cells: &[SharedCell]) -> Result<()> {
     Ok(())
 }
 
-async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part>> {
+async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<DirtyStorage>> {
     let bus = context.ambit().bus();
     let history = dirty
         .iter()
         .find(|cell| cell.prefix == ChatHistoryStorage::PREFIX);
-    if let Some(cell) = history.filter(|_| bus.is_heard::<ChatHistorySaving>()) {
+    if let Some(cell) = history.filter(|_| bus.has_listeners::<ChatHistorySaving>()) {
         let shown = cell.staged().appends.clone();
         let event = ChatHistorySaving {
             about: context.about(),
@@ -115,7 +122,7 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
         let event = bus.ask(event).await?;
         restage::restage(context, cell, &shown, &event.messages)?;
     }
-    if !context.is_temporary() && bus.is_heard::<IdentityStorageSaving>() {
+    if !context.is_temporary() && bus.has_listeners::<IdentityStorageSaving>() {
         let adding: Vec<SessionIdentity> = dirty.iter().map(|cell| cell.identity.clone()).collect();
         let event = IdentityStorageSaving {
             about: context.about(),
@@ -127,29 +134,33 @@ async fn ask_parts(context: &Context, dirty: Vec<SharedCell>) -> Result<Vec<Part
     }
     let part = |cell: SharedCell| {
         let staged = cell.staged().clone();
-        Part { cell, staged }
+        DirtyStorage { cell, staged }
     };
     Ok(dirty.into_iter().map(part).collect())
 }
 
 /// An index row that a commit has made.
-struct Added {
+struct NewIndexRow {
     identity: SessionIdentity,
     id: String,
 }
 
 /// What a commit has made.
 #[derive(Default)]
-struct Written {
+struct CommitResult {
     /// The identities whose changes are durable.
     parts: Vec<SessionIdentity>,
-    rows: Vec<Added>,
+    rows: Vec<NewIndexRow>,
     /// The sequences of the items added, by prefix.
     sequences: BTreeMap<String, Vec<u64>>,
 }
 
 /// Commits store after store, the history's first; what could not be written stays dirty.
-async fn write_parts(context: &Context, parts: &[Part], written: &mut Written) -> Result<()> {
+async fn write_parts(
+    context: &Context,
+    parts: &[DirtyStorage],
+    written: &mut CommitResult,
+) -> Result<()> {
     let mut stores: Vec<Placement> = Vec::new();
     for part in parts {
         if !stores
@@ -160,7 +171,7 @@ async fn write_parts(context: &Context, parts: &[Part], written: &mut Written) -
         }
     }
     for (done, store) in stores.iter().enumerate() {
-        let of_store: Vec<&Part> = parts
+        let of_store: Vec<&DirtyStorage> = parts
             .iter()
             .filter(|part| part.cell.placement.names() == store.names())
             .collect();
@@ -191,8 +202,8 @@ async fn write_parts(context: &Context, parts: &[Part], written: &mut Written) -
 async fn write_store(
     context: &Context,
     store: &Placement,
-    parts: &[&Part],
-    written: &mut Written,
+    parts: &[&DirtyStorage],
+    written: &mut CommitResult,
 ) -> Result<()> {
     let session = context.session();
     let index = context.ambit().stores().index()?;
@@ -209,7 +220,7 @@ async fn write_store(
         batch.writes.extend(tracks);
     } else if !tracks.is_empty() {
         let at = context.ambit().stores().options().clock.now();
-        let added = elsewhere::track(context, &tracks).await?;
+        let added = separate_index::track(context, &tracks).await?;
         written.rows.extend(added);
         elsewhere = Some((tracks, at));
     }
@@ -219,7 +230,7 @@ async fn write_store(
     let writes = batch.writes.clone();
     let outcomes = store.driver().commit(batch).await?;
     if let Some((tracks, at)) = elsewhere {
-        elsewhere::confirm(context, tracks, at).await?;
+        separate_index::confirm(context, tracks, at).await?;
     }
     for (write, outcome) in writes.iter().zip(&outcomes) {
         written.rows.extend(new_row(context, write, outcome));
@@ -233,13 +244,18 @@ async fn write_store(
 }
 
 /// Adds the writes of one storage. A clear takes along what belongs to the data.
-async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<()> {
+async fn add_part(context: &Context, part: &DirtyStorage, batch: &mut Batch) -> Result<()> {
     let (session, clock) = (context.session(), &context.ambit().stores().options().clock);
-    let staged = session.seen(part.cell.settled(session.tenant(), &part.staged).await)?;
+    let staged = session.seen(part.cell.unwritten(session.tenant(), &part.staged).await)?;
     // A temporary session has no sums that could be carried over.
     if staged.is_clear() && !(session.is_temporary() && part.cell.prefix == UsageStorage::PREFIX) {
         let place = (session.tenant(), &part.cell.identity);
-        let more = removal::following(context.ambit(), part.cell.driver(), place, Action::Clear);
+        let more = removal::dependent_writes(
+            context.ambit(),
+            part.cell.driver(),
+            place,
+            RemovalAction::Clear,
+        );
         batch.writes.extend(session.seen(more.await)?);
     }
     let (checks, writes) = part.cell.writes(session.tenant(), &staged)?;
@@ -248,7 +264,9 @@ async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<(
     if session.is_temporary() {
         let life = context.ambit().settings().temporary_life;
         let space = part.cell.space(session.tenant());
-        batch.writes.push(temporary::stay(&space, clock, life)?);
+        batch
+            .writes
+            .push(temporary::extend_life(&space, clock, life)?);
     }
     Ok(())
 }
@@ -256,10 +274,10 @@ async fn add_part(context: &Context, part: &Part, batch: &mut Batch) -> Result<(
 /// The sequences that the last append to this log was given.
 fn sequences<'a>(
     items: &LogKey,
-    mut done: impl Iterator<Item = (&'a Write, &'a Outcome)>,
+    mut done: impl Iterator<Item = (&'a BatchWrite, &'a WriteOutcome)>,
 ) -> Vec<u64> {
     let added = done.find_map(|(write, outcome)| match (write, outcome) {
-        (Write::Append { log, .. }, Outcome::Appended { seqs, .. }) if log == items => {
+        (BatchWrite::Append { log, .. }, WriteOutcome::Appended { seqs, .. }) if log == items => {
             Some(seqs.clone())
         }
         _ => None,
@@ -268,11 +286,11 @@ fn sequences<'a>(
 }
 
 /// The index rows that these storages need. A clear of what was never written leaves nothing to track.
-fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
+fn tracks(context: &Context, parts: &[&DirtyStorage]) -> Vec<BatchWrite> {
     if context.is_temporary() {
         return Vec::new();
     }
-    let is_nothing = |staged: &Staged| {
+    let is_nothing = |staged: &StagedChanges| {
         let clears_nothing = staged
             .basis
             .as_ref()
@@ -282,7 +300,7 @@ fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
     let tracked = parts.iter().filter(|part| !is_nothing(&part.staged));
     tracked
         .map(|part| {
-            Write::Track(Box::new(
+            BatchWrite::Track(Box::new(
                 context
                     .session()
                     .track(&part.cell.identity, &part.cell.placement),
@@ -292,12 +310,12 @@ fn tracks(context: &Context, parts: &[&Part]) -> Vec<Write> {
 }
 
 /// The row that this write has made, if it was not there; whose id it is, the session remembers.
-fn new_row(context: &Context, write: &Write, outcome: &Outcome) -> Option<Added> {
-    let (Write::Track(track), Outcome::Tracked { id, is_new }) = (write, outcome) else {
+fn new_row(context: &Context, write: &BatchWrite, outcome: &WriteOutcome) -> Option<NewIndexRow> {
+    let (BatchWrite::Track(track), WriteOutcome::Tracked { id, is_new }) = (write, outcome) else {
         return None;
     };
     context.session().tracked(&track.identity, id);
-    is_new.then(|| Added {
+    is_new.then(|| NewIndexRow {
         identity: track.identity.clone(),
         id: id.clone(),
     })

@@ -3,20 +3,21 @@
 mod open;
 mod session;
 
-pub(crate) use open::Parts;
+pub(crate) use open::SessionStorages;
 pub(crate) use session::Session;
 
 use crate::address::Space;
 use crate::ambit::Ambit;
-use crate::batch::Write;
+use crate::batch::BatchWrite;
 use crate::driver::Driver;
 use crate::event::{
-    About, ContextClearing, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
+    ContextClearing, ContextRead, ContextReading, EventMetadata, IdentityAdding, StorageRegistered,
 };
 use crate::lease::Lease;
-use crate::memory::{self, Conversation, Memory, Tracking};
+use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
 use crate::storage::{
-    Cell, ChatHistoryStorage, ListStorage, SharedCell, StorageKind, UsageStorage, check_prefix,
+    ChatHistoryStorage, ListStorage, SharedCell, StorageCell, StorageKind, UsageStorage,
+    check_prefix,
 };
 use crate::{Error, Result, SessionIdentity, commit, ids, removal, temporary};
 use std::collections::BTreeMap;
@@ -42,13 +43,13 @@ pub struct SaveReport {
 
 impl Context {
     /// All sessions of a registered agent.
-    pub fn of(ambit: &Ambit, agent: &str) -> Result<crate::facade::Query> {
-        crate::facade::Query::of(ambit, agent)
+    pub fn of(ambit: &Ambit, agent: &str) -> Result<crate::session_query::SessionQuery> {
+        crate::session_query::SessionQuery::of(ambit, agent)
     }
 
     /// All sessions under a name in the index, also of an agent that is no longer there.
-    pub fn named(ambit: &Ambit, agent: &str) -> crate::facade::Query {
-        crate::facade::Query::named(ambit, agent)
+    pub fn named(ambit: &Ambit, agent: &str) -> crate::session_query::SessionQuery {
+        crate::session_query::SessionQuery::named(ambit, agent)
     }
 
     /// The base identity.
@@ -86,7 +87,7 @@ impl Context {
     }
 
     /// The same memory, under other settings.
-    pub fn memory_with(&self, settings: memory::Settings) -> Result<Memory> {
+    pub fn memory_with(&self, settings: memory::MemorySettings) -> Result<Memory> {
         let history = self.session.state().history.clone();
         let identity = history.identity.with_scope(memory::SCOPE)?;
         let placement = &history.placement;
@@ -95,12 +96,12 @@ impl Context {
             let index = self.ambit().stores().index()?;
             let is_elsewhere = index.names() != placement.names();
             let track = self.session.track(&identity, placement);
-            tracking = Some(Tracking {
+            tracking = Some(RowTracking {
                 track,
                 index: is_elsewhere.then(|| index.driver().clone()),
             });
         }
-        let conversation = Conversation { identity, tracking };
+        let conversation = ChatMemoryOwner { identity, tracking };
         let memory = Memory::chat(
             placement.driver().clone(),
             &self.session.tenant,
@@ -187,7 +188,7 @@ impl Context {
         self.history().load().await?;
         self.ambit()
             .bus()
-            .tell(ContextRead {
+            .notify(ContextRead {
                 about: self.about(),
                 context: self.clone(),
             })
@@ -253,7 +254,7 @@ impl Context {
     /// Writes all that is staged and gives the conversation back in the same commit.
     pub async fn save_and_end_turn(&self) -> Result<SaveReport> {
         if let Some(lease) = self.lease() {
-            self.stage_beside(lease.end());
+            self.stage_with_history(lease.end());
         }
         let report = self.save().await?;
         self.session.state().lease = None;
@@ -268,7 +269,7 @@ impl Context {
     }
 
     /// Has these writes committed with the history at the next save, all or nothing.
-    pub fn stage_beside(&self, writes: impl IntoIterator<Item = Write>) {
+    pub fn stage_with_history(&self, writes: impl IntoIterator<Item = BatchWrite>) {
         let history = self.session.state().history.clone();
         let id = ids::unguessable();
         let writes = writes.into_iter().map(|write| (id.clone(), write));
@@ -294,7 +295,7 @@ impl Context {
         !is_left && std::mem::take(&mut self.session.state().is_clearing)
     }
 
-    pub(crate) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> EventMetadata {
         self.session.about()
     }
 
@@ -315,8 +316,8 @@ impl Context {
             let placement = self.ambit().stores().temporary()?;
             let space = cell.space(self.session.tenant());
             let clock = &self.ambit().stores().options().clock;
-            temporary::end_if_over(placement.driver().as_ref(), &space, clock).await?;
-            Arc::new(Cell::new(&cell.prefix, self.identity(), placement)?)
+            temporary::erase_if_expired(placement.driver().as_ref(), &space, clock).await?;
+            Arc::new(StorageCell::new(&cell.prefix, self.identity(), placement)?)
         } else {
             self.announce(cell).await?
         };
@@ -329,7 +330,7 @@ impl Context {
             context: self.clone(),
             prefix: cell.prefix.clone(),
         };
-        self.ambit().bus().tell(event).await;
+        self.ambit().bus().notify(event).await;
         Ok(cell)
     }
 
@@ -356,7 +357,7 @@ impl Context {
         if event.identity == cell.identity {
             return Ok(cell.clone());
         }
-        Ok(Arc::new(Cell::new(
+        Ok(Arc::new(StorageCell::new(
             &cell.prefix,
             &event.identity,
             cell.placement.clone(),

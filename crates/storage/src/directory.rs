@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A row of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tracked {
+pub struct IndexRow {
     /// Opaque, never reused.
     pub id: String,
     /// The row's place in the order of creation, given by the store.
@@ -18,7 +18,7 @@ pub struct Tracked {
     /// The identity.
     pub identity: SessionIdentity,
     /// Whether the storage holds something.
-    pub state: State,
+    pub state: RowState,
     /// The generation of its items; 0 where it has no log of items.
     pub generation: u64,
     /// How many items were added since the last clear.
@@ -36,13 +36,13 @@ pub struct Tracked {
     /// Free labels.
     pub labels: BTreeMap<String, String>,
     /// Who worked on it, by agent, in order of first touch.
-    pub touches: Vec<Touch>,
+    pub touches: Vec<AgentTouch>,
 }
 
 /// What a row says about its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RowState {
     /// It holds something.
     Live,
     /// It was cleared and nothing was added since.
@@ -51,7 +51,7 @@ pub enum State {
 
 /// One agent's work on a storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touch {
+pub struct AgentTouch {
     /// The agent.
     pub agent: String,
     /// The base identity it came from.
@@ -64,7 +64,7 @@ pub struct Touch {
 
 /// What changes when a row is made anew, touched or moved: seen again, the row is still the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct RowMark {
     /// The row's id.
     pub id: String,
     /// When it was last touched.
@@ -75,7 +75,7 @@ pub struct Mark {
 
 /// A request to track an identity. Where the row exists only the touch is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Track {
+pub struct TrackRequest {
     /// The id of the row, if this makes it.
     pub id: String,
     /// The partition.
@@ -96,7 +96,7 @@ pub struct Track {
     pub labels: BTreeMap<String, String>,
 }
 
-impl Track {
+impl TrackRequest {
     /// Refuses drivers other than those that the storage's first write has put on record, so that no conversation is
     /// ever kept in two places.
     pub fn check_placement(&self, recorded: &[String]) -> Result<()> {
@@ -117,7 +117,7 @@ impl Track {
 
 /// Which rows; every field that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Filter {
+pub struct RowFilter {
     /// The partition; `None` only for the store's own upkeep.
     pub tenant: Option<String>,
     /// The row with this id.
@@ -161,7 +161,7 @@ pub struct Viewer {
 
 impl Viewer {
     /// True where the row is this person's, or their team's and nobody's in particular.
-    pub fn may_see(&self, row: &Tracked) -> bool {
+    pub fn may_see(&self, row: &IndexRow) -> bool {
         let user = self.user.as_deref();
         let own = user.is_some()
             && (row.identity.user_id() == user
@@ -172,7 +172,7 @@ impl Viewer {
     }
 }
 
-impl Filter {
+impl RowFilter {
     /// Every row of a tenant.
     pub fn tenant(tenant: impl Into<String>) -> Self {
         Self {
@@ -182,7 +182,7 @@ impl Filter {
     }
 
     /// True where the row is asked for.
-    pub fn matches(&self, row: &Tracked) -> bool {
+    pub fn matches(&self, row: &IndexRow) -> bool {
         let same = |wanted: &Option<String>, found: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == found
         };
@@ -224,7 +224,7 @@ impl Filter {
 /// In which order rows come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum RowOrder {
     /// As they were made.
     #[default]
     Oldest,
@@ -236,7 +236,7 @@ pub enum Order {
 
 /// The place of a row in an order, to go on behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
+pub struct RowPosition {
     /// Its last activity; only `Recent` looks at it.
     pub at: Millis,
     /// Its ordinal.
@@ -247,9 +247,9 @@ pub struct Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// The order.
-    pub order: Order,
+    pub order: RowOrder,
     /// Only rows behind this place.
-    pub after: Option<Position>,
+    pub after: Option<RowPosition>,
     /// At most so many.
     pub limit: usize,
 }
@@ -258,14 +258,14 @@ impl PageRequest {
     /// The first rows, as they were made.
     pub fn first(limit: usize) -> Self {
         Self {
-            order: Order::Oldest,
+            order: RowOrder::Oldest,
             after: None,
             limit,
         }
     }
 }
 
-impl Tracked {
+impl IndexRow {
     /// True for the row of the same storage, perhaps in another store.
     pub(crate) fn is_twin_of(&self, other: &Self) -> bool {
         self.tenant == other.tenant && self.identity.same_storage(&other.identity)
@@ -277,9 +277,9 @@ impl Tracked {
     }
 
     /// The row's mark, for a condition of a batch.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> RowMark {
         let touches = self.touches.iter().map(|touch| touch.last_at);
-        Mark {
+        RowMark {
             id: self.id.clone(),
             touched_at: touches.max().unwrap_or_default(),
             placement: self.placement.clone(),
@@ -287,17 +287,17 @@ impl Tracked {
     }
 
     /// Where this row stands.
-    pub fn position(&self) -> Position {
-        Position {
+    pub fn position(&self) -> RowPosition {
+        RowPosition {
             at: self.last_activity_at,
             ordinal: self.ordinal,
         }
     }
 }
 
-impl Order {
+impl RowOrder {
     /// True where `place` comes behind `after`.
-    pub fn is_behind(self, place: Position, after: Position) -> bool {
+    pub fn is_behind(self, place: RowPosition, after: RowPosition) -> bool {
         match self {
             Self::Oldest => place.ordinal > after.ordinal,
             Self::Newest => place.ordinal < after.ordinal,
@@ -306,7 +306,7 @@ impl Order {
     }
 
     /// Sorts rows into this order.
-    pub fn sort(self, rows: &mut [Tracked]) {
+    pub fn sort(self, rows: &mut [IndexRow]) {
         match self {
             Self::Oldest => rows.sort_by_key(|row| row.ordinal),
             Self::Newest => rows.sort_by_key(|row| std::cmp::Reverse(row.ordinal)),
@@ -318,11 +318,11 @@ impl Order {
 }
 
 /// A property by which rows are found without looking at all of them.
-pub type Lookup = (&'static str, String);
+pub type RowLookup = (&'static str, String);
 
-impl Tracked {
+impl IndexRow {
     /// Where this row is found.
-    pub fn lookups(&self) -> Vec<Lookup> {
+    pub fn lookups(&self) -> Vec<RowLookup> {
         let identity = &self.identity;
         let single = [
             ("user", identity.user_id()),
@@ -342,9 +342,9 @@ impl Tracked {
     }
 }
 
-impl Filter {
+impl RowFilter {
     /// Where all wanted rows are found, the narrowest first; empty where only a walk over all rows finds them.
-    pub fn lookups(&self) -> Vec<Lookup> {
+    pub fn lookups(&self) -> Vec<RowLookup> {
         let given = [
             ("user", &self.user),
             ("chat", &self.chat),

@@ -5,7 +5,7 @@
 mod row;
 
 use crate::ambit::Ambit;
-use crate::directory::{Filter, Order, PageRequest, Position, Tracked};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, RowPosition};
 use crate::driver::Driver;
 use crate::lease::OnBusy;
 use crate::relocation;
@@ -25,13 +25,13 @@ pub struct Finding {
 
 /// What an examination came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Examined {
+pub struct DoctorReport {
     /// How many index rows were looked at.
     pub rows: u64,
     /// How many findings were mended.
     pub mended: u64,
     /// How many findings are left.
-    pub left: u64,
+    pub unmended: u64,
     /// How many expired values were erased.
     pub swept: u64,
 }
@@ -46,12 +46,12 @@ pub async fn examine(
     ambit: &Ambit,
     repairs: bool,
     tell: &mut (dyn FnMut(&Finding) + Send),
-) -> Result<Examined> {
+) -> Result<DoctorReport> {
     let mut doctor = Doctor {
         ambit,
         repairs,
         tell,
-        done: Examined::default(),
+        done: DoctorReport::default(),
     };
     doctor.drivers().await?;
     doctor.moves().await?;
@@ -64,7 +64,7 @@ pub(crate) struct Doctor<'a> {
     ambit: &'a Ambit,
     repairs: bool,
     tell: &'a mut (dyn FnMut(&Finding) + Send),
-    done: Examined,
+    done: DoctorReport,
 }
 
 impl Doctor<'_> {
@@ -111,7 +111,7 @@ impl Doctor<'_> {
         match self.row_with(id).await? {
             None => relocation::forget(self.ambit, id).await?,
             Some(row) => {
-                let settled = relocation::settled(self.ambit, &row, OnBusy::Queue).await;
+                let settled = relocation::finish_interrupted(self.ambit, &row, OnBusy::Queue).await;
                 if let Err(error) = settled {
                     self.left(&place, format!("{what}: {error}"));
                     return Ok(());
@@ -138,15 +138,18 @@ impl Doctor<'_> {
 
     async fn rows(&mut self) -> Result<()> {
         let index = self.ambit.stores().index()?;
-        let mut after: Option<Position> = None;
+        let mut after: Option<RowPosition> = None;
         loop {
             let page = PageRequest {
-                order: Order::Oldest,
+                order: RowOrder::Oldest,
                 after,
                 limit: STEP,
             };
-            let found = index.driver().identities(&Filter::default(), &page).await;
-            let rows: Vec<Tracked> = match found {
+            let found = index
+                .driver()
+                .identities(&RowFilter::default(), &page)
+                .await;
+            let rows: Vec<IndexRow> = match found {
                 Ok(rows) => rows,
                 Err(error @ Error::Corrupt { .. }) => {
                     let what = format!("{error}; the rows behind it were not looked at");
@@ -166,10 +169,10 @@ impl Doctor<'_> {
         }
     }
 
-    async fn row_with(&self, id: &str) -> Result<Option<Tracked>> {
-        let filter = Filter {
+    async fn row_with(&self, id: &str) -> Result<Option<IndexRow>> {
+        let filter = RowFilter {
             id: Some(id.to_owned()),
-            ..Filter::default()
+            ..RowFilter::default()
         };
         let page = PageRequest::first(1);
         let index = self.ambit.stores().index()?;
@@ -177,7 +180,7 @@ impl Doctor<'_> {
     }
 
     fn left(&mut self, place: &str, what: String) {
-        self.done.left += 1;
+        self.done.unmended += 1;
         self.say(place, what, false);
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A foreign error that caused ours.
-pub type Source = Arc<dyn std::error::Error + Send + Sync>;
+pub type ErrorSource = Arc<dyn std::error::Error + Send + Sync>;
 
 /// What went wrong, by meaning. Foreign errors are converted once, where the foreign thing is called.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum Error {
         /// The operation, spelled as in the `ctx.memory` reference.
         method: &'static str,
         /// What stood in the way.
-        problem: Problem,
+        problem: ValueProblem,
     },
     /// The named thing does not exist, or the caller may not know that it does.
     #[error("{what} \"{name}\" was not found")]
@@ -101,7 +101,7 @@ pub enum Error {
         /// The store and what it was doing.
         what: String,
         /// The store's own error.
-        source: Option<Source>,
+        source: Option<ErrorSource>,
     },
     /// Stored bytes do not have the form they were written in; they are left as they are.
     #[error("{place} is corrupt: {reason}")]
@@ -121,7 +121,7 @@ pub enum Error {
 
 /// Why a value operation was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ValueProblem {
     /// The value has another type.
     #[error("key \"{key}\" holds a {holds}, not a {wants}")]
     Type {
@@ -232,7 +232,7 @@ fn failures(failed: &[(String, String)]) -> String {
     each.join(", ")
 }
 
-fn because(source: &Option<Source>) -> String {
+fn because(source: &Option<ErrorSource>) -> String {
     source
         .as_ref()
         .map_or_else(String::new, |source| format!(": {source}"))

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Names one storage: agent, chat, user, group and scope. Every value is checked at construction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "Stored", try_from = "Stored")]
+#[serde(into = "IdentityRecord", try_from = "IdentityRecord")]
 pub struct SessionIdentity {
     agent_name: String,
     chat_name: Option<String>,
@@ -21,11 +21,11 @@ pub const MAX_FIELD: usize = 200;
 
 impl SessionIdentity {
     /// Starts an identity of this agent; `build` checks it.
-    pub fn builder(agent_name: impl Into<String>) -> Builder {
-        Builder {
-            stored: Stored {
+    pub fn builder(agent_name: impl Into<String>) -> IdentityBuilder {
+        IdentityBuilder {
+            stored: IdentityRecord {
                 agent_name: agent_name.into(),
-                ..Stored::default()
+                ..IdentityRecord::default()
             },
         }
     }
@@ -118,8 +118,8 @@ impl SessionIdentity {
             .is_some_and(|chat| chat.starts_with("_temp"))
     }
 
-    fn with(&self, change: impl FnOnce(&mut Stored)) -> Result<Self> {
-        let mut stored = Stored::from(self.clone());
+    fn with(&self, change: impl FnOnce(&mut IdentityRecord)) -> Result<Self> {
+        let mut stored = IdentityRecord::from(self.clone());
         change(&mut stored);
         Self::try_from(stored)
     }
@@ -133,11 +133,11 @@ impl fmt::Display for SessionIdentity {
 
 /// Collects the fields of an identity.
 #[derive(Clone, Debug)]
-pub struct Builder {
-    stored: Stored,
+pub struct IdentityBuilder {
+    stored: IdentityRecord,
 }
 
-impl Builder {
+impl IdentityBuilder {
     /// Sets the chat.
     pub fn chat_name(mut self, chat_name: impl Into<String>) -> Self {
         self.stored.chat_name = Some(chat_name.into());
@@ -170,7 +170,7 @@ impl Builder {
 
 /// The serialised form. `key` is written for readers and ignored on load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Stored {
+struct IdentityRecord {
     agent_name: String,
     #[serde(default)]
     chat_name: Option<String>,
@@ -184,7 +184,7 @@ struct Stored {
     key: String,
 }
 
-impl From<SessionIdentity> for Stored {
+impl From<SessionIdentity> for IdentityRecord {
     fn from(identity: SessionIdentity) -> Self {
         let key = identity.key();
         let SessionIdentity {
@@ -205,10 +205,10 @@ impl From<SessionIdentity> for Stored {
     }
 }
 
-impl TryFrom<Stored> for SessionIdentity {
+impl TryFrom<IdentityRecord> for SessionIdentity {
     type Error = Error;
 
-    fn try_from(stored: Stored) -> Result<Self> {
+    fn try_from(stored: IdentityRecord) -> Result<Self> {
         check("agent_name", &stored.agent_name)?;
         let optional = [
             ("chat_name", &stored.chat_name),
@@ -221,7 +221,7 @@ impl TryFrom<Stored> for SessionIdentity {
                 .as_deref()
                 .map_or(Ok(()), |value| check(field, value))?;
         }
-        let Stored {
+        let IdentityRecord {
             agent_name,
             chat_name,
             user_id,

@@ -124,14 +124,14 @@ impl<'de> Deserialize<'de> for Json {
 
 /// A stored value: a list is kept item by item, so that its ends can be worked on without the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum StoredValue {
     /// Anything but a list.
     Plain(Json),
     /// A list.
     List(Vec<Json>),
 }
 
-impl Value {
+impl StoredValue {
     /// The type's name as in the `ctx.memory` reference.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -166,7 +166,7 @@ impl Value {
     }
 }
 
-impl From<Json> for Value {
+impl From<Json> for StoredValue {
     fn from(json: Json) -> Self {
         match json.to::<Vec<Json>>() {
             Ok(items) if json.kind() == "list" => Self::List(items),

@@ -2,11 +2,11 @@
 
 mod renewal;
 
-use crate::address::{Key, Space};
-use crate::batch::{Batch, Check, Outcome, Write};
-use crate::driver::{Driver, Part, Scan};
+use crate::address::{Space, ValueKey};
+use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
+use crate::driver::{Driver, ValuePart, ValueScan};
 use crate::json::Json;
-use crate::op::{Op, Output};
+use crate::operation::{Operation, OperationOutput};
 use crate::pattern::Pattern;
 use crate::{Error, Result, ids};
 use renewal::look_after;
@@ -42,20 +42,20 @@ pub enum OnBusy {
 /// A lease that is held and renewed until it is released, or until its last clone is dropped and it expires.
 #[derive(Clone)]
 pub struct Lease {
-    held: Arc<Held>,
+    held: Arc<LeaseInner>,
 }
 
-struct Held {
+struct LeaseInner {
     driver: Arc<dyn Driver>,
-    key: Key,
+    key: ValueKey,
     epoch: u64,
-    ended: watch::Receiver<Option<End>>,
+    ended: watch::Receiver<Option<LeaseEnd>>,
     renewal: JoinHandle<()>,
 }
 
 /// Why a lease ends before its holder gives it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum LeaseEnd {
     /// Another turn asked this one to make room.
     Interrupted,
     /// It has passed on, or could not be renewed in time.
@@ -64,7 +64,7 @@ pub enum End {
 
 impl Lease {
     /// Takes the lease, or waits for it, or fails `Busy`.
-    pub async fn take(driver: Arc<dyn Driver>, key: Key, on_busy: OnBusy) -> Result<Self> {
+    pub async fn take(driver: Arc<dyn Driver>, key: ValueKey, on_busy: OnBusy) -> Result<Self> {
         let holder = ids::unguessable();
         let waiting = tickets(driver.as_ref(), &key.space).await?.len();
         if waiting > 0 && on_busy == OnBusy::Reject {
@@ -83,7 +83,7 @@ impl Lease {
             }
             taken => return Ok(Self::held(driver, key, taken?)),
         }
-        let place = Place::take(driver.clone(), &key.space, &holder).await?;
+        let place = LeaseTicket::take(driver.clone(), &key.space, &holder).await?;
         let granted = place.wait(&key, on_busy).await;
         place.leave().await?;
         Ok(Self::held(driver, key, granted?))
@@ -95,22 +95,22 @@ impl Lease {
     }
 
     /// The condition under which this holder's writes count.
-    pub fn check(&self) -> Check {
-        Check::Lease {
+    pub fn check(&self) -> BatchCheck {
+        BatchCheck::Lease {
             key: self.held.key.clone(),
             epoch: self.held.epoch,
         }
     }
 
     /// Waits until the turn has to stop.
-    pub async fn ended(&self) -> End {
+    pub async fn ended(&self) -> LeaseEnd {
         let mut ended = self.held.ended.clone();
         let end = ended
             .wait_for(Option::is_some)
             .await
             .ok()
             .and_then(|end| *end);
-        end.unwrap_or(End::Lost)
+        end.unwrap_or(LeaseEnd::Lost)
     }
 
     /// Gives the lease back; the next turn can start at once.
@@ -121,20 +121,20 @@ impl Lease {
     }
 
     /// The writes that give the lease back, for a batch that does something else too.
-    pub(crate) fn end(&self) -> [Write; 2] {
-        let Held { key, epoch, .. } = self.held.as_ref();
+    pub(crate) fn end(&self) -> [BatchWrite; 2] {
+        let LeaseInner { key, epoch, .. } = self.held.as_ref();
         [
-            Op::Release { epoch: *epoch }.on(key),
-            Op::Del.on(&key.space.key(wish(*epoch))),
+            Operation::Release { epoch: *epoch }.on(key),
+            Operation::Del.on(&key.space.key(interrupt_request(*epoch))),
         ]
     }
 
-    fn held(driver: Arc<dyn Driver>, key: Key, granted: Granted) -> Self {
+    fn held(driver: Arc<dyn Driver>, key: ValueKey, granted: LeaseTerm) -> Self {
         let epoch = granted.epoch;
         let (tell, ended) = watch::channel(None);
         let renewal = tokio::spawn(look_after(driver.clone(), key.clone(), granted, tell));
         Self {
-            held: Arc::new(Held {
+            held: Arc::new(LeaseInner {
                 driver,
                 key,
                 epoch,
@@ -145,7 +145,7 @@ impl Lease {
     }
 }
 
-impl Drop for Held {
+impl Drop for LeaseInner {
     fn drop(&mut self) {
         self.renewal.abort();
     }
@@ -157,10 +157,10 @@ impl fmt::Debug for Lease {
     }
 }
 
-impl Op {
+impl Operation {
     /// This operation on a value that lives as long as leases do.
-    fn on(self, key: &Key) -> Write {
-        Write::Apply {
+    fn on(self, key: &ValueKey) -> BatchWrite {
+        BatchWrite::Apply {
             key: key.clone(),
             op: self,
             life: Some(crate::clock::to_millis(LEASE_LIFE)),
@@ -170,25 +170,25 @@ impl Op {
 
 /// What a holder knows of its lease.
 #[derive(Clone, Copy)]
-struct Granted {
+struct LeaseTerm {
     epoch: u64,
     /// When it was asked for: the store counts its life from this moment or later, however late its answer is heard.
     asked: Instant,
 }
 
-async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<Granted> {
+async fn acquire(driver: &dyn Driver, key: &ValueKey, holder: &str) -> Result<LeaseTerm> {
     let asked = Instant::now();
     let outcomes = driver
-        .commit(Batch::of([Op::Acquire {
+        .commit(Batch::of([Operation::Acquire {
             holder: holder.to_owned(),
         }
         .on(key)]))
         .await?;
     match outcomes.first() {
-        Some(Outcome::Applied {
-            output: Output::Epoch(epoch),
+        Some(WriteOutcome::Applied {
+            output: OperationOutput::Epoch(epoch),
             ..
-        }) => Ok(Granted {
+        }) => Ok(LeaseTerm {
             epoch: *epoch,
             asked,
         }),
@@ -199,10 +199,10 @@ async fn acquire(driver: &dyn Driver, key: &Key, holder: &str) -> Result<Granted
 }
 
 /// Gives back a lease that may have been granted although its answer never came; if that fails too, it ends by itself.
-async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
+async fn give_up(driver: &dyn Driver, key: &ValueKey, holder: &str) {
     let given_back = match acquire(driver, key, holder).await {
-        Ok(Granted { epoch, .. }) => driver
-            .commit(Batch::of([Op::Release { epoch }.on(key)]))
+        Ok(LeaseTerm { epoch, .. }) => driver
+            .commit(Batch::of([Operation::Release { epoch }.on(key)]))
             .await
             .map(drop),
         // Somebody else holds it.
@@ -215,21 +215,21 @@ async fn give_up(driver: &dyn Driver, key: &Key, holder: &str) {
 }
 
 /// The value by which others ask the holder of this epoch to end.
-fn wish(epoch: u64) -> String {
+fn interrupt_request(epoch: u64) -> String {
     format!("wish/{epoch}")
 }
 
 /// A place in the queue for one lease. The store's version of its ticket says who came first.
-struct Place {
+struct LeaseTicket {
     driver: Arc<dyn Driver>,
-    ticket: Key,
+    ticket: ValueKey,
     holder: String,
     version: u64,
 }
 
 const TICKETS: &str = "ticket/";
 
-impl Place {
+impl LeaseTicket {
     async fn take(driver: Arc<dyn Driver>, space: &Space, holder: &str) -> Result<Self> {
         let ticket = space.key(format!("{TICKETS}{holder}"));
         let waiting = tickets(driver.as_ref(), space).await?;
@@ -242,24 +242,24 @@ impl Place {
             holder: holder.to_owned(),
             version: 0,
         };
-        place.version = place.show(0).await?;
+        place.version = place.refresh(0).await?;
         Ok(place)
     }
 
     /// Shows that this waiter is still there; the ticket holds the version it was first given.
-    async fn show(&self, version: u64) -> Result<u64> {
-        let op = Op::Set(Json::of(&version)?.into());
+    async fn refresh(&self, version: u64) -> Result<u64> {
+        let op = Operation::Set(Json::of(&version)?.into());
         let life = Some(crate::clock::to_millis(TICKET_LIFE));
         let outcomes = self
             .driver
-            .commit(Batch::of([Write::Apply {
+            .commit(Batch::of([BatchWrite::Apply {
                 key: self.ticket.clone(),
                 op,
                 life,
             }]))
             .await?;
         match outcomes.first() {
-            Some(Outcome::Applied {
+            Some(WriteOutcome::Applied {
                 version: Some(version),
                 ..
             }) => Ok(*version),
@@ -269,7 +269,7 @@ impl Place {
         }
     }
 
-    async fn wait(&self, key: &Key, on_busy: OnBusy) -> Result<Granted> {
+    async fn wait(&self, key: &ValueKey, on_busy: OnBusy) -> Result<LeaseTerm> {
         let (started, mut shown) = (Instant::now(), Instant::now());
         let mut wished_for = 0;
         loop {
@@ -293,7 +293,7 @@ impl Place {
                 });
             }
             if shown.elapsed() >= TICKET_LIFE / 4 {
-                self.show(self.version).await?;
+                self.refresh(self.version).await?;
                 shown = Instant::now();
             }
             tokio::time::sleep(RETRY).await;
@@ -306,7 +306,7 @@ impl Place {
     }
 
     /// Leaves a wish with the present holder, once for each.
-    async fn ask_to_end(&self, key: &Key, wished_for: u64) -> Result<u64> {
+    async fn ask_to_end(&self, key: &ValueKey, wished_for: u64) -> Result<u64> {
         Ok(ask_to_end(self.driver.as_ref(), key, wished_for)
             .await?
             .unwrap_or(wished_for))
@@ -314,7 +314,7 @@ impl Place {
 
     async fn leave(&self) -> Result<()> {
         self.driver
-            .commit(Batch::of([Op::Del.on(&self.ticket)]))
+            .commit(Batch::of([Operation::Del.on(&self.ticket)]))
             .await
             .map(|_| ())
     }
@@ -322,13 +322,14 @@ impl Place {
 
 /// Asks whoever holds the lease to end, unless that is the holder of `known`. The answer is the holder's epoch, if there is
 /// one.
-pub async fn ask_to_end(driver: &dyn Driver, key: &Key, known: u64) -> Result<Option<u64>> {
-    let Some(entry) = driver.get(key, Part::Whole).await? else {
+pub async fn ask_to_end(driver: &dyn Driver, key: &ValueKey, known: u64) -> Result<Option<u64>> {
+    let Some(entry) = driver.get(key, ValuePart::Whole).await? else {
         return Ok(None);
     };
-    let epoch = entry.value.to::<crate::op::Grant>()?.epoch;
+    let epoch = entry.value.to::<crate::operation::LeaseGrant>()?.epoch;
     if epoch != known {
-        let wish = Op::Set(Json::of(&true)?.into()).on(&key.space.key(wish(epoch)));
+        let wish =
+            Operation::Set(Json::of(&true)?.into()).on(&key.space.key(interrupt_request(epoch)));
         driver.commit(Batch::of([wish])).await?;
     }
     Ok(Some(epoch))
@@ -345,13 +346,13 @@ fn queued(space: &Space, waiting: usize) -> Error {
 /// The arrival numbers of all who wait.
 async fn tickets(driver: &dyn Driver, space: &Space) -> Result<Vec<u64>> {
     let pattern = Pattern::parse(&format!("{TICKETS}*"));
-    let scan = Scan {
+    let scan = ValueScan {
         pattern,
         after: None,
         limit: QUEUE_LENGTH * 2,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
-    let arrival = |entry: crate::batch::Entry| match entry.value.to::<u64>() {
+    let arrival = |entry: crate::batch::ValueEntry| match entry.value.to::<u64>() {
         Ok(0) => Ok(entry.version),
         version => version,
     };

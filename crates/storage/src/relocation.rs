@@ -13,24 +13,24 @@
 //! writer has, which every store refuses. A save that had its index row in another store written just before that and
 //! comes to its data later is found when the old copy is erased: what it appended is appended to the new copy as well.
 
-mod goods;
-mod note;
+mod plan;
+mod record;
 
 use crate::ambit::Ambit;
-use crate::batch::{Batch, Write};
-use crate::directory::{Filter, PageRequest, Tracked};
+use crate::batch::{Batch, BatchWrite};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
 use crate::storage::{StorageKind, UsageStorage};
 use crate::stores::MEMORY;
 use crate::{Error, Result, SessionIdentity};
-use goods::Goods;
-use note::Note;
-pub(crate) use note::{MOVING, forget, open_moves, usage_placements};
+use plan::RelocationPlan;
+use record::RelocationRecord;
+pub(crate) use record::{MOVING, forget, open_moves, usage_placements};
 
 /// What a move did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relocated {
+pub struct RelocationReport {
     /// What was moved.
     pub identity: SessionIdentity,
     /// The drivers that held it.
@@ -41,12 +41,16 @@ pub struct Relocated {
 
 /// Moves the identity with this row id to these drivers, the primary first; a history takes its memory along. Waits
 /// for the session's lease and holds it. Killed and repeated, it ends in the same state as an undisturbed move.
-pub async fn relocate<S: AsRef<str>>(ambit: &Ambit, id: &str, to: &[S]) -> Result<Relocated> {
+pub async fn relocate<S: AsRef<str>>(
+    ambit: &Ambit,
+    id: &str,
+    to: &[S],
+) -> Result<RelocationReport> {
     let row = row_with(ambit, id).await?;
     let to = ambit.stores().chain(to)?.names().to_vec();
     check_target(ambit, &row, &to).await?;
-    let row = settled(ambit, &row, OnBusy::Queue).await?;
-    let relocated = Relocated {
+    let row = finish_interrupted(ambit, &row, OnBusy::Queue).await?;
+    let relocated = RelocationReport {
         identity: row.identity.clone(),
         from: row.placement.clone(),
         to: to.clone(),
@@ -54,14 +58,14 @@ pub async fn relocate<S: AsRef<str>>(ambit: &Ambit, id: &str, to: &[S]) -> Resul
     if row.placement == to {
         return Ok(relocated);
     }
-    let note = Note::new(&row.placement, &to);
-    let goods = Goods::of(ambit, &row, &note)?;
+    let note = RelocationRecord::new(&row.placement, &to);
+    let goods = RelocationPlan::of(ambit, &row, &note)?;
     let lease = Lease::take(goods.lease_driver(), goods.lease_key(), OnBusy::Queue).await?;
-    let moved = carry(ambit, &row, &goods, note, &lease).await;
+    let moved = move_data(ambit, &row, &goods, note, &lease).await;
     let released = lease.release().await;
     if let Err(error) = moved {
         // Said again by the next attempt, and by `doctor`, if it cannot be undone now.
-        if let Err(left) = settled(ambit, &row, OnBusy::Reject).await {
+        if let Err(left) = finish_interrupted(ambit, &row, OnBusy::Reject).await {
             tracing::warn!(error.message = %left, row.id = %row.id, "a failed move is not undone yet");
         }
         return Err(error);
@@ -72,13 +76,17 @@ pub async fn relocate<S: AsRef<str>>(ambit: &Ambit, id: &str, to: &[S]) -> Resul
 }
 
 /// The row as it is once a move of it that was interrupted is finished or undone; most rows have none.
-pub(crate) async fn settled(ambit: &Ambit, row: &Tracked, on_busy: OnBusy) -> Result<Tracked> {
-    let Some(note) = Note::read(ambit, row).await? else {
+pub(crate) async fn finish_interrupted(
+    ambit: &Ambit,
+    row: &IndexRow,
+    on_busy: OnBusy,
+) -> Result<IndexRow> {
+    let Some(note) = RelocationRecord::read(ambit, row).await? else {
         return Ok(row.clone());
     };
-    let goods = Goods::of(ambit, row, &note)?;
+    let goods = RelocationPlan::of(ambit, row, &note)?;
     let lease = Lease::take(goods.lease_driver(), goods.lease_key(), on_busy).await?;
-    let settled = settle(ambit, &row.id, &goods, &lease).await;
+    let settled = resume(ambit, &row.id, &goods, &lease).await;
     lease.release().await?;
     let row = settled?;
     if row.placement == note.to {
@@ -87,10 +95,15 @@ pub(crate) async fn settled(ambit: &Ambit, row: &Tracked, on_busy: OnBusy) -> Re
     Ok(row)
 }
 
-async fn settle(ambit: &Ambit, id: &str, goods: &Goods, lease: &Lease) -> Result<Tracked> {
+async fn resume(
+    ambit: &Ambit,
+    id: &str,
+    goods: &RelocationPlan,
+    lease: &Lease,
+) -> Result<IndexRow> {
     let mut row = row_with(ambit, id).await?;
     // Whoever held the lease before may have ended the move.
-    let Some(note) = Note::read(ambit, &row).await? else {
+    let Some(note) = RelocationRecord::read(ambit, &row).await? else {
         return Ok(row);
     };
     if row.placement == note.to {
@@ -100,15 +113,15 @@ async fn settle(ambit: &Ambit, id: &str, goods: &Goods, lease: &Lease) -> Result
         goods.place(ambit, &row, &note.from, Vec::new()).await?;
         row.placement.clone_from(&note.from);
     }
-    note::forget(ambit, &row.id).await?;
+    record::forget(ambit, &row.id).await?;
     Ok(row)
 }
 
-async fn carry(
+async fn move_data(
     ambit: &Ambit,
-    row: &Tracked,
-    goods: &Goods,
-    mut note: Note,
+    row: &IndexRow,
+    goods: &RelocationPlan,
+    mut note: RelocationRecord,
     lease: &Lease,
 ) -> Result<()> {
     let faults = &ambit.stores().options().fault_points;
@@ -124,19 +137,19 @@ async fn carry(
     let nowhere = [note.in_words()];
     goods.place(ambit, row, &nowhere, Vec::new()).await?;
     faults.reach("move.frozen");
-    goods.level().await?;
+    goods.catch_up().await?;
     note.heads = goods.heads().await?;
-    let mut along: Vec<Write> = vec![note.write(&row.id)?];
-    along.extend(note::remember_usage(row, &note.to)?);
+    let mut along: Vec<BatchWrite> = vec![note.write(&row.id)?];
+    along.extend(record::remember_usage(row, &note.to)?);
     goods.place(ambit, row, &note.to, along).await?;
     faults.reach("move.switched");
     goods.erase_old(&note, lease).await?;
     faults.reach("move.erased");
-    note::forget(ambit, &row.id).await
+    record::forget(ambit, &row.id).await
 }
 
 /// Refuses what would lose or double something.
-async fn check_target(ambit: &Ambit, row: &Tracked, to: &[String]) -> Result<()> {
+async fn check_target(ambit: &Ambit, row: &IndexRow, to: &[String]) -> Result<()> {
     if row.identity.scope() == Some(memory::SCOPE) {
         let reason =
             "is a conversation's memory, which moves along with its history; name the id of that";
@@ -165,10 +178,10 @@ async fn check_target(ambit: &Ambit, row: &Tracked, to: &[String]) -> Result<()>
 }
 
 /// The row with this id, if the caller may see it.
-async fn row_with(ambit: &Ambit, id: &str) -> Result<Tracked> {
-    let filter = ambit.caller().narrow(Filter {
+async fn row_with(ambit: &Ambit, id: &str) -> Result<IndexRow> {
+    let filter = ambit.caller().narrow(RowFilter {
         id: Some(id.to_owned()),
-        ..Filter::default()
+        ..RowFilter::default()
     });
     let page = PageRequest::first(1);
     let index = ambit.stores().index()?;

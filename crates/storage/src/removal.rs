@@ -1,22 +1,22 @@
 //! Clearing and removing what is stored, whoever asks: one context, or many sessions found in the index.
 
-mod own;
-mod telling;
+mod context;
+mod events;
 
-pub(crate) use own::remove_context;
+pub(crate) use context::remove_context;
 
 use crate::address::{ITEMS, Space};
 use crate::ambit::Ambit;
-use crate::batch::{Batch, Check, Write};
-use crate::directory::{Filter, Order, PageRequest, Tracked};
-use crate::driver::{Driver, Part, Range, Scan};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
+use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::pattern::Pattern;
 use crate::storage::{
-    CHUNK, ChatHistoryStorage, Labels, StorageKind, UsageRecord, UsageStorage, load, record_sums,
-    tally,
+    CHUNK, ChatHistoryStorage, StorageKind, UsageLabels, UsageRecord, UsageStorage, load,
+    record_sums, tally,
 };
 use crate::usage::OnRemove;
 use crate::{Error, Result, SessionIdentity};
@@ -39,7 +39,7 @@ pub struct BulkReport {
 
 /// What is done to a stored identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum RemovalAction {
     /// Its data goes, its row stays.
     Clear,
     /// Data and row go.
@@ -48,8 +48,8 @@ pub(crate) enum Action {
 
 /// How a bulk operation goes about it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    pub(crate) action: Action,
+pub(crate) struct RemovalPlan {
+    pub(crate) action: RemovalAction,
     /// Nothing is changed.
     pub(crate) is_dry: bool,
     /// Usage that is wider than its session is left alone.
@@ -72,9 +72,9 @@ impl BulkReport {
     pub(crate) async fn act(
         &mut self,
         ambit: &Ambit,
-        row: &Tracked,
+        row: &IndexRow,
         memory: Option<&String>,
-        plan: Plan,
+        plan: RemovalPlan,
     ) {
         let identity = row.identity.clone();
         self.name_others(row);
@@ -82,14 +82,14 @@ impl BulkReport {
             return self.skip_wider_usage(identity);
         }
         let result = match plan.action {
-            action if plan.is_dry => look(ambit, row, action).await,
-            action => telling::erase(ambit, row, memory, action).await,
+            action if plan.is_dry => would_erase(ambit, row, action).await,
+            action => events::erase(ambit, row, memory, action).await,
         };
         self.add(identity, result);
     }
 
     /// The other agents that work with what is cleared or removed.
-    fn name_others(&mut self, row: &Tracked) {
+    fn name_others(&mut self, row: &IndexRow) {
         let agents = row.touches.iter().map(|touch| &touch.agent);
         let others = agents.filter(|agent| *agent != row.identity.agent_name());
         self.shared_with.extend(others.cloned());
@@ -112,26 +112,26 @@ impl BulkReport {
 }
 
 /// The rows of memories in the index by storage key, for all histories that a filter may find.
-pub(crate) async fn memories(ambit: &Ambit, filter: &Filter) -> Result<HashMap<String, String>> {
-    let filter = Filter {
+pub(crate) async fn memories(ambit: &Ambit, filter: &RowFilter) -> Result<HashMap<String, String>> {
+    let filter = RowFilter {
         tenant: Some(ambit.caller().tenant().to_owned()),
         agent: filter.agent.clone(),
         user: filter.user.clone(),
         chat: filter.chat.clone(),
         group: filter.group.clone(),
         scope: Some(memory::SCOPE.to_owned()),
-        ..Filter::default()
+        ..RowFilter::default()
     };
     let index = ambit.stores().index()?;
     let (mut found, mut after) = (HashMap::new(), None);
     loop {
         let page = PageRequest {
-            order: Order::Oldest,
+            order: RowOrder::Oldest,
             after,
             limit: CHUNK,
         };
         let rows = index.driver().identities(&filter, &page).await?;
-        after = rows.last().map(Tracked::position);
+        after = rows.last().map(IndexRow::position);
         let is_over = rows.len() < CHUNK;
         found.extend(
             rows.into_iter()
@@ -144,11 +144,11 @@ pub(crate) async fn memories(ambit: &Ambit, filter: &Filter) -> Result<HashMap<S
 }
 
 /// The index row of an identity.
-pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<Tracked>> {
+pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
     let tenant = ambit.caller().tenant();
-    let filter = Filter {
+    let filter = RowFilter {
         storage_key: Some(identity.storage_key()),
-        ..Filter::tenant(tenant)
+        ..RowFilter::tenant(tenant)
     };
     let page = PageRequest::first(1);
     Ok(ambit
@@ -161,7 +161,7 @@ pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<
 }
 
 /// Usage that is booked under another identity than those of the sessions that book it.
-fn is_wider_usage(row: &Tracked) -> bool {
+fn is_wider_usage(row: &IndexRow) -> bool {
     let is_usage = row.identity.scope() == Some(UsageStorage::PREFIX);
     is_usage
         && row
@@ -171,8 +171,8 @@ fn is_wider_usage(row: &Tracked) -> bool {
 }
 
 /// What `erase` would do.
-async fn look(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
-    if action == Action::Remove {
+async fn would_erase(ambit: &Ambit, row: &IndexRow, action: RemovalAction) -> Result<bool> {
+    if action == RemovalAction::Remove {
         return Ok(true);
     }
     let driver = ambit.stores().chain(&row.placement)?;
@@ -184,12 +184,12 @@ async fn look(ambit: &Ambit, row: &Tracked, action: Action) -> Result<bool> {
 }
 
 async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
-    let head = driver.read(&space.log(ITEMS), Range::head()).await?.head;
-    let scan = Scan {
+    let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 1,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     Ok(head.is_some_and(|head| head.last > 0) || !driver.scan(space, &scan).await?.is_empty())
 }
@@ -198,15 +198,15 @@ async fn holds_something(driver: &dyn Driver, space: &Space) -> Result<bool> {
 /// where something changed.
 async fn erase(
     ambit: &Ambit,
-    row: &Tracked,
+    row: &IndexRow,
     memory: Option<&String>,
-    action: Action,
+    action: RemovalAction,
 ) -> Result<bool> {
     let placement = ambit.stores().chain(&row.placement)?;
     let (driver, index) = (placement.driver(), ambit.stores().index()?);
     let rows = match action {
-        Action::Clear => Vec::new(),
-        Action::Remove => untrack(row, memory),
+        RemovalAction::Clear => Vec::new(),
+        RemovalAction::Remove => untrack(row, memory),
     };
     // Only one driver erases data and rows at once. Elsewhere the rows go last, so that what could not be erased
     // everywhere stays tracked.
@@ -230,7 +230,7 @@ async fn erase(
         .options()
         .fault_points
         .reach("removal.erased");
-    if action == Action::Clear {
+    if action == RemovalAction::Clear {
         return Ok(had_something);
     }
     if placement.names().len() > 1 {
@@ -246,28 +246,28 @@ async fn erase(
 /// True where there was something.
 async fn erase_leased(
     ambit: &Ambit,
-    row: &Tracked,
-    (action, untracking): (Action, Vec<Write>),
+    row: &IndexRow,
+    (action, untracking): (RemovalAction, Vec<BatchWrite>),
     lease: &Lease,
 ) -> Result<bool> {
     let placement = ambit.stores().chain(&row.placement)?;
     let driver = placement.driver().as_ref();
     let space = Space::of(&row.tenant, &row.identity);
-    let head = driver.read(&space.log(ITEMS), Range::head()).await?.head;
+    let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
     let had_something = holds_something(driver, &space).await?;
     let mut writes = vec![action.on(space.clone())];
-    writes.extend(following(ambit, driver, (&row.tenant, &row.identity), action).await?);
+    writes.extend(dependent_writes(ambit, driver, (&row.tenant, &row.identity), action).await?);
     writes.extend(untracking);
     // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
     match action {
-        Action::Clear => writes.extend(lease.end()),
-        Action::Remove => writes.push(Write::Remove {
+        RemovalAction::Clear => writes.extend(lease.end()),
+        RemovalAction::Remove => writes.push(BatchWrite::Remove {
             space: space.lease().space,
         }),
     }
     let checks = vec![
         lease.check(),
-        Check::Head {
+        BatchCheck::Head {
             log: space.log(ITEMS),
             head,
         },
@@ -276,9 +276,9 @@ async fn erase_leased(
     Ok(had_something)
 }
 
-fn untrack(row: &Tracked, memory: Option<&String>) -> Vec<Write> {
+fn untrack(row: &IndexRow, memory: Option<&String>) -> Vec<BatchWrite> {
     let ids = std::iter::once(&row.id).chain(memory);
-    let untrack = |id: &String| Write::Untrack {
+    let untrack = |id: &String| BatchWrite::Untrack {
         tenant: row.tenant.clone(),
         id: id.clone(),
     };
@@ -287,12 +287,12 @@ fn untrack(row: &Tracked, memory: Option<&String>) -> Vec<Write> {
 
 /// The writes that go with the erasure of an identity: a history takes its memory along, and what is noted of turns that
 /// nobody runs any more; usage its sums.
-pub(crate) async fn following(
+pub(crate) async fn dependent_writes(
     ambit: &Ambit,
     driver: &dyn Driver,
     (tenant, identity): (&str, &SessionIdentity),
-    action: Action,
-) -> Result<Vec<Write>> {
+    action: RemovalAction,
+) -> Result<Vec<BatchWrite>> {
     match identity.scope() {
         Some(ChatHistoryStorage::PREFIX) => {
             let memory = identity.with_scope(memory::SCOPE)?;
@@ -308,12 +308,12 @@ pub(crate) async fn following(
 }
 
 /// The writes that forget the open turns of a history, and the requests that they are known by.
-async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
-    let scan = Scan {
+async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite>> {
+    let scan = ValueScan {
         pattern: Pattern::parse(&format!("{}/*", space.digest())),
         after: None,
         limit: CHUNK,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
     let keys = open.flat_map(|(name, _)| {
@@ -321,30 +321,34 @@ async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
         let known = Space::requests(&space.tenant).key(request);
         [known, Space::turns().key(name)]
     });
-    let forget = |key| Write::Apply {
+    let forget = |key| BatchWrite::Apply {
         key,
-        op: Op::Del,
+        op: Operation::Del,
         life: None,
     };
     Ok(keys.map(forget).collect())
 }
 
-impl Action {
-    fn on(self, space: Space) -> Write {
+impl RemovalAction {
+    fn on(self, space: Space) -> BatchWrite {
         match self {
-            Self::Clear => Write::Clear { space },
-            Self::Remove => Write::Remove { space },
+            Self::Clear => BatchWrite::Clear { space },
+            Self::Remove => BatchWrite::Remove { space },
         }
     }
 }
 
 /// Takes the records' amounts out of the rows of sums that name user and chat, and keeps them in rows that do not.
-async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Result<Vec<Write>> {
-    let mut rows: BTreeMap<String, (Labels, BTreeMap<String, i64>)> = BTreeMap::new();
+async fn carried_over(
+    ambit: &Ambit,
+    driver: &dyn Driver,
+    space: &Space,
+) -> Result<Vec<BatchWrite>> {
+    let mut rows: BTreeMap<String, (UsageLabels, BTreeMap<String, i64>)> = BTreeMap::new();
     let mut next = 1;
     loop {
         let page = driver
-            .read(&space.log(ITEMS), Range::from(next, CHUNK))
+            .read(&space.log(ITEMS), LogRange::from(next, CHUNK))
             .await?;
         let Some(last) = page.entries.last() else {
             break;
@@ -352,7 +356,7 @@ async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Resu
         next = last.seq + 1;
         for entry in page.entries {
             let record: UsageRecord = load(driver, space, entry).await?.body.to()?;
-            let labels = Labels::of(&record);
+            let labels = UsageLabels::of(&record);
             let (_, sums) = rows
                 .entry(labels.name()?)
                 .or_insert_with(|| (labels, BTreeMap::new()));
@@ -365,13 +369,13 @@ async fn carried_over(ambit: &Ambit, driver: &dyn Driver, space: &Space) -> Resu
     let mut writes = Vec::new();
     for (name, (labels, sums)) in rows {
         let key = Space::usage_sums(&space.tenant).key(name);
-        writes.push(Write::Apply {
+        writes.push(BatchWrite::Apply {
             key,
-            op: Op::Del,
+            op: Operation::Del,
             life: None,
         });
         if keeps {
-            let nameless = Labels {
+            let nameless = UsageLabels {
                 user: None,
                 chat: None,
                 identity: None,

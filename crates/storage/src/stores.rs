@@ -1,10 +1,10 @@
 //! The open drivers of an installation by name, and which of them a storage uses.
 
-use crate::driver::chain::{Chain, Policy};
-use crate::driver::{self, Driver, Options};
+use crate::driver::chain::{ChainDriver, WritePolicy};
+use crate::driver::{self, Driver, DriverOptions};
 use crate::relocation::MOVING;
 use crate::storage::check_scope;
-use crate::{Error, Result, memory, near};
+use crate::{Error, Result, memory, suggestion};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -41,9 +41,9 @@ pub struct Stores {
     default: Vec<String>,
     scopes: HashMap<String, Vec<String>>,
     temporary: Vec<String>,
-    policy: Policy,
-    chains: Mutex<HashMap<Vec<String>, Arc<Chain>>>,
-    options: Options,
+    policy: WritePolicy,
+    chains: Mutex<HashMap<Vec<String>, Arc<ChainDriver>>>,
+    options: DriverOptions,
 }
 
 /// The name of the driver that every installation has: this process's memory.
@@ -51,16 +51,16 @@ pub const MEMORY: &str = "memory";
 
 impl Stores {
     /// Starts a set of stores; the process's memory is always among them.
-    pub fn builder(options: Options) -> Builder {
-        let memory: Arc<dyn Driver> = Arc::new(driver::memory::Memory::new(options.clone()));
+    pub fn builder(options: DriverOptions) -> StoresBuilder {
+        let memory: Arc<dyn Driver> = Arc::new(driver::memory::MemoryDriver::new(options.clone()));
         let names = || vec![MEMORY.to_owned()];
-        Builder {
+        StoresBuilder {
             stores: Self {
                 drivers: BTreeMap::from([(MEMORY.to_owned(), memory)]),
                 default: names(),
                 scopes: HashMap::new(),
                 temporary: names(),
-                policy: Policy::All,
+                policy: WritePolicy::All,
                 chains: Mutex::default(),
                 options,
             },
@@ -115,7 +115,7 @@ impl Stores {
     }
 
     /// How the stores were opened.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &DriverOptions {
         &self.options
     }
 
@@ -140,7 +140,7 @@ impl Stores {
     }
 
     /// The one chain of these drivers, whose names are as they are here.
-    pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<Chain>> {
+    pub(crate) fn chained(&self, names: &[String]) -> Result<Arc<ChainDriver>> {
         let mut chains = self.chains.lock();
         if let Some(chain) = chains.get(names) {
             return Ok(chain.clone());
@@ -148,7 +148,7 @@ impl Stores {
         let links = names
             .iter()
             .map(|name| (name.clone(), self.drivers[name].clone()));
-        let chain = Arc::new(Chain::new(links.collect(), self.policy)?);
+        let chain = Arc::new(ChainDriver::new(links.collect(), self.policy)?);
         chains.insert(names.to_vec(), chain.clone());
         Ok(chain)
     }
@@ -178,7 +178,7 @@ impl Stores {
                 format!("\"{name}\" is not set up here; set up are {}", have.join(", "))
             }
             _ => {
-                let hint = near::hint(name, have.iter().copied());
+                let hint = suggestion::hint(name, have.iter().copied());
                 format!("\"{name}\" is unknown; set up are {}{hint}", have.join(", "))
             }
         };
@@ -197,11 +197,11 @@ impl fmt::Debug for Stores {
 
 /// Collects drivers and defaults.
 #[derive(Debug)]
-pub struct Builder {
+pub struct StoresBuilder {
     stores: Stores,
 }
 
-impl Builder {
+impl StoresBuilder {
     /// Opens the driver behind this URL under the name of its scheme; the first one opened becomes the default.
     pub async fn open(self, url: &str) -> Result<Self> {
         let scheme = url.split(':').next().unwrap_or_default().to_owned();
@@ -241,7 +241,7 @@ impl Builder {
     }
 
     /// What a write to a chain waits for.
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn policy(mut self, policy: WritePolicy) -> Self {
         self.stores.policy = policy;
         self
     }

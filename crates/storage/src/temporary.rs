@@ -1,42 +1,46 @@
 //! Temporary sessions: untracked, and gone when they have been idle for their time.
 
 use crate::address::Space;
-use crate::batch::{Batch, Check, Write};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::{Clock, Millis, to_millis};
-use crate::driver::{Driver, Part, Values};
+use crate::driver::{Driver, ValuePages, ValuePart};
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::time::Duration;
 
 /// The write that lets a session's space live on. The end is a plain number, not the value's own life, so that the
 /// upkeep still finds the space after it.
-pub(crate) fn stay(space: &Space, clock: &Clock, life: Duration) -> Result<Write> {
+pub(crate) fn extend_life(space: &Space, clock: &Clock, life: Duration) -> Result<BatchWrite> {
     let end = clock.now().saturating_add(to_millis(life));
     let key = Space::temporary_sessions(&space.tenant).key(space.path.as_str());
-    Ok(Write::Apply {
+    Ok(BatchWrite::Apply {
         key,
-        op: Op::Set(Json::of(&end)?.into()),
+        op: Operation::Set(Json::of(&end)?.into()),
         life: None,
     })
 }
 
 /// Erases the space if its time is over; true where it was.
-pub(crate) async fn end_if_over(driver: &dyn Driver, space: &Space, clock: &Clock) -> Result<bool> {
+pub(crate) async fn erase_if_expired(
+    driver: &dyn Driver,
+    space: &Space,
+    clock: &Clock,
+) -> Result<bool> {
     let key = Space::temporary_sessions(&space.tenant).key(space.path.as_str());
-    let Some(limit) = driver.get(&key, Part::Whole).await? else {
+    let Some(limit) = driver.get(&key, ValuePart::Whole).await? else {
         return Ok(false);
     };
     if limit.value.to::<Millis>()? > clock.now() {
         return Ok(false);
     }
-    end_as_seen(driver, space, limit.version).await
+    erase_if_unchanged(driver, space, limit.version).await
 }
 
 /// Erases the space unless somebody has come back since its end was read; what they wrote then lives on.
-async fn end_as_seen(driver: &dyn Driver, space: &Space, version: u64) -> Result<bool> {
-    let check = Check::Version {
+async fn erase_if_unchanged(driver: &dyn Driver, space: &Space, version: u64) -> Result<bool> {
+    let check = BatchCheck::Version {
         key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
         version: Some(version),
     };
@@ -47,19 +51,19 @@ async fn end_as_seen(driver: &dyn Driver, space: &Space, version: u64) -> Result
 }
 
 /// The writes that end the space.
-pub(crate) fn end(space: &Space) -> Vec<Write> {
+pub(crate) fn end(space: &Space) -> Vec<BatchWrite> {
     let spaces = [space.clone(), space.lease().space];
-    let mut writes: Vec<Write> = spaces
+    let mut writes: Vec<BatchWrite> = spaces
         .into_iter()
-        .map(|space| Write::Remove { space })
+        .map(|space| BatchWrite::Remove { space })
         .collect();
-    writes.push(Write::Wipe {
+    writes.push(BatchWrite::Wipe {
         space: Space::turns(),
         pattern: Pattern::parse(&format!("{}/*", space.digest())),
     });
-    writes.push(Write::Apply {
+    writes.push(BatchWrite::Apply {
         key: Space::temporary_sessions(&space.tenant).key(space.path.as_str()),
-        op: Op::Del,
+        op: Operation::Del,
         life: None,
     });
     writes
@@ -68,7 +72,7 @@ pub(crate) fn end(space: &Space) -> Vec<Write> {
 /// Erases the temporary sessions of a tenant whose time is over; the answer is how many there were.
 pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> Result<u64> {
     let sessions = Space::temporary_sessions(tenant);
-    let mut values = Values::of(driver, &sessions, (Pattern::all(), Part::Nothing));
+    let mut values = ValuePages::of(driver, &sessions, (Pattern::all(), ValuePart::Nothing));
     let mut swept = 0;
     while let Some(page) = values.next().await? {
         for (path, _) in page {
@@ -76,7 +80,7 @@ pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> R
                 tenant: tenant.to_owned(),
                 path,
             };
-            swept += u64::from(end_if_over(driver, &space, clock).await?);
+            swept += u64::from(erase_if_expired(driver, &space, clock).await?);
         }
     }
     Ok(swept)
@@ -84,50 +88,50 @@ pub(crate) async fn sweep(driver: &dyn Driver, tenant: &str, clock: &Clock) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::{end_as_seen, stay};
+    use super::{erase_if_unchanged, extend_life};
     use crate::SessionIdentity;
     use crate::address::{ITEMS, Space};
-    use crate::batch::{Batch, NewEntry, Write};
-    use crate::driver::memory::Memory;
-    use crate::driver::{Driver, Options, Part, Range};
+    use crate::batch::{Batch, BatchWrite, NewEntry};
+    use crate::driver::memory::MemoryDriver;
+    use crate::driver::{Driver, DriverOptions, LogRange, ValuePart};
     use crate::json::Json;
     use std::time::Duration;
 
     #[tokio::test]
     async fn who_comes_back_while_a_session_is_swept_keeps_what_they_write() {
-        let options = Options::default();
-        let driver = Memory::new(options.clone());
+        let options = DriverOptions::default();
+        let driver = MemoryDriver::new(options.clone());
         let identity = SessionIdentity::builder("Support").chat_name("_temp");
         let space = Space::of("t", &identity.build().unwrap());
         let entry = NewEntry {
             id: "a".to_owned(),
             body: Json::of(&1).unwrap(),
         };
-        let append = Write::Append {
+        let append = BatchWrite::Append {
             log: space.log(ITEMS),
             entries: vec![entry],
         };
         let write = async |life| {
-            let stay = stay(&space, &options.clock, life).unwrap();
+            let stay = extend_life(&space, &options.clock, life).unwrap();
             let batch = Batch::of([append.clone(), stay]);
             driver.commit(batch).await.unwrap();
         };
         let key = Space::temporary_sessions("t").key(space.path.as_str());
         let version = async || {
-            let end = driver.get(&key, Part::Nothing).await.unwrap();
+            let end = driver.get(&key, ValuePart::Nothing).await.unwrap();
             end.unwrap().version
         };
         let head = async || {
             let log = space.log(ITEMS);
-            driver.read(&log, Range::head()).await.unwrap().head
+            driver.read(&log, LogRange::head()).await.unwrap().head
         };
         write(Duration::ZERO).await;
         let seen = version().await;
         write(Duration::from_secs(60)).await;
-        assert!(!end_as_seen(&driver, &space, seen).await.unwrap());
+        assert!(!erase_if_unchanged(&driver, &space, seen).await.unwrap());
         assert!(head().await.is_some());
         let seen = version().await;
-        assert!(end_as_seen(&driver, &space, seen).await.unwrap());
+        assert!(erase_if_unchanged(&driver, &space, seen).await.unwrap());
         assert_eq!(head().await, None);
     }
 }

@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::ambit::Ambit;
 use crate::driver::Driver;
-use crate::patrol::{Patrol, Patrolled};
+use crate::index_sweep::{IndexSweep, IndexSweepReport};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -30,7 +30,7 @@ impl Default for SweeperOptions {
 
 /// What a sweeper has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweeperReport {
     /// Rounds ended, failed ones included.
     pub rounds: u64,
     /// Rounds that ended with an error.
@@ -40,13 +40,13 @@ pub struct Swept {
     /// Temporary sessions ended.
     pub temporary: u64,
     /// What became of the rows of the index.
-    pub index: Patrolled,
+    pub index: IndexSweepReport,
 }
 
 /// What a sweeper works on.
-enum Work {
+enum SweeperTarget {
     Values(Arc<dyn Driver>),
-    Sessions(Ambit, Box<Patrol>),
+    Sessions(Ambit, Box<IndexSweep>),
 }
 
 /// Sweeps one store, or looks after one installation's sessions, until it is stopped or dropped.
@@ -54,27 +54,27 @@ enum Work {
 pub struct Sweeper {
     task: JoinHandle<()>,
     stop: watch::Sender<bool>,
-    progress: watch::Receiver<Swept>,
+    progress: watch::Receiver<SweeperReport>,
 }
 
 impl Sweeper {
     /// Erases the expired values of a store. Starts with a round at once.
     pub fn start(driver: Arc<dyn Driver>, options: SweeperOptions) -> Self {
-        Self::run(Work::Values(driver), options)
+        Self::run(SweeperTarget::Values(driver), options)
     }
 
     /// Ends temporary sessions of the caller's tenant, removes what was idle for longer than the settings keep it, and
     /// sweeps index rows without data. A round walks over the whole index: ten minutes between two are often enough.
     pub fn of_sessions(ambit: &Ambit, options: SweeperOptions) -> Self {
         Self::run(
-            Work::Sessions(ambit.clone(), Box::new(ambit.patrol())),
+            SweeperTarget::Sessions(ambit.clone(), Box::new(ambit.index_sweep())),
             options,
         )
     }
 
-    fn run(on: Work, options: SweeperOptions) -> Self {
+    fn run(on: SweeperTarget, options: SweeperOptions) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let (report, progress) = watch::channel(Swept::default());
+        let (report, progress) = watch::channel(SweeperReport::default());
         let task = tokio::spawn(work(on, options, stopped, report));
         Self {
             task,
@@ -84,7 +84,7 @@ impl Sweeper {
     }
 
     /// What it has done so far; changes at the end of each round.
-    pub fn progress(&self) -> watch::Receiver<Swept> {
+    pub fn progress(&self) -> watch::Receiver<SweeperReport> {
         self.progress.clone()
     }
 
@@ -104,13 +104,13 @@ impl Drop for Sweeper {
 }
 
 async fn work(
-    mut on: Work,
+    mut on: SweeperTarget,
     options: SweeperOptions,
     mut stopped: watch::Receiver<bool>,
-    report: watch::Sender<Swept>,
+    report: watch::Sender<SweeperReport>,
 ) {
     while !*stopped.borrow() {
-        let mut done = Swept::default();
+        let mut done = SweeperReport::default();
         let ended = on.end_temporary(&mut done).await;
         let walked = on.walk(options.step.max(1), &stopped, &mut done).await;
         let outcome = ended.and(walked);
@@ -131,8 +131,8 @@ async fn work(
     }
 }
 
-impl Work {
-    async fn end_temporary(&self, done: &mut Swept) -> Result<()> {
+impl SweeperTarget {
+    async fn end_temporary(&self, done: &mut SweeperReport) -> Result<()> {
         if let Self::Sessions(ambit, _) = self {
             done.temporary = ambit.sweep_temporary().await?;
         }
@@ -144,7 +144,7 @@ impl Work {
         &mut self,
         step: usize,
         stopped: &watch::Receiver<bool>,
-        done: &mut Swept,
+        done: &mut SweeperReport,
     ) -> Result<()> {
         while !*stopped.borrow() {
             let is_last = match self {

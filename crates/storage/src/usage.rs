@@ -1,21 +1,23 @@
 //! What was spent: questions over the sums that are kept with each commit.
 
-mod narrow;
+mod conditions;
 mod period;
 mod settings;
 
-pub use settings::{OnRemove, Price, UsageSettings};
+pub use settings::{ModelPrice, OnRemove, UsageSettings};
 
 use crate::address::Space;
 use crate::ambit::Ambit;
 use crate::clock::Millis;
 use crate::context::Context;
-use crate::driver::{Driver, Part, Range, Scan};
-use crate::op::Sums;
+use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::operation::SumsRow;
 use crate::pattern::Pattern;
-use crate::storage::{CHUNK, Labels, StorageKind, UsageRecord, UsageStorage, load, record_sums};
-use crate::{Error, Result, address, near};
-use period::Period;
+use crate::storage::{
+    CHUNK, StorageKind, UsageLabels, UsageRecord, UsageStorage, load, record_sums,
+};
+use crate::{Error, Result, address, suggestion};
+use period::UsagePeriod;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ pub enum UsageField {
 
 /// Sums over records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Totals {
+pub struct UsageTotals {
     /// Tokens of requests.
     pub prompt_tokens: i64,
     /// Tokens of answers.
@@ -53,7 +55,7 @@ pub struct Totals {
     pub cost: BTreeMap<String, i64>,
 }
 
-impl Totals {
+impl UsageTotals {
     fn add(&mut self, sums: &BTreeMap<String, i64>) {
         for (name, amount) in sums {
             let sum = match name.as_str() {
@@ -71,7 +73,7 @@ impl Totals {
     }
 }
 
-type Row = (Labels, BTreeMap<String, i64>);
+type UsageRow = (UsageLabels, BTreeMap<String, i64>);
 
 /// A question about usage. Narrowing gives a new question.
 #[derive(Clone, Debug)]
@@ -79,7 +81,7 @@ pub struct Usage {
     ambit: Ambit,
     tenant: String,
     wanted: BTreeMap<&'static str, Option<String>>,
-    period: Period,
+    period: UsagePeriod,
     /// Of all that was wanted, what cannot be.
     refused: Option<Error>,
     /// The records of a temporary session, of which no sums are kept.
@@ -99,7 +101,7 @@ impl Usage {
             ambit: ambit.clone(),
             tenant,
             wanted: BTreeMap::new(),
-            period: Period::default(),
+            period: UsagePeriod::default(),
             refused: None,
             records: None,
         }
@@ -120,15 +122,18 @@ impl Usage {
     }
 
     /// The sums of all that is wanted; nothing where usage is not tracked.
-    pub async fn aggregate(&self) -> Result<Option<Totals>> {
+    pub async fn aggregate(&self) -> Result<Option<UsageTotals>> {
         let groups = self.collect(|_| String::new()).await?;
         Ok(groups.map(|mut groups| groups.remove("").unwrap_or_default()))
     }
 
     /// The sums by value of a field, `unknown` where a record has none; nothing where usage is not tracked.
-    pub async fn group_by(&self, field: UsageField) -> Result<Option<BTreeMap<String, Totals>>> {
+    pub async fn group_by(
+        &self,
+        field: UsageField,
+    ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
         let zone = self.period.zone()?;
-        let name = |labels: &Labels| {
+        let name = |labels: &UsageLabels| {
             let value = match field {
                 UsageField::Agent => Some(labels.agent.clone()),
                 UsageField::User => labels.user.clone(),
@@ -145,17 +150,17 @@ impl Usage {
 
     async fn collect(
         &self,
-        group: impl Fn(&Labels) -> String,
-    ) -> Result<Option<BTreeMap<String, Totals>>> {
+        group: impl Fn(&UsageLabels) -> String,
+    ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
         self.refused.clone().map_or(Ok(()), Err)?;
         let (from, to) = self.period.bounds()?;
         if !self.ambit.settings().usage.is_tracked {
             return Ok(None);
         }
-        let mut groups: BTreeMap<String, Totals> = BTreeMap::new();
+        let mut groups: BTreeMap<String, UsageTotals> = BTreeMap::new();
         if let Some(storage) = &self.records {
             for record in storage.stored().await? {
-                let labels = Labels::of(&record);
+                let labels = UsageLabels::of(&record);
                 if is_within(record.recorded_at, (from, to)) && self.wants(&labels) {
                     let sums = record_sums(&record);
                     groups.entry(group(&labels)).or_default().add(&sums);
@@ -194,18 +199,18 @@ impl Usage {
         &self,
         driver: &dyn Driver,
         after: Option<String>,
-    ) -> Result<(Vec<Row>, Option<String>)> {
+    ) -> Result<(Vec<UsageRow>, Option<String>)> {
         let space = Space::usage_sums(&self.tenant);
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after,
             limit: CHUNK,
-            part: Part::Whole,
+            part: ValuePart::Whole,
         };
         let page = driver.scan(&space, &scan).await?;
         let last = page.last().map(|(name, _)| name.clone());
-        let row = |(_, entry): (String, crate::batch::Entry)| {
-            let row: Sums = entry.value.to()?;
+        let row = |(_, entry): (String, crate::batch::ValueEntry)| {
+            let row: SumsRow = entry.value.to()?;
             Ok((row.labels.to()?, row.sums))
         };
         Ok((page.into_iter().map(row).collect::<Result<_>>()?, last))
@@ -215,7 +220,7 @@ impl Usage {
     async fn within(
         &self,
         driver: &dyn Driver,
-        labels: &Labels,
+        labels: &UsageLabels,
         sums: &BTreeMap<String, i64>,
         (from, to): (Option<Millis>, Option<Millis>),
     ) -> Result<BTreeMap<String, i64>> {
@@ -232,14 +237,15 @@ impl Usage {
         let log = space.log(address::ITEMS);
         let (mut inside, mut next) = (BTreeMap::new(), 1);
         loop {
-            let page = driver.read(&log, Range::from(next, CHUNK)).await?;
+            let page = driver.read(&log, LogRange::from(next, CHUNK)).await?;
             let Some(last) = page.entries.last() else {
                 return Ok(inside);
             };
             next = last.seq + 1;
             for entry in page.entries {
                 let record: UsageRecord = load(driver, &space, entry).await?.body.to()?;
-                if is_within(record.recorded_at, (from, to)) && Labels::of(&record) == *labels {
+                if is_within(record.recorded_at, (from, to)) && UsageLabels::of(&record) == *labels
+                {
                     record_sums(&record)
                         .into_iter()
                         .for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
@@ -248,7 +254,7 @@ impl Usage {
         }
     }
 
-    fn wants(&self, labels: &Labels) -> bool {
+    fn wants(&self, labels: &UsageLabels) -> bool {
         self.wanted.iter().all(|(field, wanted)| {
             let found = match *field {
                 "agent" => Some(&labels.agent),
@@ -302,7 +308,7 @@ impl UsageField {
             "day" => Self::Day,
             _ => {
                 let known = "agent, user, group, chat, model, provider and day";
-                let hint = near::hint(name, known.replace(" and", ",").split(", "));
+                let hint = suggestion::hint(name, known.replace(" and", ",").split(", "));
                 return Err(Error::invalid(
                     "group_by",
                     format!("\"{name}\" is unknown; known are {known}{hint}"),

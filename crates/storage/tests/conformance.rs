@@ -8,8 +8,8 @@ mod stores;
 mod toy;
 
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::conformance::{Case, Fixture, cases};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::conformance::{ConformanceCase, DriverFixture, cases};
 use ambit_storage::driver::FaultPoints;
 use ambit_storage::{Json, SessionIdentity};
 use libtest_mimic::{Arguments, Trial};
@@ -27,7 +27,7 @@ fn main() {
 }
 
 /// One case on one driver.
-fn proves(store: &'static Store, case: &'static Case) -> Trial {
+fn proves(store: &'static Store, case: &'static ConformanceCase) -> Trial {
     let name = format!("{}::{}", store.name, case.name);
     let trial = Trial::test(name, move || {
         wait_for((case.run)(Arc::new(store.fresh())));
@@ -65,7 +65,7 @@ fn over_two_spaces() -> Batch {
         let identity = SessionIdentity::builder("Agent").chat_name(chat).build();
         Space::of(DEFAULT_TENANT, &identity.unwrap())
     });
-    Batch::of(spaces.map(|space| Write::Append {
+    Batch::of(spaces.map(|space| BatchWrite::Append {
         log: space.log("items"),
         entries: vec![NewEntry {
             id: "a".to_owned(),

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use ambit_storage::event::{
-    About, AgentInitialized, Bus, IdentityAdded, IdentityAdding, ListenerOptions, OnError, Switch,
-    Verdict,
+    AgentInitialized, EventBus, EventMetadata, IdentityAdded, IdentityAdding, ListenerOptions,
+    ListenerSwitch, OnError, Verdict,
 };
 use ambit_storage::{Error, SessionIdentity};
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ fn identity() -> SessionIdentity {
     builder.scope("chatHistory").build().unwrap()
 }
 
-fn about() -> About {
-    About::new("default", identity(), 0)
+fn about() -> EventMetadata {
+    EventMetadata::new("default", identity(), 0)
 }
 
 fn adding() -> IdentityAdding {
@@ -58,7 +58,7 @@ fn ignored(name: &str) -> ListenerOptions {
 }
 
 /// A listener that adds its name to the labels.
-fn label(bus: &Bus, name: &'static str) {
+fn label(bus: &EventBus, name: &'static str) {
     bus.before_with(named(name), move |event: &mut IdentityAdding| {
         Box::pin(async move {
             let place = event.labels.len().to_string();
@@ -89,26 +89,26 @@ impl Heard {
 
 #[tokio::test]
 async fn without_listeners_an_event_comes_back_as_it_was() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     let event = bus.ask(adding()).await.unwrap();
     assert_eq!(event.identity, identity());
-    bus.tell(added()).await;
-    assert!(!bus.is_heard::<IdentityAdding>());
+    bus.notify(added()).await;
+    assert!(!bus.has_listeners::<IdentityAdding>());
 }
 
 #[tokio::test]
 async fn listeners_are_asked_in_order_and_their_changes_are_kept() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     label(&bus, "b");
     label(&bus.clone(), "a");
     let event = bus.ask(adding()).await.unwrap();
     assert_eq!(event.labels, labels(&[("a", "1"), ("b", "0")]));
-    assert!(bus.is_heard::<IdentityAdding>() && !bus.is_heard::<IdentityAdded>());
+    assert!(bus.has_listeners::<IdentityAdding>() && !bus.has_listeners::<IdentityAdded>());
 }
 
 #[tokio::test]
 async fn g124_a_veto_ends_the_round_with_its_reason() {
-    let (bus, heard) = (Bus::default(), Heard::default());
+    let (bus, heard) = (EventBus::default(), Heard::default());
     let listener = heard.clone();
     bus.before_with(named("bans"), |_: &mut IdentityAdding| {
         Box::pin(async { Ok(Verdict::veto("banned")) })
@@ -139,7 +139,7 @@ async fn g124_a_veto_ends_the_round_with_its_reason() {
 
 #[tokio::test]
 async fn g124_an_error_in_a_before_listener_fails_the_operation() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     bus.before(|_: &mut IdentityAdding| Box::pin(async { Err(denied()) }));
     label(&bus, "later");
     let error = bus.ask(adding()).await.unwrap_err();
@@ -149,7 +149,7 @@ async fn g124_an_error_in_a_before_listener_fails_the_operation() {
 
 #[tokio::test]
 async fn g124_an_ignored_error_undoes_what_its_listener_changed() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     label(&bus, "first");
     bus.before_with(ignored("broken"), |event: &mut IdentityAdding| {
         Box::pin(async {
@@ -165,7 +165,7 @@ async fn g124_an_ignored_error_undoes_what_its_listener_changed() {
 
 #[tokio::test]
 async fn g124_a_veto_of_a_listener_whose_errors_are_ignored_still_counts() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     bus.before_with(ignored("bans"), |_: &mut IdentityAdding| {
         Box::pin(async { Ok(Verdict::veto("banned")) })
     });
@@ -175,7 +175,7 @@ async fn g124_a_veto_of_a_listener_whose_errors_are_ignored_still_counts() {
 
 #[tokio::test]
 async fn g124_an_error_in_an_after_listener_is_counted_and_the_others_are_told() {
-    let (bus, heard) = (Bus::default(), Heard::default());
+    let (bus, heard) = (EventBus::default(), Heard::default());
     for (name, fails) in [("one", false), ("two", true), ("three", false)] {
         let listener = heard.clone();
         bus.after(move |event: Arc<IdentityAdded>| {
@@ -184,14 +184,14 @@ async fn g124_an_error_in_an_after_listener_is_counted_and_the_others_are_told()
             Box::pin(std::future::ready(answer))
         });
     }
-    bus.tell(added()).await;
+    bus.notify(added()).await;
     assert_eq!(heard.words(), ["one row-1", "two row-1", "three row-1"]);
     assert_eq!(bus.failures(), 1);
 }
 
 #[tokio::test]
 async fn g124_a_listener_that_never_answers_is_an_error_at_its_deadline() {
-    let bus = Bus::default();
+    let bus = EventBus::default();
     let slow = |on_error| ListenerOptions {
         name: "slow".to_owned(),
         on_error,
@@ -201,7 +201,7 @@ async fn g124_a_listener_that_never_answers_is_an_error_at_its_deadline() {
     bus.after_with(slow(OnError::Fail), |_: Arc<IdentityAdded>| {
         Box::pin(std::future::pending())
     });
-    bus.tell(added()).await;
+    bus.notify(added()).await;
     assert_eq!(bus.failures(), 1);
     bus.before_with(slow(OnError::Ignore), |event: &mut IdentityAdding| {
         event.labels.insert("half".to_owned(), "done".to_owned());
@@ -218,7 +218,11 @@ async fn g124_a_listener_that_never_answers_is_an_error_at_its_deadline() {
 
 #[tokio::test]
 async fn a_listener_that_is_switched_off_is_as_if_it_were_not_there() {
-    let (bus, heard, switch) = (Bus::default(), Heard::default(), Switch::default());
+    let (bus, heard, switch) = (
+        EventBus::default(),
+        Heard::default(),
+        ListenerSwitch::default(),
+    );
     let listener = heard.clone();
     let options = ListenerOptions {
         switch: Some(switch.clone()),
@@ -230,22 +234,22 @@ async fn a_listener_that_is_switched_off_is_as_if_it_were_not_there() {
     });
     for (is_on, expected) in [(false, 0), (true, 1), (false, 1)] {
         switch.set(is_on);
-        assert_eq!(bus.is_heard::<IdentityAdded>(), is_on);
-        bus.tell(added()).await;
+        assert_eq!(bus.has_listeners::<IdentityAdded>(), is_on);
+        bus.notify(added()).await;
         assert_eq!(heard.words().len(), expected);
     }
 }
 
 #[tokio::test]
 async fn g124_a_panic_of_a_listener_is_an_error_like_any_other() {
-    let (bus, heard) = (Bus::default(), Heard::default());
+    let (bus, heard) = (EventBus::default(), Heard::default());
     let listener = heard.clone();
     bus.after(|_: Arc<AgentInitialized>| panic!("a defect of the listener"));
     bus.after(move |_: Arc<AgentInitialized>| {
         listener.note("told");
         Box::pin(async { Ok(()) })
     });
-    bus.tell(AgentInitialized { about: about() }).await;
+    bus.notify(AgentInitialized { about: about() }).await;
     assert_eq!(
         (bus.failures(), heard.words()),
         (1, vec!["told".to_owned()])
@@ -258,7 +262,7 @@ async fn g124_a_panic_of_a_listener_is_an_error_like_any_other() {
 
 #[tokio::test]
 async fn a_listener_may_add_listeners_for_the_next_time() {
-    let (bus, heard) = (Bus::default(), Heard::default());
+    let (bus, heard) = (EventBus::default(), Heard::default());
     let (inner, listener) = (bus.clone(), heard.clone());
     bus.after(move |_: Arc<IdentityAdded>| {
         let listener = listener.clone();
@@ -268,9 +272,9 @@ async fn a_listener_may_add_listeners_for_the_next_time() {
         });
         Box::pin(async { Ok(()) })
     });
-    bus.tell(added()).await;
+    bus.notify(added()).await;
     assert_eq!(heard.words(), [""; 0]);
-    bus.tell(added()).await;
+    bus.notify(added()).await;
     assert_eq!(heard.words(), ["told"]);
 }
 

@@ -12,9 +12,9 @@ mod stores;
 mod toy;
 
 use ambit_storage::address::Space;
-use ambit_storage::conformance::Fixture;
+use ambit_storage::conformance::DriverFixture;
 use ambit_storage::doctor::examine;
-use ambit_storage::driver::{Driver, Options, Part, Range, Scan};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::relocation::relocate;
 use ambit_storage::storage::{INLINE, Message};
@@ -48,7 +48,7 @@ impl Agent for Support {
 async fn moves(from: &'static Store, to: &'static Store) {
     let (here, there) = (from.fresh(), to.fresh());
     let drivers = [here.open().await, there.open().await];
-    let builder = Stores::builder(Options::default());
+    let builder = Stores::builder(DriverOptions::default());
     let stores = builder
         .driver("here", drivers[0].clone())
         .driver("there", drivers[1].clone());
@@ -101,15 +101,15 @@ async fn held(driver: &dyn Driver, spaces: &[Space]) -> Vec<String> {
     for space in spaces {
         for name in driver.logs(space).await.unwrap() {
             let page = driver
-                .read(&space.log(name.as_str()), Range::from(1, 100))
+                .read(&space.log(name.as_str()), LogRange::from(1, 100))
                 .await;
             held.push(format!("{name} {:?}", page.unwrap()));
         }
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after: None,
             limit: 100,
-            part: Part::Whole,
+            part: ValuePart::Whole,
         };
         for (name, entry) in driver.scan(space, &scan).await.unwrap() {
             held.push(format!("{name} {entry:?}"));

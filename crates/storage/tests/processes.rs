@@ -14,11 +14,11 @@ mod worker;
 
 use ambit_storage::Json;
 use ambit_storage::address::DEFAULT_TENANT;
-use ambit_storage::batch::{Batch, LogEntry, Outcome};
-use ambit_storage::conformance::Fixture;
-use ambit_storage::directory::{Filter, Order as Sorting, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Part, Range};
-use ambit_storage::op::{Op, Output};
+use ambit_storage::batch::{Batch, LogEntry, WriteOutcome};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder as Sorting};
+use ambit_storage::driver::{Driver, LogRange, ValuePart};
+use ambit_storage::operation::{Operation, OperationOutput};
 use child::Worker;
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::Signal;
@@ -105,7 +105,7 @@ fn killed(fresh: &Fresh, job: Job, point: &str, times: u64) -> Vec<String> {
 
 async fn entries(driver: &dyn Driver, chat: &str) -> Vec<LogEntry> {
     let log = space(chat).log("items");
-    let page = driver.read(&log, Range::from(1, 100_000)).await;
+    let page = driver.read(&log, LogRange::from(1, 100_000)).await;
     let entries = page.expect("the log is read").entries;
     let seqs: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
     assert_eq!(seqs, (1..=entries.len() as u64).collect::<Vec<u64>>());
@@ -113,17 +113,17 @@ async fn entries(driver: &dyn Driver, chat: &str) -> Vec<LogEntry> {
 }
 
 async fn value(driver: &dyn Driver, chat: &str, name: &str) -> Option<Json> {
-    let found = driver.get(&space(chat).key(name), Part::Whole).await;
+    let found = driver.get(&space(chat).key(name), ValuePart::Whole).await;
     found.expect("the value is read").map(|entry| entry.value)
 }
 
-async fn rows(driver: &dyn Driver) -> Vec<Tracked> {
+async fn rows(driver: &dyn Driver) -> Vec<IndexRow> {
     let page = PageRequest {
         order: Sorting::Oldest,
         after: None,
         limit: 100_000,
     };
-    let filter = Filter::tenant(DEFAULT_TENANT);
+    let filter = RowFilter::tenant(DEFAULT_TENANT);
     let found = driver.identities(&filter, &page).await;
     found.expect("the rows are read")
 }
@@ -143,7 +143,7 @@ fn g093_increments_of_eight_processes_are_all_counted(store: &'static Store) {
 fn g097_an_item_is_taken_by_one_of_eight_processes(store: &'static Store) {
     let fresh = store.fresh();
     let items = (0..1_000).map(|number| Json::stored(number.to_string()));
-    let push = apply(&space("s").key("list"), Op::Push(items.collect()));
+    let push = apply(&space("s").key("list"), Operation::Push(items.collect()));
     wait_for(async {
         let driver = fresh.open().await;
         driver.commit(Batch::of([push])).await.expect("a full list");
@@ -218,7 +218,7 @@ fn g002_a_holder_paused_beyond_its_lease_is_fenced(store: &'static Store) {
         let taken = driver.commit(Batch::of([acquire("other")])).await;
         let taken = taken.expect("the lease has expired");
         assert!(
-            matches!(taken[0], Outcome::Applied { output: Output::Epoch(new), .. } if new > old),
+            matches!(taken[0], WriteOutcome::Applied { output: OperationOutput::Epoch(new), .. } if new > old),
             "{taken:?} follows {old}"
         );
         driver.close().await.expect("closed");

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, Options};
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{Driver, DriverOptions};
 use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind, UsageRecord};
 use ambit_storage::*;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl StorageKind for Notes {
 }
 
 fn ambit() -> Ambit {
-    let stores = Stores::builder(Options::default()).build().unwrap();
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     Ambit::builder(stores).agent(Support).build()
 }
 
@@ -123,7 +123,7 @@ async fn a_removed_session_is_gone_and_its_usage_still_counts_for_all() {
 /// An installation over these two stores that keeps usage in the one of this name.
 fn with_usage_in(stores: &[Arc<dyn Driver>; 2], usage: &str) -> Ambit {
     let [first, second] = stores.clone();
-    let stores = Stores::builder(Options::default())
+    let stores = Stores::builder(DriverOptions::default())
         .driver("first", first)
         .driver("second", second)
         .default_drivers(&["first"])
@@ -135,7 +135,7 @@ fn with_usage_in(stores: &[Arc<dyn Driver>; 2], usage: &str) -> Ambit {
 
 #[tokio::test]
 async fn a_session_among_many_is_opened_where_the_index_recorded_it() {
-    let memory = || -> Arc<dyn Driver> { Arc::new(Memory::new(Options::default())) };
+    let memory = || -> Arc<dyn Driver> { Arc::new(MemoryDriver::new(DriverOptions::default())) };
     let stores = [memory(), memory()];
     let before = with_usage_in(&stores, "second");
     let support = before.agent("SupportAgent").unwrap();

@@ -2,31 +2,31 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
-use ambit_storage::address::{Key, Space};
-use ambit_storage::batch::{Batch, Write};
+use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{Driver, Options, Part, memory};
-use ambit_storage::op::Op;
-use ambit_storage::upkeep::{Sweeper, SweeperOptions, Swept};
-use ambit_storage::{Json, Value};
+use ambit_storage::driver::{Driver, DriverOptions, ValuePart, memory};
+use ambit_storage::operation::Operation;
+use ambit_storage::upkeep::{Sweeper, SweeperOptions, SweeperReport};
+use ambit_storage::{Json, StoredValue};
 use std::sync::Arc;
 use std::time::Duration;
 
 fn store(clock: &Clock) -> Arc<dyn Driver> {
-    let options = Options {
+    let options = DriverOptions {
         clock: clock.clone(),
-        ..Options::default()
+        ..DriverOptions::default()
     };
-    Arc::new(memory::Memory::new(options))
+    Arc::new(memory::MemoryDriver::new(options))
 }
 
-fn key(name: impl std::fmt::Display) -> Key {
+fn key(name: impl std::fmt::Display) -> ValueKey {
     Space::user_memory("default", "ann").key(name.to_string())
 }
 
-async fn set(driver: &dyn Driver, key: Key, life: Option<i64>) {
-    let op = Op::Set(Value::Plain(Json::of(&1).unwrap()));
-    let write = Write::Apply { key, op, life };
+async fn set(driver: &dyn Driver, key: ValueKey, life: Option<i64>) {
+    let op = Operation::Set(StoredValue::Plain(Json::of(&1).unwrap()));
+    let write = BatchWrite::Apply { key, op, life };
     driver.commit(Batch::of([write])).await.unwrap();
 }
 
@@ -51,13 +51,13 @@ async fn g084_expired_values_are_erased_in_the_next_round_and_live_ones_stay() {
     let first = *progress.wait_for(|swept| swept.rounds > 0).await.unwrap();
     assert_eq!(first.values, 0);
     clock.advance(Duration::from_secs(1));
-    let all = |swept: &Swept| swept.values == 250;
+    let all = |swept: &SweeperReport| swept.values == 250;
     progress.wait_for(all).await.unwrap();
     sweeper.stop().await;
     assert_eq!(driver.sweep(1_000).await.unwrap(), 0);
     assert!(
         driver
-            .get(&key("kept"), Part::Nothing)
+            .get(&key("kept"), ValuePart::Nothing)
             .await
             .unwrap()
             .is_some()
@@ -70,7 +70,7 @@ async fn a_failed_round_is_counted_and_the_sweeper_goes_on() {
     driver.close().await.unwrap();
     let sweeper = sweeper(&driver, 100);
     let mut progress = sweeper.progress();
-    let twice = |swept: &Swept| swept.failures >= 2 && swept.rounds >= swept.failures;
+    let twice = |swept: &SweeperReport| swept.failures >= 2 && swept.rounds >= swept.failures;
     progress.wait_for(twice).await.unwrap();
     sweeper.stop().await;
 }

@@ -2,8 +2,8 @@
 
 use super::{DriverLevel, Level, Session};
 use crate::Result;
-use ambit_storage::driver::{Driver, Options};
-use ambit_storage::memory::{Memory, Settings};
+use ambit_storage::driver::{Driver, DriverOptions};
+use ambit_storage::memory::{Memory, MemorySettings};
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, Caller, Context, LiveAgent, Stores};
 use async_trait::async_trait;
@@ -30,14 +30,19 @@ pub struct ContextLevel {
 
 impl ContextLevel {
     pub fn new(driver: Arc<dyn Driver>, tenant: &str) -> Result<Self> {
-        let stores = Stores::builder(Options::default())
+        let stores = Stores::builder(DriverOptions::default())
             .driver(STORE, driver.clone())
             .default_drivers(&[STORE])
             .build()?;
         let ambit = Ambit::builder(stores).agent(Assistant).build();
         Ok(Self {
             ambit: ambit.acting_as(&Caller::system(tenant)),
-            memory: Memory::user(driver.clone(), tenant, Some("user"), Settings::default())?,
+            memory: Memory::user(
+                driver.clone(),
+                tenant,
+                Some("user"),
+                MemorySettings::default(),
+            )?,
             rows: DriverLevel::new(driver, tenant),
         })
     }

@@ -5,24 +5,24 @@ use crate::Result;
 use crate::app::HOOK;
 use crate::measure::{Row, pair, processor_seconds};
 use ambit_runtime::Authorized;
-use ambit_runtime::app::{Agent, App};
-use ambit_runtime::ask::Nobody;
-use ambit_runtime::ctx::{self, Memories, Properties, Scope};
-use ambit_runtime::hook::Hooks;
-use ambit_runtime::limits::Limits;
-use ambit_runtime::mcp::{Pool, Servers};
+use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
+use ambit_runtime::hook::AgentHooks;
+use ambit_runtime::limits::AgentLimits;
+use ambit_runtime::mcp::{McpServerPool, McpServers};
 use ambit_runtime::net;
-use ambit_runtime::outbox::{self, Outbox, Voice};
-use ambit_runtime::process::Catalogue;
-use ambit_runtime::process::store::Opened;
-use ambit_runtime::request::Origin;
-use ambit_runtime::stream::{self, Log, Place};
+use ambit_runtime::outbox::{self, MessageAuthor, Outbox};
+use ambit_runtime::process::ProcessRegistry;
+use ambit_runtime::process::store::OpenStores;
+use ambit_runtime::request::RequestOrigin;
+use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace};
-use ambit_script::{Engine, Settings};
+use ambit_runtime::turn_host::NoTurnHost;
+use ambit_script::{Engine, EngineSettings};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{Driver, Options};
-use ambit_storage::memory::{Conversation, Memory};
+use ambit_storage::driver::{Driver, DriverOptions};
+use ambit_storage::memory::{ChatMemoryOwner, Memory};
 use ambit_storage::{SessionIdentity, Stores};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -76,13 +76,13 @@ pub async fn run(bench: &Bench) -> Result<()> {
 
 /// What stays the same from turn to turn.
 struct Stage {
-    hooks: Hooks,
+    hooks: AgentHooks,
     app: Arc<App>,
-    processes: Arc<Catalogue>,
-    mcp: Arc<Servers>,
-    agent: Arc<Agent>,
-    limits: Limits,
-    http: net::Client,
+    processes: Arc<ProcessRegistry>,
+    mcp: Arc<McpServers>,
+    agent: Arc<AppAgent>,
+    limits: AgentLimits,
+    http: net::HttpClient,
     driver: Arc<dyn Driver>,
     clock: Clock,
     tenant: String,
@@ -91,28 +91,28 @@ struct Stage {
 
 impl Stage {
     fn new(bench: &Bench) -> Result<Self> {
-        let agent = Agent {
+        let agent = AppAgent {
             id: "clerk".to_owned(),
             folder: "assistants/clerk".to_owned(),
             hooks: Some(FILE.to_owned()),
-            ..Agent::default()
+            ..AppAgent::default()
         };
         let app = App::default();
-        let engine = Engine::new(&Settings::default(), ctx::surface())?;
+        let engine = Engine::new(&EngineSettings::default(), ctx::surface())?;
         let files = BTreeMap::from([(FILE.to_owned(), HOOK.to_owned())]);
-        let hooks = Hooks::load(&engine, &files, &app, &agent)?;
+        let hooks = AgentHooks::load(&engine, &files, &app, &agent)?;
         let app = Arc::new(app);
-        let stores = Arc::new(Stores::builder(Options::default()).build()?);
-        let stores = Arc::new(Opened::new(stores));
-        let processes = Arc::new(Catalogue::load(&app, &engine, &files, stores));
+        let stores = Arc::new(Stores::builder(DriverOptions::default()).build()?);
+        let stores = Arc::new(OpenStores::new(stores));
+        let processes = Arc::new(ProcessRegistry::load(&app, &engine, &files, stores));
         let messages = (0..MESSAGES / 2).flat_map(pair);
         let messages: Result<Vec<Value>, _> =
             messages.map(|text| serde_json::from_str(&text)).collect();
         Ok(Self {
             hooks,
-            limits: Limits::of(&app, &agent),
-            http: net::Client::new(&net::AllowList::default())?,
-            mcp: Arc::new(Pool::new()?.servers(&app)),
+            limits: AgentLimits::of(&app, &agent),
+            http: net::HttpClient::new(&net::AllowList::default())?,
+            mcp: Arc::new(McpServerPool::new()?.servers(&app)),
             app,
             processes,
             agent: Arc::new(agent),
@@ -136,20 +136,20 @@ impl Stage {
     }
 
     /// A log of which nothing is kept: in a turn its rows go with the turn's own commits.
-    fn log(&self, name: &str) -> Log {
-        let place = Place {
+    fn log(&self, name: &str) -> StreamWriter {
+        let place = StreamTarget {
             driver: Arc::clone(&self.driver),
             log: Space::settings(&self.tenant).log(name),
             check: None,
         };
-        let options = stream::Options {
+        let options = stream::StreamOptions {
             is_persistent: false,
-            ..stream::Options::default()
+            ..stream::StreamOptions::default()
         };
-        Log::open(place, options)
+        StreamWriter::open(place, options)
     }
 
-    fn scope(&self) -> Result<Scope> {
+    fn scope(&self) -> Result<ScriptContext> {
         let authorized = Authorized {
             user_id: Some("u1".to_owned()),
             team_id: Some("t1".to_owned()),
@@ -162,22 +162,22 @@ impl Stage {
             .build()?;
         let outbox = Outbox::new(
             self.log("events"),
-            outbox::Limits::default(),
+            outbox::OutboxLimits::default(),
             self.clock.clone(),
         );
-        Ok(Scope {
+        Ok(ScriptContext {
             memory: self.memories(&identity)?,
-            properties: Properties {
+            properties: ContextProperties {
                 chat_id: "c1".to_owned(),
                 assistant_id: "clerk".to_owned(),
                 request_id: "r1".to_owned(),
                 context_id: "x1".to_owned(),
-                origin: Origin::default(),
+                origin: RequestOrigin::default(),
                 metadata: Map::new(),
                 authorized,
                 identity,
             },
-            speaker: outbox.speaker(Voice::default()),
+            speaker: outbox.for_author(MessageAuthor::default()),
             trace: self.trace().root(),
             app: Arc::clone(&self.app),
             processes: Arc::clone(&self.processes),
@@ -186,18 +186,18 @@ impl Stage {
             http: self.http.clone(),
             mcp: Arc::clone(&self.mcp),
             servers: Arc::default(),
-            ask: Arc::new(Nobody),
+            ask: Arc::new(NoTurnHost),
         })
     }
 
-    fn memories(&self, identity: &SessionIdentity) -> Result<Memories> {
-        let settings = ambit_storage::memory::Settings::default();
+    fn memories(&self, identity: &SessionIdentity) -> Result<MemoryNamespaces> {
+        let settings = ambit_storage::memory::MemorySettings::default();
         let driver = || Arc::clone(&self.driver);
-        let conversation = Conversation {
+        let conversation = ChatMemoryOwner {
             identity: identity.clone(),
             tracking: None,
         };
-        Ok(Memories {
+        Ok(MemoryNamespaces {
             user: Memory::user(driver(), &self.tenant, Some("u1"), settings)?,
             team: Memory::team(driver(), &self.tenant, Some("t1"), settings)?,
             chat: Memory::chat(driver(), &self.tenant, Some(conversation), settings)?,
@@ -206,8 +206,8 @@ impl Stage {
     }
 
     fn trace(&self) -> Trace {
-        Trace::start(trace::Settings {
-            about: trace::About {
+        Trace::start(trace::TraceSettings {
+            about: trace::TraceSubject {
                 trace_id: "r1".to_owned(),
                 request_id: "r1".to_owned(),
                 chat_id: "c1".to_owned(),

@@ -7,8 +7,8 @@ use crate::app::HOOK;
 use crate::level::Level;
 use crate::measure::{Row, median, pair, processor_seconds};
 use ambit_script::{
-    Call, Class, Engine, Host, HostError, Limits, Method, Object, Program, Run, Settings, Source,
-    Surface, Value,
+    Engine, EngineSettings, Host, HostApi, HostCall, HostClass, HostError, HostMethod, HostObject,
+    HostValue, Program, ProgramSource, RunLimits, ScriptRun,
 };
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -92,14 +92,14 @@ struct Hooks {
     engine: Engine,
     program: Arc<Program>,
     host: Arc<Memory>,
-    ctx: Value,
-    messages: Value,
+    ctx: HostValue,
+    messages: HostValue,
 }
 
 impl Hooks {
     fn new(level: Arc<dyn Level>) -> Result<Self> {
-        let engine = Engine::new(&Settings::default(), surface())?;
-        let source = Source {
+        let engine = Engine::new(&EngineSettings::default(), surface())?;
+        let source = ProgramSource {
             file: "hook.js".to_owned(),
             folder: String::new(),
         };
@@ -116,17 +116,17 @@ impl Hooks {
             program,
             host: Arc::new(Memory { level, taken }),
             ctx: ctx(),
-            messages: Value::Json(messages?.into()),
+            messages: HostValue::Json(messages?.into()),
         })
     }
 
     async fn one(&self) -> Result<()> {
-        let run = Run {
+        let run = ScriptRun {
             program: Arc::clone(&self.program),
             function: "Create".to_owned(),
             arguments: vec![self.ctx.clone(), self.messages.clone()],
             host: Arc::clone(&self.host) as Arc<dyn Host>,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             within: None,
         };
         let value = self.engine.run(run).await?.value.unwrap_or_default();
@@ -158,7 +158,7 @@ struct Memory {
 
 #[async_trait]
 impl Host for Memory {
-    async fn call(&self, call: Call) -> Result<Value, HostError> {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
         self.answer(call)
             .await
             .map_err(|error| HostError::new("internal", error.to_string()))
@@ -166,7 +166,7 @@ impl Host for Memory {
 }
 
 impl Memory {
-    async fn answer(&self, call: Call) -> Result<Value> {
+    async fn answer(&self, call: HostCall) -> Result<HostValue> {
         let argument = |index: usize| call.arguments.get(index).and_then(Json::as_str);
         let key = argument(0).unwrap_or_default();
         match (call.class.as_str(), call.method.as_str()) {
@@ -177,7 +177,7 @@ impl Memory {
             }
             ("Memory", "Set") => {
                 self.level.set(key, argument(1).unwrap_or_default()).await?;
-                Ok(Value::Undefined)
+                Ok(HostValue::Undefined)
             }
             ("Memory", "Incr") => {
                 self.level.add(key).await?;
@@ -189,27 +189,27 @@ impl Memory {
             }
             ("console", _) => {
                 self.taken.fetch_add(1, Ordering::Relaxed);
-                Ok(Value::Undefined)
+                Ok(HostValue::Undefined)
             }
             (class, method) => Err(format!("{class} {method} is not measured").into()),
         }
     }
 }
 
-fn surface() -> Surface {
-    let classes = CLASSES.iter().map(|(name, methods)| Class {
+fn surface() -> HostApi {
+    let classes = CLASSES.iter().map(|(name, methods)| HostClass {
         name: (*name).to_owned(),
-        methods: methods.iter().map(|name| Method::new(name)).collect(),
+        methods: methods.iter().map(|name| HostMethod::new(name)).collect(),
     });
-    Surface {
+    HostApi {
         classes: classes.collect(),
-        globals: GLOBALS.iter().map(|name| Method::new(name)).collect(),
+        globals: GLOBALS.iter().map(|name| HostMethod::new(name)).collect(),
         unavailable: UNAVAILABLE.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
 
-fn object(class: &str, handle: Json, members: Vec<(String, Value)>) -> Value {
-    Value::Object(Object {
+fn object(class: &str, handle: Json, members: Vec<(String, HostValue)>) -> HostValue {
+    HostValue::Object(HostObject {
         class: class.to_owned(),
         handle,
         members,
@@ -217,7 +217,7 @@ fn object(class: &str, handle: Json, members: Vec<(String, Value)>) -> Value {
 }
 
 /// A run context with all its properties.
-fn ctx() -> Value {
+fn ctx() -> HostValue {
     let properties = json!({
         "chat_id": "c-8f14e45f", "assistant_id": "shop.orders", "locale": "en-us", "theme": "dark", "route": "/orders",
         "accept": "cui-web", "referer": "api", "client": {"type": "web", "user_agent": "Mozilla/5.0", "ip": "203.0.113.7"},
@@ -225,7 +225,7 @@ fn ctx() -> Value {
         "authorized": {"user_id": "u1", "team_id": "t1", "tenant_id": "acme", "scope": "chat", "constraints": {"owner_only": true}},
         "identity": {"agent_name": "shop", "chat_name": "c-8f14e45f", "user_id": "u1", "group": null, "scope": null, "key": "shop_c-8f14e45f_u1"},
     });
-    let mut members: Vec<(String, Value)> = match properties {
+    let mut members: Vec<(String, HostValue)> = match properties {
         Json::Object(all) => all
             .into_iter()
             .map(|(name, value)| (name, value.into()))
@@ -239,7 +239,7 @@ fn ctx() -> Value {
         ];
         (space.to_owned(), object("Memory", json!(space), own))
     });
-    members.push(("memory".to_owned(), Value::Map(spaces.into())));
+    members.push(("memory".to_owned(), HostValue::Map(spaces.into())));
     let others = [
         ("trace", "Trace"),
         ("mcp", "Mcp"),

@@ -4,7 +4,7 @@ use super::Bench;
 use crate::Result;
 use crate::level::Level;
 use crate::measure::{ADDS, Row, WRITERS, together};
-use ambit_storage::op::MAX_LIST;
+use ambit_storage::operation::MAX_LIST;
 use std::process::Command;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use super::Bench;
 use crate::Result;
 use crate::measure::{Row, median};
 use ambit_runtime::model::{self, ModelStore};
-use ambit_runtime::runtime::{Runtime, Settings};
-use ambit_runtime::{Authorized, Request};
+use ambit_runtime::runtime::{Runtime, RuntimeSettings};
+use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -126,11 +126,11 @@ fn write() -> Result<TempDir> {
 }
 
 async fn open(app: &Path, store: ModelStore) -> Result<Runtime> {
-    let settings = Settings {
+    let settings = RuntimeSettings {
         app: app.to_owned(),
-        stores: Arc::new(Stores::builder(Options::default()).build()?),
-        storage: ambit_storage::Settings::default(),
-        models: model::Place { store, key: None },
+        stores: Arc::new(Stores::builder(DriverOptions::default()).build()?),
+        storage: ambit_storage::AmbitSettings::default(),
+        models: model::ModelSettings { store, key: None },
         environment: BTreeMap::new(),
         is_development: false,
         tools: None,
@@ -141,7 +141,7 @@ async fn open(app: &Path, store: ModelStore) -> Result<Runtime> {
 
 /// What the hook of a turn gives.
 async fn turn(runtime: &Runtime, metadata: Value) -> Result<Value> {
-    let request = Request {
+    let request = TurnRequest {
         authorized: Authorized {
             user_id: Some("u1".to_owned()),
             ..Authorized::default()
@@ -149,7 +149,7 @@ async fn turn(runtime: &Runtime, metadata: Value) -> Result<Value> {
         agent: "clerk".to_owned(),
         messages: vec![json!({"role": "user", "content": "go"})],
         metadata: metadata.as_object().cloned().unwrap_or_default(),
-        ..Request::default()
+        ..TurnRequest::default()
     };
     let mut started = runtime.start(request).await?;
     let mut last = Value::Null;

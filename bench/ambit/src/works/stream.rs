@@ -9,7 +9,7 @@ use crate::served::Served;
 use crate::{Result, syncs};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::{DEFAULT_TENANT, LogKey, Space};
-use ambit_storage::driver::{self, Options, Range};
+use ambit_storage::driver::{self, DriverOptions, LogRange};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -146,8 +146,10 @@ async fn written(bench: &Bench, served: Arc<Served>, store: &str) -> Result<()> 
 
 /// Rows of a turn's stream.
 async fn rows(store: &str, agent: &str, turn: &str) -> Result<usize> {
-    let driver = driver::open(store, Options::default()).await?;
-    let page = driver.read(&log(agent, turn)?, Range::from(1, ALL)).await?;
+    let driver = driver::open(store, DriverOptions::default()).await?;
+    let page = driver
+        .read(&log(agent, turn)?, LogRange::from(1, ALL))
+        .await?;
     driver.close().await?;
     if page.entries.is_empty() {
         return Err(format!("nothing is stored of the stream of {turn}").into());

@@ -1,16 +1,16 @@
 //! `auth` and `baseurl` of an app's `openapi/openapi.yao`. What is wrong in it stops the server: access rules fail closed.
 
-use super::Caller;
-use super::access::{self, Rules};
-use super::file::{self, wrong};
+use super::RequestCaller;
+use super::access::{self, AccessRules};
 use super::issuer;
-use super::proxy::{Network, Proxy};
-use super::token::Issuer;
+use super::openapi_file::{self, wrong};
+use super::proxy::{IpNetwork, TrustedProxy};
+use super::token::TokenIssuer;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::Constraints;
-use ambit_runtime::app::read::Fields;
-use ambit_runtime::app::{App, Problem};
-use ambit_storage::near;
+use ambit_runtime::access::DataConstraints;
+use ambit_runtime::app::read::FieldMap;
+use ambit_runtime::app::{App, FileProblem};
+use ambit_storage::suggestion;
 use serde_json::Value;
 
 /// Whom the developer is without `dev_identity`.
@@ -27,29 +27,29 @@ const CONSTRAINTS: [&str; 5] = [
 ];
 
 /// How callers are told apart, and where the routes are.
-pub struct Config {
+pub struct AuthConfig {
     /// What all paths begin with.
     pub base: String,
     /// Everybody is this person.
     pub development: Option<Authorized>,
     /// Whose tokens count.
-    pub issuers: Vec<Issuer>,
+    pub issuers: Vec<TokenIssuer>,
     /// Whether API keys count.
     pub has_api_keys: bool,
     /// A proxy that says who is calling.
-    pub proxy: Option<Proxy>,
+    pub proxy: Option<TrustedProxy>,
     /// The role of callers without one.
     pub default_role: String,
     /// What callers may call.
-    pub rules: Rules,
+    pub rules: AccessRules,
     /// What stands in `openapi/` and has no effect.
-    pub notices: Vec<Problem>,
+    pub notices: Vec<FileProblem>,
 }
 
-impl Config {
+impl AuthConfig {
     /// What the app says; an app that says nothing is for its developer alone.
-    pub fn of(app: &App) -> Result<Self, Problem> {
-        let (file, mut notices) = file::read(app)?;
+    pub fn of(app: &App) -> Result<Self, FileProblem> {
+        let (file, mut notices) = openapi_file::read(app)?;
         let (rules, more) = access::read(app)?;
         notices.extend(more);
         let auth = file.object("auth");
@@ -85,7 +85,7 @@ impl Config {
     }
 
     /// Somebody who was recognised, with the default role if they have none.
-    pub fn with_role(&self, mut who: Caller) -> Caller {
+    pub fn with_role(&self, mut who: RequestCaller) -> RequestCaller {
         if who.roles.is_empty() {
             who.roles.push(self.default_role.clone());
         }
@@ -94,20 +94,20 @@ impl Config {
 }
 
 /// What `auth` names, else the role that says so itself, else the usual one.
-fn default_role(auth: &Fields, rules: &Rules) -> Result<String, Problem> {
+fn default_role(auth: &FieldMap, rules: &AccessRules) -> Result<String, FileProblem> {
     let Some(named) = auth.optional("default_role") else {
         return Ok(rules.default_role().unwrap_or(ROLE).to_owned());
     };
     if rules.roles().any(|role| role == named) {
         return Ok(named);
     }
-    let hint = near::hint(&named, rules.roles());
+    let hint = suggestion::hint(&named, rules.roles());
     Err(wrong(format!(
         "\"auth.default_role\" names the role \"{named}\", which is not in openapi/roles.yml{hint}"
     )))
 }
 
-fn base(file: &Fields) -> Result<String, Problem> {
+fn base(file: &FieldMap) -> Result<String, FileProblem> {
     let Some(base) = file.optional("baseurl") else {
         return Ok("/v1".to_owned());
     };
@@ -119,7 +119,7 @@ fn base(file: &Fields) -> Result<String, Problem> {
     }
 }
 
-fn developer(auth: &Fields) -> Result<Authorized, Problem> {
+fn developer(auth: &FieldMap) -> Result<Authorized, FileProblem> {
     let told = auth.object("dev_identity").0;
     if let Some(limits) = told.get("constraints") {
         check_constraints(limits)?;
@@ -134,20 +134,20 @@ fn developer(auth: &Fields) -> Result<Authorized, Problem> {
             .map_err(|error| wrong(format!("\"auth.dev_identity\" is no identity: {error}")))?,
     };
     if !has_limits {
-        person.constraints = Constraints::usual(&person);
+        person.constraints = DataConstraints::usual(&person);
     }
     Ok(person)
 }
 
 /// A limit that is misspelt would not be one.
-fn check_constraints(limits: &Value) -> Result<(), Problem> {
+fn check_constraints(limits: &Value) -> Result<(), FileProblem> {
     let names = limits
         .as_object()
         .into_iter()
         .flat_map(|limits| limits.keys());
     for name in names {
         if !CONSTRAINTS.contains(&name.as_str()) {
-            let hint = near::hint(name, CONSTRAINTS);
+            let hint = suggestion::hint(name, CONSTRAINTS);
             return Err(wrong(format!(
                 "unknown key \"auth.dev_identity.constraints.{name}\"{hint}"
             )));
@@ -156,12 +156,12 @@ fn check_constraints(limits: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-fn proxy(proxy: &Fields) -> Result<Proxy, Problem> {
+fn proxy(proxy: &FieldMap) -> Result<TrustedProxy, FileProblem> {
     let refused = |error| wrong(format!("\"auth.proxy.cidrs\": {error}"));
     let networks = proxy
         .texts("cidrs")
         .iter()
-        .map(|text| text.parse::<Network>().map_err(refused))
+        .map(|text| text.parse::<IpNetwork>().map_err(refused))
         .collect::<Result<Vec<_>, _>>()?;
     let headers = proxy.object("headers");
     if headers.optional("user_id").is_none() {
@@ -178,7 +178,7 @@ fn proxy(proxy: &Fields) -> Result<Proxy, Problem> {
         .0
         .keys()
         .filter_map(|name| Some((name.clone(), headers.optional(name)?)));
-    Ok(Proxy {
+    Ok(TrustedProxy {
         networks,
         headers: headers.collect(),
     })

@@ -1,22 +1,22 @@
 //! Whose tokens count: `auth.issuers` of an app, and the keys that their tokens are checked with.
 
-use super::file::wrong;
-use super::remote::Remote;
-use super::token::{Issuer, Trusted};
-use ambit_runtime::app::read::Fields;
-use ambit_runtime::app::{App, Problem};
+use super::openapi_file::wrong;
+use super::remote_key_set::RemoteKeySet;
+use super::token::{IssuerKey, TokenIssuer};
+use ambit_runtime::app::read::FieldMap;
+use ambit_runtime::app::{App, FileProblem};
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 use std::path::Path;
 
 /// One of `auth.issuers`.
-pub fn read(app: &App, at: usize, issuer: Value) -> Result<Issuer, Problem> {
+pub fn read(app: &App, at: usize, issuer: Value) -> Result<TokenIssuer, FileProblem> {
     let place = format!("auth.issuers[{at}]");
     let Value::Object(issuer) = issuer else {
         return Err(wrong(format!("\"{place}\" must be an object")));
     };
-    let issuer = Fields(issuer);
+    let issuer = FieldMap(issuer);
     let name = issuer.optional("issuer");
     let name = name.ok_or_else(|| wrong(format!("\"{place}.issuer\" is empty")))?;
     let audience = match issuer.optional("audience") {
@@ -47,7 +47,7 @@ pub fn read(app: &App, at: usize, issuer: Value) -> Result<Issuer, Problem> {
         )));
     }
     let claims = issuer.object("claims").0;
-    Ok(Issuer {
+    Ok(TokenIssuer {
         name,
         audience,
         keys,
@@ -57,7 +57,7 @@ pub fn read(app: &App, at: usize, issuer: Value) -> Result<Issuer, Problem> {
 }
 
 /// Leaves of what keys can be used with what is listed, if something is.
-fn restrict(keys: &mut [Trusted], allowed: Option<&[Algorithm]>) {
+fn restrict(keys: &mut [IssuerKey], allowed: Option<&[Algorithm]>) {
     let Some(allowed) = allowed else {
         return;
     };
@@ -69,34 +69,34 @@ fn restrict(keys: &mut [Trusted], allowed: Option<&[Algorithm]>) {
 
 /// `jwks` where it is the address at which the issuer publishes its keys.
 fn remote(
-    issuer: &Fields,
+    issuer: &FieldMap,
     (place, allowed): (&str, Option<&[Algorithm]>),
-) -> Result<Option<Remote>, Problem> {
+) -> Result<Option<RemoteKeySet>, FileProblem> {
     let url = issuer.optional("jwks").filter(|text| text.contains("://"));
     let Some(url) = url else {
         return Ok(None);
     };
-    let remote = Remote::at(&url, allowed.map(<[Algorithm]>::to_vec));
+    let remote = RemoteKeySet::at(&url, allowed.map(<[Algorithm]>::to_vec));
     let refused = |why| wrong(format!("\"{place}.jwks\" {why}"));
     remote.map(Some).map_err(refused)
 }
 
 /// The keys that an issuer publishes. Those that are of no use here are passed over: others may come to be published beside
 /// the ones in use. A shared secret that is published is none.
-pub fn published(set: &Value, allowed: Option<&[Algorithm]>) -> Option<Vec<Trusted>> {
+pub fn published(set: &Value, allowed: Option<&[Algorithm]>) -> Option<Vec<IssuerKey>> {
     let keys = set.get("keys")?.as_array()?.iter();
     let keys = keys.filter(|key| key["kty"] != "oct" && key["use"] != "enc");
     let usable = keys.filter_map(|key| {
         let key = serde_json::from_value::<Jwk>(key.clone()).ok()?;
         web_key(&key, "").ok()
     });
-    let mut usable: Vec<Trusted> = usable.collect();
+    let mut usable: Vec<IssuerKey> = usable.collect();
     restrict(&mut usable, allowed);
     usable.retain(|key| !key.algorithms.is_empty());
     Some(usable)
 }
 
-fn algorithms(issuer: &Fields, place: &str) -> Result<Option<Vec<Algorithm>>, Problem> {
+fn algorithms(issuer: &FieldMap, place: &str) -> Result<Option<Vec<Algorithm>>, FileProblem> {
     if !issuer.0.contains_key("algorithms") {
         return Ok(None);
     }
@@ -112,16 +112,16 @@ fn algorithms(issuer: &Fields, place: &str) -> Result<Option<Vec<Algorithm>>, Pr
 }
 
 /// A key for what its family can do: a shared secret is never taken for a public key, nor the other way round.
-fn trusted(id: Option<String>, key: DecodingKey) -> Trusted {
+fn trusted(id: Option<String>, key: DecodingKey) -> IssuerKey {
     let algorithms = key.family().algorithms().to_vec();
-    Trusted {
+    IssuerKey {
         id,
         key,
         algorithms,
     }
 }
 
-fn secret(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+fn secret(issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
     if !issuer.0.contains_key("secret") {
         return Ok(Vec::new());
     }
@@ -135,7 +135,7 @@ fn secret(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
 }
 
 /// `jwks` where it is a set of keys, or the file of the app that holds one.
-fn set(app: &App, issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+fn set(app: &App, issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
     let place = format!("{place}.jwks");
     let value = match issuer.0.get("jwks") {
         None => return Ok(Vec::new()),
@@ -147,7 +147,7 @@ fn set(app: &App, issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem>
     set.keys.iter().map(|key| web_key(key, &place)).collect()
 }
 
-fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, Problem> {
+fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, FileProblem> {
     let text = std::fs::read_to_string(root.join(file));
     let text =
         text.map_err(|error| wrong(format!("\"{place}\": {file} cannot be read: {error}")))?;
@@ -156,7 +156,7 @@ fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, Problem> {
 }
 
 /// `keys`: public keys as PEM text, or as JSON Web Keys.
-fn listed(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
+fn listed(issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
     let keys = issuer.list("keys").into_iter().enumerate();
     let keys = keys.map(|(at, key)| {
         let place = format!("{place}.keys[{at}]");
@@ -172,7 +172,7 @@ fn listed(issuer: &Fields, place: &str) -> Result<Vec<Trusted>, Problem> {
     keys.collect()
 }
 
-fn pem(text: &[u8], place: &str) -> Result<Trusted, Problem> {
+fn pem(text: &[u8], place: &str) -> Result<IssuerKey, FileProblem> {
     let key = DecodingKey::from_rsa_pem(text)
         .or_else(|_| DecodingKey::from_ec_pem(text))
         .or_else(|_| DecodingKey::from_ed_pem(text));
@@ -180,7 +180,7 @@ fn pem(text: &[u8], place: &str) -> Result<Trusted, Problem> {
     Ok(trusted(None, key))
 }
 
-fn web_key(key: &Jwk, place: &str) -> Result<Trusted, Problem> {
+fn web_key(key: &Jwk, place: &str) -> Result<IssuerKey, FileProblem> {
     let read = DecodingKey::from_jwk(key);
     let read = read.map_err(|error| {
         wrong(format!(

@@ -1,6 +1,6 @@
 //! Identities that a trusted reverse proxy puts into headers. They count only on connections from its own addresses.
 
-use super::{CLAIMS, Caller, id, refused, roles, tenant};
+use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
 use ambit_runtime::{Authorized, Error, Result};
 use axum::http::HeaderMap;
 use std::collections::BTreeMap;
@@ -11,20 +11,20 @@ use std::str::FromStr;
 const FORWARDED: &str = "x-forwarded-for";
 
 /// A trusted proxy.
-pub struct Proxy {
+pub struct TrustedProxy {
     /// Where it connects from.
-    pub networks: Vec<Network>,
+    pub networks: Vec<IpNetwork>,
     /// Its headers, by the names of `authorized` and `roles`.
     pub headers: BTreeMap<String, String>,
 }
 
-impl Proxy {
+impl TrustedProxy {
     fn is_trusted(&self, peer: IpAddr) -> bool {
         self.networks.iter().any(|network| network.holds(peer))
     }
 
     /// Who the proxy says is calling, if it says so.
-    pub(super) fn find(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<Caller>> {
+    pub(super) fn find(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Option<RequestCaller>> {
         if !self.is_trusted(peer) {
             return Ok(None);
         }
@@ -57,11 +57,11 @@ impl Proxy {
             authorized.claims.extend(value);
         }
         let roles = roles(text("roles")?.unwrap_or_default());
-        Ok(Some(Caller { authorized, roles }))
+        Ok(Some(RequestCaller { authorized, roles }))
     }
 
     /// The address that the proxy says it forwards for.
-    pub fn behind(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
+    pub fn forwarded_address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
         if !self.is_trusted(peer) {
             return None;
         }
@@ -78,13 +78,13 @@ impl Proxy {
 
 /// A range of addresses, `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     first: u128,
     bits: u32,
     is_six: bool,
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether an address is of this range.
     pub fn holds(&self, address: IpAddr) -> bool {
         let (number, is_six) = number(address);
@@ -97,7 +97,7 @@ impl Network {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -133,7 +133,7 @@ fn number(address: IpAddr) -> (u128, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::Network;
+    use super::IpNetwork;
 
     #[test]
     fn a_network_holds_its_addresses_and_no_others() {
@@ -149,7 +149,7 @@ mod tests {
             ("2001:db8::/32", "2001:db8:1::1", true),
             ("2001:db8::/32", "2001:db9::1", false),
         ] {
-            let network: Network = network.parse().unwrap();
+            let network: IpNetwork = network.parse().unwrap();
             assert_eq!(
                 network.holds(address.parse().unwrap()),
                 is_held,
@@ -168,7 +168,7 @@ mod tests {
             "10.0.0.0/",
             "example.com",
         ] {
-            let error = text.parse::<Network>().unwrap_err();
+            let error = text.parse::<IpNetwork>().unwrap_err();
             assert_eq!(
                 error,
                 format!("\"{text}\" is no range of addresses such as 10.0.0.0/8")

@@ -1,7 +1,7 @@
 //! JSON Web Tokens of issuers that the app trusts. Ambit checks tokens; it issues none.
 
-use super::remote::Remote;
-use super::{CLAIMS, Caller, id, refused, roles, tenant};
+use super::remote_key_set::RemoteKeySet;
+use super::{CLAIMS, RequestCaller, id, refused, roles, tenant};
 use ambit_runtime::{Authorized, Result};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
@@ -15,21 +15,21 @@ const TECHNICAL: [&str; 6] = ["iss", "aud", "exp", "nbf", "iat", "jti"];
 const RESERVED: [&str; 4] = ["user_id", "team_id", "tenant_id", "constraints"];
 
 /// Somebody whose tokens count.
-pub struct Issuer {
+pub struct TokenIssuer {
     /// `iss` of its tokens.
     pub name: String,
     /// `aud` of its tokens.
     pub audience: Vec<String>,
     /// The keys that the app has of it.
-    pub keys: Vec<Trusted>,
+    pub keys: Vec<IssuerKey>,
     /// Where it publishes its keys.
-    pub remote: Option<Remote>,
+    pub remote: Option<RemoteKeySet>,
     /// The claims that hold what `authorized` holds, by its names.
     pub claims: Map<String, Value>,
 }
 
 /// A key that an issuer signs with.
-pub struct Trusted {
+pub struct IssuerKey {
     /// `kid`, if it has one.
     pub id: Option<String>,
     /// What checks a signature.
@@ -40,9 +40,9 @@ pub struct Trusted {
 
 /// Who a token says somebody is. Of its text only the issuer's name is believed before the signature is checked, and only to
 /// find the issuer's keys.
-pub(super) async fn check(issuers: &[Issuer], token: &str) -> Result<Caller> {
+pub(super) async fn check(issuers: &[TokenIssuer], token: &str) -> Result<RequestCaller> {
     #[derive(Deserialize)]
-    struct Origin {
+    struct IssuerClaim {
         iss: Option<String>,
     }
     let header =
@@ -53,7 +53,7 @@ pub(super) async fn check(issuers: &[Issuer], token: &str) -> Result<Caller> {
             "the token demands extensions (crit) that are not understood here",
         ));
     }
-    let origin: Origin = dangerous::insecure_decode_claims(token)
+    let origin: IssuerClaim = dangerous::insecure_decode_claims(token)
         .map_err(|_| refused("the token cannot be read"))?;
     let issuer = issuers
         .iter()
@@ -61,7 +61,7 @@ pub(super) async fn check(issuers: &[Issuer], token: &str) -> Result<Caller> {
     let issuer = issuer.ok_or_else(|| refused("the token's issuer is not trusted here"))?;
     let mut last = refused("none of the issuer's keys fits the token");
     let is_meant =
-        |key: &&Trusted| header.kid.is_none() || key.id.is_none() || key.id == header.kid;
+        |key: &&IssuerKey| header.kid.is_none() || key.id.is_none() || key.id == header.kid;
     let published = match &issuer.remote {
         Some(remote) => remote.keys(header.kid.as_deref()).await?,
         None => Arc::default(),
@@ -73,13 +73,13 @@ pub(super) async fn check(issuers: &[Issuer], token: &str) -> Result<Caller> {
         }
         match decode::<Map<String, Value>>(token, &trusted.key, &issuer.validation(trusted)) {
             Ok(token) => return issuer.person(token.claims),
-            Err(error) => last = refused(why(error.kind())),
+            Err(error) => last = refused(refusal_reason(error.kind())),
         }
     }
     Err(last)
 }
 
-fn why(kind: &ErrorKind) -> &'static str {
+fn refusal_reason(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::ExpiredSignature => "the token has expired",
         ErrorKind::ImmatureSignature => "the token is not valid yet",
@@ -90,8 +90,8 @@ fn why(kind: &ErrorKind) -> &'static str {
     }
 }
 
-impl Issuer {
-    fn validation(&self, trusted: &Trusted) -> Validation {
+impl TokenIssuer {
+    fn validation(&self, trusted: &IssuerKey) -> Validation {
         let mut validation = Validation::default();
         validation.algorithms.clone_from(&trusted.algorithms);
         validation.set_issuer(&[&self.name]);
@@ -101,7 +101,7 @@ impl Issuer {
         validation
     }
 
-    fn person(&self, claims: Map<String, Value>) -> Result<Caller> {
+    fn person(&self, claims: Map<String, Value>) -> Result<RequestCaller> {
         let text = |name: &str| self.text(&claims, name);
         let one = |name: &str| text(name)?.map(|text| id(name, &text)).transpose();
         let mut authorized = Authorized {
@@ -125,7 +125,7 @@ impl Issuer {
                 authorized.claims.insert(name, value);
             }
         }
-        Ok(Caller { authorized, roles })
+        Ok(RequestCaller { authorized, roles })
     }
 
     /// The claim that holds this; its name may be a path with dots.

@@ -1,13 +1,13 @@
 //! `ambit access`: what the access rules of an app say.
 
-use crate::command::Outcome;
+use crate::command::CommandOutcome;
 use crate::command::serve::load;
-use crate::failure::{Failure, Result};
-use crate::output::{Output, harmless};
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, escape_control};
 use crate::settings::{StoreOptions, app_folder, environment};
-use ambit::auth::access::{Target, explain};
-use ambit::auth::keys::Keys;
-use ambit::auth::{Caller, Config};
+use ambit::auth::access::{RequestTarget, explain};
+use ambit::auth::api_keys::ApiKeys;
+use ambit::auth::{AuthConfig, RequestCaller};
 use ambit::http;
 use ambit_runtime::Authorized;
 use clap::{Args, Subcommand};
@@ -16,14 +16,14 @@ use std::path::PathBuf;
 
 /// What is asked of the rules.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum AccessCommand {
     /// Says whether a request is granted, and which rules say so
-    Explain(Explain),
+    Explain(ExplainArguments),
 }
 
 /// A request by somebody.
 #[derive(Args, Debug)]
-pub struct Explain {
+pub struct ExplainArguments {
     /// Who: the id of a key, roles with commas between them, or `authorized` as JSON with `roles` and `scope`
     who: String,
     /// What: a method and a path, "GET /chat/sessions"
@@ -34,11 +34,16 @@ pub struct Explain {
 }
 
 /// Prints the answer and its reasons.
-pub async fn run(stores: &StoreOptions, command: &Command, out: &mut Output) -> Result<Outcome> {
-    let Command::Explain(asked) = command;
+pub async fn run(
+    stores: &StoreOptions,
+    command: &AccessCommand,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let AccessCommand::Explain(asked) = command;
     let folder = app_folder(asked.app.clone());
     let app = load(&folder, &environment())?;
-    let config = Config::of(&app).map_err(|problem| Failure::Refused(problem.to_string()))?;
+    let config =
+        AuthConfig::of(&app).map_err(|problem| CommandError::Refused(problem.to_string()))?;
     let target = target(&config, &asked.what)?;
     let who = config.with_role(caller(&config, stores, &asked.who).await?);
     if config.development.is_some() {
@@ -51,49 +56,49 @@ pub async fn run(stores: &StoreOptions, command: &Command, out: &mut Output) -> 
         writeln!(out, "{target} is no route of this server")?;
     }
     for line in explain(&config.rules, &target, &who) {
-        writeln!(out, "{}", harmless(&line))?;
+        writeln!(out, "{}", escape_control(&line))?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The request; its path may stand below the base path or not.
-fn target(config: &Config, what: &str) -> Result<Target> {
+fn target(config: &AuthConfig, what: &str) -> Result<RequestTarget> {
     let found = what.trim().split_once(' ').and_then(|(method, path)| {
         let path = path.trim();
         let below = path.strip_prefix(&config.base);
         let below = below.filter(|below| below.starts_with('/'));
-        Target::of(&method.to_uppercase(), below.unwrap_or(path))
+        RequestTarget::of(&method.to_uppercase(), below.unwrap_or(path))
     });
     let refused = || {
-        Failure::Refused(format!(
+        CommandError::Refused(format!(
             "\"{what}\" is no request; write it as \"GET /chat/sessions\""
         ))
     };
     found.ok_or_else(refused)
 }
 
-async fn caller(config: &Config, stores: &StoreOptions, who: &str) -> Result<Caller> {
+async fn caller(config: &AuthConfig, stores: &StoreOptions, who: &str) -> Result<RequestCaller> {
     if who.trim_start().starts_with('{') {
         let person: Authorized = serde_json::from_str(who)
-            .map_err(|error| Failure::Refused(format!("<WHO> is no identity: {error}")))?;
-        return Ok(Caller::of(person)?);
+            .map_err(|error| CommandError::Refused(format!("<WHO> is no identity: {error}")))?;
+        return Ok(RequestCaller::of(person)?);
     }
     let roles: Vec<&str> = who.split(',').map(str::trim).collect();
     let is_role = |name: &&str| config.rules.roles().any(|role| role == *name);
     if roles.iter().all(is_role) {
-        return Ok(Caller {
+        return Ok(RequestCaller {
             roles: roles.into_iter().map(str::to_owned).collect(),
-            ..Caller::default()
+            ..RequestCaller::default()
         });
     }
     let ambit = stores.open().await?;
-    let keys = Keys::new(ambit.stores().index()?.driver().clone());
+    let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
     let found = keys.list().await;
     ambit.close().await?;
     let found = found?.into_iter().find(|grant| grant.id == who);
     let known: Vec<&str> = config.rules.roles().collect();
     let refused = || {
-        Failure::Refused(format!(
+        CommandError::Refused(format!(
             "\"{who}\" is neither a role of the app ({}) nor the id of a key; `ambit keys ls` lists the keys",
             known.join(", ")
         ))

@@ -1,45 +1,45 @@
 //! `ambit check`
 
-use super::Outcome;
-use crate::failure::{Failure, Result};
-use crate::output::{Output, harmless};
+use super::CommandOutcome;
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, escape_control};
 use crate::settings::environment;
-use ambit::auth::Config;
-use ambit_runtime::app::{App, Problem, Severity};
+use ambit::auth::AuthConfig;
+use ambit_runtime::app::{App, FileProblem, Severity};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// The app's folder
     #[arg(default_value = ".")]
     app: PathBuf,
 }
 
 /// Prints everything that is wrong with an app or has no effect there.
-pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub fn run(arguments: &CheckArguments, out: &mut Output) -> Result<CommandOutcome> {
     let mut problems = ambit_runtime::check(&arguments.app, &environment())
-        .map_err(|error| Failure::Refused(error.message))?;
+        .map_err(|error| CommandError::Refused(error.message))?;
     if let Ok(app) = App::load(&arguments.app, &environment()) {
-        match Config::of(&app) {
+        match AuthConfig::of(&app) {
             Ok(config) => problems.extend(config.notices),
             Err(problem) => problems.push(problem),
         }
     }
     for problem in &problems {
-        writeln!(out, "{}", harmless(&problem.to_string()))?;
+        writeln!(out, "{}", escape_control(&problem.to_string()))?;
     }
     out.flush()?;
-    if problems.iter().any(Problem::is_error) {
-        return Err(Failure::Refused(counts(&problems)));
+    if problems.iter().any(FileProblem::is_error) {
+        return Err(CommandError::Refused(counts(&problems)));
     }
     writeln!(out, "nothing is broken: {}", counts(&problems))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// How many problems of each kind there are.
-fn counts(problems: &[Problem]) -> String {
+fn counts(problems: &[FileProblem]) -> String {
     let count = |severity, what: &str| {
         let those = problems
             .iter()

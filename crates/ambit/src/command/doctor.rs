@@ -1,7 +1,7 @@
 //! `ambit doctor`
 
-use super::Outcome;
-use crate::failure::Result;
+use super::CommandOutcome;
+use crate::command_error::Result;
 use crate::output::{Output, one_line};
 use ambit_storage::Ambit;
 use ambit_storage::doctor::{Finding, examine};
@@ -9,13 +9,17 @@ use clap::Args;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// Mends what can be mended
     #[arg(long)]
     repair: bool,
 }
 
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &DoctorArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     let mut written = Ok(());
     let mut tell = |finding: &Finding| {
         let mended = if finding.is_mended { " (mended)" } else { "" };
@@ -27,7 +31,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     };
     let done = examine(ambit, arguments.repair, &mut tell).await?;
     written?;
-    let verdict = if done.left == 0 {
+    let verdict = if done.unmended == 0 {
         "healthy"
     } else {
         "not healthy"
@@ -35,7 +39,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     write!(
         out,
         "{verdict}: {} contexts looked at, {} findings left",
-        done.rows, done.left
+        done.rows, done.unmended
     )?;
     if arguments.repair {
         write!(
@@ -45,9 +49,9 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
         )?;
     }
     writeln!(out)?;
-    Ok(if done.left == 0 {
-        Outcome::Done
+    Ok(if done.unmended == 0 {
+        CommandOutcome::Done
     } else {
-        Outcome::SomeFailed
+        CommandOutcome::SomeFailed
     })
 }

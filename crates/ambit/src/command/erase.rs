@@ -1,16 +1,16 @@
 //! `ambit context clear` and `ambit context remove`
 
-use super::Outcome;
-use crate::failure::{Failure, Result};
-use crate::filter::Filters;
+use super::CommandOutcome;
+use crate::command_error::{CommandError, Result};
+use crate::context_filters::ContextFilters;
 use crate::output::{Output, one_line};
-use ambit_storage::{Ambit, BulkReport, Query, SessionIdentity};
+use ambit_storage::{Ambit, BulkReport, SessionIdentity, SessionQuery};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct EraseArguments {
     /// The agent
     agent: String,
     /// Says what would be done and changes nothing
@@ -20,31 +20,43 @@ pub struct Arguments {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    filters: Filters,
+    filters: ContextFilters,
 }
 
 /// `ambit context clear`
-pub async fn clear(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
-    let Some(query) = asked(ambit, arguments, "clear").await? else {
-        return Ok(Outcome::Done);
+pub async fn clear(
+    ambit: &Ambit,
+    arguments: &EraseArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let Some(query) = confirmed_query(ambit, arguments, "clear").await? else {
+        return Ok(CommandOutcome::Done);
     };
-    let mut tally = Tally::new(out);
+    let mut tally = EraseSummary::new(out);
     query.clear_each_page(|page| tally.add(&page)).await?;
     tally.end(arguments.dry_run)
 }
 
 /// `ambit context remove`
-pub async fn remove(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
-    let Some(query) = asked(ambit, arguments, "remove").await? else {
-        return Ok(Outcome::Done);
+pub async fn remove(
+    ambit: &Ambit,
+    arguments: &EraseArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let Some(query) = confirmed_query(ambit, arguments, "remove").await? else {
+        return Ok(CommandOutcome::Done);
     };
-    let mut tally = Tally::new(out);
+    let mut tally = EraseSummary::new(out);
     query.remove_each_page(|page| tally.add(&page)).await?;
     tally.end(arguments.dry_run)
 }
 
 /// The query, if it may be acted on; nothing where nothing matches.
-async fn asked(ambit: &Ambit, arguments: &Arguments, verb: &str) -> Result<Option<Query>> {
+async fn confirmed_query(
+    ambit: &Ambit,
+    arguments: &EraseArguments,
+    verb: &str,
+) -> Result<Option<SessionQuery>> {
     let agent = arguments.agent.as_str();
     let query = arguments.filters.query(ambit, Some(agent)).await?;
     if arguments.dry_run {
@@ -59,7 +71,7 @@ async fn asked(ambit: &Ambit, arguments: &Arguments, verb: &str) -> Result<Optio
         return Ok(None);
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::Refused(format!(
+        return Err(CommandError::Refused(format!(
             "{verb} would erase the data of {count} contexts of {agent}, and there is no terminal to ask at; \
              give --yes to do it, or --dry-run to see what it would do"
         )));
@@ -69,12 +81,12 @@ async fn asked(ambit: &Ambit, arguments: &Arguments, verb: &str) -> Result<Optio
     std::io::stdin().read_line(&mut answer)?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(Some(query)),
-        _ => Err(Failure::Refused("nothing was changed".to_owned())),
+        _ => Err(CommandError::Refused("nothing was changed".to_owned())),
     }
 }
 
 /// What was done so far, told as it comes.
-struct Tally<'a> {
+struct EraseSummary<'a> {
     out: &'a mut Output,
     done: usize,
     unchanged: usize,
@@ -84,7 +96,7 @@ struct Tally<'a> {
     written: std::io::Result<()>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> EraseSummary<'a> {
     fn new(out: &'a mut Output) -> Self {
         Self {
             out,
@@ -120,7 +132,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    fn end(self, is_dry: bool) -> Result<Outcome> {
+    fn end(self, is_dry: bool) -> Result<CommandOutcome> {
         self.written?;
         if !self.shared_with.is_empty() {
             let agents: Vec<String> = self.shared_with.iter().map(|name| one_line(name)).collect();
@@ -133,9 +145,9 @@ impl<'a> Tally<'a> {
             self.done, self.unchanged, self.skipped, self.failed
         )?;
         Ok(if self.failed == 0 {
-            Outcome::Done
+            CommandOutcome::Done
         } else {
-            Outcome::SomeFailed
+            CommandOutcome::SomeFailed
         })
     }
 }

@@ -1,10 +1,10 @@
 //! `ambit keys`: keys for programs that call the server.
 
-use crate::command::Outcome;
-use crate::failure::{Failure, Result};
-use crate::moment;
+use crate::command::CommandOutcome;
+use crate::command_error::{CommandError, Result};
 use crate::output::{self, Output, Table};
-use ambit::auth::keys::{Grant, Keys};
+use crate::timestamp;
+use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use ambit_storage::Ambit;
 use ambit_storage::address::DEFAULT_TENANT;
 use ambit_storage::clock::{Clock, Millis};
@@ -13,9 +13,9 @@ use std::io::Write;
 
 /// What is done with keys.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum KeysCommand {
     /// Makes a key and shows it, this once
-    New(New),
+    New(NewKeyArguments),
     /// Lists the keys, without the keys themselves
     Ls,
     /// Ends a key at once
@@ -28,7 +28,7 @@ pub enum Command {
 
 /// Whom a key stands for.
 #[derive(Args, Debug)]
-pub struct New {
+pub struct NewKeyArguments {
     /// The user it acts for
     #[arg(long)]
     user: Option<String>,
@@ -56,36 +56,41 @@ pub struct New {
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Does it. Keys are kept where the index is; `--tenant` says which tenant a new key belongs to.
-pub async fn run(ambit: &Ambit, command: &Command, out: &mut Output) -> Result<Outcome> {
-    let keys = Keys::new(ambit.stores().index()?.driver().clone());
+pub async fn run(ambit: &Ambit, command: &KeysCommand, out: &mut Output) -> Result<CommandOutcome> {
+    let keys = ApiKeys::new(ambit.stores().index()?.driver().clone());
     match command {
-        Command::New(new) => make(ambit, &keys, new, out).await,
-        Command::Ls => list(&keys, out).await,
-        Command::Revoke { id } => match keys.remove(id).await? {
-            true => Ok(Outcome::Done),
-            false => Err(Failure::Refused(format!(
+        KeysCommand::New(new) => make(ambit, &keys, new, out).await,
+        KeysCommand::Ls => list(&keys, out).await,
+        KeysCommand::Revoke { id } => match keys.remove(id).await? {
+            true => Ok(CommandOutcome::Done),
+            false => Err(CommandError::Refused(format!(
                 "there is no key {id}; `ambit keys ls` lists them"
             ))),
         },
     }
 }
 
-async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result<Outcome> {
+async fn make(
+    ambit: &Ambit,
+    keys: &ApiKeys,
+    new: &NewKeyArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     if new.user.is_none() && new.role.is_empty() {
         let reason = "is missing: a key acts for a user, or has a role with --role";
-        return Err(Failure::option("--user", reason));
+        return Err(CommandError::option("--user", reason));
     }
     let is_name = |text: &String| !text.is_empty() && !text.contains([' ', ',']);
     for (option, names) in [("--role", &new.role), ("--scope", &new.scope)] {
         if let Some(wrong) = names.iter().find(|name| !is_name(name)) {
             let reason =
                 format!("is given \"{wrong}\", which is no name; repeat the option for several");
-            return Err(Failure::option(option, reason));
+            return Err(CommandError::option(option, reason));
         }
     }
     let tenant = ambit.caller().tenant();
     let now = Clock::default().now();
-    let grant = Grant {
+    let grant = ApiKeyRecord {
         label: new.label.clone(),
         user_id: new.user.clone(),
         team_id: new.team.clone(),
@@ -93,29 +98,32 @@ async fn make(ambit: &Ambit, keys: &Keys, new: &New, out: &mut Output) -> Result
         roles: new.role.clone(),
         scope: (!new.scope.is_empty()).then(|| new.scope.join(" ")),
         expires_at: end(new, now)?,
-        ..Grant::default()
+        ..ApiKeyRecord::default()
     };
     let secret = keys.make(grant).await?;
     writeln!(out, "{secret}")?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// When the key ends, if it does.
-fn end(new: &New, now: Millis) -> Result<Option<Millis>> {
+fn end(new: &NewKeyArguments, now: Millis) -> Result<Option<Millis>> {
     let Some(text) = &new.until else {
         return Ok(new.days.map(|days| now + i64::from(days) * DAY));
     };
-    match moment::parse(text) {
+    match timestamp::parse(text) {
         Ok(end) if end > now => Ok(Some(end)),
-        Ok(_) => Err(Failure::option(
+        Ok(_) => Err(CommandError::option(
             "--until",
             format!("is {text}, which is over"),
         )),
-        Err(why) => Err(Failure::option("--until", format!("is \"{text}\"; {why}"))),
+        Err(why) => Err(CommandError::option(
+            "--until",
+            format!("is \"{text}\"; {why}"),
+        )),
     }
 }
 
-async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
+async fn list(keys: &ApiKeys, out: &mut Output) -> Result<CommandOutcome> {
     let mut table = Table::new([
         "ID", "USER", "TEAM", "TENANT", "ROLES", "SCOPE", "ENDS", "LABEL",
     ]);
@@ -131,10 +139,10 @@ async fn list(keys: &Keys, out: &mut Output) -> Result<Outcome> {
                     .as_deref(),
             ),
             output::or_dash(grant.scope.as_deref()),
-            output::or_dash(grant.expires_at.map(moment::show).as_deref()),
+            output::or_dash(grant.expires_at.map(timestamp::show).as_deref()),
             output::or_dash(grant.label.as_deref()),
         ]
     });
     table.print(out, &rows.collect::<Vec<_>>())?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

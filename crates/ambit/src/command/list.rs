@@ -1,24 +1,24 @@
 //! `ambit context ls`
 
-use super::Outcome;
-use super::row::{Row, word};
-use crate::failure::Result;
-use crate::filter::Filters;
-use crate::moment;
+use super::CommandOutcome;
+use super::context_summary::{ContextSummary, word};
+use crate::command_error::Result;
+use crate::context_filters::ContextFilters;
 use crate::output::{Output, Table, json_line, one_line, or_dash};
+use crate::timestamp;
 use ambit_storage::Ambit;
 use clap::Args;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct ListArguments {
     /// The agent, if only its contexts are wanted
     agent: Option<String>,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    filters: Filters,
+    filters: ContextFilters,
 }
 
 const HEADINGS: [&str; 9] = [
@@ -34,7 +34,11 @@ const HEADINGS: [&str; 9] = [
 ];
 
 /// Prints page after page, so that any number of contexts takes the same memory.
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &ListArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     let query = arguments
         .filters
         .query(ambit, arguments.agent.as_deref())
@@ -45,7 +49,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
         is_empty &= page.is_empty();
         let mut cells = Vec::with_capacity(page.len());
         for tracked in &page {
-            let row = Row::of(ambit, tracked).await?;
+            let row = ContextSummary::of(ambit, tracked).await?;
             if arguments.json {
                 json_line(out, &row)?;
             } else {
@@ -58,10 +62,10 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     if is_empty && !arguments.json {
         eprintln!("no context matches");
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn cells_of(row: &Row<'_>) -> [String; 9] {
+fn cells_of(row: &ContextSummary<'_>) -> [String; 9] {
     [
         row.id.to_owned(),
         one_line(row.agent_name),
@@ -72,6 +76,6 @@ fn cells_of(row: &Row<'_>) -> [String; 9] {
         word(row.state).to_owned(),
         row.items
             .map_or_else(|| "?".to_owned(), |items| items.to_string()),
-        moment::show(row.last_activity_at),
+        timestamp::show(row.last_activity_at),
     ]
 }

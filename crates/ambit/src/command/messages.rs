@@ -1,18 +1,20 @@
 //! `ambit context messages`
 
-use super::{Outcome, row};
-use crate::failure::{Failure, Result};
-use crate::moment;
-use crate::output::{Output, harmless, json_line, one_line};
+use super::{CommandOutcome, context_summary};
+use crate::command_error::{CommandError, Result};
+use crate::output::{Output, escape_control, json_line, one_line};
+use crate::timestamp;
 use ambit_storage::memory::SCOPE as MEMORY;
-use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind, Stored, StoredItem};
+use ambit_storage::storage::{
+    ChatHistoryStorage, Message, StorageKind, StorageSnapshot, StoredItem,
+};
 use ambit_storage::{Ambit, Json};
 use clap::Args;
 use serde::Serialize;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct MessagesArguments {
     /// The context's id, as `ambit context ls` shows it
     id: String,
     /// Only those before this position
@@ -30,22 +32,26 @@ pub struct Arguments {
 }
 
 /// Items read in one go.
-const STEP: u64 = 200;
+const PAGE_SIZE: u64 = 200;
 
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
-    let row = row::find(ambit, &arguments.id).await?;
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &MessagesArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
+    let row = context_summary::find(ambit, &arguments.id).await?;
     let scope = row.identity.scope();
     if scope == Some(MEMORY) {
         let reason = format!(
             "{} is a memory: it has values, not messages or items",
             row.id
         );
-        return Err(Failure::Refused(reason));
+        return Err(CommandError::Refused(reason));
     }
     let stored = if arguments.archive {
-        Stored::archive(ambit, &row).await?
+        StorageSnapshot::archive(ambit, &row).await?
     } else {
-        Stored::view(ambit, &row).await?
+        StorageSnapshot::view(ambit, &row).await?
     };
     if stored.is_stale_possible() {
         eprintln!("ambit: the primary is down; a secondary answered, which may be behind it");
@@ -56,7 +62,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
         .min(stored.count());
     let mut next = end.saturating_sub(arguments.limit.unwrap_or(u64::MAX));
     while next < end {
-        let count = (end - next).min(STEP);
+        let count = (end - next).min(PAGE_SIZE);
         let limit = usize::try_from(count).unwrap_or(usize::MAX);
         for item in stored.after(next, limit).await? {
             if arguments.json {
@@ -68,11 +74,11 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
         next += count;
         out.flush()?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ItemRecord<'a> {
     position: u64,
     id: &'a str,
     stored_at: Option<i64>,
@@ -80,7 +86,7 @@ struct Line<'a> {
 }
 
 fn print_json(item: &StoredItem, out: &mut Output) -> std::io::Result<()> {
-    let line = Line {
+    let line = ItemRecord {
         position: item.position,
         id: &item.id,
         stored_at: item.stored_at,
@@ -90,21 +96,23 @@ fn print_json(item: &StoredItem, out: &mut Output) -> std::io::Result<()> {
 }
 
 fn print(item: &StoredItem, scope: Option<&str>, out: &mut Output) -> std::io::Result<()> {
-    let at = item.stored_at.map_or_else(|| "-".to_owned(), moment::show);
+    let at = item
+        .stored_at
+        .map_or_else(|| "-".to_owned(), timestamp::show);
     let is_message = scope == Some(ChatHistoryStorage::PREFIX);
     // What an erased message leaves is no whole message, and is shown as it is.
     let text = match item.body.to::<Message>() {
-        Ok(message) if is_message => said(&message),
+        Ok(message) if is_message => message_text(&message),
         _ => one_line(item.body.as_str()),
     };
     writeln!(out, "{:>4}  {at}  {text}", item.position)
 }
 
 /// A message in words; further lines of its text stand below its beginning.
-fn said(message: &Message) -> String {
+fn message_text(message: &Message) -> String {
     let role = format!("{:?}", message.role).to_lowercase();
     let mut parts = Vec::new();
-    let text = harmless(&message.text()).replace('\n', "\n      ");
+    let text = escape_control(&message.text()).replace('\n', "\n      ");
     if !text.is_empty() {
         parts.push(text);
     }

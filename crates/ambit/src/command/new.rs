@@ -1,7 +1,7 @@
 //! `ambit new`
 
-use super::{Outcome, types};
-use crate::failure::{Failure, Result};
+use super::{CommandOutcome, types};
+use crate::command_error::{CommandError, Result};
 use crate::output::{Output, one_line};
 use ambit_runtime::ctx::declarations;
 use clap::Args;
@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct NewAppArguments {
     /// The folder to make; one that is there must be empty
     folder: PathBuf,
 }
@@ -49,7 +49,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Writes a small app to start from.
-pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub fn run(arguments: &NewAppArguments, out: &mut Output) -> Result<CommandOutcome> {
     let folder = &arguments.folder;
     check_is_empty(folder)?;
     for (path, text) in FILES {
@@ -64,11 +64,11 @@ pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
         out,
         "\nan agent is ready:\n    ambit chat hello --app {shown}\n    ambit serve {shown}"
     )?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn check_is_empty(folder: &Path) -> Result<()> {
-    let refused = |why: &str| Failure::Refused(format!("{} {why}", folder.display()));
+    let refused = |why: &str| CommandError::Refused(format!("{} {why}", folder.display()));
     match std::fs::read_dir(folder) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
@@ -89,7 +89,7 @@ fn name(folder: &Path) -> String {
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::write(path, text))
-        .map_err(|error| Failure::Refused(format!("cannot write {}: {error}", path.display())))
+        .map_err(|error| CommandError::Refused(format!("cannot write {}: {error}", path.display())))
 }
 
 #[cfg(test)]

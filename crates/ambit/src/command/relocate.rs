@@ -1,14 +1,14 @@
 //! `ambit context move`
 
-use super::Outcome;
-use crate::failure::{Failure, Result};
+use super::CommandOutcome;
+use crate::command_error::{CommandError, Result};
 use crate::output::{Output, one_line};
 use ambit_storage::{Ambit, relocation};
 use clap::Args;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct MoveArguments {
     /// The context's id, as `ambit context ls` shows it
     id: String,
     /// The store that it goes to; of several the primary first
@@ -16,10 +16,14 @@ pub struct Arguments {
     to: Vec<String>,
 }
 
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &MoveArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     if let Err(error) = ambit.stores().chain(&arguments.to) {
         let reason = format!("is refused: {error}");
-        return Err(Failure::option("--to", reason));
+        return Err(CommandError::option("--to", reason));
     }
     let moved = relocation::relocate(ambit, &arguments.id, &arguments.to).await?;
     let key = one_line(&moved.identity.key());
@@ -29,5 +33,5 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     } else {
         writeln!(out, "moved {key} from {from} to {to}")?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,13 +1,13 @@
 //! `ambit serve`: an app over its stores, for clients.
 
-use crate::command::Outcome;
-use crate::command::welcome::Welcome;
-use crate::failure::{Failure, Result};
+use crate::command::CommandOutcome;
+use crate::command::welcome_app::WelcomeApp;
+use crate::command_error::{CommandError, Result};
 use crate::settings::StoreOptions;
-use crate::settings::serving::{Arguments, LogFormat, Serving};
-use ambit::auth::{Authenticator, Config};
-use ambit::http::{self, Measures, Server};
-use ambit_runtime::app::{App, Problem};
+use crate::settings::serve::{LogFormat, ServeArguments, ServeSettings};
+use ambit::auth::{AuthConfig, Authenticator};
+use ambit::http::{self, HttpMetrics, ServerState};
+use ambit_runtime::app::{App, FileProblem};
 use ambit_runtime::{Runtime, runtime};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -22,19 +22,19 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// How long answers that have begun may take when all turns have been given up.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_RESERVE: Duration = Duration::from_secs(5);
 
 /// Serves until it is told to stop.
-pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome> {
-    let serving = Serving::of(arguments)?;
+pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<CommandOutcome> {
+    let serving = ServeSettings::of(arguments)?;
     log(&serving)?;
     let welcome = match &serving.app {
         Some(_) => None,
-        None => Some(Welcome::unpack()?),
+        None => Some(WelcomeApp::unpack()?),
     };
     let folder = serving.app.clone();
     let folder = folder
-        .or_else(|| welcome.as_ref().map(Welcome::path))
+        .or_else(|| welcome.as_ref().map(WelcomeApp::path))
         .unwrap_or_default();
     let config = config(&folder, &serving)?;
     let is_development = serving.is_development || config.development.is_some();
@@ -43,18 +43,18 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
     }
     let stop = stop()?;
     let listener = TcpListener::bind(serving.listen).await;
-    let listener = listener.map_err(|error| busy(serving.listen, &error))?;
+    let listener = listener.map_err(|error| address_in_use(serving.listen, &error))?;
     let address = listener
         .local_addr()
-        .map_err(|error| busy(serving.listen, &error))?;
+        .map_err(|error| address_in_use(serving.listen, &error))?;
     // The welcome app is gone when the server ends; its data is not.
     let data = serving.app.clone().unwrap_or_default();
     let opened = Arc::new(stores.open_for(&data).await?);
     let store = opened.index()?.driver().clone();
-    let runtime = Runtime::open(runtime::Settings {
+    let runtime = Runtime::open(runtime::RuntimeSettings {
         app: folder,
         stores: opened,
-        storage: ambit_storage::Settings::default(),
+        storage: ambit_storage::AmbitSettings::default(),
         models: stores.models(&data)?,
         environment: serving.environment,
         is_development,
@@ -62,34 +62,34 @@ pub async fn run(stores: &StoreOptions, arguments: &Arguments) -> Result<Outcome
         listeners: None,
     })
     .await?;
-    let settings = http::Settings {
+    let settings = http::HttpSettings {
         base: config.base.clone(),
         is_development,
         has_public_metrics: serving.has_public_metrics,
-        ..http::Settings::default()
+        ..http::HttpSettings::default()
     };
     config
         .notices
         .iter()
         .chain(&runtime.problems())
-        .for_each(tell);
+        .for_each(log_problem);
     let auth = Authenticator::new(config, &store);
     greet(&runtime, &auth, &settings, address);
-    let server = Server {
+    let server = ServerState {
         runtime,
         auth,
         store,
         settings,
-        measures: Measures::default(),
+        measures: HttpMetrics::default(),
     };
     serve(listener, server, stop, serving.grace).await?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Serves, and at the end lets running turns finish within their time.
 async fn serve(
     listener: TcpListener,
-    server: Server,
+    server: ServerState,
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) -> Result<()> {
@@ -113,7 +113,9 @@ async fn serve(
     drop(told);
     let ending = async {
         // What is still being sent then is cut; it is stored and can be read again.
-        timeout(grace + LAST, &mut serving).await.unwrap_or(Ok(()))
+        timeout(grace + SHUTDOWN_RESERVE, &mut serving)
+            .await
+            .unwrap_or(Ok(()))
     };
     let (closed, served) = tokio::join!(runtime.close(grace), ending);
     closed?;
@@ -143,10 +145,10 @@ fn stop() -> Result<impl Future<Output = ()>> {
 }
 
 /// Who may call, as the app says.
-fn config(folder: &Path, serving: &Serving) -> Result<Config> {
+fn config(folder: &Path, serving: &ServeSettings) -> Result<AuthConfig> {
     let app = load(folder, &serving.environment)?;
-    Config::of(&app)
-        .map_err(|problem| Failure::Refused(format!("who may call is not clear: {problem}")))
+    AuthConfig::of(&app)
+        .map_err(|problem| CommandError::Refused(format!("who may call is not clear: {problem}")))
 }
 
 /// The app of a folder.
@@ -154,7 +156,7 @@ pub fn load(folder: &Path, environment: &BTreeMap<String, String>) -> Result<App
     App::load(folder, environment).map_err(|problems| {
         let errors = problems.iter().filter(|problem| problem.is_error());
         let errors: Vec<String> = errors.map(|problem| format!("\n  {problem}")).collect();
-        Failure::Refused(format!(
+        CommandError::Refused(format!(
             "the app in {} cannot be served:{}",
             folder.display(),
             errors.concat()
@@ -162,23 +164,23 @@ pub fn load(folder: &Path, environment: &BTreeMap<String, String>) -> Result<App
     })
 }
 
-fn open_to_all(address: SocketAddr) -> Failure {
-    Failure::Refused(format!(
+fn open_to_all(address: SocketAddr) -> CommandError {
+    CommandError::Refused(format!(
         "in development mode everybody who reaches the server is its developer, so it does not listen on {address}; \
          listen on 127.0.0.1, or set up issuers, api_keys or proxy under auth in openapi/openapi.yao"
     ))
 }
 
-fn busy(address: SocketAddr, error: &std::io::Error) -> Failure {
-    Failure::Refused(format!(
+fn address_in_use(address: SocketAddr, error: &std::io::Error) -> CommandError {
+    CommandError::Refused(format!(
         "cannot listen on {address}: {error}; choose another address with --listen"
     ))
 }
 
-fn log(serving: &Serving) -> Result<()> {
+fn log(serving: &ServeSettings) -> Result<()> {
     let filter = ambit::log::filter(&serving.log);
-    let filter =
-        filter.map_err(|error| Failure::option("--log", format!("is not understood: {error}")))?;
+    let filter = filter
+        .map_err(|error| CommandError::option("--log", format!("is not understood: {error}")))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
@@ -187,11 +189,11 @@ fn log(serving: &Serving) -> Result<()> {
         LogFormat::Text => lines.with_ansi(is_terminal).try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
-    set.map_err(|error| Failure::Refused(format!("the log cannot be opened: {error}")))
+    set.map_err(|error| CommandError::Refused(format!("the log cannot be opened: {error}")))
 }
 
 /// Says what is wrong with the app.
-fn tell(problem: &Problem) {
+fn log_problem(problem: &FileProblem) {
     match problem.is_error() {
         true => tracing::error!("{problem}"),
         false => tracing::warn!("{problem}"),
@@ -199,7 +201,12 @@ fn tell(problem: &Problem) {
 }
 
 /// Says where the server is, and how to talk to it.
-fn greet(runtime: &Runtime, auth: &Authenticator, settings: &http::Settings, address: SocketAddr) {
+fn greet(
+    runtime: &Runtime,
+    auth: &Authenticator,
+    settings: &http::HttpSettings,
+    address: SocketAddr,
+) {
     let app = runtime.app();
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
     let agents: Vec<&str> = usable

@@ -1,17 +1,17 @@
 //! `ambit context show`
 
-use super::Outcome;
-use super::row::{Row, find, word};
-use crate::failure::Result;
-use crate::moment;
+use super::CommandOutcome;
+use super::context_summary::{ContextSummary, find, word};
+use crate::command_error::Result;
 use crate::output::{Output, json_line, one_line, or_dash};
+use crate::timestamp;
 use ambit_storage::Ambit;
-use ambit_storage::directory::Tracked;
+use ambit_storage::directory::IndexRow;
 use clap::Args;
 use std::io::Write;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct ShowArguments {
     /// The context's id, as `ambit context ls` shows it
     id: String,
     /// One JSON object
@@ -19,18 +19,22 @@ pub struct Arguments {
     json: bool,
 }
 
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &ShowArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     let tracked = find(ambit, &arguments.id).await?;
-    let row = Row::of(ambit, &tracked).await?;
+    let row = ContextSummary::of(ambit, &tracked).await?;
     if arguments.json {
         json_line(out, &row)?;
     } else {
         print(&row, &tracked, out)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn print(row: &Row<'_>, tracked: &Tracked, out: &mut Output) -> std::io::Result<()> {
+fn print(row: &ContextSummary<'_>, tracked: &IndexRow, out: &mut Output) -> std::io::Result<()> {
     let items = row
         .items
         .map_or_else(|| "?".to_owned(), |items| items.to_string());
@@ -46,8 +50,8 @@ fn print(row: &Row<'_>, tracked: &Tracked, out: &mut Output) -> std::io::Result<
         ("state", word(row.state).to_owned()),
         ("items", items),
         ("drivers", row.drivers.join(", ")),
-        ("created", moment::show(row.created_at)),
-        ("last active", moment::show(row.last_activity_at)),
+        ("created", timestamp::show(row.created_at)),
+        ("last active", timestamp::show(row.last_activity_at)),
         ("created by", or_dash(tracked.created_by.as_deref())),
         ("team", or_dash(tracked.team.as_deref())),
     ];
@@ -64,7 +68,10 @@ fn print(row: &Row<'_>, tracked: &Tracked, out: &mut Output) -> std::io::Result<
         )?;
     }
     for touch in &tracked.touches {
-        let (first, last) = (moment::show(touch.first_at), moment::show(touch.last_at));
+        let (first, last) = (
+            timestamp::show(touch.first_at),
+            timestamp::show(touch.last_at),
+        );
         let (agent, base) = (one_line(&touch.agent), one_line(&touch.base.key()));
         writeln!(
             out,

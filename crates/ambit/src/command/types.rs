@@ -1,7 +1,7 @@
 //! `ambit types`
 
-use super::{Outcome, new};
-use crate::failure::Result;
+use super::{CommandOutcome, new};
+use crate::command_error::Result;
 use crate::output::{Output, one_line};
 use ambit_runtime::ctx::declarations;
 use clap::Args;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct TypesArguments {
     /// The app's folder
     #[arg(default_value = ".")]
     app: PathBuf,
@@ -19,9 +19,9 @@ pub struct Arguments {
 pub(super) const FILE: &str = "types/index.d.ts";
 
 /// Writes the declarations of this version.
-pub fn run(arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub fn run(arguments: &TypesArguments, out: &mut Output) -> Result<CommandOutcome> {
     let file = arguments.app.join(Path::new(FILE));
     new::write(&file, &declarations())?;
     writeln!(out, "wrote {}", one_line(&file.display().to_string()))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

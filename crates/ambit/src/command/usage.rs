@@ -1,16 +1,16 @@
 //! `ambit usage`
 
-use super::Outcome;
-use crate::failure::{Failure, Result};
-use crate::filter::check_agent;
+use super::CommandOutcome;
+use crate::command_error::{CommandError, Result};
+use crate::context_filters::check_agent;
 use crate::output::{Output, Table, json_line, one_line};
-use ambit_storage::{Ambit, Error, Totals, Usage, UsageField};
+use ambit_storage::{Ambit, Error, Usage, UsageField, UsageTotals};
 use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub struct UsageArguments {
     /// Only this agent's
     #[arg(long)]
     agent: Option<String>,
@@ -51,7 +51,11 @@ pub struct Arguments {
 
 const FIELDS: [&str; 7] = ["agent", "user", "group", "chat", "model", "provider", "day"];
 
-pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Result<Outcome> {
+pub async fn run(
+    ambit: &Ambit,
+    arguments: &UsageArguments,
+    out: &mut Output,
+) -> Result<CommandOutcome> {
     let usage = question(ambit, arguments);
     let by = arguments.by.as_deref().map(UsageField::parse).transpose()?;
     let groups = match by {
@@ -63,7 +67,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     };
     let Some(groups) = groups.map_err(named_as_options)? else {
         eprintln!("usage is not tracked");
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     };
     let is_nothing = groups.values().all(|totals| totals.records == 0);
     if let Some(agent) = arguments.agent.as_deref().filter(|_| is_nothing) {
@@ -74,7 +78,7 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
             let group = arguments.by.as_deref().map(|by| (by, name.as_str()));
             print_json(group, totals, out)?;
         }
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let cells: Vec<[String; 6]> = groups
         .iter()
@@ -86,17 +90,17 @@ pub async fn run(ambit: &Ambit, arguments: &Arguments, out: &mut Output) -> Resu
     if groups.is_empty() {
         eprintln!("no usage matches");
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Adds a condition to a question.
-type Narrow = fn(Usage, &str) -> Usage;
+type UsageCondition = fn(Usage, &str) -> Usage;
 
-fn question(ambit: &Ambit, arguments: &Arguments) -> Usage {
+fn question(ambit: &Ambit, arguments: &UsageArguments) -> Usage {
     let all = || Usage::all(ambit);
     let of = |agent: &String| Usage::of(ambit, agent);
     let mut usage = arguments.agent.as_ref().map_or_else(all, of);
-    let narrowings: [(&Option<String>, Narrow); 9] = [
+    let narrowings: [(&Option<String>, UsageCondition); 9] = [
         (&arguments.user, Usage::for_user),
         (&arguments.group, Usage::for_group),
         (&arguments.chat, Usage::for_chat),
@@ -116,38 +120,38 @@ fn question(ambit: &Ambit, arguments: &Arguments) -> Usage {
 }
 
 /// What the library calls a field is an option here.
-fn named_as_options(error: Error) -> Failure {
+fn named_as_options(error: Error) -> CommandError {
     match error {
         Error::Invalid { field, reason } => {
             let words = |text: &str| text.replace("date_", "--date-");
             let option = format!("--{}", field.replace('_', "-"));
-            Failure::option(&option, words(&reason))
+            CommandError::option(&option, words(&reason))
         }
         other => other.into(),
     }
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct UsageTotalsRow<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", flatten)]
     group: BTreeMap<&'a str, &'a str>,
     #[serde(flatten)]
-    totals: &'a Totals,
+    totals: &'a UsageTotals,
 }
 
 fn print_json(
     group: Option<(&str, &str)>,
-    totals: &Totals,
+    totals: &UsageTotals,
     out: &mut Output,
 ) -> std::io::Result<()> {
-    let line = Line {
+    let line = UsageTotalsRow {
         group: group.into_iter().collect(),
         totals,
     };
     json_line(out, &line)
 }
 
-fn cells_of(name: &str, totals: &Totals) -> [String; 6] {
+fn cells_of(name: &str, totals: &UsageTotals) -> [String; 6] {
     let cost = totals
         .cost
         .iter()

@@ -1,21 +1,21 @@
 //! `cui-web`, `cui-native` and `cui-desktop`: every entry of the log as it is stored.
 
-use super::message::{read, take};
-use super::{Format, Options, failure};
+use super::frames::{read, take};
+use super::{Format, FormatOptions, failure};
 use ambit_runtime::Frame;
-use ambit_runtime::frame::{Shown, State};
-use ambit_runtime::stream::Entry;
+use ambit_runtime::frame::{OutputMessage, OutputMessages};
+use ambit_runtime::stream::StreamEntry;
 use serde_json::{Map, Value, json};
 
 /// Passes entries through without looking at them.
-pub fn open(_options: &Options) -> Box<dyn Format> {
-    Box::new(Cui)
+pub fn open(_options: &FormatOptions) -> Box<dyn Format> {
+    Box::new(CuiFormat)
 }
 
-struct Cui;
+struct CuiFormat;
 
-impl Format for Cui {
-    fn frames(&mut self, entry: &Entry) -> Vec<String> {
+impl Format for CuiFormat {
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<String> {
         vec![entry.text.to_string()]
     }
 
@@ -25,8 +25,8 @@ impl Format for Cui {
 }
 
 /// The final messages, and how the turn ended.
-pub fn body(entries: &[Entry], options: &Options) -> Value {
-    let (mut state, mut start, mut end) = (State::default(), Map::new(), Map::new());
+pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
+    let (mut state, mut start, mut end) = (OutputMessages::default(), Map::new(), Map::new());
     let mut failed = None;
     for frame in entries.iter().filter_map(read) {
         match frame.event_name() {
@@ -59,7 +59,7 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
 }
 
 /// A message as a whole, in the shape of a frame without a delta.
-fn message(shown: &Shown) -> Frame {
+fn message(shown: &OutputMessage) -> Frame {
     Frame {
         kind: shown.kind.clone(),
         props: shown.props.clone(),

@@ -1,13 +1,13 @@
 //! A turn's failure, as its stream tells it.
 
-use super::message::read;
+use super::frames::read;
 use crate::status::{kind, status};
-use ambit_runtime::stream::Entry;
-use ambit_runtime::{Code, Error, Frame};
+use ambit_runtime::stream::StreamEntry;
+use ambit_runtime::{Error, ErrorCode, Frame};
 use serde_json::{Value, json};
 
 /// The failure that a log ends with, if it does: who does not stream answers with its HTTP status.
-pub fn failure(entries: &[Entry]) -> Option<Error> {
+pub fn failure(entries: &[StreamEntry]) -> Option<Error> {
     of_end(&read(entries.last()?)?)
 }
 
@@ -18,12 +18,12 @@ pub(super) fn of_end(frame: &Frame) -> Option<Error> {
         return None;
     }
     let text = |name: &str| data.get(name).and_then(Value::as_str);
-    let code = text("code").map_or(Code::Internal, Code::from);
+    let code = text("code").map_or(ErrorCode::Internal, ErrorCode::from);
     Some(Error::new(code, text("error").unwrap_or("the turn failed")))
 }
 
 /// The error in OpenAI's shape.
-pub(super) fn shown(error: &Error) -> Value {
+pub(super) fn error_body(error: &Error) -> Value {
     json!({"error": {
         "message": error.message,
         "type": kind(status(error)),

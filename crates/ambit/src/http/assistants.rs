@@ -1,12 +1,15 @@
 //! Agents as people choose them: what they are called and what they are for, in the caller's language. Prompts, scripts and
 //! what connectors hold are not shown.
 
-use super::chat::Given;
-use super::list::{Listing, Paging};
-use super::{Conditions, Failure, Params, Problem, Server, Shared, Who, visible};
-use ambit_runtime::app::locales::Words;
-use ambit_runtime::app::{Agent, App, Share};
-use ambit_runtime::chats::Part;
+use super::chat::RequestParameters;
+use super::paging::{PageParameters, PageResponse};
+use super::{
+    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, ServerState,
+    SharedState, visible_agents,
+};
+use ambit_runtime::app::locales::Translations;
+use ambit_runtime::app::{App, AppAgent, Visibility};
+use ambit_runtime::chats::ListPart;
 use ambit_runtime::{Authorized, Error, Result};
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(tags))
@@ -60,7 +63,7 @@ struct Assistant {
 
 /// What a client needs to show an agent before anybody has written to it.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Info {
+struct AssistantInfo {
     /// Its id.
     assistant_id: String,
     /// What it is called.
@@ -77,15 +80,15 @@ struct Info {
 #[utoipa::path(get, path = "/agent/assistants", tag = "agents",
     params(("tags" = Option<String>, Query), ("keywords" = Option<String>, Query), ("type" = Option<String>, Query),
         ("locale" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, body = Listing<Assistant>), (status = 400, body = Problem)))]
+    responses((status = 200, body = PageResponse<Assistant>), (status = 400, body = ErrorBody)))]
 async fn list(
-    State(server): State<Shared>,
-    Who(who): Who,
-    given: Given,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<Assistant>>, Failure> {
-    let paging = Paging::take(&mut conditions)?;
-    let filter = Filter::take(&mut conditions)?;
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    given: RequestParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<Assistant>>, HttpError> {
+    let paging = PageParameters::take(&mut conditions)?;
+    let filter = AssistantFilter::take(&mut conditions)?;
     conditions.text("locale")?;
     conditions.finish()?;
     let mut found = all(&server, &who, &given)?;
@@ -102,18 +105,18 @@ async fn list(
         .skip(window.skip)
         .take(window.limit)
         .collect();
-    Ok(Json(paging.listing(Part { items, total })))
+    Ok(Json(paging.listing(ListPart { items, total })))
 }
 
 /// All tags of these agents.
 #[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents", params(("locale" = Option<String>, Query)),
     responses((status = 200, body = Vec<String>)))]
 async fn tags(
-    State(server): State<Shared>,
-    Who(who): Who,
-    given: Given,
-    mut conditions: Conditions,
-) -> Result<Json<BTreeSet<String>>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    given: RequestParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<BTreeSet<String>>, HttpError> {
     conditions.text("locale")?;
     conditions.finish()?;
     let all = all(&server, &who, &given)?;
@@ -125,29 +128,29 @@ async fn tags(
 
 /// One agent.
 #[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(("id" = String, Path), ("locale" = Option<String>, Query)),
-    responses((status = 200, body = Assistant), (status = 404, body = Problem)))]
+    responses((status = 200, body = Assistant), (status = 404, body = ErrorBody)))]
 async fn show(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    given: Given,
-    conditions: Conditions,
-) -> Result<Json<Assistant>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    given: RequestParameters,
+    conditions: QueryParameters,
+) -> Result<Json<Assistant>, HttpError> {
     Ok(Json(one(&server, &who, &params, (&given, conditions))?))
 }
 
 /// What a client needs to show one agent.
 #[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(("id" = String, Path), ("locale" = Option<String>, Query)),
-    responses((status = 200, body = Info), (status = 404, body = Problem)))]
+    responses((status = 200, body = AssistantInfo), (status = 404, body = ErrorBody)))]
 async fn info(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    given: Given,
-    conditions: Conditions,
-) -> Result<Json<Info>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    given: RequestParameters,
+    conditions: QueryParameters,
+) -> Result<Json<AssistantInfo>, HttpError> {
     let mut agent = one(&server, &who, &params, (&given, conditions))?;
-    Ok(Json(Info {
+    Ok(Json(AssistantInfo {
         placeholder: agent
             .shown
             .remove("placeholder")
@@ -160,22 +163,26 @@ async fn info(
 }
 
 fn one(
-    server: &Server,
+    server: &ServerState,
     who: &Authorized,
-    params: &Params,
-    (given, mut conditions): (&Given, Conditions),
+    params: &PathParameters,
+    (given, mut conditions): (&RequestParameters, QueryParameters),
 ) -> Result<Assistant> {
     conditions.text("locale")?;
     conditions.finish()?;
     let app = server.runtime.app();
-    let agent = visible::agent(server, &app, who, &params.id("id")?)?;
+    let agent = visible_agents::agent(server, &app, who, &params.id("id")?)?;
     Ok(shown(&app, &agent, &given.locale(None, &Map::new())?))
 }
 
-fn all(server: &Server, who: &Authorized, given: &Given) -> Result<Vec<Assistant>> {
+fn all(
+    server: &ServerState,
+    who: &Authorized,
+    given: &RequestParameters,
+) -> Result<Vec<Assistant>> {
     let app = server.runtime.app();
     let locale = given.locale(None, &Map::new())?;
-    let agents = visible::agents(server, &app, who);
+    let agents = visible_agents::agents(server, &app, who);
     Ok(agents
         .iter()
         .map(|agent| shown(&app, agent, &locale))
@@ -183,8 +190,8 @@ fn all(server: &Server, who: &Authorized, given: &Given) -> Result<Vec<Assistant
 }
 
 /// An agent in a language.
-fn shown(app: &App, agent: &Arc<Agent>, locale: &str) -> Assistant {
-    let words = Words {
+fn shown(app: &App, agent: &Arc<AppAgent>, locale: &str) -> Assistant {
+    let words = Translations {
         own: &agent.locales,
         global: &app.locales,
         locale,
@@ -205,8 +212,8 @@ fn shown(app: &App, agent: &Arc<Agent>, locale: &str) -> Assistant {
         connector_options: choice,
         modes: agent.modes.clone(),
         default_mode: agent.default_mode.clone(),
-        public: agent.share == Some(Share::Public),
-        share: if agent.share == Some(Share::Team) {
+        public: agent.share == Some(Visibility::Public),
+        share: if agent.share == Some(Visibility::Team) {
             "team"
         } else {
             "private"
@@ -232,13 +239,13 @@ fn own_tags(agent: &Assistant) -> impl Iterator<Item = &str> {
 }
 
 /// Which agents are listed.
-struct Filter {
+struct AssistantFilter {
     tags: Vec<String>,
     keywords: Option<String>,
 }
 
-impl Filter {
-    fn take(conditions: &mut Conditions) -> Result<Self> {
+impl AssistantFilter {
+    fn take(conditions: &mut QueryParameters) -> Result<Self> {
         let tags = conditions.text("tags")?.unwrap_or_default();
         // Workers are listed nowhere, so that there is one type to ask for.
         if let Some(kind) = conditions.text("type")?.filter(|kind| kind != "assistant") {

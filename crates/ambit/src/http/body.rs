@@ -1,8 +1,8 @@
 //! A request's body, read whole within limits.
 
 use super::error::too_large;
-use super::{Failure, Shared};
-use ambit_runtime::{Code, Error};
+use super::{HttpError, SharedState};
+use ambit_runtime::{Error, ErrorCode};
 use axum::body::{Body as Raw, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
@@ -10,17 +10,17 @@ use axum::http::header::CONTENT_LENGTH;
 use futures::StreamExt;
 
 /// A whole body.
-pub struct Body(pub Bytes);
+pub struct BodyBytes(pub Bytes);
 
-impl FromRequest<Shared> for Body {
-    type Rejection = Failure;
+impl FromRequest<SharedState> for BodyBytes {
+    type Rejection = HttpError;
 
-    async fn from_request(request: Request, server: &Shared) -> Result<Self, Failure> {
+    async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
         let limit = server.settings.body_limit;
         let (parts, body) = request.into_parts();
         let reading = read(&parts.headers, body, limit);
         let Ok(read) = tokio::time::timeout(server.settings.body_time, reading).await else {
-            let mut error = Error::new(Code::Timeout, "the body took too long to arrive");
+            let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
             error.status = Some(408);
             return Err(error.into());
         };

@@ -1,7 +1,7 @@
 //! What a failure looks like over HTTP.
 
 use crate::status::{kind, status};
-use ambit_runtime::{Code, Error};
+use ambit_runtime::{Error, ErrorCode};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
@@ -13,15 +13,15 @@ const WAIT: u64 = 1;
 
 /// A failed request. Its text is written when the answer leaves, where the request's id is known.
 #[derive(Debug)]
-pub struct Failure(pub Box<Error>);
+pub struct HttpError(pub Box<Error>);
 
-impl From<Error> for Failure {
+impl From<Error> for HttpError {
     fn from(error: Error) -> Self {
         Self(Box::new(error))
     }
 }
 
-impl From<ambit_storage::Error> for Failure {
+impl From<ambit_storage::Error> for HttpError {
     fn from(error: ambit_storage::Error) -> Self {
         Error::from(error).into()
     }
@@ -29,9 +29,9 @@ impl From<ambit_storage::Error> for Failure {
 
 /// A failure on its way out, beside its answer.
 #[derive(Clone)]
-pub(super) struct Failed(pub Box<Error>);
+pub(super) struct ErrorExtension(pub Box<Error>);
 
-impl IntoResponse for Failure {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let status = status(&self.0);
         let mut response = status.into_response();
@@ -45,7 +45,7 @@ impl IntoResponse for Failure {
             }
             _ => {}
         }
-        response.extensions_mut().insert(Failed(self.0));
+        response.extensions_mut().insert(ErrorExtension(self.0));
         response
     }
 }
@@ -53,7 +53,7 @@ impl IntoResponse for Failure {
 /// A request's body that is too large.
 pub(super) fn too_large(limit: usize) -> Error {
     let message = format!("the body is larger than {limit} bytes");
-    let mut error = Error::new(Code::LimitExceeded, message);
+    let mut error = Error::new(ErrorCode::LimitExceeded, message);
     error.details = Some(Box::new(serde_json::json!({ "limit": limit })));
     error
 }
@@ -70,14 +70,14 @@ fn retry_after(error: &Error) -> u64 {
 
 /// The body of every failure.
 #[derive(Serialize, utoipa::ToSchema)]
-pub struct Problem {
+pub struct ErrorBody {
     /// What went wrong.
-    error: Details,
+    error: ErrorDetails,
 }
 
 /// What went wrong.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Details {
+struct ErrorDetails {
     /// What failed, for which input, and what would help.
     message: String,
     /// The kind of failure, as OpenAI names kinds.
@@ -95,7 +95,7 @@ struct Details {
     details: Option<Value>,
 }
 
-impl Problem {
+impl ErrorBody {
     /// The body for this failure. Stacks are for development alone.
     pub(super) fn of(error: Error, request_id: &str, is_development: bool) -> Self {
         let kind = kind(status(&error));
@@ -109,7 +109,7 @@ impl Problem {
             details = Some(object.into());
         }
         Self {
-            error: Details {
+            error: ErrorDetails {
                 message: error.message,
                 kind,
                 code: error.code.to_string(),

@@ -1,10 +1,10 @@
 //! The feed of events: what has happened in the tenant, as far as the caller may see what it is about.
 
-use super::follow::{self, Source};
 use super::sse::PING;
-use super::{Conditions, Failure, Problem, Shared, Who};
+use super::sse_source::{self, SseSource};
+use super::{AuthorizedCaller, ErrorBody, HttpError, QueryParameters, SharedState};
 use ambit_runtime::Result;
-use ambit_runtime::feed::{Follower, Told, Wanted};
+use ambit_runtime::feed::{EventFilter, FeedItem, FeedReader};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new().routes(routes!(feed))
 }
 
@@ -30,20 +30,22 @@ pub fn routes() -> OpenApiRouter<Shared> {
         ("group" = Option<String>, Query), ("type" = Option<String>, Query, description = "Names of events, with commas between them"),
         ("Last-Event-ID" = Option<String>, Header)),
     responses((status = 200, description = "The events", content_type = "text/event-stream"),
-        (status = 400, body = Problem), (status = 410, body = Problem)))]
+        (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn feed(
-    State(server): State<Shared>,
-    Who(who): Who,
-    mut conditions: Conditions,
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    mut conditions: QueryParameters,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let types = conditions.text("type")?;
-    let wanted = Wanted {
+    let wanted = EventFilter {
         agent: conditions.id("agent")?,
         user: conditions.id("user")?,
         chat: conditions.id("chat")?,
         group: conditions.id("group")?,
-        types: types.as_deref().map_or(Ok(Vec::new()), Wanted::types)?,
+        types: types
+            .as_deref()
+            .map_or(Ok(Vec::new()), EventFilter::types)?,
     };
     conditions.finish()?;
     let behind = headers.get("last-event-id").filter(|id| !id.is_empty());
@@ -51,7 +53,7 @@ async fn feed(
     let follower = server
         .runtime
         .follow_events(&who, wanted, behind.transpose()?);
-    Ok(follow::answer(Feed {
+    Ok(sse_source::answer(FeedSource {
         follower: follower.await?,
         ping: server.settings.ping,
         end: Instant::now() + LONGEST,
@@ -60,14 +62,14 @@ async fn feed(
 }
 
 /// What one client follows.
-struct Feed {
-    follower: Follower,
+struct FeedSource {
+    follower: FeedReader,
     ping: Duration,
     end: Instant,
     has_begun: bool,
 }
 
-impl Source for Feed {
+impl SseSource for FeedSource {
     const WHAT: &'static str = "the feed of events";
 
     async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
@@ -84,15 +86,15 @@ impl Source for Feed {
     }
 }
 
-fn frames(all: &[Told]) -> Bytes {
+fn frames(all: &[FeedItem]) -> Bytes {
     let mut text = String::new();
     for told in all {
         // Writing to a text cannot fail.
         let _ = match told {
-            Told::Event { place, name, event } => {
+            FeedItem::Event { place, name, event } => {
                 write!(text, "id: {place}\nevent: {name}\ndata: {event}\n\n")
             }
-            Told::Missed(count) => {
+            FeedItem::Missed(count) => {
                 write!(text, "event: missed\ndata: {{\"count\":{count}}}\n\n")
             }
         };

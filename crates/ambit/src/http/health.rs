@@ -1,8 +1,8 @@
 //! Whether the server is up, and whether it can work.
 
-use super::{Failure, Shared};
+use super::{HttpError, SharedState};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::driver::Part;
+use ambit_storage::driver::ValuePart;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(live))
         .routes(routes!(ready))
@@ -18,23 +18,23 @@ pub fn routes() -> OpenApiRouter<Shared> {
 
 /// How the server is.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Health {
+struct HealthStatus {
     /// `ok`.
     status: &'static str,
 }
 
-const OK: Json<Health> = Json(Health { status: "ok" });
+const OK: Json<HealthStatus> = Json(HealthStatus { status: "ok" });
 
 /// The server is up.
-#[utoipa::path(get, path = "/healthz", tag = "operation", security(()), responses((status = 200, body = Health)))]
-async fn live() -> Json<Health> {
+#[utoipa::path(get, path = "/healthz", tag = "operation", security(()), responses((status = 200, body = HealthStatus)))]
+async fn live() -> Json<HealthStatus> {
     OK
 }
 
 /// The server can work: its store answers.
-#[utoipa::path(get, path = "/readyz", tag = "operation", security(()), responses((status = 200, body = Health), (status = 503, body = super::Problem)))]
-async fn ready(State(server): State<Shared>) -> Result<Json<Health>, Failure> {
+#[utoipa::path(get, path = "/readyz", tag = "operation", security(()), responses((status = 200, body = HealthStatus), (status = 503, body = super::ErrorBody)))]
+async fn ready(State(server): State<SharedState>) -> Result<Json<HealthStatus>, HttpError> {
     let key = Space::settings(DEFAULT_TENANT).key("ready");
-    server.store.get(&key, Part::Nothing).await?;
+    server.store.get(&key, ValuePart::Nothing).await?;
     Ok(OK)
 }

@@ -1,6 +1,9 @@
 //! Agents as OpenAI's clients list them: as models.
 
-use super::{Conditions, Failure, Params, Problem, Shared, Who, visible};
+use super::{
+    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, SharedState,
+    visible_agents,
+};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -8,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show))
@@ -16,7 +19,7 @@ pub fn routes() -> OpenApiRouter<Shared> {
 
 /// An agent.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Model {
+struct ModelObject {
     /// The agent's id.
     id: String,
     /// `model`.
@@ -29,15 +32,15 @@ struct Model {
 
 /// Agents.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Models {
+struct ModelList {
     /// `list`.
     object: &'static str,
     /// The agents.
-    data: Vec<Model>,
+    data: Vec<ModelObject>,
 }
 
-fn model(id: &str) -> Model {
-    Model {
+fn model(id: &str) -> ModelObject {
+    ModelObject {
         id: id.to_owned(),
         object: "model",
         created: 0,
@@ -46,16 +49,16 @@ fn model(id: &str) -> Model {
 }
 
 /// The agents that the caller may use.
-#[utoipa::path(get, path = "/models", tag = "agents", responses((status = 200, body = Models)))]
+#[utoipa::path(get, path = "/models", tag = "agents", responses((status = 200, body = ModelList)))]
 async fn list(
-    State(server): State<Shared>,
-    Who(who): Who,
-    conditions: Conditions,
-) -> Result<Json<Models>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    conditions: QueryParameters,
+) -> Result<Json<ModelList>, HttpError> {
     conditions.finish()?;
     let app = server.runtime.app();
-    let agents = visible::agents(&server, &app, &who);
-    Ok(Json(Models {
+    let agents = visible_agents::agents(&server, &app, &who);
+    Ok(Json(ModelList {
         object: "list",
         data: agents.iter().map(|agent| model(&agent.id)).collect(),
     }))
@@ -63,14 +66,14 @@ async fn list(
 
 /// One agent.
 #[utoipa::path(get, path = "/models/{id}", tag = "agents", params(("id" = String, Path)),
-    responses((status = 200, body = Model), (status = 404, body = Problem)))]
+    responses((status = 200, body = ModelObject), (status = 404, body = ErrorBody)))]
 async fn show(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<Json<Model>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<Json<ModelObject>, HttpError> {
     conditions.finish()?;
-    let agent = visible::agent(&server, &server.runtime.app(), &who, &params.id("id")?)?;
+    let agent = visible_agents::agent(&server, &server.runtime.app(), &who, &params.id("id")?)?;
     Ok(Json(model(&agent.id)))
 }

@@ -1,10 +1,10 @@
 //! A turn's stream as server-sent events. What the client has not taken yet is counted in bytes: who falls too far behind
 //! the turn is cut off and may come back; the turn and its other readers never wait.
 
-use super::line::Peer;
-use super::{Server, Shared};
+use super::connection::ClientConnection;
+use super::{ServerState, SharedState};
 use crate::format::Format;
-use ambit_runtime::stream::{Entry, Reader};
+use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_runtime::{Authorized, Result, Runtime};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
@@ -22,49 +22,49 @@ const FRAME: usize = 64;
 pub const PING: Bytes = Bytes::from_static(b": ping\n\n");
 
 /// One reader's view of a turn.
-pub struct View {
+pub struct StreamView {
     /// The entries.
-    pub reader: Reader,
+    pub reader: StreamReader,
     /// Entries that were taken from it already.
-    pub first: Vec<Entry>,
+    pub first: Vec<StreamEntry>,
     /// What is made of them.
     pub format: Box<dyn Format>,
     /// Entries up to this one are known to the client: the format sees them, the client does not.
-    pub known: u64,
+    pub last_received: u64,
     /// Entries up to this one were there when the client came: they are sent as fast as it takes them.
-    pub past: u64,
+    pub backlog_end: u64,
     /// What happens when the client leaves before the end.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<CancelOnDisconnect>,
 }
 
 /// Cancels a turn when it is dropped: its client wants that when it leaves.
-pub struct Leaving {
+pub struct CancelOnDisconnect {
     runtime: Runtime,
     who: Authorized,
     request_id: String,
-    has_stayed: bool,
+    is_disarmed: bool,
 }
 
-impl Leaving {
+impl CancelOnDisconnect {
     /// For this turn.
-    pub fn of(server: &Server, who: &Authorized, request_id: &str) -> Self {
+    pub fn of(server: &ServerState, who: &Authorized, request_id: &str) -> Self {
         Self {
             runtime: server.runtime.clone(),
             who: who.clone(),
             request_id: request_id.to_owned(),
-            has_stayed: false,
+            is_disarmed: false,
         }
     }
 
     /// The client has got all of its answer.
-    pub fn stays(mut self) {
-        self.has_stayed = true;
+    pub fn disarm(mut self) {
+        self.is_disarmed = true;
     }
 }
 
-impl Drop for Leaving {
+impl Drop for CancelOnDisconnect {
     fn drop(&mut self) {
-        if self.has_stayed {
+        if self.is_disarmed {
             return;
         }
         let (runtime, who, id) = (
@@ -82,18 +82,22 @@ impl Drop for Leaving {
 }
 
 /// Bytes on their way to the client, and their share of what it may be behind.
-type Sent = (Bytes, Option<OwnedSemaphorePermit>);
+type QueuedBytes = (Bytes, Option<OwnedSemaphorePermit>);
 
 /// The answer that shows a view.
-pub fn answer(mut view: View, server: &Shared, peer: Option<Peer>) -> Response {
+pub fn answer(
+    mut view: StreamView,
+    server: &SharedState,
+    peer: Option<ClientConnection>,
+) -> Response {
     let limit = server.settings.lag_limit;
     let open = server.measures.stream();
     let server = server.clone();
     let (sender, receiver) = mpsc::channel(limit.div_ceil(FRAME).max(1));
     let leaving = view.leaving.take();
-    let pump = Pump {
+    let pump = StreamSender {
         view,
-        room: Arc::new(Semaphore::new(limit)),
+        capacity: Arc::new(Semaphore::new(limit)),
         limit,
         sender,
     };
@@ -101,12 +105,12 @@ pub fn answer(mut view: View, server: &Shared, peer: Option<Peer>) -> Response {
     let task = tokio::spawn(async move {
         let _open = open;
         match pump.run(ticks).await {
-            Ok(End::Whole) => return true,
-            Ok(End::Left) => {}
-            Ok(End::Behind) => {
+            Ok(StreamEnd::Complete) => return true,
+            Ok(StreamEnd::ClientLeft) => {}
+            Ok(StreamEnd::TooSlow) => {
                 tracing::info!("a reader fell too far behind its stream and is cut off");
                 server.measures.cut();
-                peer.iter().for_each(Peer::cut);
+                peer.iter().for_each(ClientConnection::disconnect);
             }
             Err(error) => tracing::error!(error.code = %error.code, "a stream broke off: {error}"),
         }
@@ -117,9 +121,9 @@ pub fn answer(mut view: View, server: &Shared, peer: Option<Peer>) -> Response {
         (CACHE_CONTROL, "no-cache"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    let incoming = Incoming {
+    let incoming = StreamReceiver {
         receiver,
-        pump: Owned(task),
+        pump: AbortOnDrop(task),
         leaving,
     };
     (headers, incoming.body()).into_response()
@@ -132,32 +136,32 @@ fn ticks(every: Duration) -> Interval {
 }
 
 /// How a pump ended, if nothing failed.
-enum End {
+enum StreamEnd {
     /// The turn has ended and all of it is on its way.
-    Whole,
+    Complete,
     /// The client has left.
-    Left,
+    ClientLeft,
     /// The client is too far behind.
-    Behind,
+    TooSlow,
 }
 
-struct Pump {
-    view: View,
-    room: Arc<Semaphore>,
+struct StreamSender {
+    view: StreamView,
+    capacity: Arc<Semaphore>,
     limit: usize,
-    sender: mpsc::Sender<Sent>,
+    sender: mpsc::Sender<QueuedBytes>,
 }
 
-impl Pump {
+impl StreamSender {
     /// Takes entries from the turn as they come.
-    async fn run(mut self, mut ticks: Interval) -> Result<End> {
+    async fn run(mut self, mut ticks: Interval) -> Result<StreamEnd> {
         let first = std::mem::take(&mut self.view.first);
         if let Some(end) = self.deliver(&first).await {
             return Ok(end);
         }
         loop {
             let Some(entries) = self.next(&mut ticks).await? else {
-                return Ok(End::Left);
+                return Ok(StreamEnd::ClientLeft);
             };
             let end = match entries {
                 Some(entries) => self.deliver(&entries).await,
@@ -170,7 +174,7 @@ impl Pump {
     }
 
     /// The next entries, or that there are no more; nothing if the client has left.
-    async fn next(&mut self, ticks: &mut Interval) -> Result<Option<Option<Vec<Entry>>>> {
+    async fn next(&mut self, ticks: &mut Interval) -> Result<Option<Option<Vec<StreamEntry>>>> {
         let next = self.view.reader.next();
         tokio::pin!(next);
         loop {
@@ -183,31 +187,31 @@ impl Pump {
         }
     }
 
-    async fn finish(&mut self) -> End {
+    async fn finish(&mut self) -> StreamEnd {
         let mut end = String::new();
         frames(&mut end, &self.view.format.end(), None);
         match self.follow(end).await {
-            true => End::Whole,
-            false => End::Left,
+            true => StreamEnd::Complete,
+            false => StreamEnd::ClientLeft,
         }
     }
 
     /// Sends entries; an answer says why no more can be sent.
-    async fn deliver(&mut self, entries: &[Entry]) -> Option<End> {
+    async fn deliver(&mut self, entries: &[StreamEntry]) -> Option<StreamEnd> {
         let (past, live) = self.written(entries);
         if !self.follow(past).await {
-            return Some(End::Left);
+            return Some(StreamEnd::ClientLeft);
         }
-        (!self.keep_up(live)).then_some(End::Behind)
+        (!self.send_or_refuse(live)).then_some(StreamEnd::TooSlow)
     }
 
     /// What is sent of these entries: of those that were there when the client came, and of those that came since.
-    fn written(&mut self, entries: &[Entry]) -> (String, String) {
+    fn written(&mut self, entries: &[StreamEntry]) -> (String, String) {
         let (mut past, mut live) = (String::new(), String::new());
         for entry in entries {
             let payloads = self.view.format.frames(entry);
-            if entry.number > self.view.known {
-                let is_past = entry.number <= self.view.past;
+            if entry.number > self.view.last_received {
+                let is_past = entry.number <= self.view.backlog_end;
                 let to = if is_past { &mut past } else { &mut live };
                 frames(to, &payloads, Some(entry.number));
             }
@@ -221,7 +225,7 @@ impl Pump {
             return true;
         }
         let share = share(text.len(), self.limit);
-        let Ok(share) = self.room.clone().acquire_many_owned(share).await else {
+        let Ok(share) = self.capacity.clone().acquire_many_owned(share).await else {
             return false;
         };
         let sent = self.sender.send((text.into(), Some(share))).await;
@@ -229,12 +233,12 @@ impl Pump {
     }
 
     /// Sends what has just happened; false if the client is too far behind for it.
-    fn keep_up(&self, text: String) -> bool {
+    fn send_or_refuse(&self, text: String) -> bool {
         if text.is_empty() {
             return true;
         }
         let share = share(text.len(), self.limit);
-        let share = self.room.clone().try_acquire_many_owned(share);
+        let share = self.capacity.clone().try_acquire_many_owned(share);
         share.is_ok_and(|share| self.sender.try_send((text.into(), Some(share))).is_ok())
     }
 }
@@ -259,22 +263,22 @@ fn frames(to: &mut String, payloads: &[String], number: Option<u64>) {
 }
 
 /// Ends its task when the client leaves.
-struct Owned(JoinHandle<bool>);
+struct AbortOnDrop(JoinHandle<bool>);
 
-impl Drop for Owned {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// The client's side of a pump.
-struct Incoming {
-    receiver: mpsc::Receiver<Sent>,
-    pump: Owned,
-    leaving: Option<Leaving>,
+struct StreamReceiver {
+    receiver: mpsc::Receiver<QueuedBytes>,
+    pump: AbortOnDrop,
+    leaving: Option<CancelOnDisconnect>,
 }
 
-impl Incoming {
+impl StreamReceiver {
     fn body(self) -> Body {
         let stream = futures::stream::unfold(Some(self), |incoming| async {
             let mut incoming = incoming?;
@@ -284,7 +288,11 @@ impl Incoming {
             // A stream that broke off must not look like one that ended.
             let is_whole = (&mut incoming.pump.0).await.unwrap_or(false);
             if is_whole {
-                incoming.leaving.take().into_iter().for_each(Leaving::stays);
+                incoming
+                    .leaving
+                    .take()
+                    .into_iter()
+                    .for_each(CancelOnDisconnect::disarm);
             }
             let broken = std::io::Error::other("the stream broke off");
             (!is_whole).then_some((Err(broken), None))

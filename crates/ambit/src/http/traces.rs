@@ -1,15 +1,18 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
-use super::follow::{self, Source};
-use super::list::{Listing, Paging};
+use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
-use super::{Conditions, Failure, Params, Problem, Server, Shared, Who};
-use ambit_runtime::chats::Part;
-use ambit_runtime::inspect::traces::{self, Log, Row, TraceFilter};
-use ambit_runtime::trace::{LogLine, NodeView, SpaceView, Tree, fold_texts};
-use ambit_runtime::{Authorized, Code, Error, Result};
+use super::sse_source::{self, SseSource};
+use super::{
+    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, ServerState,
+    SharedState,
+};
+use ambit_runtime::chats::ListPart;
+use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
+use ambit_runtime::trace::{NodeView, SpaceView, TraceLogEntry, TraceTree, fold_texts};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use ambit_storage::batch::LogEntry;
-use ambit_storage::driver::Watch;
+use ambit_storage::driver::LogWatch;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -22,10 +25,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Entries read in one go.
-const STEP: usize = 200;
+const BATCH_SIZE: usize = 200;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(index))
         .routes(routes!(info))
@@ -42,12 +45,12 @@ pub fn routes() -> OpenApiRouter<Shared> {
 #[utoipa::path(get, path = "/trace/traces", tag = "traces",
     params(("chat_id" = Option<String>, Query), ("assistant_id" = Option<String>, Query), ("request_id" = Option<String>, Query),
         ("status" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, description = "A page of traces", body = Object), (status = 400, body = Problem)))]
+    responses((status = 200, description = "A page of traces", body = Object), (status = 400, body = ErrorBody)))]
 async fn index(
-    State(server): State<Shared>,
-    Who(who): Who,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<Row>>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<TraceSummary>>, HttpError> {
     let status = conditions.text("status")?;
     let filter = TraceFilter {
         chat_id: conditions.id("chat_id")?,
@@ -55,25 +58,29 @@ async fn index(
         request_id: conditions.id("request_id")?,
         status: status.as_deref().map(TraceFilter::status).transpose()?,
     };
-    let paging = Paging::take(&mut conditions)?;
+    let paging = PageParameters::take(&mut conditions)?;
     conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
     let part = traces::list(&ambit, &who, &filter, paging.window()).await?;
     Ok(Json(paging.listing(part)))
 }
 
-async fn open(server: &Server, who: &Authorized, params: &Params) -> Result<Log> {
+async fn open(
+    server: &ServerState,
+    who: &Authorized,
+    params: &PathParameters,
+) -> Result<StoredTrace> {
     let id = params.id("id")?;
     traces::open(&server.runtime.contexts(who), who, &id).await
 }
 
 /// The trace as its log says.
 async fn tree(
-    server: &Server,
+    server: &ServerState,
     who: &Authorized,
-    params: &Params,
-    conditions: Conditions,
-) -> Result<(Row, Tree)> {
+    params: &PathParameters,
+    conditions: QueryParameters,
+) -> Result<(TraceSummary, TraceTree)> {
     conditions.finish()?;
     let log = open(server, who, params).await?;
     let entries = log.all().await?;
@@ -91,11 +98,15 @@ fn texts(entry: &LogEntry) -> Vec<String> {
 }
 
 /// A list that is whole, in the shape of a page.
-fn paged<T: Clone>(all: &[T], wants: impl Fn(&T) -> bool, paging: Paging) -> Json<Listing<T>> {
+fn paged<T: Clone>(
+    all: &[T],
+    wants: impl Fn(&T) -> bool,
+    paging: PageParameters,
+) -> Json<PageResponse<T>> {
     let wanted: Vec<&T> = all.iter().filter(|item| wants(item)).collect();
     let window = paging.window();
     let items = wanted.iter().skip(window.skip).take(window.limit);
-    Json(paging.listing(Part {
+    Json(paging.listing(ListPart {
         items: items.map(|item| (*item).clone()).collect(),
         total: wanted.len() as u64,
     }))
@@ -103,13 +114,13 @@ fn paged<T: Clone>(all: &[T], wants: impl Fn(&T) -> bool, paging: Paging) -> Jso
 
 /// One trace in one line.
 #[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(("id" = String, Path)),
-    responses((status = 200, description = "The trace", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "The trace", body = Object), (status = 404, body = ErrorBody)))]
 async fn info(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<Json<Row>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<Json<TraceSummary>, HttpError> {
     conditions.finish()?;
     Ok(Json(open(&server, &who, &params).await?.row))
 }
@@ -117,27 +128,27 @@ async fn info(
 /// The nodes, in the order in which they began.
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces",
     params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, description = "A page of nodes", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "A page of nodes", body = Object), (status = 404, body = ErrorBody)))]
 async fn nodes(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<NodeView>>, Failure> {
-    let paging = Paging::take(&mut conditions)?;
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<NodeView>>, HttpError> {
+    let paging = PageParameters::take(&mut conditions)?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     Ok(paged(&tree.nodes, |_| true, paging))
 }
 
 /// One node.
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces", params(("id" = String, Path), ("node" = String, Path)),
-    responses((status = 200, description = "The node", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "The node", body = Object), (status = 404, body = ErrorBody)))]
 async fn node(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<Json<NodeView>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<Json<NodeView>, HttpError> {
     let id = params.id("node")?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     let found = tree.nodes.into_iter().find(|node| node.id == id);
@@ -148,14 +159,14 @@ async fn node(
 /// The lines, in the order in which they were written.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces",
     params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
 async fn logs(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<LogLine>>, Failure> {
-    let paging = Paging::take(&mut conditions)?;
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
+    let paging = PageParameters::take(&mut conditions)?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     Ok(paged(&tree.logs, |_| true, paging))
 }
@@ -163,15 +174,15 @@ async fn logs(
 /// The lines of one node.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces",
     params(("id" = String, Path), ("node" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
 async fn logs_of_node(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<LogLine>>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
     let id = params.id("node")?;
-    let paging = Paging::take(&mut conditions)?;
+    let paging = PageParameters::take(&mut conditions)?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     if !tree.nodes.iter().any(|node| node.id == id) {
         return Err(Error::not_found("node", &id).into());
@@ -182,27 +193,27 @@ async fn logs_of_node(
 /// The boards of values.
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces",
     params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
-    responses((status = 200, description = "A page of boards", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "A page of boards", body = Object), (status = 404, body = ErrorBody)))]
 async fn spaces(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    mut conditions: Conditions,
-) -> Result<Json<Listing<SpaceView>>, Failure> {
-    let paging = Paging::take(&mut conditions)?;
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    mut conditions: QueryParameters,
+) -> Result<Json<PageResponse<SpaceView>>, HttpError> {
+    let paging = PageParameters::take(&mut conditions)?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     Ok(paged(&tree.spaces, |_| true, paging))
 }
 
 /// One board of values.
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces", params(("id" = String, Path), ("space" = String, Path)),
-    responses((status = 200, description = "The board", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "The board", body = Object), (status = 404, body = ErrorBody)))]
 async fn space(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<Json<SpaceView>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<Json<SpaceView>, HttpError> {
     let id = params.id("space")?;
     let (_, tree) = tree(&server, &who, &params, conditions).await?;
     let found = tree.spaces.into_iter().find(|space| space.id == id);
@@ -212,41 +223,41 @@ async fn space(
 
 /// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header)),
-    responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = Problem), (status = 404, body = Problem)))]
+    responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     conditions.finish()?;
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
     let log = open(&server, &who, &params).await?;
-    let follower = Follower {
+    let follower = TraceSource {
         watch: log.watch().await?,
         log,
         known,
         ping: server.settings.ping,
     };
-    Ok(follow::answer(follower))
+    Ok(sse_source::answer(follower))
 }
 
 /// One reader of a trace.
-struct Follower {
-    watch: Watch,
-    log: Log,
+struct TraceSource {
+    watch: LogWatch,
+    log: StoredTrace,
     known: u64,
     ping: Duration,
 }
 
-impl Source for Follower {
+impl SseSource for TraceSource {
     const WHAT: &'static str = "the events of a trace";
 
     /// Nothing behind the end of a turn that has ended.
     async fn next(&mut self) -> Result<Option<(Bytes, bool)>> {
         loop {
-            let entries = self.log.after(self.known, STEP).await?;
+            let entries = self.log.after(self.known, BATCH_SIZE).await?;
             if let Some(last) = entries.last() {
                 self.known = last.seq;
                 return Ok(Some(frames(&entries)));
@@ -257,7 +268,9 @@ impl Source for Follower {
             let changed = tokio::time::timeout(self.ping, self.watch.changed());
             match changed.await {
                 Ok(true) => {}
-                Ok(false) => return Err(Error::new(Code::Unavailable, "the store was closed")),
+                Ok(false) => {
+                    return Err(Error::new(ErrorCode::Unavailable, "the store was closed"));
+                }
                 Err(_) => return Ok(Some((PING, false))),
             }
         }

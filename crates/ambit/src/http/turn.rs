@@ -1,10 +1,13 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
-use super::chat::{Given, check_metadata, check_said};
-use super::sse::{self, View};
-use super::{Body, Conditions, Failure, Fields, Params, Problem, Shared, Who};
+use super::chat::{RequestParameters, check_metadata, check_user_message};
+use super::sse::{self, StreamView};
+use super::{
+    AuthorizedCaller, BodyBytes, ErrorBody, HttpError, JsonFields, PathParameters, QueryParameters,
+    SharedState,
+};
 use crate::format;
-use ambit_runtime::runtime::{Applied, Interrupt, TurnInfo};
+use ambit_runtime::runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use ambit_runtime::{Error, Result};
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new()
         .routes(routes!(show))
         .routes(routes!(stream))
@@ -25,13 +28,13 @@ pub fn routes() -> OpenApiRouter<Shared> {
 
 /// What is known of a turn.
 #[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = String, Path)),
-    responses((status = 200, description = "The turn", body = Object), (status = 404, body = Problem)))]
+    responses((status = 200, description = "The turn", body = Object), (status = 404, body = ErrorBody)))]
 async fn show(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<Json<TurnInfo>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<Json<TurnInfo>, HttpError> {
     conditions.finish()?;
     let id = params.id("request_id")?;
     Ok(Json(server.runtime.turn(&who, &id).await?))
@@ -41,14 +44,14 @@ async fn show(
 #[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat",
     params(("request_id" = String, Path), ("after" = Option<u64>, Query), ("accept" = Option<String>, Query), ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream", content_type = "text/event-stream"),
-        (status = 400, body = Problem), (status = 404, body = Problem), (status = 410, body = Problem)))]
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    given: Given,
-    (mut conditions, headers): (Conditions, HeaderMap),
-) -> Result<Response, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    given: RequestParameters,
+    (mut conditions, headers): (QueryParameters, HeaderMap),
+) -> Result<Response, HttpError> {
     let id = params.id("request_id")?;
     let after: Option<u64> = conditions.parsed("after", "a whole number")?;
     let include_usage = conditions.parsed("include_usage", "true or false")?;
@@ -63,19 +66,19 @@ async fn stream(
     if row.needs_beginning && known > 0 {
         reader = server.runtime.stream(&who, &id, 0).await?;
     }
-    let options = format::Options {
+    let options = format::FormatOptions {
         model: turn.assistant_id,
         created: turn.started_at / 1000,
         include_usage: include_usage.unwrap_or(false),
         request_id: id.clone(),
         client_tools: Vec::new(),
     };
-    let view = View {
+    let view = StreamView {
         reader,
         first: Vec::new(),
         format: (row.open)(&options),
-        known,
-        past: turn.last_event,
+        last_received: known,
+        backlog_end: turn.last_event,
         leaving: None,
     };
     Ok(sse::answer(view, &server, given.peer))
@@ -92,13 +95,13 @@ pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
 
 /// Stops a turn. One that has ended stays as it is.
 #[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(("request_id" = String, Path)),
-    responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = Problem)))]
+    responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
 async fn cancel(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    conditions: Conditions,
-) -> Result<StatusCode, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    conditions: QueryParameters,
+) -> Result<StatusCode, HttpError> {
     conditions.finish()?;
     let id = params.id("request_id")?;
     server.runtime.cancel(&who, &id).await?;
@@ -107,33 +110,36 @@ async fn cancel(
 
 /// What becomes of an interrupt.
 #[derive(Serialize, utoipa::ToSchema)]
-struct Accepted {
+struct InterruptReceipt {
     /// `true`.
     accepted: bool,
     /// `next_step`, `restart` or `cancel`.
     #[schema(value_type = String)]
-    applied: Applied,
+    applied: InterruptEffect,
 }
 
 /// Adds messages to a running turn, or stops it.
 #[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(("context_id" = String, Path)), request_body = Object,
-    responses((status = 202, body = Accepted), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+    responses((status = 202, body = InterruptReceipt), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn append(
-    State(server): State<Shared>,
-    Who(who): Who,
-    params: Params,
-    Body(body): Body,
-) -> Result<(StatusCode, Json<Accepted>), Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    BodyBytes(body): BodyBytes,
+) -> Result<(StatusCode, Json<InterruptReceipt>), HttpError> {
     let id = params.id("context_id")?;
     let interrupt = interrupt(&body)?;
     let applied = server.runtime.interrupt(&who, &id, interrupt).await?;
     let accepted = true;
-    Ok((StatusCode::ACCEPTED, Json(Accepted { accepted, applied })))
+    Ok((
+        StatusCode::ACCEPTED,
+        Json(InterruptReceipt { accepted, applied }),
+    ))
 }
 
 /// Only what a person says can be added.
-fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
-    let mut fields = Fields::of(body)?;
+fn interrupt(body: &[u8]) -> Result<TurnInterrupt, HttpError> {
+    let mut fields = JsonFields::of(body)?;
     let is_forced = match fields.text("type")?.as_deref() {
         Some("graceful") => false,
         Some("force") => true,
@@ -141,7 +147,7 @@ fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
     };
     let messages = fields.list("messages")?.unwrap_or_default();
     for (at, message) in messages.iter().enumerate() {
-        check_said(message, &format!("messages[{at}]"))?;
+        check_user_message(message, &format!("messages[{at}]"))?;
     }
     if messages.is_empty() && !is_forced {
         return Err(Error::invalid("messages", "messages must hold at least one message").into());
@@ -150,7 +156,7 @@ fn interrupt(body: &[u8]) -> Result<Interrupt, Failure> {
     metadata.retain(|name, _| !name.starts_with("__"));
     check_metadata(&metadata)?;
     fields.finish()?;
-    Ok(Interrupt {
+    Ok(TurnInterrupt {
         is_forced,
         messages,
         metadata,

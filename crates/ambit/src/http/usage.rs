@@ -1,9 +1,9 @@
 //! What was spent.
 
-use super::{Conditions, Failure, Problem, Shared, Who};
+use super::{AuthorizedCaller, ErrorBody, HttpError, QueryParameters, SharedState};
 use ambit_runtime::Result;
-use ambit_runtime::inspect::usage::{self, Sums, UsageFilter};
-use ambit_storage::{Totals, UsageField};
+use ambit_runtime::inspect::usage::{self, UsageFilter, UsageSums};
+use ambit_storage::{UsageField, UsageTotals};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -11,30 +11,30 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes.
-pub fn routes() -> OpenApiRouter<Shared> {
+pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new().routes(routes!(sums))
 }
 
 /// Sums, as they are sent.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Answer {
+enum UsageAnswer {
     All {
         /// Nothing where usage is not counted.
-        total: Option<Totals>,
+        total: Option<UsageTotals>,
     },
     Groups {
         group_by: String,
-        items: Vec<Group>,
+        items: Vec<UsageGroup>,
     },
 }
 
 /// The sums of one value.
 #[derive(Serialize)]
-struct Group {
+struct UsageGroup {
     value: String,
     #[serde(flatten)]
-    totals: Totals,
+    totals: UsageTotals,
 }
 
 /// Sums of the caller's usage; for callers without constraints of the whole tenant's.
@@ -44,12 +44,12 @@ struct Group {
         ("context" = Option<String>, Query), ("date" = Option<String>, Query), ("date_from" = Option<String>, Query),
         ("date_to" = Option<String>, Query), ("time_zone" = Option<String>, Query), ("from_instant" = Option<String>, Query),
         ("to_instant" = Option<String>, Query), ("group_by" = Option<String>, Query)),
-    responses((status = 200, description = "{total}, or {group_by, items} with one item for each value", body = Object), (status = 400, body = Problem)))]
+    responses((status = 200, description = "{total}, or {group_by, items} with one item for each value", body = Object), (status = 400, body = ErrorBody)))]
 async fn sums(
-    State(server): State<Shared>,
-    Who(who): Who,
-    mut conditions: Conditions,
-) -> Result<Json<Answer>, Failure> {
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    mut conditions: QueryParameters,
+) -> Result<Json<UsageAnswer>, HttpError> {
     let filter = UsageFilter {
         agent: conditions.id("agent")?,
         user: conditions.id("user")?,
@@ -71,12 +71,12 @@ async fn sums(
     let ambit = server.runtime.contexts(&who);
     let sums = usage::sums(&ambit, &who, &filter, field).await?;
     Ok(Json(match sums {
-        Sums::Untracked => Answer::All { total: None },
-        Sums::All(total) => Answer::All { total: Some(total) },
-        Sums::Groups(groups) => {
+        UsageSums::Untracked => UsageAnswer::All { total: None },
+        UsageSums::All(total) => UsageAnswer::All { total: Some(total) },
+        UsageSums::Groups(groups) => {
             let groups = groups.into_iter();
-            let items = groups.map(|(value, totals)| Group { value, totals });
-            Answer::Groups {
+            let items = groups.map(|(value, totals)| UsageGroup { value, totals });
+            UsageAnswer::Groups {
                 group_by: group_by.unwrap_or_default(),
                 items: items.collect(),
             }

@@ -2,9 +2,9 @@
 //! team's or all.
 
 use crate::site::{Answer, Site};
-use ambit::auth::keys::{Grant, Keys};
+use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use ambit_storage::Stores;
-use ambit_storage::driver::{self, Options};
+use ambit_storage::driver::{self, DriverOptions};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -33,8 +33,8 @@ impl Office {
         copy(&example, app.path());
         let data = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}/ambit.db", data.path().display());
-        let store = driver::open(&url, Options::default()).await.unwrap();
-        let stores = Stores::builder(Options::default()).driver("main", store);
+        let store = driver::open(&url, DriverOptions::default()).await.unwrap();
+        let stores = Stores::builder(DriverOptions::default()).driver("main", store);
         let stores = Arc::new(stores.build().unwrap());
         Self {
             site: Site::over(stores, Arc::new(app), |_| {}).await,
@@ -44,14 +44,14 @@ impl Office {
 
     async fn token(&self, (tenant, user, team, role): Who) -> String {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let grant = Grant {
+        let grant = ApiKeyRecord {
             tenant_id: some(tenant),
             user_id: some(user),
             team_id: some(team),
             roles: vec![role.to_owned()],
-            ..Grant::default()
+            ..ApiKeyRecord::default()
         };
-        Keys::new(self.site.store.clone())
+        ApiKeys::new(self.site.store.clone())
             .make(grant)
             .await
             .unwrap()

@@ -2,7 +2,7 @@
 
 use crate::rules::RULES;
 use crate::site::{HELLO, TOKENS, write};
-use ambit::auth::Config;
+use ambit::auth::AuthConfig;
 use ambit_runtime::app::App;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -220,7 +220,7 @@ fn the_page_about_access_shows_what_is() {
     let bare = tempfile::tempdir().unwrap();
     write(&bare.path().join("app.yao"), "{}");
     let app = App::load(bare.path(), &BTreeMap::new()).unwrap();
-    let rules = Config::of(&app).unwrap().rules;
+    let rules = AuthConfig::of(&app).unwrap().rules;
     assert_eq!(
         rules.scopes().map(str::to_owned).collect::<BTreeSet<_>>(),
         all

@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, Person};
 use crate::site::{Answer, Site, TOKENS};
-use ambit::auth::keys::{Grant, Keys};
+use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -90,12 +90,12 @@ async fn a_route_is_granted_by_a_scope_of_a_role_and_by_nothing_else() {
 #[tokio::test]
 async fn a_rule_for_one_path_is_not_undone_by_one_for_many() {
     let site = Site::of(&[&[TOKENS], RULES].concat()).await;
-    let keys = Keys::new(site.store.clone());
-    let key = |scope: &str| Grant {
+    let keys = ApiKeys::new(site.store.clone());
+    let key = |scope: &str| ApiKeyRecord {
         user_id: Some("ann".to_owned()),
         roles: vec!["boss".to_owned()],
         scope: Some(scope.to_owned()),
-        ..Grant::default()
+        ..ApiKeyRecord::default()
     };
     let secret = keys.make(key("memory:read:own")).await.unwrap();
     for (path, expected) in [
@@ -209,15 +209,15 @@ async fn every_route_is_granted_by_the_usual_rules() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("app.yao"), "{}").unwrap();
     let app = ambit_runtime::app::App::load(folder.path(), &std::collections::BTreeMap::new());
-    let config = ambit::auth::Config::of(&app.unwrap()).unwrap();
+    let config = ambit::auth::AuthConfig::of(&app.unwrap()).unwrap();
     let may = |role: &str, method: &str, path: &str| {
-        let who = ambit::auth::Caller {
+        let who = ambit::auth::RequestCaller {
             roles: vec![role.to_owned()],
-            ..ambit::auth::Caller::default()
+            ..ambit::auth::RequestCaller::default()
         };
-        let target = ambit::auth::access::Target::of(method, path);
-        let ruling = config.rules.judge(target.as_ref(), Some(&who));
-        matches!(ruling, ambit::auth::access::Ruling::Granted(_))
+        let target = ambit::auth::access::RequestTarget::of(method, path);
+        let ruling = config.rules.decide(target.as_ref(), Some(&who));
+        matches!(ruling, ambit::auth::access::AccessDecision::Granted(_))
     };
     for (method, path) in ambit::http::operations() {
         if ["/healthz", "/readyz"].contains(&path.as_str()) {

@@ -2,12 +2,12 @@
 
 use crate::rules::RULES;
 use crate::site::{HELLO, TOKENS, write};
-use ambit::auth::Config;
+use ambit::auth::AuthConfig;
 use ambit_runtime::app::App;
 use std::collections::BTreeMap;
 
 /// What is said of the rules with this file in the place of theirs.
-fn judged(file: &str, text: &str) -> Result<Config, String> {
+fn judged(file: &str, text: &str) -> Result<AuthConfig, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in HELLO
         .iter()
@@ -19,7 +19,7 @@ fn judged(file: &str, text: &str) -> Result<Config, String> {
     }
     let app = App::load(folder.path(), &BTreeMap::new());
     let app = app.map_err(|problems| problems[0].to_string())?;
-    Config::of(&app).map_err(|problem| problem.to_string())
+    AuthConfig::of(&app).map_err(|problem| problem.to_string())
 }
 
 const ROLES: &str = "openapi/roles.yml";
@@ -185,7 +185,7 @@ fn a_folder_of_scopes_without_any_grants_nothing() {
     write(&folder.path().join("app.yao"), "{}");
     std::fs::create_dir_all(folder.path().join("openapi/scopes")).unwrap();
     let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
-    let rules = Config::of(&app).unwrap().rules;
+    let rules = AuthConfig::of(&app).unwrap().rules;
     assert_eq!(rules.roles().count(), 0);
 }
 
@@ -196,7 +196,7 @@ fn roles_of_the_app_stand_beside_the_usual_ones_where_the_scopes_are_the_usual_o
     let text = "reader: {scopes: [\"*:read:own\"]}\nuser: {scopes: [\"chat:read:team\"]}";
     write(&folder.path().join(ROLES), text);
     let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
-    let rules = Config::of(&app).unwrap().rules;
+    let rules = AuthConfig::of(&app).unwrap().rules;
     assert_eq!(
         rules.roles().collect::<Vec<_>>(),
         ["admin", "reader", "user"]

@@ -3,7 +3,7 @@
 use crate::place::{Place, Ran, say, session};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
+use ambit_storage::batch::{Batch, BatchWrite};
 
 #[tokio::test]
 async fn a_healthy_store_is_said_to_be() {
@@ -35,7 +35,7 @@ async fn out_of_step(place: &Place) {
     let space = Space::of("default", &identity.with_scope("chatHistory").unwrap());
     let second = place.driver("two.db").await;
     second
-        .commit(Batch::of([Write::Remove { space }]))
+        .commit(Batch::of([BatchWrite::Remove { space }]))
         .await
         .unwrap();
     second.close().await.unwrap();

@@ -1,8 +1,8 @@
 //! `context clear` and `context remove`.
 
 use crate::place::{Place, Ran, say, spend};
-use ambit_storage::batch::{Batch, Mirror, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest};
+use ambit_storage::batch::{Batch, BatchWrite, MirrorWrite};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
 
 async fn stored(place: &Place) {
     let ambit = place.open(&["Support", "Sales"]).await;
@@ -112,19 +112,19 @@ async fn g034_what_failed_is_named_the_rest_is_done_and_the_exit_code_is_2() {
     stored(&place).await;
     let driver = place.driver("main.db").await;
     let all = PageRequest {
-        order: Order::Oldest,
+        order: RowOrder::Oldest,
         after: None,
         limit: 100,
     };
-    let bobs = Filter {
+    let bobs = RowFilter {
         user: Some("bob".to_owned()),
         agent: Some("Support".to_owned()),
         scope: Some("chatHistory".to_owned()),
-        ..Filter::tenant("default")
+        ..RowFilter::tenant("default")
     };
     let mut row = driver.identities(&bobs, &all).await.unwrap().pop().unwrap();
     row.placement = vec!["away".to_owned()];
-    let write = Write::Mirror(Mirror::Row(Box::new(row)));
+    let write = BatchWrite::Mirror(MirrorWrite::Row(Box::new(row)));
     driver.commit(Batch::of([write])).await.unwrap();
     driver.close().await.unwrap();
     let ran = place.run(&["context", "remove", "Support", "--yes"]);

@@ -1,6 +1,6 @@
 //! A folder with stores, what is in them, and the program run there.
 
-use ambit_storage::driver::{self, Driver, Options};
+use ambit_storage::driver::{self, Driver, DriverOptions};
 use ambit_storage::storage::{Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, LiveAgent, Stores};
 use serde_json::Value;
@@ -53,7 +53,7 @@ impl Place {
 
     /// The installation over these files by name, everything being kept in all of them.
     pub async fn open_with(&self, agents: &[&'static str], files: &[(&str, &str)]) -> Ambit {
-        let mut builder = Stores::builder(Options::default());
+        let mut builder = Stores::builder(DriverOptions::default());
         for (name, file) in files {
             builder = builder.driver(*name, self.driver(file).await);
         }
@@ -66,7 +66,7 @@ impl Place {
     }
 
     pub async fn driver(&self, file: &str) -> Arc<dyn Driver> {
-        driver::open(&self.url(file), Options::default())
+        driver::open(&self.url(file), DriverOptions::default())
             .await
             .unwrap()
     }

@@ -3,7 +3,7 @@
 use crate::place::{Place, Ran, say, session};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::{ITEMS, Space};
-use ambit_storage::driver::{Part, Range, Scan};
+use ambit_storage::driver::{LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use std::process::Stdio;
 
@@ -135,7 +135,7 @@ async fn copied(place: &Place, file: &str) -> u64 {
     let space = Space::of("default", &identity.with_scope("chatHistory").unwrap());
     let driver = place.driver(file).await;
     let head = driver
-        .read(&space.log(ITEMS), Range::head())
+        .read(&space.log(ITEMS), LogRange::head())
         .await
         .unwrap()
         .head;
@@ -149,11 +149,11 @@ async fn is_noted(place: &Place) -> bool {
         tenant: "default".to_owned(),
         path: "i:moves".to_owned(),
     };
-    let all = Scan {
+    let all = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 1,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let driver = place.driver("main.db").await;
     let notes = driver.scan(&moves, &all).await.unwrap();

@@ -1,12 +1,12 @@
 //! Logs, and what a client reads of them.
 
-use ambit::format::{Options, Row};
-use ambit::runtime::stream::Entry;
+use ambit::format::{FormatDefinition, FormatOptions};
+use ambit::runtime::stream::StreamEntry;
 use serde_json::{Map, Value};
 
 /// The options of all tests: a client that brings two tools and wants to know what it spent.
-pub fn options() -> Options {
-    Options {
+pub fn options() -> FormatOptions {
+    FormatOptions {
         model: "tests.hello".to_owned(),
         request_id: "r1".to_owned(),
         created: 1_764_300_000,
@@ -16,8 +16,8 @@ pub fn options() -> Options {
 }
 
 /// Numbered entries.
-pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Entry> {
-    let number = |(index, line): (usize, &str)| Entry {
+pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<StreamEntry> {
+    let number = |(index, line): (usize, &str)| StreamEntry {
         number: index as u64 + 1,
         text: line.into(),
     };
@@ -25,14 +25,14 @@ pub fn entries<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<Entry> {
 }
 
 /// What a format makes of each entry, and of the end.
-pub fn frames(row: &Row, entries: &[Entry]) -> (Vec<Vec<String>>, Vec<String>) {
+pub fn frames(row: &FormatDefinition, entries: &[StreamEntry]) -> (Vec<Vec<String>>, Vec<String>) {
     let mut format = (row.open)(&options());
     let frames = entries.iter().map(|entry| format.frames(entry)).collect();
     (frames, format.end())
 }
 
 /// The text that goes over the wire.
-pub fn sse(row: &Row, entries: &[Entry]) -> String {
+pub fn sse(row: &FormatDefinition, entries: &[StreamEntry]) -> String {
     let (frames, end) = frames(row, entries);
     let mut text = String::new();
     for (entry, frames) in entries.iter().zip(&frames) {

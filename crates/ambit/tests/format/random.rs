@@ -3,8 +3,8 @@
 use crate::log::{Completion, entries, frames, options};
 use ambit::format::find;
 use ambit::runtime::Frame;
-use ambit::runtime::frame::{Action, invariants};
-use ambit::runtime::stream::Entry;
+use ambit::runtime::frame::{DeltaAction, invariants};
+use ambit::runtime::stream::StreamEntry;
 use serde_json::{Value, json};
 
 /// What the streams may do.
@@ -91,7 +91,7 @@ impl Draft {
         self.frames.last_mut().unwrap()
     }
 
-    fn change(&mut self, place: usize, action: Action, props: Value) -> &mut Frame {
+    fn change(&mut self, place: usize, action: DeltaAction, props: Value) -> &mut Frame {
         let frame = self.frame(place, props);
         frame.delta = true;
         frame.delta_action = Some(action);
@@ -135,7 +135,7 @@ impl Draft {
             "tool_call" => {
                 let name = self.dice.of(&["get_weather", "get_time", "server__tool"]);
                 let props = json!({"id": format!("call_{id}"), "name": name, "arguments": ""});
-                self.change(place, Action::Merge, props)
+                self.change(place, DeltaAction::Merge, props)
             }
             _ => self.frame(place, json!({"content": words})),
         };
@@ -148,14 +148,14 @@ impl Draft {
         match (self.messages[place].kind, self.dice.below(4)) {
             ("tool_call", _) => {
                 let props = json!({"arguments": words});
-                let frame = self.change(place, Action::Append, props);
+                let frame = self.change(place, DeltaAction::Append, props);
                 frame.delta_path = Some("arguments".to_owned());
                 return;
             }
             ("loading", 0) => {
                 self.messages[place].kind = "text";
                 self.messages[place].content.clone_from(&words);
-                let frame = self.change(place, Action::Replace, json!({"content": words}));
+                let frame = self.change(place, DeltaAction::Replace, json!({"content": words}));
                 frame.type_change = true;
                 return;
             }
@@ -167,16 +167,16 @@ impl Draft {
                 };
                 let content = format!("{kept}{words}");
                 self.messages[place].content.clone_from(&content);
-                self.change(place, Action::Replace, json!({"content": content}));
+                self.change(place, DeltaAction::Replace, json!({"content": content}));
                 return;
             }
             ("text", 1) => {
                 let content = format!("{}{words}", self.messages[place].content);
-                let frame = self.change(place, Action::Set, json!({"content": content}));
+                let frame = self.change(place, DeltaAction::Set, json!({"content": content}));
                 frame.delta_path = Some("content".to_owned());
             }
             _ => {
-                self.change(place, Action::Append, json!({"content": words}));
+                self.change(place, DeltaAction::Append, json!({"content": words}));
             }
         }
         self.messages[place].content.push_str(&words);
@@ -231,7 +231,7 @@ impl Draft {
 }
 
 /// A stream of about forty frames.
-pub fn random_log(seed: u64, habits: Habits) -> Vec<Entry> {
+pub fn random_log(seed: u64, habits: Habits) -> Vec<StreamEntry> {
     let mut draft = Draft {
         dice: Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
         habits,
@@ -273,7 +273,7 @@ pub fn random_log(seed: u64, habits: Habits) -> Vec<Entry> {
     entries(lines.iter().map(String::as_str))
 }
 
-fn both(log: &[Entry]) -> (Completion, Completion) {
+fn both(log: &[StreamEntry]) -> (Completion, Completion) {
     let row = find("standard");
     let (frames, _) = frames(row, log);
     let streamed = Completion::of_chunks(&frames.concat());

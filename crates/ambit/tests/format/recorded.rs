@@ -3,11 +3,11 @@
 use crate::expected;
 use crate::log::{entries, frames, options, sse};
 use ambit::format::{FORMATS, find};
-use ambit::runtime::stream::Entry;
+use ambit::runtime::stream::StreamEntry;
 use std::path::{Path, PathBuf};
 
 /// The recorded logs with their paths.
-pub fn logs() -> Vec<(PathBuf, Vec<Entry>)> {
+pub fn logs() -> Vec<(PathBuf, Vec<StreamEntry>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/recorded");
     let files = std::fs::read_dir(folder).unwrap();
     let mut paths: Vec<PathBuf> = files

@@ -3,14 +3,14 @@
 use crate::log::{Completion, entries, frames, options};
 use crate::random::{Habits, random_log};
 use crate::recorded::logs;
-use ambit::format::{FORMATS, Format, Row, failure, find};
+use ambit::format::{FORMATS, Format, FormatDefinition, failure, find};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
-use ambit::runtime::stream::Entry;
+use ambit::runtime::stream::StreamEntry;
 use serde_json::{Value, json};
 
 /// Recorded logs, and random ones.
-fn all() -> Vec<Vec<Entry>> {
+fn all() -> Vec<Vec<StreamEntry>> {
     let random = (1..=60).map(|seed| random_log(seed, Habits::Any));
     logs()
         .into_iter()
@@ -49,7 +49,7 @@ fn g106_who_resumes_anywhere_gets_exactly_what_is_missing() {
 }
 
 /// A view that goes on behind these entries.
-fn resumed(row: &Row, before: &[Entry]) -> Box<dyn Format> {
+fn resumed(row: &FormatDefinition, before: &[StreamEntry]) -> Box<dyn Format> {
     let mut format = (row.open)(&options());
     if row.needs_beginning {
         for entry in before {

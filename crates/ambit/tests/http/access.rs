@@ -1,24 +1,24 @@
 //! Rules of access that are not clear, and those that are not there.
 
 use crate::site::{HELLO, TOKENS};
-use ambit::auth::Config;
+use ambit::auth::AuthConfig;
 use ambit_runtime::app::App;
 use std::collections::BTreeMap;
 
 /// What is said of this `openapi/openapi.yao`.
-fn judged(text: &str) -> Result<Config, String> {
+fn judged(text: &str) -> Result<AuthConfig, String> {
     with(&[("openapi/openapi.yao", text)])
 }
 
 /// What is said of an app with these files.
-fn with(files: &[(&str, &str)]) -> Result<Config, String> {
+fn with(files: &[(&str, &str)]) -> Result<AuthConfig, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in HELLO.iter().chain(files) {
         crate::site::write(&folder.path().join(name), text);
     }
     let app = App::load(folder.path(), &BTreeMap::new());
     let app = app.map_err(|problems| problems[0].to_string())?;
-    Config::of(&app).map_err(|problem| problem.to_string())
+    AuthConfig::of(&app).map_err(|problem| problem.to_string())
 }
 
 /// Files that are not clear, and what is said of them.

@@ -1,7 +1,7 @@
 //! Who may call.
 
 use crate::site::{Answer, Site, TOKENS};
-use ambit::auth::keys::{Grant, Keys};
+use ambit::auth::api_keys::{ApiKeyRecord, ApiKeys};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -247,13 +247,13 @@ async fn a_role_that_nothing_is_granted_to_may_not_call() {
 #[tokio::test]
 async fn an_api_key_counts_until_it_is_removed_or_ends() {
     let site = Site::of(&[TOKENS]).await;
-    let keys = Keys::new(site.store.clone());
-    let grant = Grant {
+    let keys = ApiKeys::new(site.store.clone());
+    let grant = ApiKeyRecord {
         user_id: Some("ann".to_owned()),
-        ..Grant::default()
+        ..ApiKeyRecord::default()
     };
     let secret = keys.make(grant.clone()).await.unwrap();
-    let ended = Grant {
+    let ended = ApiKeyRecord {
         expires_at: Some(1),
         ..grant
     };
@@ -271,16 +271,16 @@ async fn an_api_key_counts_until_it_is_removed_or_ends() {
 #[tokio::test]
 async fn g072_an_api_key_is_stored_as_a_hash_alone() {
     use ambit_storage::address::Space;
-    use ambit_storage::driver::{Part, Scan};
+    use ambit_storage::driver::{ValuePart, ValueScan};
     use ambit_storage::pattern::Pattern;
     let site = Site::of(&[TOKENS]).await;
-    let keys = Keys::new(site.store.clone());
-    let secret = keys.make(Grant::default()).await.unwrap();
-    let scan = Scan {
+    let keys = ApiKeys::new(site.store.clone());
+    let secret = keys.make(ApiKeyRecord::default()).await.unwrap();
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 10,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let stored = site.store.scan(&Space::api_keys(), &scan).await.unwrap();
     assert_eq!(stored.len(), 1);

@@ -1,8 +1,8 @@
 //! Requests and stored streams that were spoiled: refused or answered, never a panic.
 
 use crate::site::{Answer, Site};
-use ambit::format::{FORMATS, Options};
-use ambit_runtime::stream::Entry;
+use ambit::format::{FORMATS, FormatOptions};
+use ambit_runtime::stream::StreamEntry;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -152,10 +152,10 @@ const STORED: &[&str] = &[
 #[test]
 fn g154_no_stored_stream_makes_a_format_panic() {
     let mut random = SmallRng::seed_from_u64(155);
-    let options = Options::default();
+    let options = FormatOptions::default();
     let mut shown = 0;
     for _ in 0..STREAMS {
-        let entries: Vec<Entry> = (1..)
+        let entries: Vec<StreamEntry> = (1..)
             .zip(STORED)
             .map(|(number, text)| {
                 let text = match random.random_range(0..3) {
@@ -163,7 +163,7 @@ fn g154_no_stored_stream_makes_a_format_panic() {
                     _ => (*text).to_owned(),
                 };
                 let text = text.into();
-                Entry { number, text }
+                StreamEntry { number, text }
             })
             .collect();
         for row in FORMATS {

@@ -3,7 +3,7 @@
 use crate::site::{Answer, HELLO, Site, write};
 use crate::turns::said;
 use ambit_storage::Stores;
-use ambit_storage::driver::{self, Options};
+use ambit_storage::driver::{self, DriverOptions};
 use reqwest::Method;
 use serde_json::json;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 async fn a_store_that_is_away_is_told_without_its_words() {
     let data = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}/ambit.db", data.path().display());
-    let store = driver::open(&url, Options::default()).await.unwrap();
-    let stores = Stores::builder(Options::default()).driver("main", store.clone());
+    let store = driver::open(&url, DriverOptions::default()).await.unwrap();
+    let stores = Stores::builder(DriverOptions::default()).driver("main", store.clone());
     let app = tempfile::tempdir().unwrap();
     for (name, text) in HELLO {
         write(&app.path().join(name), text);

@@ -5,9 +5,9 @@ use crate::site::{Answer, Site, TOKENS};
 use crate::turns::{said, status, streamed};
 use ambit_storage::Json;
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::driver::{Part, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::{ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -62,11 +62,11 @@ async fn g042_of_requests_that_come_at_once_to_two_nodes_one_is_run() {
 /// Changes what is stored of the one key that was used.
 async fn change(site: &Site, change: impl Fn(&mut Value)) {
     let space = Space::repeats(DEFAULT_TENANT);
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 2,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let found = site.store.scan(&space, &scan).await.unwrap();
     let [(name, entry)] = &found[..] else {
@@ -74,9 +74,9 @@ async fn change(site: &Site, change: impl Fn(&mut Value)) {
     };
     let mut claim: Value = entry.value.to().unwrap();
     change(&mut claim);
-    let write = Write::Apply {
+    let write = BatchWrite::Apply {
         key: space.key(name.as_str()),
-        op: Op::Set(Json::of(&claim).unwrap().into()),
+        op: Operation::Set(Json::of(&claim).unwrap().into()),
         life: None,
     };
     site.store.commit(Batch::of([write])).await.unwrap();

@@ -1,11 +1,11 @@
 //! A server in this process, over an app made for the test.
 
-use ambit::auth::{Authenticator, Config};
-use ambit::http::{self, Measures, Server, Settings};
+use ambit::auth::{AuthConfig, Authenticator};
+use ambit::http::{self, HttpMetrics, HttpSettings, ServerState};
 use ambit_runtime::app::App;
 use ambit_runtime::{Runtime, runtime};
 use ambit_storage::Stores;
-use ambit_storage::driver::{Driver, Options};
+use ambit_storage::driver::{Driver, DriverOptions};
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -82,12 +82,12 @@ impl Site {
     }
 
     /// The same with other settings.
-    pub async fn set(files: &[(&str, &str)], set: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn set(files: &[(&str, &str)], set: impl FnOnce(&mut HttpSettings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in HELLO.iter().chain(files) {
             write(&folder.path().join(name), text);
         }
-        let stores = Stores::builder(Options::default()).build().unwrap();
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
         Self::over(Arc::new(stores), Arc::new(folder), set).await
     }
 
@@ -100,37 +100,37 @@ impl Site {
     pub async fn over(
         stores: Arc<Stores>,
         folder: Arc<TempDir>,
-        set: impl FnOnce(&mut Settings),
+        set: impl FnOnce(&mut HttpSettings),
     ) -> Self {
         let app = App::load(folder.path(), &BTreeMap::new()).unwrap();
-        let config = Config::of(&app).unwrap_or_else(|problem| panic!("{problem}"));
+        let config = AuthConfig::of(&app).unwrap_or_else(|problem| panic!("{problem}"));
         let store = stores.index().unwrap().driver().clone();
         let is_development = config.development.is_some();
-        let runtime = Runtime::open(runtime::Settings {
+        let runtime = Runtime::open(runtime::RuntimeSettings {
             app: folder.path().to_owned(),
             stores: stores.clone(),
-            storage: ambit_storage::Settings::default(),
-            models: ambit_runtime::model::Place::default(),
+            storage: ambit_storage::AmbitSettings::default(),
+            models: ambit_runtime::model::ModelSettings::default(),
             environment: BTreeMap::new(),
             is_development,
             tools: None,
             listeners: None,
         });
-        let mut settings = Settings {
+        let mut settings = HttpSettings {
             base: config.base.clone(),
             is_development,
             // A busy machine must not turn a status into an event.
             status_wait: Duration::from_secs(10),
-            ..Settings::default()
+            ..HttpSettings::default()
         };
         set(&mut settings);
         let runtime = runtime.await.unwrap();
-        let server = Server {
+        let server = ServerState {
             runtime: runtime.clone(),
             auth: Authenticator::new(config, &store),
             store: store.clone(),
             settings,
-            measures: Measures::default(),
+            measures: HttpMetrics::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

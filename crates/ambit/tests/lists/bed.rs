@@ -3,12 +3,12 @@
 use crate::feed::Feed;
 use crate::site::{Answer, Site, TOKENS};
 use ambit_runtime::Authorized;
-use ambit_runtime::chats::{self, Last};
-use ambit_runtime::requests;
-use ambit_runtime::runtime::{Status, TurnInfo};
-use ambit_storage::batch::{NewEntry, Write};
-use ambit_storage::driver::Options;
-use ambit_storage::op::Op;
+use ambit_runtime::chats::{self, LastTurn};
+use ambit_runtime::runtime::{TurnInfo, TurnStatus};
+use ambit_runtime::turn_location;
+use ambit_storage::batch::{BatchWrite, NewEntry};
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::operation::Operation;
 use ambit_storage::storage::{Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, Json, Stores};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -76,7 +76,7 @@ impl Bed {
     /// With these files of the app too.
     pub async fn of(files: &[(&str, &str)]) -> Self {
         let site = Site::of(&[&[TOKENS], files].concat()).await;
-        let stores = Stores::builder(Options::default()).driver("memory", site.store.clone());
+        let stores = Stores::builder(DriverOptions::default()).driver("memory", site.store.clone());
         let ambit = Ambit::builder(stores.build().unwrap()).agent(Hello).build();
         Self { site, ambit }
     }
@@ -103,10 +103,10 @@ impl Bed {
             ..UsageRecord::default()
         };
         context.usage().record(record).unwrap();
-        context.stage_beside(written(context, &request_id, text));
+        context.stage_with_history(written(context, &request_id, text));
         context.save().await.unwrap();
-        let note = requests::note(context, &request_id, Duration::from_secs(60)).unwrap();
-        context.stage_beside([note]);
+        let note = turn_location::note(context, &request_id, Duration::from_secs(60)).unwrap();
+        context.stage_with_history([note]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory
@@ -167,9 +167,9 @@ impl Bed {
 }
 
 /// What a turn writes beside its messages.
-fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Vec<Write> {
+fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Vec<BatchWrite> {
     let (space, _) = context.place();
-    let last = Last {
+    let last = LastTurn {
         assistant_id: "hello".to_owned(),
         connector: Some("script".to_owned()),
         mode: None,
@@ -184,7 +184,7 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
             .unwrap_or_default()
             .to_owned(),
         assistant_id: "hello".to_owned(),
-        status: Status::Completed,
+        status: TurnStatus::Completed,
         last_event: 4,
         started_at: 1_000,
         ended_at: Some(5_000),
@@ -209,12 +209,12 @@ fn written(context: &ambit_storage::Context, request_id: &str, text: &str) -> Ve
     vec![
         chats::note(&space, &last).unwrap(),
         chats::entitle(&space, text).unwrap(),
-        Write::Apply {
+        BatchWrite::Apply {
             key: space.key(format!("turn/{request_id}")),
-            op: Op::Set(Json::of(&info).unwrap().into()),
+            op: Operation::Set(Json::of(&info).unwrap().into()),
             life: None,
         },
-        Write::Append {
+        BatchWrite::Append {
             log: space.log(format!("turn/{request_id}/trace")),
             entries: entries.collect(),
         },

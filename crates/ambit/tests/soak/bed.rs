@@ -3,7 +3,7 @@
 use crate::mix::{self, Caller};
 use crate::site::{HELLO, Site, write};
 use ambit_storage::Stores;
-use ambit_storage::driver::{self, Options};
+use ambit_storage::driver::{self, DriverOptions};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
@@ -124,8 +124,8 @@ async fn site() -> Site {
         write(&folder.path().join(name), text);
     }
     let url = format!("sqlite:{}", folder.path().join("ambit.db").display());
-    let store = driver::open(&url, Options::default()).await.unwrap();
-    let stores = Stores::builder(Options::default()).driver("sqlite", store);
+    let store = driver::open(&url, DriverOptions::default()).await.unwrap();
+    let stores = Stores::builder(DriverOptions::default()).driver("sqlite", store);
     let stores = Arc::new(stores.build().unwrap());
     Site::over(stores, Arc::new(folder), |_| {}).await
 }

@@ -1,15 +1,15 @@
 //! Streams without what is different each time: ids, times, and how much text came in one piece.
 
 use ambit::runtime::Frame;
-use ambit::runtime::frame::Action;
-use ambit::runtime::stream::Entry;
+use ambit::runtime::frame::DeltaAction;
+use ambit::runtime::stream::StreamEntry;
 use serde_json::Value;
 
 /// Keys of times and counts that depend on the clock.
 const CLOCK: [&str; 3] = ["timestamp", "duration_ms", "chunk_count"];
 
 /// The same stream with `ids` renamed, times 0, and pieces of one text put together.
-pub fn steady(entries: &[Entry], ids: &[(String, String)]) -> Vec<Entry> {
+pub fn steady(entries: &[StreamEntry], ids: &[(String, String)]) -> Vec<StreamEntry> {
     let mut frames: Vec<Frame> = Vec::new();
     for entry in entries {
         let mut frame = frame(&entry.text, ids);
@@ -20,7 +20,7 @@ pub fn steady(entries: &[Entry], ids: &[(String, String)]) -> Vec<Entry> {
             None => frames.push(frame),
         }
     }
-    let number = |(index, frame): (usize, &Frame)| Entry {
+    let number = |(index, frame): (usize, &Frame)| StreamEntry {
         number: index as u64 + 1,
         text: serde_json::to_string(frame).unwrap().into(),
     };
@@ -53,8 +53,9 @@ fn stop_clock(value: &mut Value) {
 
 /// The text that a frame ends with and what the next frame adds behind it, if both append to the same place.
 fn text_of<'a>(last: &'a mut Frame, next: &'a Frame) -> Option<(&'a mut String, &'a str)> {
-    let is_append =
-        |frame: &Frame| frame.delta && matches!(frame.delta_action, None | Some(Action::Append));
+    let is_append = |frame: &Frame| {
+        frame.delta && matches!(frame.delta_action, None | Some(DeltaAction::Append))
+    };
     let same = last.message_id == next.message_id && last.delta_path == next.delta_path;
     if !same || !is_append(last) || !is_append(next) {
         return None;

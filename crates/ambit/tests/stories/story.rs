@@ -2,14 +2,14 @@
 
 use crate::expected;
 use crate::steady::steady;
-use ambit::format::{self, Options};
+use ambit::format::{self, FormatOptions};
 use ambit::runtime::Frame;
 use ambit::runtime::frame::invariants;
-use ambit::runtime::runtime::{Settings, Started};
-use ambit::runtime::stream::Entry;
-use ambit::runtime::{Request, Runtime};
+use ambit::runtime::runtime::{RuntimeSettings, StartedTurn};
+use ambit::runtime::stream::StreamEntry;
+use ambit::runtime::{Runtime, TurnRequest};
 use ambit::storage::Stores;
-use ambit::storage::driver::Options as StoreOptions;
+use ambit::storage::driver::DriverOptions as StoreOptions;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ struct Story {
     /// The app's folder below the repository.
     #[serde(default = "shared_app")]
     app: String,
-    /// Requests: the fields of a `Request`; what is not said is as below.
+    /// Requests: the fields of a `TurnRequest`; what is not said is as below.
     turns: Vec<Map<String, Value>>,
 }
 
@@ -37,8 +37,8 @@ fn shared_app() -> String {
 
 /// A turn that has ended.
 struct Told {
-    entries: Vec<Entry>,
-    options: Options,
+    entries: Vec<StreamEntry>,
+    options: FormatOptions,
 }
 
 /// Runs a story and compares what comes of it.
@@ -66,11 +66,11 @@ async fn tell(story: &Story) -> Vec<Told> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // Tool servers find their programs there.
     let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
-    let opened = Runtime::open(Settings {
+    let opened = Runtime::open(RuntimeSettings {
         app: root.join(&story.app),
         stores: Arc::new(Stores::builder(StoreOptions::default()).build().unwrap()),
-        storage: ambit::storage::Settings::default(),
-        models: ambit_runtime::model::Place::default(),
+        storage: ambit::storage::AmbitSettings::default(),
+        models: ambit_runtime::model::ModelSettings::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
@@ -91,7 +91,7 @@ async fn tell(story: &Story) -> Vec<Told> {
 }
 
 /// The request as a server would make it.
-fn request(turn: &Map<String, Value>, before: Option<&Told>) -> Request {
+fn request(turn: &Map<String, Value>, before: Option<&Told>) -> TurnRequest {
     let mut request = json!({
         "authorized": {"user_id": "ann"},
         "origin": {"accept": "standard", "locale": "en-us", "referer": "api"},
@@ -115,7 +115,7 @@ fn last_call(before: Option<&Told>) -> String {
     id.unwrap_or_default().to_owned()
 }
 
-async fn told(number: usize, request: &Request, mut started: Started) -> Told {
+async fn told(number: usize, request: &TurnRequest, mut started: StartedTurn) -> Told {
     let mut entries = Vec::new();
     while let Some(more) = started.stream.next().await.unwrap() {
         entries.extend(more);
@@ -133,7 +133,7 @@ async fn told(number: usize, request: &Request, mut started: Started) -> Told {
         .filter_map(|tool| tool["function"]["name"].as_str());
     Told {
         entries: steady(&entries, &ids),
-        options: Options {
+        options: FormatOptions {
             model: started.assistant_id,
             request_id: format!("REQUEST-{number}"),
             created: 0,
@@ -144,7 +144,7 @@ async fn told(number: usize, request: &Request, mut started: Started) -> Told {
 }
 
 /// What holds for every stream, whatever the story.
-fn check(entries: &[Entry]) {
+fn check(entries: &[StreamEntry]) {
     let numbers = entries.iter().map(|entry| entry.number);
     assert_eq!(invariants::check_numbers(numbers), Ok(()));
     let frames = entries

@@ -1,66 +1,69 @@
 //! `app.yao`: the app's name and Ambit's settings.
 
 use super::limits;
-use super::read::{Field, Fields, Kind};
-use super::{App, Settings, Share};
+use super::read::{FieldMap, FieldSpec, ValueKind};
+use super::{App, AppSettings, Visibility};
 
 /// Hosts that scripts may reach.
-pub const HOST: Kind = Kind::Either(&[
-    Kind::Text,
-    Kind::Object(&[
-        Field::required("host", Kind::Text),
-        Field::new("private", Kind::Boolean),
-        Field::new("messages", Kind::Boolean),
+pub const HOST: ValueKind = ValueKind::Either(&[
+    ValueKind::Text,
+    ValueKind::Object(&[
+        FieldSpec::required("host", ValueKind::Text),
+        FieldSpec::new("private", ValueKind::Boolean),
+        FieldSpec::new("messages", ValueKind::Boolean),
     ]),
 ]);
 
-const TTL: Kind = Kind::Object(&[
-    Field::new("user", Kind::Duration),
-    Field::new("team", Kind::Duration),
-    Field::new("chat", Kind::Duration),
-    Field::new("context", Kind::Duration),
+const TTL: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("user", ValueKind::Duration),
+    FieldSpec::new("team", ValueKind::Duration),
+    FieldSpec::new("chat", ValueKind::Duration),
+    FieldSpec::new("context", ValueKind::Duration),
 ]);
 
 /// Its keys. Those that are not here belong to Yao and are not looked at.
-pub const TABLE: Kind = Kind::Open(&[
-    Field::new("name", Kind::Text),
-    Field::new("version", Kind::Text),
-    Field::new("description", Kind::Text),
-    Field::new(
+pub const TABLE: ValueKind = ValueKind::Open(&[
+    FieldSpec::new("name", ValueKind::Text),
+    FieldSpec::new("version", ValueKind::Text),
+    FieldSpec::new("description", ValueKind::Text),
+    FieldSpec::new(
         "ambit",
-        Kind::Object(&[
-            Field::new("limits", Kind::Object(limits::TABLE)),
-            Field::new(
+        ValueKind::Object(&[
+            FieldSpec::new("limits", ValueKind::Object(limits::TABLE)),
+            FieldSpec::new(
                 "capabilities",
-                Kind::Object(&[
-                    Field::new("http", Kind::List(&HOST)),
-                    Field::new("process", Kind::TEXTS),
-                    Field::new("prompt_env", Kind::TEXTS),
+                ValueKind::Object(&[
+                    FieldSpec::new("http", ValueKind::List(&HOST)),
+                    FieldSpec::new("process", ValueKind::TEXTS),
+                    FieldSpec::new("prompt_env", ValueKind::TEXTS),
                 ]),
             ),
-            Field::new(
+            FieldSpec::new(
                 "stream",
-                Kind::Object(&[Field::new("retention", Kind::Duration)]),
+                ValueKind::Object(&[FieldSpec::new("retention", ValueKind::Duration)]),
             ),
-            Field::new(
+            FieldSpec::new(
                 "events",
-                Kind::Object(&[Field::new("content", Kind::Boolean)]),
+                ValueKind::Object(&[FieldSpec::new("content", ValueKind::Boolean)]),
             ),
-            Field::new("memory", Kind::Object(&[Field::new("default_ttl", TTL)])),
-            Field::new(
+            FieldSpec::new(
+                "memory",
+                ValueKind::Object(&[FieldSpec::new("default_ttl", TTL)]),
+            ),
+            FieldSpec::new(
                 "trace",
-                Kind::Object(&[
-                    Field::new("enabled", Kind::Boolean),
-                    Field::new("retention", Kind::Duration),
+                ValueKind::Object(&[
+                    FieldSpec::new("enabled", ValueKind::Boolean),
+                    FieldSpec::new("retention", ValueKind::Duration),
                 ]),
             ),
-            Field::new("visibility", Kind::OneOf(&["private", "public"])),
+            FieldSpec::new("visibility", ValueKind::OneOf(&["private", "public"])),
         ]),
     ),
 ]);
 
 /// Puts the values in their places.
-pub fn fill(app: &mut App, fields: &Fields) {
+pub fn fill(app: &mut App, fields: &FieldMap) {
     app.name = fields.text("name");
     app.version = fields.text("version");
     app.description = fields.text("description");
@@ -69,7 +72,7 @@ pub fn fill(app: &mut App, fields: &Fields) {
     let trace = ambit.object("trace");
     let ttl = ambit.object("memory").object("default_ttl");
     let has_processes = capabilities.0.contains_key("process");
-    app.settings = Settings {
+    app.settings = AppSettings {
         limits: ambit.object("limits").0,
         http: capabilities.list("http"),
         processes: has_processes.then(|| capabilities.texts("process")),
@@ -86,8 +89,8 @@ pub fn fill(app: &mut App, fields: &Fields) {
         visibility: ambit
             .optional("visibility")
             .map(|visibility| match visibility.as_str() {
-                "public" => Share::Public,
-                _ => Share::Private,
+                "public" => Visibility::Public,
+                _ => Visibility::Private,
             }),
     };
 }

@@ -1,18 +1,22 @@
 //! What `ambit check` tells: everything wrong with an app, its scripts included.
 
-use super::{App, Mapping, Problem, Server, Severity};
+use super::{App, FileProblem, McpMapping, McpServerFile, Severity};
 use crate::hook::EVENTS;
-use crate::process::store::Opened;
-use crate::process::{self, Catalogue};
-use ambit_script::{Engine, Folder, LoadError, Source};
-use ambit_storage::driver::Options;
-use ambit_storage::{Stores, near};
+use crate::process::store::OpenStores;
+use crate::process::{self, ProcessRegistry};
+use ambit_script::{Engine, LoadError, ProgramSource, SourceFolder};
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::{Stores, suggestion};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 /// All problems of an app, in order of files.
-pub fn check(root: &Path, environment: &BTreeMap<String, String>, engine: &Engine) -> Vec<Problem> {
+pub fn check(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    engine: &Engine,
+) -> Vec<FileProblem> {
     let app = match App::load(root, environment) {
         Ok(app) => Arc::new(app),
         Err(problems) => return problems,
@@ -27,12 +31,12 @@ pub fn check(root: &Path, environment: &BTreeMap<String, String>, engine: &Engin
 }
 
 /// What is wrong with the scripts of an app. Loading them also means that they need not be compiled again.
-pub fn scripts(app: &App, engine: &Engine) -> Vec<Problem> {
-    let folder = match Folder::new(&app.root) {
+pub fn scripts(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let folder = match SourceFolder::new(&app.root) {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("the app's folder cannot be read: {error}");
-            return vec![Problem::new(Severity::Error, "app.yao", message)];
+            return vec![FileProblem::new(Severity::Error, "app.yao", message)];
         }
     };
     let entries = app.entries().into_iter();
@@ -44,29 +48,35 @@ pub fn scripts(app: &App, engine: &Engine) -> Vec<Problem> {
 }
 
 /// Processes that tool servers name and that are not there.
-fn servers(app: &Arc<App>, engine: &Engine) -> Vec<Problem> {
-    let Ok(folder) = Folder::new(&app.root) else {
+fn servers(app: &Arc<App>, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
         return Vec::new();
     };
     // Nothing is opened: only names are looked up.
-    let stores = match Stores::builder(Options::default()).build() {
-        Ok(stores) => Arc::new(Opened::new(Arc::new(stores))),
-        Err(error) => return vec![Problem::new(Severity::Error, "app.yao", error.to_string())],
+    let stores = match Stores::builder(DriverOptions::default()).build() {
+        Ok(stores) => Arc::new(OpenStores::new(Arc::new(stores))),
+        Err(error) => {
+            return vec![FileProblem::new(
+                Severity::Error,
+                "app.yao",
+                error.to_string(),
+            )];
+        }
     };
-    let catalogue = Catalogue::load(app, engine, &folder, stores);
+    let catalogue = ProcessRegistry::load(app, engine, &folder, stores);
     let servers = app.servers.values().flatten();
     let named = servers.flat_map(|server| named(server).map(move |named| (server, named)));
     let told = named.filter_map(|(server, (kind, name, process))| {
         let unknown = process::check_known(&catalogue, process).err()?;
         let message = format!("\"{kind}.{name}\": {}", unknown.message);
-        Some(Problem::new(Severity::Warning, &server.file, message))
+        Some(FileProblem::new(Severity::Warning, &server.file, message))
     });
     told.collect()
 }
 
 /// What a server calls: the kind and name of what is offered, and the process. A prompt that has its text calls nothing.
-fn named(server: &Server) -> impl Iterator<Item = (&'static str, &str, &str)> {
-    let Mapping {
+fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &str)> {
+    let McpMapping {
         tools,
         resources,
         prompts,
@@ -83,8 +93,8 @@ fn named(server: &Server) -> impl Iterator<Item = (&'static str, &str, &str)> {
 }
 
 /// What listeners of agents export that is no event: nothing would ever call it.
-fn listeners(app: &App, engine: &Engine) -> Vec<Problem> {
-    let Ok(folder) = Folder::new(&app.root) else {
+fn listeners(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
@@ -92,7 +102,7 @@ fn listeners(app: &App, engine: &Engine) -> Vec<Problem> {
         let Some(file) = &agent.listeners else {
             continue;
         };
-        let source = Source {
+        let source = ProgramSource {
             file: file.clone(),
             folder: agent.folder.clone(),
         };
@@ -105,21 +115,21 @@ fn listeners(app: &App, engine: &Engine) -> Vec<Problem> {
             .exported()
             .filter(|name| !events().any(|it| it == *name));
         problems.extend(unknown.map(|name| {
-            let hint = near::hint(name, events());
+            let hint = suggestion::hint(name, events());
             let message = format!("\"{name}\" is no event{hint}");
-            Problem::new(Severity::Error, file, message)
+            FileProblem::new(Severity::Error, file, message)
         }));
     }
     problems
 }
 
 /// Why a script cannot be used.
-pub fn script(file: &str, error: &LoadError) -> Problem {
+pub fn script(file: &str, error: &LoadError) -> FileProblem {
     let at = error.at.as_ref();
-    Problem {
+    FileProblem {
         line: at.map(|at| at.line),
         column: at.map(|at| at.column),
-        ..Problem::new(
+        ..FileProblem::new(
             Severity::Error,
             at.map_or(file, |at| &at.file),
             &error.message,

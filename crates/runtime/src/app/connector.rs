@@ -3,12 +3,12 @@
 mod fallback;
 
 use super::Connector;
-use super::loader::Loader;
-use super::problem::{Problem, Severity};
-use super::read::{Field, Kind};
+use super::loader::AppLoader;
+use super::problem::{FileProblem, Severity};
+use super::read::{FieldSpec, ValueKind};
 use crate::llm::PROVIDERS;
-use ambit_storage::near;
-use fallback::Listed;
+use ambit_storage::suggestion;
+use fallback::FallbackList;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,120 +28,120 @@ const fn models() -> [&'static str; PROVIDERS.len()] {
 /// Types that keep data.
 pub const STORES: &[&str] = &["redis", "sqlite3", "postgres"];
 
-const CAPABILITIES: Kind = Kind::Object(&[
-    Field::new(
+const CAPABILITIES: ValueKind = ValueKind::Object(&[
+    FieldSpec::new(
         "vision",
-        Kind::Either(&[Kind::Boolean, Kind::OneOf(&["openai", "claude"])]),
+        ValueKind::Either(&[ValueKind::Boolean, ValueKind::OneOf(&["openai", "claude"])]),
     ),
-    Field::new("tool_calls", Kind::Boolean),
-    Field::new("audio", Kind::Boolean),
-    Field::new("reasoning", Kind::Boolean),
-    Field::new("streaming", Kind::Boolean),
-    Field::new("json", Kind::Boolean),
-    Field::new("multimodal", Kind::Boolean),
-    Field::new("max_input_tokens", Kind::Count),
-    Field::new("max_output_tokens", Kind::Count),
+    FieldSpec::new("tool_calls", ValueKind::Boolean),
+    FieldSpec::new("audio", ValueKind::Boolean),
+    FieldSpec::new("reasoning", ValueKind::Boolean),
+    FieldSpec::new("streaming", ValueKind::Boolean),
+    FieldSpec::new("json", ValueKind::Boolean),
+    FieldSpec::new("multimodal", ValueKind::Boolean),
+    FieldSpec::new("max_input_tokens", ValueKind::Count),
+    FieldSpec::new("max_output_tokens", ValueKind::Count),
 ]);
 
-const PRICE: Field = Field::unused("price", ": usage is counted in tokens");
+const PRICE: FieldSpec = FieldSpec::unused("price", ": usage is counted in tokens");
 
 /// Connectors that stand in for a model.
-const FALLBACK: Field = Field::new("fallback", Kind::TEXTS);
+const FALLBACK: FieldSpec = FieldSpec::new("fallback", ValueKind::TEXTS);
 
-const MODEL: Kind = Kind::Object(&[
-    Field::new("model", Kind::Text),
-    Field::new("key", Kind::Text),
-    Field::new("host", Kind::Text),
-    Field::new("proxy", Kind::Text),
-    Field::new("http_proxy", Kind::Text),
-    Field::new("headers", Kind::Map(&Kind::Text)),
-    Field::new(
+const MODEL: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("model", ValueKind::Text),
+    FieldSpec::new("key", ValueKind::Text),
+    FieldSpec::new("host", ValueKind::Text),
+    FieldSpec::new("proxy", ValueKind::Text),
+    FieldSpec::new("http_proxy", ValueKind::Text),
+    FieldSpec::new("headers", ValueKind::Map(&ValueKind::Text)),
+    FieldSpec::new(
         "thinking",
-        Kind::Object(&[
-            Field::new("type", Kind::Text),
-            Field::new("budget_tokens", Kind::Count),
+        ValueKind::Object(&[
+            FieldSpec::new("type", ValueKind::Text),
+            FieldSpec::new("budget_tokens", ValueKind::Count),
         ]),
     ),
-    Field::new("capabilities", CAPABILITIES),
-    Field::new("max_tokens", Kind::Count),
-    Field::new("temperature", Kind::Number),
-    Field::new("extra_body", Kind::Map(&Kind::Any)),
-    Field::new("timeout", Kind::Duration),
+    FieldSpec::new("capabilities", CAPABILITIES),
+    FieldSpec::new("max_tokens", ValueKind::Count),
+    FieldSpec::new("temperature", ValueKind::Number),
+    FieldSpec::new("extra_body", ValueKind::Map(&ValueKind::Any)),
+    FieldSpec::new("timeout", ValueKind::Duration),
     PRICE,
     FALLBACK,
-    Field::unused("azure", ": name the deployment's own address in \"host\""),
-    Field::unused("version", " in Ambit"),
+    FieldSpec::unused("azure", ": name the deployment's own address in \"host\""),
+    FieldSpec::unused("version", " in Ambit"),
 ]);
 
-const RULE: Kind = Kind::Object(&[
-    Field::new(
+const RULE: ValueKind = ValueKind::Object(&[
+    FieldSpec::new(
         "match",
-        Kind::Object(&[
-            Field::new("last_user", Kind::Pattern),
-            Field::new("system", Kind::Pattern),
-            Field::new("has_tool_result", Kind::Boolean),
-            Field::new("round", Kind::Count),
-            Field::new("tools", Kind::TEXTS),
-            Field::new("times", Kind::Count),
+        ValueKind::Object(&[
+            FieldSpec::new("last_user", ValueKind::Pattern),
+            FieldSpec::new("system", ValueKind::Pattern),
+            FieldSpec::new("has_tool_result", ValueKind::Boolean),
+            FieldSpec::new("round", ValueKind::Count),
+            FieldSpec::new("tools", ValueKind::TEXTS),
+            FieldSpec::new("times", ValueKind::Count),
         ]),
     ),
-    Field::new("reply", Kind::Text),
-    Field::new("reasoning", Kind::Text),
-    Field::new(
+    FieldSpec::new("reply", ValueKind::Text),
+    FieldSpec::new("reasoning", ValueKind::Text),
+    FieldSpec::new(
         "tool_calls",
-        Kind::List(&Kind::Object(&[
-            Field::required("name", Kind::Text),
-            Field::new("id", Kind::Text),
-            Field::new("arguments", Kind::Any),
+        ValueKind::List(&ValueKind::Object(&[
+            FieldSpec::required("name", ValueKind::Text),
+            FieldSpec::new("id", ValueKind::Text),
+            FieldSpec::new("arguments", ValueKind::Any),
         ])),
     ),
-    Field::new("json", Kind::Any),
-    Field::new("finish_reason", Kind::Text),
-    Field::new(
+    FieldSpec::new("json", ValueKind::Any),
+    FieldSpec::new("finish_reason", ValueKind::Text),
+    FieldSpec::new(
         "error",
-        Kind::Object(&[
-            Field::new("status", Kind::Count),
-            Field::new("message", Kind::Text),
+        ValueKind::Object(&[
+            FieldSpec::new("status", ValueKind::Count),
+            FieldSpec::new("message", ValueKind::Text),
         ]),
     ),
-    Field::new("cut_after", Kind::Count),
-    Field::new("delay", Kind::Duration),
+    FieldSpec::new("cut_after", ValueKind::Count),
+    FieldSpec::new("delay", ValueKind::Duration),
 ]);
 
-const SCRIPTED: Kind = Kind::Object(&[
-    Field::new("model", Kind::Text),
-    Field::new("rules", Kind::List(&RULE)),
-    Field::new("delay", Kind::Duration),
-    Field::new("usage", Kind::Map(&Kind::Count)),
-    Field::new("capabilities", CAPABILITIES),
+const SCRIPTED: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("model", ValueKind::Text),
+    FieldSpec::new("rules", ValueKind::List(&RULE)),
+    FieldSpec::new("delay", ValueKind::Duration),
+    FieldSpec::new("usage", ValueKind::Map(&ValueKind::Count)),
+    FieldSpec::new("capabilities", CAPABILITIES),
     PRICE,
     FALLBACK,
 ]);
 
-const fn table(options: Kind) -> [Field; 6] {
+const fn table(options: ValueKind) -> [FieldSpec; 6] {
     [
-        Field::new("label", Kind::Text),
-        Field::required("type", Kind::Text),
-        Field::new("options", options),
-        Field::unused("LANG", " in Ambit"),
-        Field::unused("VERSION", " in Ambit"),
-        Field::unused("version", " in Ambit"),
+        FieldSpec::new("label", ValueKind::Text),
+        FieldSpec::required("type", ValueKind::Text),
+        FieldSpec::new("options", options),
+        FieldSpec::unused("LANG", " in Ambit"),
+        FieldSpec::unused("VERSION", " in Ambit"),
+        FieldSpec::unused("version", " in Ambit"),
     ]
 }
 
-const OF_MODEL: Kind = Kind::Object(&table(MODEL));
-const OF_SCRIPT: Kind = Kind::Object(&table(SCRIPTED));
-const OF_OTHERS: Kind = Kind::Object(&table(Kind::Map(&Kind::Any)));
+const OF_MODEL: ValueKind = ValueKind::Object(&table(MODEL));
+const OF_SCRIPT: ValueKind = ValueKind::Object(&table(SCRIPTED));
+const OF_OTHERS: ValueKind = ValueKind::Object(&table(ValueKind::Map(&ValueKind::Any)));
 
 /// A file; its options depend on the type.
-const TABLE: Kind = Kind::By("type", |kind| match kind {
+const TABLE: ValueKind = ValueKind::By("type", |kind| match kind {
     "scripted" => &OF_SCRIPT,
     kind if MODELS.contains(&kind) => &OF_MODEL,
     _ => &OF_OTHERS,
 });
 
 /// Reads all connectors.
-pub fn load(loader: &mut Loader) -> BTreeMap<String, Result<Arc<Connector>, Problem>> {
+pub fn load(loader: &mut AppLoader) -> BTreeMap<String, Result<Arc<Connector>, FileProblem>> {
     let mut lists = Vec::new();
     let files = loader.items("connectors", &[".conn.yao"]);
     let found = files.into_iter().map(|(id, file)| {
@@ -157,21 +157,21 @@ pub fn load(loader: &mut Loader) -> BTreeMap<String, Result<Arc<Connector>, Prob
 }
 
 fn one(
-    loader: &mut Loader,
+    loader: &mut AppLoader,
     id: &str,
     file: &str,
-    lists: &mut Vec<Listed>,
-) -> Result<Connector, Problem> {
+    lists: &mut Vec<FallbackList>,
+) -> Result<Connector, FileProblem> {
     let (fields, node) = loader.placed(file, &TABLE)?;
-    lists.extend(Listed::of(id, file, &node));
+    lists.extend(FallbackList::of(id, file, &node));
     let kind = fields.text("type");
     if !MODELS.contains(&kind.as_str()) && !STORES.contains(&kind.as_str()) {
         let known = || MODELS.iter().chain(STORES).copied();
-        let hint = near::hint(&kind, known());
+        let hint = suggestion::hint(&kind, known());
         let known: Vec<&str> = known().collect();
         let known = known.join(", ");
         let message = format!("nothing can use this connector: its type is none of {known}{hint}");
-        let problem = Problem::new(Severity::Notice, file, message);
+        let problem = FileProblem::new(Severity::Notice, file, message);
         loader.problems.push(problem);
     }
     let options = fields.object("options");

@@ -1,57 +1,57 @@
 //! `agent/`: what counts for all agents where they say nothing themselves.
 
-use super::loader::Loader;
-use super::named;
-use super::problem::Problem;
-use super::read::{Content, Field, Kind, Node};
-use super::{App, Defaults, locales, prompts, search};
+use super::loader::AppLoader;
+use super::problem::FileProblem;
+use super::read::{ConfigNode, ConfigValue, FieldSpec, ValueKind};
+use super::references;
+use super::{AgentDefaults, App, locales, prompts, search};
 use serde_json::Value;
 
 /// Who does what; the values are judged when they are used.
-pub const USES: &[Field] = &[
-    Field::new("vision", Kind::Text),
-    Field::new("audio", Kind::Text),
-    Field::new("search", Kind::Text),
-    Field::new("fetch", Kind::Text),
-    Field::new("web", Kind::Text),
-    Field::new("keyword", Kind::Text),
-    Field::new("querydsl", Kind::Text),
-    Field::new("rerank", Kind::Text),
+pub const USES: &[FieldSpec] = &[
+    FieldSpec::new("vision", ValueKind::Text),
+    FieldSpec::new("audio", ValueKind::Text),
+    FieldSpec::new("search", ValueKind::Text),
+    FieldSpec::new("fetch", ValueKind::Text),
+    FieldSpec::new("web", ValueKind::Text),
+    FieldSpec::new("keyword", ValueKind::Text),
+    FieldSpec::new("querydsl", ValueKind::Text),
+    FieldSpec::new("rerank", ValueKind::Text),
 ];
 
 /// The same, and the agents that stand in where a request names none or a chat needs a title.
-const ALL_USES: &[Field] = &all_uses();
+const ALL_USES: &[FieldSpec] = &all_uses();
 
-const fn all_uses() -> [Field; USES.len() + 3] {
-    let mut all = [const { Field::unused("prompt", " in Ambit") }; USES.len() + 3];
-    all[1] = Field::new("default", Kind::Text);
-    all[2] = Field::new("title", Kind::Text);
+const fn all_uses() -> [FieldSpec; USES.len() + 3] {
+    let mut all = [const { FieldSpec::unused("prompt", " in Ambit") }; USES.len() + 3];
+    all[1] = FieldSpec::new("default", ValueKind::Text);
+    all[2] = FieldSpec::new("title", ValueKind::Text);
     let mut at = 0;
     while at < USES.len() {
-        all[at + 3] = Field::new(USES[at].name, Kind::Text);
+        all[at + 3] = FieldSpec::new(USES[at].name, ValueKind::Text);
         at += 1;
     }
     all
 }
 
-const TABLE: Kind = Kind::Object(&[
-    Field::new("uses", Kind::Object(ALL_USES)),
-    Field::new("force_uses", Kind::Boolean),
-    Field::new("system", Kind::Map(&Kind::Text)),
-    Field::new(
+const TABLE: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("uses", ValueKind::Object(ALL_USES)),
+    FieldSpec::new("force_uses", ValueKind::Boolean),
+    FieldSpec::new("system", ValueKind::Map(&ValueKind::Text)),
+    FieldSpec::new(
         "store",
-        Kind::Object(&[
-            Field::new("max_size", Kind::Count),
-            Field::new("expiration", Kind::Duration),
+        ValueKind::Object(&[
+            FieldSpec::new("max_size", ValueKind::Count),
+            FieldSpec::new("expiration", ValueKind::Duration),
         ]),
     ),
-    Field::unused("cache", " in Ambit"),
-    Field::unused("guard", " in Ambit"),
-    Field::unused("robot", " in Ambit"),
+    FieldSpec::unused("cache", " in Ambit"),
+    FieldSpec::unused("guard", " in Ambit"),
+    FieldSpec::unused("robot", " in Ambit"),
 ]);
 
 /// Reads the folder. A broken file there is a problem of every agent that needs it.
-pub fn load(loader: &mut Loader, app: &mut App) {
+pub fn load(loader: &mut AppLoader, app: &mut App) {
     let file = "agent/agent.yml";
     if loader.has(file) {
         match loader.placed(file, &TABLE) {
@@ -62,7 +62,7 @@ pub fn load(loader: &mut Loader, app: &mut App) {
                     Value::String(id) if !id.is_empty() => Some((role, id)),
                     _ => None,
                 });
-                app.defaults = Defaults {
+                app.defaults = AgentDefaults {
                     uses: fields.object("uses").0,
                     force_uses: fields.boolean("force_uses"),
                     roles: roles.collect(),
@@ -87,21 +87,21 @@ pub fn load(loader: &mut Loader, app: &mut App) {
 }
 
 /// Warns of roles whose connector is not there.
-fn check_roles(loader: &mut Loader, file: &str, node: &Node) {
-    let Some(Content::Object(roles)) = node.get("system").map(|node| &node.content) else {
+fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
+    let Some(ConfigValue::Object(roles)) = node.get("system").map(|node| &node.content) else {
         return;
     };
     for (role, connector) in roles {
         let key = format!("system.{}", role.text);
-        named::connector(loader, file, (&key, connector));
+        references::connector(loader, file, (&key, connector));
     }
 }
 
-fn search(loader: &mut Loader) -> Result<Option<Value>, Problem> {
+fn search(loader: &mut AppLoader) -> Result<Option<Value>, FileProblem> {
     let file = "agent/search.yml";
     if !loader.has(file) {
         return Ok(None);
     }
-    let fields = loader.fields(file, &Kind::Object(search::TABLE))?;
+    let fields = loader.fields(file, &ValueKind::Object(search::TABLE))?;
     Ok(Some(Value::Object(fields.0)))
 }

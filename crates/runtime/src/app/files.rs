@@ -1,7 +1,7 @@
 //! Which files an app has, and which of its folders are not read.
 
-use super::problem::{Problem, Severity};
-use ambit_storage::near;
+use super::problem::{FileProblem, Severity};
+use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -56,17 +56,17 @@ const BESIDE: &[&str] = &[".env", "app.yao", "tsconfig.json"];
 const DEPTH: usize = 32;
 
 /// The files of an app, by their path below its folder with `/`, in order.
-pub struct Listing {
+pub struct FileListing {
     /// The paths.
     pub files: Vec<String>,
     /// Folders that are not read, and what could not be listed.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
 }
 
 /// Lists the files that an app is made of.
-pub fn list(root: &Path) -> io::Result<Listing> {
+pub fn list(root: &Path) -> io::Result<FileListing> {
     let real = root.canonicalize()?;
-    let mut found = Listing {
+    let mut found = FileListing {
         files: Vec::new(),
         problems: Vec::new(),
     };
@@ -84,18 +84,18 @@ pub fn list(root: &Path) -> io::Result<Listing> {
     Ok(found)
 }
 
-fn unread(name: &str) -> Option<Problem> {
+fn unread(name: &str) -> Option<FileProblem> {
     let message = if IGNORED.contains(&name) {
         "the folder is not read by Ambit".to_owned()
     } else {
-        let known = near::nearest(name, READ.iter().copied())?;
+        let known = suggestion::nearest(name, READ.iter().copied())?;
         format!("the folder is not read; did you mean \"{known}\"?")
     };
-    Some(Problem::new(Severity::Notice, name, message))
+    Some(FileProblem::new(Severity::Notice, name, message))
 }
 
-fn walk(real: &Path, folder: &Path, path: &str, found: &mut Listing) {
-    let error = |path: &str, reason: &str| Problem::new(Severity::Error, path, reason);
+fn walk(real: &Path, folder: &Path, path: &str, found: &mut FileListing) {
+    let error = |path: &str, reason: &str| FileProblem::new(Severity::Error, path, reason);
     if path.split('/').count() > DEPTH {
         found
             .problems
@@ -131,7 +131,7 @@ fn walk(real: &Path, folder: &Path, path: &str, found: &mut Listing) {
 fn entries(
     folder: &Path,
     path: &str,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileProblem>,
 ) -> io::Result<BTreeMap<String, std::path::PathBuf>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
@@ -140,7 +140,7 @@ fn entries(
             let name = entry.file_name().to_string_lossy().into_owned();
             let file = [path, &name].join("/");
             let message = "the name is not UTF-8, so it is not read";
-            problems.push(Problem::new(Severity::Error, &file, message));
+            problems.push(FileProblem::new(Severity::Error, &file, message));
             continue;
         };
         let is_own = path.is_empty() && name == ".env";
@@ -162,9 +162,9 @@ pub fn id(file: &str, folder: &str, ending: &str) -> Option<String> {
 /// Files by id. Where two have the same one, neither can be used, and the problem names both.
 pub fn unique(
     found: impl IntoIterator<Item = (String, String)>,
-    problems: &mut Vec<Problem>,
-) -> BTreeMap<String, Result<String, Problem>> {
-    let mut files: BTreeMap<String, Result<String, Problem>> = BTreeMap::new();
+    problems: &mut Vec<FileProblem>,
+) -> BTreeMap<String, Result<String, FileProblem>> {
+    let mut files: BTreeMap<String, Result<String, FileProblem>> = BTreeMap::new();
     for (id, file) in found {
         let Some(other) = files.get(&id) else {
             files.insert(id, Ok(file));
@@ -172,7 +172,7 @@ pub fn unique(
         };
         let other = other.as_ref().unwrap_or_else(|problem| &problem.file);
         let message = format!("its id \"{id}\" is also that of {other}; rename one of them");
-        let problem = Problem::new(Severity::Error, &file, message);
+        let problem = FileProblem::new(Severity::Error, &file, message);
         problems.push(problem.clone());
         files.insert(id, Err(problem));
     }

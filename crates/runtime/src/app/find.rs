@@ -1,12 +1,12 @@
 //! Finding the parts of an app, for whoever needs them.
 
 use super::connector::{MODELS, STORES};
-use super::problem::Problem;
-use super::{Agent, App, Connector, Server, Share, Store};
-use crate::access::{Access, Authorized, Owned};
-use crate::error::{Code, Error, Result};
-use ambit_script::Source;
-use ambit_storage::near;
+use super::problem::FileProblem;
+use super::{App, AppAgent, AppStore, Connector, McpServerFile, Visibility};
+use crate::access::{Authorized, DataAccess, ResourceOwnership};
+use crate::error::{Error, ErrorCode, Result};
+use ambit_script::ProgramSource;
+use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ const DEFAULT: &str = "default";
 
 /// A function of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct ProcessFunction {
     /// Where it is.
-    pub source: Source,
+    pub source: ProgramSource,
     /// Its name.
     pub function: String,
 }
@@ -28,12 +28,12 @@ pub struct Process {
 impl App {
     /// An agent. The name of the nearest one is for scripts and people who made the app: whoever may not know all agents must
     /// not see this message.
-    pub fn agent(&self, id: &str) -> Result<Arc<Agent>> {
+    pub fn agent(&self, id: &str) -> Result<Arc<AppAgent>> {
         item(&self.agents, "agent", id)
     }
 
     /// A tool server; inside an agent its own ones come first.
-    pub fn server(&self, agent: &str, id: &str) -> Result<Arc<Server>> {
+    pub fn server(&self, agent: &str, id: &str) -> Result<Arc<McpServerFile>> {
         let own = format!("agents.{agent}.{id}");
         match self.servers.contains_key(&own) {
             true => item(&self.servers, "MCP server", &own),
@@ -42,11 +42,11 @@ impl App {
     }
 
     /// A store.
-    pub fn store(&self, id: &str) -> Result<Arc<Store>> {
+    pub fn store(&self, id: &str) -> Result<Arc<AppStore>> {
         let Some(store) = self.stores.get(id) else {
             let hint = meant(id, self.stores.keys().map(String::as_str));
             let message = format!("unknown store \"{id}\"{hint}");
-            return Err(Error::new(Code::NotFound, message));
+            return Err(Error::new(ErrorCode::NotFound, message));
         };
         store
             .clone()
@@ -71,7 +71,7 @@ impl App {
             let message = format!(
                 "no connector has the role \"{role}\": set system.{role} in agent/agent.yml{hint}"
             );
-            return Err(Error::new(Code::ConfigError, message));
+            return Err(Error::new(ErrorCode::ConfigError, message));
         };
         item(&self.connectors, "connector", id)
     }
@@ -116,26 +116,26 @@ impl App {
         }
         let (id, kinds) = (&found.id, kinds.join(", "));
         let message = format!("connector \"{id}\" {not}: its type is not one of {kinds}");
-        Err(Error::new(Code::ConfigError, message))
+        Err(Error::new(ErrorCode::ConfigError, message))
     }
 
     /// The function that a process name such as `scripts.tools.Add` means. Functions that start with `_` are private.
-    pub fn process(&self, name: &str) -> Option<Process> {
+    pub fn process(&self, name: &str) -> Option<ProcessFunction> {
         let (file, function) = name.rsplit_once('.')?;
         let source = self.processes.get(file)?.clone();
         let is_public = !function.is_empty() && !function.starts_with('_');
-        is_public.then(|| Process {
+        is_public.then(|| ProcessFunction {
             source,
             function: function.to_owned(),
         })
     }
 
     /// Every script that functions are called in: hooks, overrides and listeners of agents, then processes.
-    pub fn entries(&self) -> Vec<Source> {
+    pub fn entries(&self) -> Vec<ProgramSource> {
         let agents = self.agents.values().flatten();
         let own = agents.flat_map(|agent| {
             let files = [&agent.hooks, &agent.overrides, &agent.listeners];
-            files.into_iter().flatten().map(|file| Source {
+            files.into_iter().flatten().map(|file| ProgramSource {
                 file: file.clone(),
                 folder: agent.folder.clone(),
             })
@@ -144,7 +144,7 @@ impl App {
     }
 
     /// The errors among the problems.
-    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+    pub fn errors(&self) -> impl Iterator<Item = &FileProblem> {
         self.problems.iter().filter(|problem| problem.is_error())
     }
 
@@ -157,27 +157,27 @@ impl App {
     }
 
     /// Whether a caller may see an agent. One that does not say who may follows the app, and that the mode it runs in.
-    pub fn visible(&self, agent: &Agent, who: &Authorized, is_development: bool) -> bool {
+    pub fn visible(&self, agent: &AppAgent, who: &Authorized, is_development: bool) -> bool {
         let otherwise = match is_development {
-            true => Share::Public,
-            false => Share::Private,
+            true => Visibility::Public,
+            false => Visibility::Private,
         };
         let share = agent
             .share
             .or(self.settings.visibility)
             .unwrap_or(otherwise);
-        Access::of(who).may_use(&Owned {
+        DataAccess::of(who).may_use(&ResourceOwnership {
             tenant: agent.tenant.as_deref(),
             owner: agent.owner.as_deref(),
             team: agent.team.as_deref(),
-            is_public: share == Share::Public,
-            is_shared: share == Share::Team,
+            is_public: share == Visibility::Public,
+            is_shared: share == Visibility::Team,
         })
     }
 }
 
 fn item<T>(
-    items: &BTreeMap<String, Result<Arc<T>, Problem>>,
+    items: &BTreeMap<String, Result<Arc<T>, FileProblem>>,
     what: &str,
     id: &str,
 ) -> Result<Arc<T>> {
@@ -194,6 +194,6 @@ fn item<T>(
 
 /// ` (did you mean "hello"?)`, or nothing where no name is close.
 pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let near = near::nearest(name, known);
+    let near = suggestion::nearest(name, known);
     near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }

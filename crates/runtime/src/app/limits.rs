@@ -1,22 +1,22 @@
 //! The limits that an app may set and an agent may narrow: one row each.
 
 use super::read::fields::{bytes, milliseconds};
-use super::read::{Field, Kind};
+use super::read::{FieldSpec, ValueKind};
 use serde_json::{Map, Value};
 
 /// A limit.
-pub struct Limit {
+pub struct LimitDefinition {
     /// Its key in `ambit.limits` and `runtime.limits`.
     pub name: &'static str,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: LimitUnit,
     /// Its value where no file says anything.
     pub default: u64,
 }
 
 /// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum LimitUnit {
     /// Time, in milliseconds.
     Milliseconds,
     /// Memory or text, in bytes.
@@ -25,9 +25,9 @@ pub enum Unit {
     Things,
 }
 
-use Unit::{Bytes, Milliseconds, Things};
+use LimitUnit::{Bytes, Milliseconds, Things};
 
-const ROWS: [Limit; 24] = [
+const ROWS: [LimitDefinition; 24] = [
     row("turn", Milliseconds, 3_600_000),
     row("cpu", Milliseconds, 5_000),
     row("wall", Milliseconds, 600_000),
@@ -55,13 +55,13 @@ const ROWS: [Limit; 24] = [
 ];
 
 /// All of them.
-pub const LIMITS: &[Limit] = &ROWS;
+pub const LIMITS: &[LimitDefinition] = &ROWS;
 
 /// Their keys, for whoever reads a file.
-pub const TABLE: &[Field] = &keys();
+pub const TABLE: &[FieldSpec] = &keys();
 
-const fn row(name: &'static str, unit: Unit, default: u64) -> Limit {
-    Limit {
+const fn row(name: &'static str, unit: LimitUnit, default: u64) -> LimitDefinition {
+    LimitDefinition {
         name,
         unit,
         default,
@@ -69,31 +69,36 @@ const fn row(name: &'static str, unit: Unit, default: u64) -> Limit {
 }
 
 /// A limit that is the same for every app.
-const FIXED: Field = Field::unused("memory_list", ": a list of memory has at most 100000 items");
+const FIXED: FieldSpec =
+    FieldSpec::unused("memory_list", ": a list of memory has at most 100000 items");
 
-const fn keys() -> [Field; ROWS.len() + 1] {
+const fn keys() -> [FieldSpec; ROWS.len() + 1] {
     let mut keys = [const { FIXED }; ROWS.len() + 1];
     let mut at = 0;
     while at < ROWS.len() {
         let kind = match ROWS[at].unit {
-            Milliseconds => Kind::Duration,
-            Bytes => Kind::Size,
-            Things => Kind::Count,
+            Milliseconds => ValueKind::Duration,
+            Bytes => ValueKind::Size,
+            Things => ValueKind::Count,
         };
-        keys[at] = Field::new(ROWS[at].name, kind);
+        keys[at] = FieldSpec::new(ROWS[at].name, kind);
         at += 1;
     }
     keys
 }
 
 /// The limit that counts: the app's, which the agent may only lower.
-pub fn in_force(limit: &Limit, app: &Map<String, Value>, agent: &Map<String, Value>) -> u64 {
+pub fn in_force(
+    limit: &LimitDefinition,
+    app: &Map<String, Value>,
+    agent: &Map<String, Value>,
+) -> u64 {
     let given = |level: &Map<String, Value>| amount(limit.unit, level.get(limit.name)?);
     let most = given(app).unwrap_or(limit.default);
     given(agent).map_or(most, |own| own.min(most))
 }
 
-fn amount(unit: Unit, value: &Value) -> Option<u64> {
+fn amount(unit: LimitUnit, value: &Value) -> Option<u64> {
     match (unit, value) {
         (Milliseconds, value) => milliseconds(value),
         (Bytes, Value::String(text)) => bytes(text),

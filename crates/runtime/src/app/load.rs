@@ -1,9 +1,9 @@
 //! Loading an app: its files one kind after another.
 
-use super::loader::Loader;
-use super::problem::{Problem, Severity};
-use super::read::Kind;
-use super::{App, app_file, connector, defaults, model, package, scripts, server, store};
+use super::loader::AppLoader;
+use super::problem::{FileProblem, Severity};
+use super::read::ValueKind;
+use super::{App, app_file, connector, defaults, mcp_server, model, package, scripts, store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,11 @@ const RULES: &str = "openapi";
 impl App {
     /// Loads the app of a folder. A broken file disables what it describes and is told in `problems`; only a broken `app.yao`
     /// and broken access rules leave no app at all. Nothing of an app changes afterwards: a reload makes another one.
-    pub fn load(root: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Vec<Problem>> {
-        let mut loader = Loader::new(root, environment).map_err(|problem| vec![problem])?;
+    pub fn load(
+        root: &Path,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Vec<FileProblem>> {
+        let mut loader = AppLoader::new(root, environment).map_err(|problem| vec![problem])?;
         let mut app = Self {
             root: root.to_owned(),
             ..Self::default()
@@ -26,7 +29,7 @@ impl App {
         let agents = package::folders(&loader);
         app.connectors = connector::load(&mut loader);
         app.stores = store::load(&mut loader, &app);
-        app.servers = server::load(&mut loader, &agents);
+        app.servers = mcp_server::load(&mut loader, &agents);
         app.models = model::load(&mut loader, &agents);
         app.processes = scripts::processes(&mut loader, &agents);
         all_agents(&mut loader, &mut app, agents);
@@ -39,11 +42,11 @@ impl App {
     }
 }
 
-fn settings(loader: &mut Loader, app: &mut App) -> bool {
+fn settings(loader: &mut AppLoader, app: &mut App) -> bool {
     let file = "app.yao";
     if !loader.has(file) {
         let message = "the file is not there, so the folder is no app";
-        loader.refuse(Problem::new(Severity::Error, file, message));
+        loader.refuse(FileProblem::new(Severity::Error, file, message));
         return false;
     }
     let fields = loader.fields(file, &app_file::TABLE);
@@ -54,14 +57,14 @@ fn settings(loader: &mut Loader, app: &mut App) -> bool {
 }
 
 /// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
-fn access(loader: &mut Loader, app: &mut App) -> bool {
+fn access(loader: &mut AppLoader, app: &mut App) -> bool {
     let endings = [".yao", ".yml", ".yaml", ".json"];
     let rules = loader.files.iter().filter(|file| {
         file.starts_with(RULES) && endings.iter().any(|ending| file.ends_with(ending))
     });
     let rules: Vec<String> = rules.cloned().collect();
     for file in rules {
-        if let Ok((value, _)) = loader.value(&file, &Kind::Map(&Kind::Any)) {
+        if let Ok((value, _)) = loader.value(&file, &ValueKind::Map(&ValueKind::Any)) {
             app.access.0.insert(file, value);
         }
     }
@@ -69,7 +72,7 @@ fn access(loader: &mut Loader, app: &mut App) -> bool {
     !broken.any(|problem| problem.is_error() && problem.file.starts_with(RULES))
 }
 
-fn all_agents(loader: &mut Loader, app: &mut App, folders: Vec<(String, String)>) {
+fn all_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, String)>) {
     let packages = folders
         .into_iter()
         .map(|(id, folder)| (id, format!("{folder}/package.yao")));

@@ -1,9 +1,9 @@
 //! Reads an app's files one by one and gathers what is wrong with them.
 
-use super::files::{self, Listing};
-use super::problem::{Problem, Report, Severity};
-use super::read::{self, Fields, Kind, Node, Reader};
-use super::variables::{self, Variables};
+use super::files::{self, FileListing};
+use super::problem::{FileProblem, ProblemReport, Severity};
+use super::read::{self, ConfigNode, ConfigReader, FieldMap, ValueKind};
+use super::variables::{self, EnvVariables};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -16,28 +16,28 @@ const SETTINGS: &[&str] = &[".yao", ".yml", ".yaml", ".json", ".jsonc"];
 const LEFT: &[&str] = &["kb/", "mcps/mapping/", "tsconfig.json"];
 
 /// An app's folder while it is being read.
-pub struct Loader {
+pub struct AppLoader {
     root: PathBuf,
     /// The files, in order.
     pub files: Vec<String>,
     /// What `$ENV.NAME` stands for.
-    pub variables: Variables,
+    pub variables: EnvVariables,
     /// What is wrong so far.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     used: BTreeSet<String>,
 }
 
-impl Loader {
+impl AppLoader {
     /// Lists the files and reads the variables.
-    pub fn new(root: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problem> {
-        let Listing { files, problems } = files::list(root).map_err(|error| {
+    pub fn new(root: &Path, environment: &BTreeMap<String, String>) -> Result<Self, FileProblem> {
+        let FileListing { files, problems } = files::list(root).map_err(|error| {
             let message = format!("the app's folder cannot be read: {error}");
-            Problem::new(Severity::Error, "app.yao", message)
+            FileProblem::new(Severity::Error, "app.yao", message)
         })?;
         let mut loader = Self {
             root: root.to_owned(),
             files,
-            variables: Variables::default(),
+            variables: EnvVariables::default(),
             problems,
             used: BTreeSet::new(),
         };
@@ -45,7 +45,7 @@ impl Loader {
             Some(Ok(text)) => variables::parse(".env", &text, &mut loader.problems),
             Some(Err(_)) | None => BTreeMap::new(),
         };
-        loader.variables = Variables::new(environment, own);
+        loader.variables = EnvVariables::new(environment, own);
         Ok(loader)
     }
 
@@ -69,7 +69,7 @@ impl Loader {
         &mut self,
         folder: &str,
         endings: &[&str],
-    ) -> BTreeMap<String, Result<String, Problem>> {
+    ) -> BTreeMap<String, Result<String, FileProblem>> {
         let found = endings
             .iter()
             .flat_map(|ending| self.within(folder, ending));
@@ -81,13 +81,13 @@ impl Loader {
     pub fn unique(
         &mut self,
         found: Vec<(String, String)>,
-    ) -> BTreeMap<String, Result<String, Problem>> {
+    ) -> BTreeMap<String, Result<String, FileProblem>> {
         self.used.extend(found.iter().map(|(_, file)| file.clone()));
         files::unique(found, &mut self.problems)
     }
 
     /// The text of a file.
-    pub fn text(&mut self, file: &str) -> Result<String, Problem> {
+    pub fn text(&mut self, file: &str) -> Result<String, FileProblem> {
         self.used.insert(file.to_owned());
         std::fs::read_to_string(self.root.join(file)).map_err(|error| {
             let message = match error.kind() {
@@ -95,37 +95,45 @@ impl Loader {
                 ErrorKind::InvalidData => "the file is not UTF-8".to_owned(),
                 _ => format!("the file cannot be read: {error}"),
             };
-            let problem = Problem::new(Severity::Error, file, message);
+            let problem = FileProblem::new(Severity::Error, file, message);
             self.problems.push(problem.clone());
             problem
         })
     }
 
     /// The values of a file that holds an object.
-    pub fn fields(&mut self, file: &str, kind: &Kind) -> Result<Fields, Problem> {
+    pub fn fields(&mut self, file: &str, kind: &ValueKind) -> Result<FieldMap, FileProblem> {
         Ok(self.placed(file, kind)?.0)
     }
 
     /// The same, and where they stand.
-    pub fn placed(&mut self, file: &str, kind: &Kind) -> Result<(Fields, Node), Problem> {
+    pub fn placed(
+        &mut self,
+        file: &str,
+        kind: &ValueKind,
+    ) -> Result<(FieldMap, ConfigNode), FileProblem> {
         let (value, node) = self.value(file, kind)?;
         match value {
-            Value::Object(fields) => Ok((Fields(fields), node)),
-            _ => Ok((Fields::default(), node)),
+            Value::Object(fields) => Ok((FieldMap(fields), node)),
+            _ => Ok((FieldMap::default(), node)),
         }
     }
 
     /// The value of a file and its tree. An empty file holds nothing and is no error, unless something is missing in it.
-    pub fn value(&mut self, file: &str, kind: &Kind) -> Result<(Value, Node), Problem> {
+    pub fn value(
+        &mut self,
+        file: &str,
+        kind: &ValueKind,
+    ) -> Result<(Value, ConfigNode), FileProblem> {
         let text = self.text(file)?;
-        let mut report = Report::new(file);
+        let mut report = ProblemReport::new(file);
         let read = self.judge(file, &text, kind, &mut report);
         let failure = report.first().cloned();
         self.problems.append(&mut report.problems);
         match (failure, read) {
             (Some(problem), _) => Err(problem),
             (None, Some(read)) => Ok(read),
-            (None, None) => Ok((Value::Null, Node::nothing())),
+            (None, None) => Ok((Value::Null, ConfigNode::nothing())),
         }
     }
 
@@ -133,9 +141,9 @@ impl Loader {
         &self,
         file: &str,
         text: &str,
-        kind: &Kind,
-        report: &mut Report,
-    ) -> Option<(Value, Node)> {
+        kind: &ValueKind,
+        report: &mut ProblemReport,
+    ) -> Option<(Value, ConfigNode)> {
         let mut node = match read::parse(file, text) {
             Ok(node) => node,
             Err(fault) => {
@@ -143,27 +151,29 @@ impl Loader {
                 return None;
             }
         };
-        if let (read::Content::Null, Kind::Object(_) | Kind::Open(_) | Kind::By(..)) =
-            (&node.content, kind)
+        if let (
+            read::ConfigValue::Null,
+            ValueKind::Object(_) | ValueKind::Open(_) | ValueKind::By(..),
+        ) = (&node.content, kind)
         {
-            node.content = read::Content::Object(Vec::new());
+            node.content = read::ConfigValue::Object(Vec::new());
         }
         node.duplicates()
             .into_iter()
             .for_each(|fault| report.fault(fault));
         let variables = &self.variables;
-        let value = Reader { variables, report }.read(&node, kind)?;
+        let value = ConfigReader { variables, report }.read(&node, kind)?;
         Some((value, node))
     }
 
     /// Adds a problem of a file that was read before.
-    pub fn refuse(&mut self, problem: Problem) -> Problem {
+    pub fn refuse(&mut self, problem: FileProblem) -> FileProblem {
         self.problems.push(problem.clone());
         problem
     }
 
     /// All problems in order of files, with a notice for every file that looks like settings and was not read.
-    pub fn finish(mut self) -> Vec<Problem> {
+    pub fn finish(mut self) -> Vec<FileProblem> {
         let unread = self.files.iter().filter(|file| {
             let is_settings = SETTINGS.iter().any(|ending| file.ends_with(ending));
             let is_left = LEFT.iter().any(|part| file.starts_with(part));
@@ -174,12 +184,12 @@ impl Loader {
         });
         let unread = unread.map(|file| {
             let message = "the file is not read: nothing of this name has a meaning here";
-            Problem::new(Severity::Notice, file, message)
+            FileProblem::new(Severity::Notice, file, message)
         });
-        let unread: Vec<Problem> = unread.collect();
+        let unread: Vec<FileProblem> = unread.collect();
         self.problems.extend(unread);
         self.problems.sort_by(|one, other| {
-            let key = |problem: &Problem| (problem.line, problem.column);
+            let key = |problem: &FileProblem| (problem.line, problem.column);
             let order = one.file.cmp(&other.file);
             order.then_with(|| key(one).cmp(&key(other)))
         });

@@ -1,9 +1,9 @@
 //! Translations: reading them, and finding the one that is meant.
 
-use super::loader::Loader;
-use super::problem::Problem;
-use super::read::Kind;
-use super::{Agent, App, Locales};
+use super::loader::AppLoader;
+use super::problem::FileProblem;
+use super::read::ValueKind;
+use super::{App, AppAgent, Locales};
 use regex::{Captures, Regex};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 const FALLBACK: &str = "en-us";
 
 /// A file of translations: keys of any kind, nested as one likes.
-const FILE: Kind = Kind::Map(&Kind::Any);
+const FILE: ValueKind = ValueKind::Map(&ValueKind::Any);
 
 /// `{{ key }}`.
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{\s*([^{}]*?)\s*\}\}").ok());
@@ -25,7 +25,7 @@ pub fn tag(text: &str) -> String {
 }
 
 /// Reads the files of a folder. A broken one is a problem of whoever needs them.
-pub fn read(loader: &mut Loader, folder: &str) -> (Locales, Option<Problem>) {
+pub fn read(loader: &mut AppLoader, folder: &str) -> (Locales, Option<FileProblem>) {
     let mut locales = Locales::default();
     let mut broken = None;
     let files = loader.within(folder, ".yml").into_iter();
@@ -82,7 +82,7 @@ fn flatten(path: String, value: &Value, texts: &mut BTreeMap<String, String>) {
 
 /// The translations that count for one agent and one language.
 #[derive(Clone, Copy)]
-pub struct Words<'a> {
+pub struct Translations<'a> {
     /// The agent's.
     pub own: &'a Locales,
     /// Those of all agents.
@@ -93,9 +93,9 @@ pub struct Words<'a> {
 
 impl App {
     /// The translations that count for an agent in a language.
-    pub fn words<'a>(&'a self, agent: &'a Agent, locale: &'a str) -> Words<'a> {
+    pub fn words<'a>(&'a self, agent: &'a AppAgent, locale: &'a str) -> Translations<'a> {
         let (own, global) = (&agent.locales, &self.locales);
-        Words {
+        Translations {
             own,
             global,
             locale,
@@ -103,7 +103,7 @@ impl App {
     }
 }
 
-impl Words<'_> {
+impl Translations<'_> {
     /// The translation of a key, if there is one: the agent's for the tag, for its language, the global ones in the same
     /// order, then those for `en-us`.
     pub fn find(&self, key: &str) -> Option<&str> {

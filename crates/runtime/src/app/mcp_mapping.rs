@@ -1,59 +1,59 @@
 //! `mcps/mapping/<id path>/`: what processes are as tools, resources and prompts.
 
-use super::loader::Loader;
-use super::named;
-use super::problem::{Problem, Severity};
-use super::read::{Field, Fields, Kind, Node};
-use crate::schema::{self, Wrong};
-use ambit_storage::near;
+use super::loader::AppLoader;
+use super::problem::{FileProblem, Severity};
+use super::read::{ConfigNode, FieldMap, FieldSpec, ValueKind};
+use super::references;
+use crate::schema::{self, SchemaError};
+use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
-const SCHEMA: Kind = Kind::Map(&Kind::Any);
+const SCHEMA: ValueKind = ValueKind::Map(&ValueKind::Any);
 
-const RESOURCE: Kind = Kind::Object(&[
-    Field::required("uri", Kind::Text),
-    Field::new("name", Kind::Text),
-    Field::new("description", Kind::Text),
-    Field::new("mimeType", Kind::Text),
-    Field::new("schema", SCHEMA),
-    Field::new("x-process-args", Kind::List(&Kind::Any)),
+const RESOURCE: ValueKind = ValueKind::Object(&[
+    FieldSpec::required("uri", ValueKind::Text),
+    FieldSpec::new("name", ValueKind::Text),
+    FieldSpec::new("description", ValueKind::Text),
+    FieldSpec::new("mimeType", ValueKind::Text),
+    FieldSpec::new("schema", SCHEMA),
+    FieldSpec::new("x-process-args", ValueKind::List(&ValueKind::Any)),
 ]);
 
-const PROMPT: Kind = Kind::Object(&[
-    Field::new("name", Kind::Text),
-    Field::new("description", Kind::Text),
-    Field::new("template", Kind::Text),
-    Field::new(
+const PROMPT: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("name", ValueKind::Text),
+    FieldSpec::new("description", ValueKind::Text),
+    FieldSpec::new("template", ValueKind::Text),
+    FieldSpec::new(
         "arguments",
-        Kind::List(&Kind::Object(&[
-            Field::required("name", Kind::Text),
-            Field::new("description", Kind::Text),
-            Field::new("required", Kind::Boolean),
+        ValueKind::List(&ValueKind::Object(&[
+            FieldSpec::required("name", ValueKind::Text),
+            FieldSpec::new("description", ValueKind::Text),
+            FieldSpec::new("required", ValueKind::Boolean),
         ])),
     ),
-    Field::new(
+    FieldSpec::new(
         "messages",
-        Kind::List(&Kind::Object(&[
-            Field::required("role", Kind::OneOf(&["user", "assistant"])),
-            Field::required("content", Kind::Any),
+        ValueKind::List(&ValueKind::Object(&[
+            FieldSpec::required("role", ValueKind::OneOf(&["user", "assistant"])),
+            FieldSpec::required("content", ValueKind::Any),
         ])),
     ),
 ]);
 
 /// The processes of a server, as tools, resources and prompts. In the order of the server's file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mapping {
+pub struct McpMapping {
     /// The tools.
-    pub tools: Vec<ToolMap>,
+    pub tools: Vec<ToolMapping>,
     /// The resources.
-    pub resources: Vec<ResourceMap>,
+    pub resources: Vec<ResourceMapping>,
     /// The prompts.
-    pub prompts: Vec<PromptMap>,
+    pub prompts: Vec<PromptMapping>,
 }
 
 /// A process as a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolMap {
+pub struct ToolMapping {
     /// The tool's name.
     pub name: String,
     /// The process.
@@ -70,7 +70,7 @@ pub struct ToolMap {
 
 /// A process as a resource.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ResourceMap {
+pub struct ResourceMapping {
     /// The resource's name in the server's file.
     pub name: String,
     /// The process.
@@ -93,7 +93,7 @@ pub struct ResourceMap {
 
 /// A process, or a text, as a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PromptMap {
+pub struct PromptMapping {
     /// The prompt's name.
     pub name: String,
     /// The process.
@@ -109,12 +109,16 @@ pub struct PromptMap {
 }
 
 /// Reads the mapping of a server that names these processes.
-pub fn load(loader: &mut Loader, folder: &str, server: &Fields) -> Result<Mapping, Problem> {
+pub fn load(
+    loader: &mut AppLoader,
+    folder: &str,
+    server: &FieldMap,
+) -> Result<McpMapping, FileProblem> {
     let processes = |kind: &str| {
         let named = server.object(kind).0.into_iter();
         named.filter_map(|(name, process)| Some((name, process.as_str()?.to_owned())))
     };
-    let mut mapping = Mapping::default();
+    let mut mapping = McpMapping::default();
     for (name, process) in processes("tools") {
         mapping.tools.push(tool(loader, folder, (name, process))?);
     }
@@ -130,10 +134,10 @@ pub fn load(loader: &mut Loader, folder: &str, server: &Fields) -> Result<Mappin
 }
 
 fn tool(
-    loader: &mut Loader,
+    loader: &mut AppLoader,
     folder: &str,
     (name, process): (String, String),
-) -> Result<ToolMap, Problem> {
+) -> Result<ToolMapping, FileProblem> {
     let schemes = format!("{folder}/schemes");
     let file = format!("{schemes}/{name}.in.yao");
     if !loader.has(&file) {
@@ -154,7 +158,7 @@ fn tool(
         true => Some(Value::Object(schema(loader, &file)?.0)),
         false => None,
     };
-    Ok(ToolMap {
+    Ok(ToolMapping {
         samples: samples(loader, &format!("{schemes}/{name}.jsonl"))?,
         name,
         process,
@@ -165,11 +169,14 @@ fn tool(
 }
 
 /// A JSON Schema that is one.
-fn schema(loader: &mut Loader, file: &str) -> Result<(Map<String, Value>, Node), Problem> {
+fn schema(
+    loader: &mut AppLoader,
+    file: &str,
+) -> Result<(Map<String, Value>, ConfigNode), FileProblem> {
     let (value, node) = loader.value(file, &SCHEMA)?;
-    if let Err(Wrong::Schema(reason)) = schema::check(&value, &Value::Null) {
+    if let Err(SchemaError::Schema(reason)) = schema::check(&value, &Value::Null) {
         let message = format!("the file is no JSON Schema: {reason}");
-        return Err(loader.refuse(Problem::new(Severity::Error, file, message)));
+        return Err(loader.refuse(FileProblem::new(Severity::Error, file, message)));
     }
     match value {
         Value::Object(schema) => Ok((schema, node)),
@@ -178,17 +185,17 @@ fn schema(loader: &mut Loader, file: &str) -> Result<(Map<String, Value>, Node),
 }
 
 fn resource(
-    loader: &mut Loader,
+    loader: &mut AppLoader,
     folder: &str,
     (name, process): (String, String),
-) -> Result<ResourceMap, Problem> {
+) -> Result<ResourceMapping, FileProblem> {
     let resources = format!("{folder}/resources");
     let file = format!("{resources}/{name}.res.yao");
     if !loader.has(&file) {
         return Err(missing(loader, (&resources, ".res.yao"), &name));
     }
     let fields = loader.fields(&file, &RESOURCE)?;
-    Ok(ResourceMap {
+    Ok(ResourceMapping {
         samples: samples(loader, &format!("{resources}/{name}.jsonl"))?,
         process,
         uri: fields.text("uri"),
@@ -206,18 +213,18 @@ fn resource(
 
 /// A prompt needs no file: its process may say all.
 fn prompt(
-    loader: &mut Loader,
+    loader: &mut AppLoader,
     folder: &str,
     (name, process): (String, String),
-) -> Result<PromptMap, Problem> {
+) -> Result<PromptMapping, FileProblem> {
     let file = format!("{folder}/prompts/{name}.pmt.yao");
-    let mut fields = Fields::default();
+    let mut fields = FieldMap::default();
     if loader.has(&file) {
         let (own, node) = loader.placed(&file, &PROMPT)?;
         judge_prompt(loader, (&file, &node), (&name, &own))?;
         fields = own;
     }
-    Ok(PromptMap {
+    Ok(PromptMapping {
         name,
         process,
         description: fields.text("description"),
@@ -229,16 +236,16 @@ fn prompt(
 
 /// A prompt is called by the name that the server gives it, and has its text from one place.
 fn judge_prompt(
-    loader: &mut Loader,
-    (file, node): (&str, &Node),
-    (name, fields): (&str, &Fields),
-) -> Result<(), Problem> {
+    loader: &mut AppLoader,
+    (file, node): (&str, &ConfigNode),
+    (name, fields): (&str, &FieldMap),
+) -> Result<(), FileProblem> {
     let own = fields.text("name");
     if let Some(own_node) = node.get("name").filter(|_| !own.is_empty() && own != name) {
         let message = format!(
             "\"name\" has no effect: the prompt is called \"{name}\", as the server's file says"
         );
-        named::warn(loader, (file, own_node), message);
+        references::warn(loader, (file, own_node), message);
     }
     if !fields.list("messages").is_empty() && fields.optional("template").is_some() {
         let message = "a prompt has \"messages\" or a \"template\", not both";
@@ -248,7 +255,7 @@ fn judge_prompt(
 }
 
 /// One example a line.
-fn samples(loader: &mut Loader, file: &str) -> Result<Vec<Value>, Problem> {
+fn samples(loader: &mut AppLoader, file: &str) -> Result<Vec<Value>, FileProblem> {
     if !loader.has(file) {
         return Ok(Vec::new());
     }
@@ -261,9 +268,9 @@ fn samples(loader: &mut Loader, file: &str) -> Result<Vec<Value>, Problem> {
         match serde_json::from_str(text) {
             Ok(sample @ Value::Object(_)) => samples.push(sample),
             _ => {
-                return Err(loader.refuse(Problem {
+                return Err(loader.refuse(FileProblem {
                     line: Some(line),
-                    ..Problem::new(Severity::Error, file, "the line is no JSON object")
+                    ..FileProblem::new(Severity::Error, file, "the line is no JSON object")
                 }));
             }
         }
@@ -272,23 +279,27 @@ fn samples(loader: &mut Loader, file: &str) -> Result<Vec<Value>, Problem> {
 }
 
 /// A file of the mapping is not there; a near one is named.
-fn missing(loader: &mut Loader, (folder, ending): (&str, &str), name: &str) -> Problem {
+fn missing(loader: &mut AppLoader, (folder, ending): (&str, &str), name: &str) -> FileProblem {
     let file = format!("{folder}/{name}{ending}");
     let there: Vec<String> = loader
         .within(folder, ending)
         .into_iter()
         .map(|it| it.0)
         .collect();
-    let hint = near::hint(name, there.iter().map(String::as_str));
+    let hint = suggestion::hint(name, there.iter().map(String::as_str));
     let message = format!("the file is not there, so \"{name}\" cannot be called{hint}");
-    loader.refuse(Problem::new(Severity::Error, &file, message))
+    loader.refuse(FileProblem::new(Severity::Error, &file, message))
 }
 
-fn refuse(loader: &mut Loader, (file, node, key): (&str, &Node, &str), message: &str) -> Problem {
+fn refuse(
+    loader: &mut AppLoader,
+    (file, node, key): (&str, &ConfigNode, &str),
+    message: &str,
+) -> FileProblem {
     let at = node.get(key).map(|node| node.at);
-    loader.refuse(Problem {
+    loader.refuse(FileProblem {
         line: at.map(|at| at.line),
         column: at.map(|at| at.column),
-        ..Problem::new(Severity::Error, file, message)
+        ..FileProblem::new(Severity::Error, file, message)
     })
 }

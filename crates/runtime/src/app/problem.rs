@@ -1,12 +1,12 @@
 //! What is wrong with an app's files.
 
-use super::read::node::{Fault, Spot};
-use crate::error::{Code, Error};
+use super::read::node::{FilePosition, SyntaxError};
+use crate::error::{Error, ErrorCode};
 use std::fmt;
 
 /// Something wrong with a file, or something in it that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FileProblem {
     /// How bad it is.
     pub severity: Severity,
     /// The file, below the app's folder.
@@ -30,7 +30,7 @@ pub enum Severity {
     Error,
 }
 
-impl Problem {
+impl FileProblem {
     /// A problem of a file as a whole.
     pub fn new(severity: Severity, file: &str, message: impl Into<String>) -> Self {
         Self {
@@ -50,11 +50,11 @@ impl Problem {
     /// What whoever needs the item is told.
     pub fn for_user(&self, what: &str, id: &str) -> Error {
         let message = format!("{what} \"{id}\" cannot be used: {self}");
-        Error::new(Code::ConfigError, message)
+        Error::new(ErrorCode::ConfigError, message)
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -68,13 +68,13 @@ impl fmt::Display for Problem {
 }
 
 /// The problems of one file.
-pub struct Report {
+pub struct ProblemReport {
     file: String,
     /// In the order in which they were found.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
 }
 
-impl Report {
+impl ProblemReport {
     /// Nothing wrong yet.
     pub fn new(file: &str) -> Self {
         Self {
@@ -84,30 +84,30 @@ impl Report {
     }
 
     /// An error at a place.
-    pub fn error(&mut self, at: Spot, message: impl Into<String>) {
+    pub fn error(&mut self, at: FilePosition, message: impl Into<String>) {
         self.push(Severity::Error, at, message);
     }
 
     /// A problem at a place.
-    pub fn push(&mut self, severity: Severity, at: Spot, message: impl Into<String>) {
-        self.problems.push(Problem {
+    pub fn push(&mut self, severity: Severity, at: FilePosition, message: impl Into<String>) {
+        self.problems.push(FileProblem {
             line: Some(at.line),
             column: Some(at.column),
-            ..Problem::new(severity, &self.file, message)
+            ..FileProblem::new(severity, &self.file, message)
         });
     }
 
     /// A text that cannot be read.
-    pub fn fault(&mut self, fault: Fault) {
-        self.problems.push(Problem {
+    pub fn fault(&mut self, fault: SyntaxError) {
+        self.problems.push(FileProblem {
             line: fault.at.map(|at| at.line),
             column: fault.at.map(|at| at.column),
-            ..Problem::new(Severity::Error, &self.file, fault.message)
+            ..FileProblem::new(Severity::Error, &self.file, fault.message)
         });
     }
 
     /// The first error, which is why the item cannot be used.
-    pub fn first(&self) -> Option<&Problem> {
+    pub fn first(&self) -> Option<&FileProblem> {
         self.problems.iter().find(|problem| problem.is_error())
     }
 }

@@ -1,8 +1,8 @@
 //! Which files are scripts, and which of them are processes.
 
-use super::loader::Loader;
-use super::problem::{Problem, Severity};
-use ambit_script::Source;
+use super::loader::AppLoader;
+use super::problem::{FileProblem, Severity};
+use ambit_script::ProgramSource;
 use std::collections::BTreeMap;
 
 /// Files of an agent's `src/` with a meaning of their own: hooks, identity overrides, event listeners.
@@ -12,7 +12,7 @@ const PLACES: [&str; 3] = ["index", "context", "events"];
 const ENDINGS: &[&str] = &[".ts", ".js"];
 
 /// The files of an agent with a meaning of their own, in the order of [`PLACES`].
-pub fn places(loader: &mut Loader, folder: &str) -> Result<[Option<String>; 3], Problem> {
+pub fn places(loader: &mut AppLoader, folder: &str) -> Result<[Option<String>; 3], FileProblem> {
     let mut found = [None, None, None];
     let mut broken = None;
     for (place, name) in found.iter_mut().zip(PLACES) {
@@ -22,7 +22,7 @@ pub fn places(loader: &mut Loader, folder: &str) -> Result<[Option<String>; 3], 
         let files: Vec<String> = files.filter(|file| loader.has(file)).collect();
         if let [first, second] = files.as_slice() {
             let message = format!("{first} has the same meaning; keep one of them");
-            let problem = Problem::new(Severity::Error, second, message);
+            let problem = FileProblem::new(Severity::Error, second, message);
             broken = broken.or(Some(loader.refuse(problem)));
         }
         *place = files.into_iter().next();
@@ -31,7 +31,10 @@ pub fn places(loader: &mut Loader, folder: &str) -> Result<[Option<String>; 3], 
 }
 
 /// The files whose functions are processes, by the name in front of the function's. Two of one name disable both.
-pub fn processes(loader: &mut Loader, agents: &[(String, String)]) -> BTreeMap<String, Source> {
+pub fn processes(
+    loader: &mut AppLoader,
+    agents: &[(String, String)],
+) -> BTreeMap<String, ProgramSource> {
     let mut found = of(loader, ("scripts", "scripts."), "");
     for (id, folder) in agents {
         let (within, prefix) = (format!("{folder}/src"), format!("agents.{id}."));
@@ -43,7 +46,7 @@ pub fn processes(loader: &mut Loader, agents: &[(String, String)]) -> BTreeMap<S
         .iter()
         .cloned()
         .map(|(_, source)| (source.file.clone(), source));
-    let sources: BTreeMap<String, Source> = sources.collect();
+    let sources: BTreeMap<String, ProgramSource> = sources.collect();
     let names = found.into_iter().map(|(name, source)| (name, source.file));
     let files = loader.unique(names.collect());
     let known = files.into_iter().filter_map(|(name, file)| {
@@ -54,7 +57,11 @@ pub fn processes(loader: &mut Loader, agents: &[(String, String)]) -> BTreeMap<S
 }
 
 /// Scripts of a folder, each with its name behind a prefix; their imports stay below `within`.
-fn of(loader: &Loader, (folder, prefix): (&str, &str), within: &str) -> Vec<(String, Source)> {
+fn of(
+    loader: &AppLoader,
+    (folder, prefix): (&str, &str),
+    within: &str,
+) -> Vec<(String, ProgramSource)> {
     let found = ENDINGS
         .iter()
         .flat_map(|ending| loader.within(folder, ending));
@@ -64,7 +71,7 @@ fn of(loader: &Loader, (folder, prefix): (&str, &str), within: &str) -> Vec<(Str
     });
     let sources = found.map(|(id, file)| {
         let folder = within.to_owned();
-        (format!("{prefix}{id}"), Source { file, folder })
+        (format!("{prefix}{id}"), ProgramSource { file, folder })
     });
     sources.collect()
 }

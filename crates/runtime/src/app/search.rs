@@ -1,72 +1,75 @@
 //! The keys of search settings, in `agent/search.yml` and in packages.
 
-use super::read::{Field, Kind};
+use super::read::{FieldSpec, ValueKind};
 
 /// `search`.
-pub const TABLE: &[Field] = &[
-    Field::new(
+pub const TABLE: &[FieldSpec] = &[
+    FieldSpec::new(
         "web",
-        Kind::Object(&[
-            Field::new(
+        ValueKind::Object(&[
+            FieldSpec::new(
                 "provider",
-                Kind::OneOf(&["tavily", "serper", "serpapi", "scripted"]),
+                ValueKind::OneOf(&["tavily", "serper", "serpapi", "scripted"]),
             ),
-            Field::new("api_key_env", Kind::Text),
-            Field::new("max_results", Kind::Count),
-            Field::new("engine", Kind::Text),
-            Field::new("results", Kind::List(&Kind::Any)),
+            FieldSpec::new("api_key_env", ValueKind::Text),
+            FieldSpec::new("max_results", ValueKind::Count),
+            FieldSpec::new("engine", ValueKind::Text),
+            FieldSpec::new("results", ValueKind::List(&ValueKind::Any)),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "kb",
-        Kind::Object(&[
-            Field::new("collections", Kind::TEXTS),
-            Field::new("threshold", Kind::Number),
-            Field::unused("graph", ": Ambit has no graph search"),
-            Field::new("max_results", Kind::Count),
+        ValueKind::Object(&[
+            FieldSpec::new("collections", ValueKind::TEXTS),
+            FieldSpec::new("threshold", ValueKind::Number),
+            FieldSpec::unused("graph", ": Ambit has no graph search"),
+            FieldSpec::new("max_results", ValueKind::Count),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "db",
-        Kind::Object(&[
-            Field::new("models", Kind::TEXTS),
-            Field::new("max_results", Kind::Count),
+        ValueKind::Object(&[
+            FieldSpec::new("models", ValueKind::TEXTS),
+            FieldSpec::new("max_results", ValueKind::Count),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "keyword",
-        Kind::Object(&[
-            Field::new("max_keywords", Kind::Count),
-            Field::new("language", Kind::Text),
+        ValueKind::Object(&[
+            FieldSpec::new("max_keywords", ValueKind::Count),
+            FieldSpec::new("language", ValueKind::Text),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "querydsl",
-        Kind::Object(&[Field::new("strict", Kind::Boolean)]),
+        ValueKind::Object(&[FieldSpec::new("strict", ValueKind::Boolean)]),
     ),
-    Field::new("rerank", Kind::Object(&[Field::new("top_n", Kind::Count)])),
-    Field::new(
+    FieldSpec::new(
+        "rerank",
+        ValueKind::Object(&[FieldSpec::new("top_n", ValueKind::Count)]),
+    ),
+    FieldSpec::new(
         "citation",
-        Kind::Object(&[
-            Field::new("format", Kind::Text),
-            Field::new("auto_inject_prompt", Kind::Boolean),
-            Field::new("custom_prompt", Kind::Text),
+        ValueKind::Object(&[
+            FieldSpec::new("format", ValueKind::Text),
+            FieldSpec::new("auto_inject_prompt", ValueKind::Boolean),
+            FieldSpec::new("custom_prompt", ValueKind::Text),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "weights",
-        Kind::Object(&[
-            Field::new("user", Kind::Number),
-            Field::new("hook", Kind::Number),
-            Field::new("auto", Kind::Number),
+        ValueKind::Object(&[
+            FieldSpec::new("user", ValueKind::Number),
+            FieldSpec::new("hook", ValueKind::Number),
+            FieldSpec::new("auto", ValueKind::Number),
         ]),
     ),
-    Field::new(
+    FieldSpec::new(
         "options",
-        Kind::Object(&[
-            Field::new("skip_threshold", Kind::Count),
-            Field::new("progress", Kind::Boolean),
-            Field::new("timeout", Kind::Duration),
+        ValueKind::Object(&[
+            FieldSpec::new("skip_threshold", ValueKind::Count),
+            FieldSpec::new("progress", ValueKind::Boolean),
+            FieldSpec::new("timeout", ValueKind::Duration),
         ]),
     ),
 ];

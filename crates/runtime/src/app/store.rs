@@ -1,32 +1,35 @@
 //! `stores/<id>.<kind>.yao`: named stores of the app.
 
 use super::connector::STORES;
-use super::loader::Loader;
-use super::problem::{Problem, Report};
-use super::read::{Field, Fields, Kind, Node};
-use super::{App, Store};
+use super::loader::AppLoader;
+use super::problem::{FileProblem, ProblemReport};
+use super::read::{ConfigNode, FieldMap, FieldSpec, ValueKind};
+use super::{App, AppStore};
 use crate::process::store::{address, is_internal};
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const TABLE: Kind = Kind::Object(&[
-    Field::new("name", Kind::Text),
-    Field::new("description", Kind::Text),
-    Field::new("label", Kind::Text),
-    Field::new("type", Kind::OneOf(&["lru", "xun"])),
-    Field::new("connector", Kind::Text),
-    Field::new(
+const TABLE: ValueKind = ValueKind::Object(&[
+    FieldSpec::new("name", ValueKind::Text),
+    FieldSpec::new("description", ValueKind::Text),
+    FieldSpec::new("label", ValueKind::Text),
+    FieldSpec::new("type", ValueKind::OneOf(&["lru", "xun"])),
+    FieldSpec::new("connector", ValueKind::Text),
+    FieldSpec::new(
         "option",
-        Kind::Object(&[
-            Field::new("size", Kind::Count),
-            Field::new("ttl", Kind::Duration),
+        ValueKind::Object(&[
+            FieldSpec::new("size", ValueKind::Count),
+            FieldSpec::new("ttl", ValueKind::Duration),
         ]),
     ),
 ]);
 
 /// Reads all stores, after the connectors. The last part of a file's name says its kind, as in `cache.lru.yao`.
-pub fn load(loader: &mut Loader, app: &App) -> BTreeMap<String, Result<Arc<Store>, Problem>> {
+pub fn load(
+    loader: &mut AppLoader,
+    app: &App,
+) -> BTreeMap<String, Result<Arc<AppStore>, FileProblem>> {
     let files = loader.items(
         "stores",
         &[".lru.yao", ".xun.yao", ".redis.yao", ".store.yao"],
@@ -38,12 +41,16 @@ pub fn load(loader: &mut Loader, app: &App) -> BTreeMap<String, Result<Arc<Store
     stores.collect()
 }
 
-fn one(loader: &mut Loader, app: &App, (id, file): (&str, &str)) -> Result<Store, Problem> {
+fn one(
+    loader: &mut AppLoader,
+    app: &App,
+    (id, file): (&str, &str),
+) -> Result<AppStore, FileProblem> {
     let (value, node) = loader.value(file, &TABLE)?;
-    let fields = Fields(value.as_object().cloned().unwrap_or_default());
+    let fields = FieldMap(value.as_object().cloned().unwrap_or_default());
     let option = fields.object("option");
     let is_named_lru = file.ends_with(".lru.yao");
-    let store = Store {
+    let store = AppStore {
         id: id.to_owned(),
         name: fields.text("name"),
         description: fields.text("description"),
@@ -54,7 +61,7 @@ fn one(loader: &mut Loader, app: &App, (id, file): (&str, &str)) -> Result<Store
         size: option.count("size"),
         ttl: option.milliseconds("ttl"),
     };
-    let mut report = Report::new(file);
+    let mut report = ProblemReport::new(file);
     judge(app, &store, &node, &mut report);
     if store.connector.is_none() && file.ends_with(".redis.yao") {
         report.error(node.at, "a store in Redis needs \"connector\"");
@@ -64,7 +71,7 @@ fn one(loader: &mut Loader, app: &App, (id, file): (&str, &str)) -> Result<Store
     failure.map_or(Ok(store), Err)
 }
 
-fn judge(app: &App, store: &Store, node: &Node, report: &mut Report) {
+fn judge(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemReport) {
     if is_internal(&store.id) {
         let message = "names that begin with \"__yao.\" are not the app's; rename the file";
         report.error(node.at, message);
@@ -78,7 +85,7 @@ fn judge(app: &App, store: &Store, node: &Node, report: &mut Report) {
     }
     match app.connectors.get(id) {
         None => {
-            let hint = near::hint(id, app.connectors.keys().map(String::as_str));
+            let hint = suggestion::hint(id, app.connectors.keys().map(String::as_str));
             report.error(at, format!("there is no connector \"{id}\"{hint}"));
         }
         Some(Err(problem)) => {

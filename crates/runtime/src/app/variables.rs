@@ -1,20 +1,20 @@
 //! What `$ENV.NAME` stands for: `.env` of the app, and behind it the variables that the app was given.
 
-use super::problem::{Problem, Severity};
+use super::problem::{FileProblem, Severity};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Variables by name. They hold secrets: neither names nor values are ever shown.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Variables(BTreeMap<String, String>);
+pub struct EnvVariables(BTreeMap<String, String>);
 
-impl fmt::Debug for Variables {
+impl fmt::Debug for EnvVariables {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Variables({} of them)", self.0.len())
     }
 }
 
-impl Variables {
+impl EnvVariables {
     /// The given variables, and in front of them those of an `.env` file.
     pub fn new(given: &BTreeMap<String, String>, own: BTreeMap<String, String>) -> Self {
         let mut all = given.clone();
@@ -42,7 +42,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The variables of an `.env` file: lines `NAME=value`, with `export ` in front or not, values in quotes or not.
-pub fn parse(file: &str, text: &str, problems: &mut Vec<Problem>) -> BTreeMap<String, String> {
+pub fn parse(file: &str, text: &str, problems: &mut Vec<FileProblem>) -> BTreeMap<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut variables = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -51,9 +51,9 @@ pub fn parse(file: &str, text: &str, problems: &mut Vec<Problem>) -> BTreeMap<St
             continue;
         }
         let mut problem = |message: &str| {
-            problems.push(Problem {
+            problems.push(FileProblem {
                 line: Some(number),
-                ..Problem::new(Severity::Error, file, message)
+                ..FileProblem::new(Severity::Error, file, message)
             });
         };
         let line = line.strip_prefix("export ").unwrap_or(line);

@@ -1,14 +1,14 @@
 //! One chat: found by the name that its person knows it by, or on its row, and shown.
 
-use crate::access::{Access, Authorized};
-use crate::chats::about::{self, About, Share, Status};
-use crate::chats::rows;
+use crate::access::{Authorized, DataAccess};
+use crate::chats::details::{self, ChatDetails, ChatShare, ChatStatus};
+use crate::chats::index_rows;
 use crate::chats::{open, share};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Ambit;
 use ambit_storage::address::Space;
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::{Filter, Tracked};
+use ambit_storage::directory::{IndexRow, RowFilter};
 use ambit_storage::driver::Driver;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A chat as it is listed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Chat {
+pub struct ChatInfo {
     /// Its name; empty for a person's one default conversation, which has none.
     pub chat_id: String,
     /// A person's words, or the beginning of the first message.
@@ -29,9 +29,9 @@ pub struct Chat {
     /// The mode of the last turn.
     pub last_mode: Option<String>,
     /// Whether it is in use.
-    pub status: Status,
+    pub status: ChatStatus,
     /// Who else may use it.
-    pub share: Share,
+    pub share: ChatShare,
     /// Its place among others, as the person wants it.
     pub sort: i64,
     /// Free data.
@@ -45,19 +45,19 @@ pub struct Chat {
 }
 
 /// A chat that the caller may use.
-pub(super) struct Found {
-    pub row: Tracked,
+pub(super) struct ReachableChat {
+    pub row: IndexRow,
     pub space: Space,
     pub driver: Arc<dyn Driver>,
-    pub about: About,
+    pub about: ChatDetails,
 }
 
-impl Found {
+impl ReachableChat {
     /// What is kept of the chat of this row, which the caller was found to reach.
-    pub async fn at(ambit: &Ambit, row: Tracked) -> Result<Self> {
+    pub async fn at(ambit: &Ambit, row: IndexRow) -> Result<Self> {
         let driver = ambit.stores().chain(&row.placement)?.driver().clone();
         let space = Space::of(&row.tenant, &row.identity);
-        let about = about::read(driver.as_ref(), &space).await?;
+        let about = details::read(driver.as_ref(), &space).await?;
         Ok(Self {
             row,
             space,
@@ -67,13 +67,13 @@ impl Found {
     }
 
     /// The chat as it is shown.
-    pub fn chat(&self) -> Chat {
+    pub fn chat(&self) -> ChatInfo {
         let (row, own) = (&self.row, &self.about.own);
         let last = self.about.last.clone().unwrap_or_default();
         let active = row.last_activity_at;
         let title = own.title.clone().or_else(|| self.about.title.clone());
         let agent = Some(last.assistant_id).filter(|agent| !agent.is_empty());
-        Chat {
+        ChatInfo {
             chat_id: row.identity.chat_name().unwrap_or_default().to_owned(),
             title: title.unwrap_or_default(),
             assistant_id: agent.unwrap_or_else(|| row.identity.agent_name().to_owned()),
@@ -95,7 +95,7 @@ impl Found {
 
 /// A name of a chat, and the agent where several have one of that name.
 #[derive(Clone, Copy, Debug)]
-pub struct Name<'a> {
+pub struct ChatName<'a> {
     /// The chat's name.
     pub chat_id: &'a str,
     /// The agent.
@@ -103,31 +103,31 @@ pub struct Name<'a> {
 }
 
 /// One chat of the caller's.
-pub async fn get(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Chat> {
+pub async fn get(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<ChatInfo> {
     let row = row(ambit, who, name).await?;
-    Ok(Found::at(ambit, row).await?.chat())
+    Ok(ReachableChat::at(ambit, row).await?.chat())
 }
 
 /// The history's row of the caller's own chat of this name, else of one that they may use.
-pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Tracked> {
+pub async fn row(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<IndexRow> {
     let unknown = || Error::not_found("chat", name.chat_id);
     if name.chat_id.is_empty() || name.chat_id.contains('\0') {
         return Err(unknown());
     }
-    let access = Access::of(who);
-    let filter = Filter {
+    let access = DataAccess::of(who);
+    let filter = RowFilter {
         agent: name.assistant_id.map(str::to_owned),
         chat: Some(name.chat_id.to_owned()),
         scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
         ..access.filter()
     };
-    let visible = rows::every(ambit, &filter).await?;
+    let visible = index_rows::every(ambit, &filter).await?;
     let (own, mut others): (Vec<_>, Vec<_>) =
         visible.into_iter().partition(|row| open::is_own(row, who));
     if !own.is_empty() {
         return only(own, name);
     }
-    let agent = |row: &Tracked| {
+    let agent = |row: &IndexRow| {
         let mut touches = row.touches.iter();
         name.assistant_id
             .is_none_or(|agent| touches.any(|touch| touch.agent == agent))
@@ -141,7 +141,7 @@ pub async fn row(ambit: &Ambit, who: &Authorized, name: Name<'_>) -> Result<Trac
 }
 
 /// The one row, or a refusal that says how to name one.
-fn only(mut rows: Vec<Tracked>, name: Name<'_>) -> Result<Tracked> {
+fn only(mut rows: Vec<IndexRow>, name: ChatName<'_>) -> Result<IndexRow> {
     if rows.len() == 1
         && let Some(row) = rows.pop()
     {
@@ -158,7 +158,7 @@ fn only(mut rows: Vec<Tracked>, name: Name<'_>) -> Result<Tracked> {
             agents.join(", ")
         ),
     };
-    let mut error = Error::new(Code::Conflict, message);
+    let mut error = Error::new(ErrorCode::Conflict, message);
     error.param = Some("assistant_id".to_owned());
     Err(error)
 }

@@ -1,14 +1,14 @@
 //! The list of chats. It reads no message, and walks the index in pages.
 
-use crate::access::{Access, Authorized};
-use crate::chats::about::{Status, choose};
-use crate::chats::find::{Chat, Found};
-use crate::chats::rows::BATCH;
+use crate::access::{Authorized, DataAccess};
+use crate::chats::details::{ChatStatus, choose};
+use crate::chats::find::{ChatInfo, ReachableChat};
+use crate::chats::index_rows::BATCH;
 use crate::chats::share;
 use crate::error::{Error, Result};
 use ambit_storage::Ambit;
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::{Filter, Order as RowOrder, PageRequest, Tracked};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -21,7 +21,7 @@ pub struct ChatFilter {
     /// Those that this agent worked on.
     pub assistant_id: Option<String>,
     /// Those of this status.
-    pub status: Option<Status>,
+    pub status: Option<ChatStatus>,
     /// Those whose title has all of these words, whatever their case.
     pub keywords: Option<String>,
     /// Those active at or after.
@@ -44,7 +44,7 @@ pub enum ChatOrder {
 
 /// Which part of a list, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct PageWindow {
     /// So many are passed over.
     pub skip: usize,
     /// At most so many are given.
@@ -53,7 +53,7 @@ pub struct Window {
 
 /// Part of a list, and how many there are in all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<T> {
+pub struct ListPart<T> {
     /// The items.
     pub items: Vec<T>,
     /// How many there are.
@@ -85,16 +85,16 @@ pub async fn list(
     ambit: &Ambit,
     who: &Authorized,
     (filter, order): (&ChatFilter, ChatOrder),
-    window: Window,
-) -> Result<Part<Chat>> {
+    window: PageWindow,
+) -> Result<ListPart<ChatInfo>> {
     if let (Some(from), Some(to)) = (filter.from, filter.to)
         && to <= from
     {
         let message = format!("to is {to}, which leaves no time behind from, {from}");
         return Err(Error::invalid("to", message));
     }
-    let access = Access::of(who);
-    let mut rows = Rows::of(ambit, &access, filter, order).await?;
+    let access = DataAccess::of(who);
+    let mut rows = ChatRows::of(ambit, &access, filter, order).await?;
     let looks_inside = filter.status.is_some() || filter.keywords.is_some();
     if order == ChatOrder::Sort || looks_inside {
         return search(&mut rows, (filter, order), window).await;
@@ -111,22 +111,22 @@ pub async fn list(
         wanted.extend(page.into_iter().skip(skipped).take(missing));
     }
     let items = chats(ambit, wanted).await?;
-    Ok(Part { items, total })
+    Ok(ListPart { items, total })
 }
 
 /// As `list`, where only what is kept of a chat says whether or where it belongs.
 async fn search(
-    rows: &mut Rows<'_>,
+    rows: &mut ChatRows<'_>,
     (filter, order): (&ChatFilter, ChatOrder),
-    window: Window,
-) -> Result<Part<Chat>> {
+    window: PageWindow,
+) -> Result<ListPart<ChatInfo>> {
     let words = filter
         .keywords
         .as_deref()
         .unwrap_or_default()
         .to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
-    let matches = |chat: &Chat| {
+    let matches = |chat: &ChatInfo| {
         let title = chat.title.to_lowercase();
         filter.status.is_none_or(|status| status == chat.status)
             && words.iter().all(|word| title.contains(word))
@@ -143,45 +143,45 @@ async fn search(
         }
     }
     if order == ChatOrder::Sort {
-        kept.sort_by_key(|chat: &Chat| chat.sort);
+        kept.sort_by_key(|chat: &ChatInfo| chat.sort);
         kept = kept
             .into_iter()
             .skip(window.skip)
             .take(window.limit)
             .collect();
     }
-    Ok(Part {
+    Ok(ListPart {
         items: kept,
         total: total as u64,
     })
 }
 
 /// What is kept of these rows' chats, in their order.
-async fn chats(ambit: &Ambit, rows: Vec<Tracked>) -> Result<Vec<Chat>> {
-    let found = stream::iter(rows).map(|row| Found::at(ambit, row));
+async fn chats(ambit: &Ambit, rows: Vec<IndexRow>) -> Result<Vec<ChatInfo>> {
+    let found = stream::iter(rows).map(|row| ReachableChat::at(ambit, row));
     let found = found.buffered(AT_ONCE).map_ok(|found| found.chat());
     found.try_collect().await
 }
 
 /// Rows of chats in an order: those of the index, and between them those that others share.
-pub(crate) struct Rows<'a> {
+pub(crate) struct ChatRows<'a> {
     pub ambit: &'a Ambit,
-    filter: Filter,
+    filter: RowFilter,
     order: RowOrder,
-    after: Option<ambit_storage::directory::Position>,
+    after: Option<ambit_storage::directory::RowPosition>,
     /// The last in the order first, so that the next one is at the end.
-    shared: Vec<Tracked>,
+    shared: Vec<IndexRow>,
     is_over: bool,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ChatRows<'a> {
     pub async fn of(
         ambit: &'a Ambit,
-        access: &Access,
+        access: &DataAccess,
         filter: &ChatFilter,
         order: ChatOrder,
     ) -> Result<Self> {
-        let wanted = Filter {
+        let wanted = RowFilter {
             agent: filter.assistant_id.clone(),
             scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
             active_after: filter.from,
@@ -189,7 +189,7 @@ impl<'a> Rows<'a> {
             ..access.filter()
         };
         let order = order.of_rows();
-        let anybodys = Filter {
+        let anybodys = RowFilter {
             visible_to: None,
             ..wanted.clone()
         };
@@ -214,7 +214,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The next rows in the order; `None` at the end.
-    pub async fn next(&mut self) -> Result<Option<Vec<Tracked>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<IndexRow>>> {
         if self.is_over {
             return Ok(None);
         }
@@ -226,9 +226,9 @@ impl<'a> Rows<'a> {
         let index = self.ambit.stores().index()?;
         let mut rows = index.driver().identities(&self.filter, &page).await?;
         self.is_over = rows.len() < BATCH;
-        self.after = rows.last().map(Tracked::position);
+        self.after = rows.last().map(IndexRow::position);
         while let Some(next) = self.shared.last() {
-            let is_later = |last: &Tracked| self.order.is_behind(next.position(), last.position());
+            let is_later = |last: &IndexRow| self.order.is_behind(next.position(), last.position());
             if !self.is_over && rows.last().is_some_and(is_later) {
                 break;
             }

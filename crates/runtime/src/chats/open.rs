@@ -1,12 +1,12 @@
 //! Opening the conversation that a request names: the caller's own, else one shared with them, else a new own one.
 
-use crate::access::{Access, Authorized};
-use crate::chats::rows;
+use crate::access::{Authorized, DataAccess};
+use crate::chats::index_rows;
 use crate::chats::share;
 use crate::error::{Error, Result};
-use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::storage::{ChatHistoryStorage, State, StorageKind};
-use ambit_storage::{Ambit, Definition, LiveAgent, ids};
+use ambit_storage::directory::{IndexRow, RowFilter};
+use ambit_storage::storage::{ChatHistoryStorage, StorageKind, StorageState};
+use ambit_storage::{AgentDefinition, Ambit, LiveAgent, ids};
 
 /// Names that begin like this make temporary conversations.
 const TEMPORARY: &str = "_temp";
@@ -41,18 +41,18 @@ async fn shared(
     who: &Authorized,
     agent: &str,
     chat: &str,
-) -> Result<Option<Tracked>> {
-    let access = Access::person(who);
+) -> Result<Option<IndexRow>> {
+    let access = DataAccess::person(who);
     if access.team().is_none() || chat.is_empty() || chat.contains('\0') {
         return Ok(None);
     }
-    let filter = Filter {
+    let filter = RowFilter {
         agent: Some(agent.to_owned()),
         chat: Some(chat.to_owned()),
         scope: Some(ChatHistoryStorage::PREFIX.to_owned()),
         ..access.filter()
     };
-    let visible = rows::every(ambit, &filter).await?;
+    let visible = index_rows::every(ambit, &filter).await?;
     if visible.iter().any(|row| is_own(row, who)) {
         return Ok(None);
     }
@@ -60,12 +60,12 @@ async fn shared(
         return Ok(Some(row));
     }
     let rows = share::rows(ambit, &access, Some(chat)).await?;
-    let touched = |row: &Tracked| row.touches.iter().any(|touch| touch.agent == agent);
+    let touched = |row: &IndexRow| row.touches.iter().any(|touch| touch.agent == agent);
     Ok(rows.into_iter().find(touched))
 }
 
 /// Whether it is a conversation of the caller's.
-pub(super) fn is_own(row: &Tracked, who: &Authorized) -> bool {
+pub(super) fn is_own(row: &IndexRow, who: &Authorized) -> bool {
     let user = who.user_id.as_deref().filter(|user| !user.is_empty());
     user.is_some() && row.identity.user_id() == user
 }
@@ -76,7 +76,7 @@ async fn as_its_owner(
     ambit: &Ambit,
     who: &Authorized,
     agent: &str,
-    row: &Tracked,
+    row: &IndexRow,
 ) -> Result<LiveAgent> {
     let caller = match row.identity.user_id() {
         Some(owner) => {
@@ -94,7 +94,11 @@ async fn as_its_owner(
 }
 
 /// Nobody in particular: only names that the server made reach a conversation again.
-async fn nameless(ambit: &Ambit, definition: &Definition, chat: Option<&str>) -> Result<LiveAgent> {
+async fn nameless(
+    ambit: &Ambit,
+    definition: &AgentDefinition,
+    chat: Option<&str>,
+) -> Result<LiveAgent> {
     let Some(chat) = chat else {
         return Ok(definition.make().await?);
     };
@@ -119,18 +123,18 @@ async fn nameless(ambit: &Ambit, definition: &Definition, chat: Option<&str>) ->
 /// Whether nobody in particular was given this conversation before.
 async fn is_on_record(ambit: &Ambit, agent: &LiveAgent) -> Result<bool> {
     if agent.context().is_temporary() {
-        return Ok(agent.history().state().await? != State::Absent);
+        return Ok(agent.history().state().await? != StorageState::Absent);
     }
-    let filter = Filter {
+    let filter = RowFilter {
         storage_key: Some(agent.history().identity().storage_key()),
-        ..Filter::tenant(agent.context().ambit().caller().tenant())
+        ..RowFilter::tenant(agent.context().ambit().caller().tenant())
     };
-    let row = rows::first(ambit, &filter).await?;
+    let row = index_rows::first(ambit, &filter).await?;
     Ok(row.is_some_and(|row| is_nobodys(&row)))
 }
 
 /// A conversation that nobody in particular began: whoever knows its name or one of its requests may use it.
-pub(crate) fn is_nobodys(row: &Tracked) -> bool {
+pub(crate) fn is_nobodys(row: &IndexRow) -> bool {
     row.identity.user_id().is_none() && row.created_by.is_none() && row.team.is_none()
 }
 

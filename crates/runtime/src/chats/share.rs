@@ -1,27 +1,31 @@
 //! Conversations of one person that they share with their team: named in a list beside the index, by the ids of rows,
 //! which are never used again.
 
-use crate::access::Access;
-use crate::chats::rows;
+use crate::access::DataAccess;
+use crate::chats::index_rows;
 use crate::error::Result;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::{Part, Values};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::{IndexRow, RowFilter};
+use ambit_storage::driver::{ValuePages, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json};
 use serde::{Deserialize, Serialize};
 
 /// What the list says of a conversation, so that a name is found without reading its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Shared {
+struct SharedChat {
     /// The chat's name.
     chat: Option<String>,
 }
 
 /// Whether the row's owner shares it with the team of this caller.
-pub(super) async fn is_shared_with(ambit: &Ambit, access: &Access, row: &Tracked) -> Result<bool> {
+pub(super) async fn is_shared_with(
+    ambit: &Ambit,
+    access: &DataAccess,
+    row: &IndexRow,
+) -> Result<bool> {
     let Some(team) = access
         .team()
         .filter(|team| row.team.as_deref() == Some(team))
@@ -34,26 +38,30 @@ pub(super) async fn is_shared_with(ambit: &Ambit, access: &Access, row: &Tracked
 async fn is_shared(ambit: &Ambit, tenant: &str, team: &str, id: &str) -> Result<bool> {
     let key = Space::shares(tenant, team).key(id);
     let index = ambit.stores().index()?;
-    Ok(index.driver().get(&key, Part::Nothing).await?.is_some())
+    Ok(index
+        .driver()
+        .get(&key, ValuePart::Nothing)
+        .await?
+        .is_some())
 }
 
 /// The rows that others share with the caller's team: all, or those of one chat name. Rows that are gone are passed over.
 pub(super) async fn rows(
     ambit: &Ambit,
-    access: &Access,
+    access: &DataAccess,
     chat: Option<&str>,
-) -> Result<Vec<Tracked>> {
+) -> Result<Vec<IndexRow>> {
     let Some(team) = access.team() else {
         return Ok(Vec::new());
     };
     let space = Space::shares(access.tenant(), team);
     let index = ambit.stores().index()?;
-    let everything = (Pattern::all(), Part::Whole);
-    let mut values = Values::of(index.driver().as_ref(), &space, everything);
+    let everything = (Pattern::all(), ValuePart::Whole);
+    let mut values = ValuePages::of(index.driver().as_ref(), &space, everything);
     let mut rows = Vec::new();
     while let Some(page) = values.next().await? {
         for (id, entry) in page {
-            let shared: Shared = entry.value.to()?;
+            let shared: SharedChat = entry.value.to()?;
             if chat.is_none_or(|chat| shared.chat.as_deref() == Some(chat)) {
                 rows.extend(row(ambit, access, id).await?);
             }
@@ -63,24 +71,24 @@ pub(super) async fn rows(
 }
 
 /// The row if it is there, of the team still, and not the caller's own, whom the index shows it to anyway.
-async fn row(ambit: &Ambit, access: &Access, id: String) -> Result<Option<Tracked>> {
-    let filter = Filter {
+async fn row(ambit: &Ambit, access: &DataAccess, id: String) -> Result<Option<IndexRow>> {
+    let filter = RowFilter {
         id: Some(id),
-        ..Filter::tenant(access.tenant())
+        ..RowFilter::tenant(access.tenant())
     };
-    let row = rows::first(ambit, &filter).await?;
+    let row = index_rows::first(ambit, &filter).await?;
     let own = access.filter();
     Ok(row.filter(|row| row.team.as_deref() == access.team() && !own.matches(row)))
 }
 
 /// Shares the row with this team, or takes that back.
-pub(super) async fn set(ambit: &Ambit, row: &Tracked, team: &str, is_shared: bool) -> Result<()> {
+pub(super) async fn set(ambit: &Ambit, row: &IndexRow, team: &str, is_shared: bool) -> Result<()> {
     let chat = row.identity.chat_name().map(str::to_owned);
     let op = match is_shared {
-        true => Op::Set(Json::of(&Shared { chat })?.into()),
-        false => Op::Del,
+        true => Operation::Set(Json::of(&SharedChat { chat })?.into()),
+        false => Operation::Del,
     };
-    let write = Write::Apply {
+    let write = BatchWrite::Apply {
         key: Space::shares(&row.tenant, team).key(row.id.as_str()),
         op,
         life: None,

@@ -1,10 +1,10 @@
 //! Reading the arguments of a call.
 
-use super::Call;
+use super::ScriptCall;
 use crate::error::{Error, Result};
 use serde_json::Value as Json;
 
-impl Call<'_> {
+impl ScriptCall<'_> {
     /// An argument; `None` if it is missing or `undefined`.
     pub fn given(&self, index: usize) -> Option<&Json> {
         let is_undefined = self.undefined.contains(&index);

@@ -1,13 +1,16 @@
 //! `ctx` itself: its properties, and `new Context`.
 
-use super::{Call, Class, Method, Reach, done, later, mcp, memory, message, nested, trace};
-use crate::ask::Wanted;
+use super::{
+    ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, done, mcp, memory, message,
+    trace, unavailable,
+};
 use crate::error::{Error, Result};
-use ambit_script::{Object, Value};
+use crate::turn_host::DetachedContextOptions;
+use ambit_script::{HostObject, HostValue};
 use serde_json::{Map, Value as Json, json};
 
 /// `ctx`.
-pub const CONTEXT: Class = Class {
+pub const CONTEXT: ScriptClass = ScriptClass {
     name: "Context",
     place: "ctx",
     doc: "What a script sees of a turn. It is a view: what a script changes in it, nobody reads.",
@@ -40,7 +43,7 @@ pub const CONTEXT: Class = Class {
     is_lenient: false,
 };
 
-const RELEASE: &[Method] = &[Method {
+const RELEASE: &[ScriptMethod] = &[ScriptMethod {
     signature: "Release(): void",
     doc: "Lets go of a context made with `new Context`. In a hook it does nothing.",
     needs: None,
@@ -48,7 +51,7 @@ const RELEASE: &[Method] = &[Method {
 }];
 
 /// `new Context(…)`.
-pub const GLOBALS: &[Method] = &[Method {
+pub const GLOBALS: &[ScriptMethod] = &[ScriptMethod {
     signature: "Context(options?: ContextOptions): Context",
     doc: "`new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded.",
     needs: None,
@@ -56,7 +59,7 @@ pub const GLOBALS: &[Method] = &[Method {
 }];
 
 /// The `ctx` object of a context.
-pub fn object(reach: &Reach) -> Value {
+pub fn object(reach: &ContextHandle) -> HostValue {
     let shown = &reach.scope.properties;
     let origin = &shown.origin;
     let identity = &shown.identity;
@@ -82,23 +85,23 @@ pub fn object(reach: &Reach) -> Value {
             }),
         ),
     ];
-    let mut members: Vec<(String, Value)> = plain
+    let mut members: Vec<(String, HostValue)> = plain
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
     let spaces = reach.scope.memory.all();
     let spaces = spaces.map(|memory| (memory.space().to_owned(), memory::object(reach, memory)));
-    members.push(("memory".to_owned(), Value::Map(spaces.into())));
+    members.push(("memory".to_owned(), HostValue::Map(spaces.into())));
     members.push(("trace".to_owned(), trace::object(reach)));
     members.push(("space".to_owned(), part(reach, &memory::SPACE)));
     members.extend(
-        later::PARTS
+        unavailable::PARTS
             .iter()
-            .chain(nested::PARTS)
+            .chain(agent_calls::PARTS)
             .chain([&("mcp", &mcp::MCP)])
             .map(|(name, class)| ((*name).to_owned(), part(reach, class))),
     );
-    Value::Object(Object {
+    HostValue::Object(HostObject {
         class: CONTEXT.name.to_owned(),
         handle: json!({"context": reach.number}),
         members,
@@ -106,25 +109,25 @@ pub fn object(reach: &Reach) -> Value {
 }
 
 /// An object of a context that has only methods.
-fn part(reach: &Reach, class: &Class) -> Value {
-    Value::Object(Object {
+fn part(reach: &ContextHandle, class: &ScriptClass) -> HostValue {
+    HostValue::Object(HostObject {
         class: class.name.to_owned(),
         handle: json!({"context": reach.number}),
         members: Vec::new(),
     })
 }
 
-async fn release(call: &Call<'_>) -> Result<Value> {
+async fn release(call: &ScriptCall<'_>) -> Result<HostValue> {
     if call.reach.is_manual() {
         call.reach.release().await?;
     } else {
         let text = "ctx.Release() does nothing in a hook: it is for contexts made with new Context";
         call.reach.cursor.warn(text);
     }
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
-async fn open(call: &Call<'_>) -> Result<Value> {
+async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     let options = match call.given(0) {
         None | Some(Json::Null) => Map::new(),
         Some(Json::Object(options)) => options.clone(),
@@ -146,7 +149,7 @@ async fn open(call: &Call<'_>) -> Result<Value> {
             return Err(Error::invalid("metadata", what));
         }
     };
-    let wanted = Wanted {
+    let wanted = DetachedContextOptions {
         assistant_id: text("assistant_id")?,
         chat_id: text("chat_id")?,
         locale: text("locale")?,

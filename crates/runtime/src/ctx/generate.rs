@@ -1,6 +1,6 @@
 //! What the tables write: the TypeScript declarations of `@ambit/runtime` and the reference page.
 
-use super::{CLASSES, Class, GLOBALS, Method, UNAVAILABLE};
+use super::{CLASSES, GLOBALS, ScriptClass, ScriptMethod, UNAVAILABLE};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ const AMBIENT: &str = "
   }
 ";
 
-fn interface(class: &Class) -> String {
+fn interface(class: &ScriptClass) -> String {
     let mut text = format!("/** {} */\nexport interface {} {{\n", class.doc, class.name);
     for (member, doc) in class.members {
         line(&mut text, format_args!("  /** {doc} */\n  {member};\n"));
@@ -65,7 +65,7 @@ fn interface(class: &Class) -> String {
     text
 }
 
-fn methods(class: &Class) -> impl Iterator<Item = &'static Method> {
+fn methods(class: &ScriptClass) -> impl Iterator<Item = &'static ScriptMethod> {
     class.methods.iter().flat_map(|methods| methods.iter())
 }
 

@@ -1,17 +1,17 @@
 //! `ctx.mcp`: tool servers as scripts use them.
 
-use super::{Call, Class};
+use super::{ScriptCall, ScriptClass};
 use crate::error::{Error, Result};
-use crate::mcp::{Called, One, Until};
-use crate::process::Bound;
-use crate::tool::Caller;
-use ambit_script::Value;
+use crate::mcp::{JoinPolicy, McpCallResult, ServerToolCall};
+use crate::process::ContextProcessRunner;
+use crate::tool::ToolCaller;
+use ambit_script::HostValue;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// `ctx.mcp`.
-pub const MCP: Class = Class {
+pub const MCP: ScriptClass = ScriptClass {
     name: "MCP",
     place: "ctx.mcp",
     doc: "Tool servers. A `client` is a server's id; the agent's own servers are found first. Where `mcp.servers` of the package or \
@@ -49,52 +49,52 @@ pub const MCP: Class = Class {
     is_lenient: false,
 };
 
-fn caller(call: &Call<'_>) -> Caller {
+fn caller(call: &ScriptCall<'_>) -> ToolCaller {
     let scope = &call.reach.scope;
-    Caller {
+    ToolCaller {
         authorized: scope.properties.authorized.clone(),
         agent: scope.agent.id.clone(),
         servers: scope.servers.clone(),
         request_id: scope.properties.request_id.clone(),
         timeout: Duration::from_millis(scope.agent.mcp.timeout),
-        processes: Arc::new(Bound::within(call)),
+        processes: Arc::new(ContextProcessRunner::within(call)),
     }
 }
 
-fn client<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+fn client<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
     call.text(0, "client", "must be a string")
 }
 
-fn cursor<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+fn cursor<'a>(call: &'a ScriptCall<'_>) -> Option<&'a str> {
     call.given(1).and_then(Json::as_str)
 }
 
-async fn list_resources(call: &Call<'_>) -> Result<Value> {
+async fn list_resources(call: &ScriptCall<'_>) -> Result<HostValue> {
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let page = servers.list_resources(client(call)?, cursor(call), &caller);
-    page.await.map(Value::from)
+    page.await.map(HostValue::from)
 }
 
-async fn list_tools(call: &Call<'_>) -> Result<Value> {
+async fn list_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let page = servers.list_tools(client(call)?, cursor(call), &caller);
-    page.await.map(Value::from)
+    page.await.map(HostValue::from)
 }
 
-async fn list_prompts(call: &Call<'_>) -> Result<Value> {
+async fn list_prompts(call: &ScriptCall<'_>) -> Result<HostValue> {
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let page = servers.list_prompts(client(call)?, cursor(call), &caller);
-    page.await.map(Value::from)
+    page.await.map(HostValue::from)
 }
 
-async fn read_resource(call: &Call<'_>) -> Result<Value> {
+async fn read_resource(call: &ScriptCall<'_>) -> Result<HostValue> {
     let uri = call.text(1, "uri", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let read = servers.read_resource(client(call)?, uri, &caller);
-    read.await.map(Value::from)
+    read.await.map(HostValue::from)
 }
 
-async fn get_prompt(call: &Call<'_>) -> Result<Value> {
+async fn get_prompt(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
     let arguments = match call.given(2) {
         None | Some(Json::Null) => Map::new(),
@@ -103,17 +103,17 @@ async fn get_prompt(call: &Call<'_>) -> Result<Value> {
     };
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let prompt = servers.get_prompt((client(call)?, name), arguments, &caller);
-    prompt.await.map(Value::from)
+    prompt.await.map(HostValue::from)
 }
 
-async fn call_tool(call: &Call<'_>) -> Result<Value> {
+async fn call_tool(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let called = servers.call_tool((client(call)?, name), call.value(2), &caller);
     Ok(told(call, called.await?).into())
 }
 
-async fn call_tools(call: &Call<'_>) -> Result<Value> {
+async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
     let Some(Json::Array(tools)) = call.given(1) else {
         return Err(Error::invalid("tools", "tools parameter must be an array"));
     };
@@ -138,29 +138,29 @@ async fn call_tools(call: &Call<'_>) -> Result<Value> {
 }
 
 /// A result for the script; what is odd about it is for the trace.
-fn told(call: &Call<'_>, called: Called) -> Json {
+fn told(call: &ScriptCall<'_>, called: McpCallResult) -> Json {
     for warning in &called.warnings {
         call.reach.cursor.warn(warning);
     }
     called.result
 }
 
-async fn list_samples(call: &Call<'_>) -> Result<Value> {
+async fn list_samples(call: &ScriptCall<'_>) -> Result<HostValue> {
     let which = (kind(call)?, call.text(2, "name", "must be a string")?);
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let samples = servers.list_samples(client(call)?, which, &caller);
-    samples.map(Value::from)
+    samples.map(HostValue::from)
 }
 
-async fn get_sample(call: &Call<'_>) -> Result<Value> {
+async fn get_sample(call: &ScriptCall<'_>) -> Result<HostValue> {
     let index = call.integer(3, "index")?;
     let name = call.text(2, "name", "must be a string")?;
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let sample = servers.get_sample(client(call)?, (kind(call)?, name, index), &caller);
-    sample.map(Value::from)
+    sample.map(HostValue::from)
 }
 
-fn kind<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+fn kind<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
     let kind = call.text(1, "type", "must be \"tool\" or \"resource\"")?;
     match kind {
         "tool" | "resource" => Ok(kind),
@@ -171,7 +171,7 @@ fn kind<'a>(call: &'a Call<'_>) -> Result<&'a str> {
     }
 }
 
-async fn many(call: &Call<'_>) -> Result<Value> {
+async fn many(call: &ScriptCall<'_>) -> Result<HostValue> {
     let Some(Json::Array(requests)) = call.given(0) else {
         return Err(Error::invalid("requests", "requests must be an array"));
     };
@@ -184,13 +184,13 @@ async fn many(call: &Call<'_>) -> Result<Value> {
             let text = text.filter(|text| !text.is_empty());
             text.map(str::to_owned).ok_or_else(missing)
         };
-        calls.push(One {
+        calls.push(ServerToolCall {
             mcp: text("mcp")?,
             tool: text("tool")?,
             arguments: request.get("arguments").cloned().unwrap_or_default(),
         });
     }
-    let until = Until::named(call.method.name());
+    let until = JoinPolicy::named(call.method.name());
     let (scope, caller) = (&call.reach.scope, caller(call));
     let how = (until, scope.limits.calls);
     let slots = scope.mcp.many(&calls, how, &caller).await?;

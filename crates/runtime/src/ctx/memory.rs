@@ -1,15 +1,15 @@
 //! `ctx.memory`: the methods of a namespace, and the deprecated `ctx.space`.
 
-use super::{Call, Class, Method, Reach, done};
+use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod, done};
 use crate::error::{Error, Result};
-use ambit_script::{Object, Value};
+use ambit_script::{HostObject, HostValue};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::{Memory, Ttl};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 
 /// A namespace of memory.
-pub const NAMESPACE: Class = Class {
+pub const NAMESPACE: ScriptClass = ScriptClass {
     name: "MemoryNamespace",
     place: "ctx.memory.user, .team, .chat and .context",
     doc: "Named values that outlive a message. Each call is atomic; a write that has returned is durable, but in `context`.",
@@ -22,7 +22,7 @@ pub const NAMESPACE: Class = Class {
 };
 
 /// The deprecated `ctx.space`.
-pub const SPACE: Class = Class {
+pub const SPACE: ScriptClass = ScriptClass {
     name: "Space",
     place: "ctx.space",
     doc: "Deprecated: the same values as `ctx.memory.context`.",
@@ -33,38 +33,38 @@ pub const SPACE: Class = Class {
 
 const KEY: Option<(usize, &str)> = Some((1, "a key argument"));
 
-const GET: Method = Method {
+const GET: ScriptMethod = ScriptMethod {
     signature: "Get(key: string): any",
     doc: "The value; `null` if there is none.",
     needs: KEY,
     call: |call| done(get(call)),
 };
 
-const SET: Method = Method {
+const SET: ScriptMethod = ScriptMethod {
     signature: "Set(key: string, value: any, ttl?: number | string | null): void",
     doc: "Replaces value, type and life. `ttl` is seconds, or a text such as `\"5m\"`; 0 is for ever.",
     needs: Some((2, "key and value arguments")),
     call: |call| done(set(call)),
 };
 
-const CLEAR: Method = Method {
+const CLEAR: ScriptMethod = ScriptMethod {
     signature: "Clear(): void",
     doc: "Deletes all values of this namespace, and nothing else.",
     needs: None,
     call: |call| done(clear(call)),
 };
 
-const KEYS: Method = Method {
+const KEYS: ScriptMethod = ScriptMethod {
     signature: "Keys(pattern?: string): string[]",
     doc: "The keys, sorted; with a pattern, those that match.",
     needs: None,
     call: |call| done(keys(call)),
 };
 
-const ALIASES: &[Method] = &[
+const ALIASES: &[ScriptMethod] = &[
     GET,
     SET,
-    Method {
+    ScriptMethod {
         signature: "Delete(key: string): void",
         doc: "Deletes a value. A `*` in the key stands for any characters.",
         needs: KEY,
@@ -75,29 +75,29 @@ const ALIASES: &[Method] = &[
 ];
 
 /// The methods on any value.
-pub const VALUES: &[Method] = &[
+pub const VALUES: &[ScriptMethod] = &[
     GET,
     SET,
-    Method {
+    ScriptMethod {
         signature: "Del(key: string): void",
         doc: "Deletes a value. A `*` in the key stands for any characters, and `\\*` for a star.",
         needs: KEY,
         call: |call| done(del(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "Has(key: string): boolean",
         doc: "Whether there is a value.",
         needs: KEY,
         call: |call| done(has(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "GetDel(key: string): any",
         doc: "Takes the value away; of many callers one gets it.",
         needs: KEY,
         call: |call| done(get_del(call)),
     },
     KEYS,
-    Method {
+    ScriptMethod {
         signature: "Len(): number",
         doc: "How many values there are.",
         needs: None,
@@ -107,14 +107,14 @@ pub const VALUES: &[Method] = &[
 ];
 
 /// The methods on numbers.
-pub const NUMBERS: &[Method] = &[
-    Method {
+pub const NUMBERS: &[ScriptMethod] = &[
+    ScriptMethod {
         signature: "Incr(key: string, delta?: number): number",
         doc: "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
         needs: KEY,
         call: |call| done(incr(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "Decr(key: string, delta?: number): number",
         doc: "Subtracts from a number, which may go below zero.",
         needs: KEY,
@@ -125,32 +125,32 @@ pub const NUMBERS: &[Method] = &[
 const ADDED: Option<(usize, &str)> = Some((2, "key and values arguments"));
 
 /// The methods that make lists longer and shorter.
-pub const LISTS: &[Method] = &[
-    Method {
+pub const LISTS: &[ScriptMethod] = &[
+    ScriptMethod {
         signature: "Push(key: string, values: any, ...more: any[]): number",
         doc: "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
         needs: ADDED,
         call: |call| done(push(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "Pop(key: string): any",
         doc: "Takes the last item; `null` if there is none.",
         needs: KEY,
         call: |call| done(pop(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "Pull(key: string, count: number): any[]",
         doc: "Takes the last `count` items, in stored order.",
         needs: Some((2, "key and count arguments")),
         call: |call| done(pull(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "PullAll(key: string): any[]",
         doc: "Takes all items and leaves an empty list.",
         needs: KEY,
         call: |call| done(pull_all(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "AddToSet(key: string, values: any, ...more: any[]): number",
         doc: "Appends what is not in the list yet. Returns the new length.",
         needs: ADDED,
@@ -159,38 +159,38 @@ pub const LISTS: &[Method] = &[
 ];
 
 /// The methods on items of lists.
-pub const ARRAYS: &[Method] = &[
-    Method {
+pub const ARRAYS: &[ScriptMethod] = &[
+    ScriptMethod {
         signature: "ArrayLen(key: string): number",
         doc: "How many items; 0 if there is no list.",
         needs: KEY,
         call: |call| done(array_len(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "ArrayGet(key: string, index: number): any",
         doc: "One item; a negative index counts from the end. `null` outside.",
         needs: Some((2, "key and index arguments")),
         call: |call| done(array_get(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "ArraySet(key: string, index: number, value: any): void",
         doc: "Replaces one item; a negative index counts from the end. Throws outside.",
         needs: Some((3, "key, index, and value arguments")),
         call: |call| done(array_set(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "ArraySlice(key: string, start: number, end?: number): any[]",
         doc: "The items from `start` to `end`, both included; negative ones count from the end.",
         needs: Some((2, "key and start arguments")),
         call: |call| done(array_slice(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "ArrayPage(key: string, page: number, size: number): any[]",
         doc: "One page of items; pages count from 1.",
         needs: Some((3, "key, page, and size arguments")),
         call: |call| done(array_page(call)),
     },
-    Method {
+    ScriptMethod {
         signature: "ArrayAll(key: string): any[]",
         doc: "All items.",
         needs: KEY,
@@ -199,9 +199,9 @@ pub const ARRAYS: &[Method] = &[
 ];
 
 /// The object of a namespace.
-pub fn object(reach: &Reach, memory: &Memory) -> Value {
+pub fn object(reach: &ContextHandle, memory: &Memory) -> HostValue {
     let members = [("id", memory.id()), ("space", memory.space())];
-    Value::Object(Object {
+    HostValue::Object(HostObject {
         class: NAMESPACE.name.to_owned(),
         handle: json!({"context": reach.number, "space": memory.space()}),
         members: members
@@ -211,7 +211,7 @@ pub fn object(reach: &Reach, memory: &Memory) -> Value {
 }
 
 /// The namespace that was called, or the store; `ctx.space` is the request's.
-pub fn memory<'a>(call: &'a Call<'_>) -> Cow<'a, Memory> {
+pub fn memory<'a>(call: &'a ScriptCall<'_>) -> Cow<'a, Memory> {
     let named = |key: &str| call.handle.get(key).and_then(Json::as_str);
     if let Some(store) = named("store").and_then(|id| call.run.store(id)) {
         return Cow::Owned(store);
@@ -223,35 +223,35 @@ pub fn memory<'a>(call: &'a Call<'_>) -> Cow<'a, Memory> {
 }
 
 /// The key.
-pub fn key<'a>(call: &'a Call<'_>) -> Result<&'a str> {
+pub fn key<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
     call.text(0, "key", "must be a non-empty string")
 }
 
-async fn get(call: &Call<'_>) -> Result<Value> {
+async fn get(call: &ScriptCall<'_>) -> Result<HostValue> {
     one(memory(call).get(key(call)?).await?)
 }
 
-async fn set(call: &Call<'_>) -> Result<Value> {
+async fn set(call: &ScriptCall<'_>) -> Result<HostValue> {
     let ttl = Ttl::of(&call.value(2))?;
     let value = call.value(1);
     memory(call).set(key(call)?, &value, ttl).await?;
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
-async fn del(call: &Call<'_>) -> Result<Value> {
+async fn del(call: &ScriptCall<'_>) -> Result<HostValue> {
     memory(call).del(key(call)?).await?;
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
-async fn has(call: &Call<'_>) -> Result<Value> {
+async fn has(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(json!(memory(call).has(key(call)?).await?).into())
 }
 
-async fn get_del(call: &Call<'_>) -> Result<Value> {
+async fn get_del(call: &ScriptCall<'_>) -> Result<HostValue> {
     one(memory(call).get_del(key(call)?).await?)
 }
 
-async fn keys(call: &Call<'_>) -> Result<Value> {
+async fn keys(call: &ScriptCall<'_>) -> Result<HostValue> {
     let pattern = match call.given(0) {
         None | Some(Json::Null) => None,
         Some(_) => Some(call.text(0, "pattern", "must be a string")?),
@@ -259,17 +259,17 @@ async fn keys(call: &Call<'_>) -> Result<Value> {
     Ok(json!(memory(call).keys(pattern).await?).into())
 }
 
-async fn len(call: &Call<'_>) -> Result<Value> {
+async fn len(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(json!(memory(call).len().await?).into())
 }
 
-async fn clear(call: &Call<'_>) -> Result<Value> {
+async fn clear(call: &ScriptCall<'_>) -> Result<HostValue> {
     memory(call).clear().await?;
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
 /// What is added; not given, it is 1.
-fn delta(call: &Call<'_>) -> Result<f64> {
+fn delta(call: &ScriptCall<'_>) -> Result<f64> {
     let Some(delta) = call.given(1) else {
         return Ok(1.0);
     };
@@ -278,18 +278,18 @@ fn delta(call: &Call<'_>) -> Result<f64> {
     finite.ok_or_else(|| Error::invalid("delta", "delta must be a finite number"))
 }
 
-async fn incr(call: &Call<'_>) -> Result<Value> {
+async fn incr(call: &ScriptCall<'_>) -> Result<HostValue> {
     let sum = memory(call).incr(key(call)?, delta(call)?).await?;
     Ok(json!(sum).into())
 }
 
-async fn decr(call: &Call<'_>) -> Result<Value> {
+async fn decr(call: &ScriptCall<'_>) -> Result<HostValue> {
     let sum = memory(call).decr(key(call)?, delta(call)?).await?;
     Ok(json!(sum).into())
 }
 
 /// The items of a list, or one other value; each further argument is one more item.
-fn items(call: &Call<'_>) -> Vec<Json> {
+fn items(call: &ScriptCall<'_>) -> Vec<Json> {
     let mut items = match call.value(1) {
         Json::Array(items) => items,
         one => vec![one],
@@ -298,46 +298,46 @@ fn items(call: &Call<'_>) -> Vec<Json> {
     items
 }
 
-async fn push(call: &Call<'_>) -> Result<Value> {
+async fn push(call: &ScriptCall<'_>) -> Result<HostValue> {
     let length = memory(call).push(key(call)?, &items(call)).await?;
     Ok(json!(length).into())
 }
 
-async fn add_to_set(call: &Call<'_>) -> Result<Value> {
+async fn add_to_set(call: &ScriptCall<'_>) -> Result<HostValue> {
     let length = memory(call).add_to_set(key(call)?, &items(call)).await?;
     Ok(json!(length).into())
 }
 
-async fn pop(call: &Call<'_>) -> Result<Value> {
+async fn pop(call: &ScriptCall<'_>) -> Result<HostValue> {
     one(memory(call).pop(key(call)?).await?)
 }
 
-async fn pull(call: &Call<'_>) -> Result<Value> {
+async fn pull(call: &ScriptCall<'_>) -> Result<HostValue> {
     let count = call.integer(1, "count")?;
     many(&memory(call).pull(key(call)?, count).await?)
 }
 
-async fn pull_all(call: &Call<'_>) -> Result<Value> {
+async fn pull_all(call: &ScriptCall<'_>) -> Result<HostValue> {
     many(&memory(call).pull_all(key(call)?).await?)
 }
 
-async fn array_len(call: &Call<'_>) -> Result<Value> {
+async fn array_len(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(json!(memory(call).array_len(key(call)?).await?).into())
 }
 
-async fn array_get(call: &Call<'_>) -> Result<Value> {
+async fn array_get(call: &ScriptCall<'_>) -> Result<HostValue> {
     let index = call.integer(1, "index")?;
     one(memory(call).array_get(key(call)?, index).await?)
 }
 
-async fn array_set(call: &Call<'_>) -> Result<Value> {
+async fn array_set(call: &ScriptCall<'_>) -> Result<HostValue> {
     let index = call.integer(1, "index")?;
     let value = call.value(2);
     memory(call).array_set(key(call)?, index, &value).await?;
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
-async fn array_slice(call: &Call<'_>) -> Result<Value> {
+async fn array_slice(call: &ScriptCall<'_>) -> Result<HostValue> {
     let start = call.integer(1, "start")?;
     let end = match call.given(2) {
         None | Some(Json::Null) => -1,
@@ -346,22 +346,22 @@ async fn array_slice(call: &Call<'_>) -> Result<Value> {
     many(&memory(call).array_slice(key(call)?, start, end).await?)
 }
 
-async fn array_page(call: &Call<'_>) -> Result<Value> {
+async fn array_page(call: &ScriptCall<'_>) -> Result<HostValue> {
     let (page, size) = (call.integer(1, "page")?, call.integer(2, "size")?);
     many(&memory(call).array_page(key(call)?, page, size).await?)
 }
 
-async fn array_all(call: &Call<'_>) -> Result<Value> {
+async fn array_all(call: &ScriptCall<'_>) -> Result<HostValue> {
     many(&memory(call).array_all(key(call)?).await?)
 }
 
 /// A value as scripts get it.
-pub fn one(stored: Option<Stored>) -> Result<Value> {
+pub fn one(stored: Option<Stored>) -> Result<HostValue> {
     let value: Option<Json> = stored.map(|stored| stored.to()).transpose()?;
     Ok(value.unwrap_or_default().into())
 }
 
-fn many(stored: &[Stored]) -> Result<Value> {
+fn many(stored: &[Stored]) -> Result<HostValue> {
     let items: Vec<Json> = stored
         .iter()
         .map(Stored::to)

@@ -1,14 +1,14 @@
 //! The messaging methods of `ctx`. What they mean, and their errors, is the outbox's.
 
-use super::{Call, Method, done};
+use super::{ScriptCall, ScriptMethod, done};
 use crate::error::Result;
-use crate::outbox::Speaker;
-use ambit_script::Value;
+use crate::outbox::AgentOutbox;
+use ambit_script::HostValue;
 use serde_json::Value as Json;
 
 macro_rules! row {
     ($signature:literal, $doc:literal, $call:expr) => {
-        Method {
+        ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: None,
@@ -18,41 +18,41 @@ macro_rules! row {
 }
 
 /// The methods.
-pub const METHODS: &[Method] = &[
+pub const METHODS: &[ScriptMethod] = &[
     row!(
         "Send(message: Message | string, block_id?: string): string",
         "Sends a whole message and returns its id.",
-        Speaker::send
+        AgentOutbox::send
     ),
     row!(
         "SendStream(message: Message | string, block_id?: string): string",
         "Begins a message that goes on until `End`, and returns its id.",
-        Speaker::send_stream
+        AgentOutbox::send_stream
     ),
     row!(
         "Append(message_id: string, content: any, path?: string): string",
         "Adds to a text or a list of a message; without a path, to its content.",
-        Speaker::append
+        AgentOutbox::append
     ),
     row!(
         "Replace(message_id: string, message: Message | string | Record<string, any>): string",
         "Replaces all of a message, its type too if it differs.",
-        Speaker::replace
+        AgentOutbox::replace
     ),
     row!(
         "Merge(message_id: string, data: any, path?: string): string",
         "Merges an object deeply into a message.",
-        Speaker::merge
+        AgentOutbox::merge
     ),
     row!(
         "Set(message_id: string, data: any, path: string): string",
         "Puts a value at a path of a message.",
-        Speaker::set
+        AgentOutbox::set
     ),
     row!(
         "End(message_id: string, final_content?: string): string",
         "Ends a message, after adding a text if there is one.",
-        Speaker::end
+        AgentOutbox::end
     ),
     row!(
         "EndBlock(block_id: string): void",
@@ -76,17 +76,17 @@ pub const METHODS: &[Method] = &[
     ),
 ];
 
-type Say = fn(&Speaker, &[Json]) -> Result<Json>;
+type MessageMethod = fn(&AgentOutbox, &[Json]) -> Result<Json>;
 
 /// Says something; what the outbox warns of goes to the trace.
-fn say(call: &Call<'_>, what: Say) -> Result<Value> {
+fn say(call: &ScriptCall<'_>, what: MessageMethod) -> Result<HostValue> {
     let speaker = &call.reach.scope.speaker;
     let said = what(speaker, &call.arguments);
     for warning in speaker.outbox().take_warnings() {
         call.reach.cursor.warn(&warning);
     }
     Ok(match said? {
-        Json::Null => Value::Undefined,
+        Json::Null => HostValue::Undefined,
         id => id.into(),
     })
 }

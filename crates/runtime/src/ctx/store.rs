@@ -1,15 +1,15 @@
 //! `Store(…)`: the stores of an app, whose methods are those of memory.
 
 use super::memory::{self, ARRAYS, LISTS, NUMBERS, VALUES, key, memory};
-use super::{Call, Class, Method, done};
+use super::{ScriptCall, ScriptClass, ScriptMethod, done};
 use crate::error::Result;
-use ambit_script::{HostError, Object, Value};
+use ambit_script::{HostError, HostObject, HostValue};
 use ambit_storage::memory::Ttl;
 use futures::FutureExt;
 use serde_json::Value as Json;
 
 /// A store.
-pub const STORE: Class = Class {
+pub const STORE: ScriptClass = ScriptClass {
     name: "Store",
     place: "Store(id)",
     doc: "Named values of the app: the same for all its users. Each call is atomic, also across processes.",
@@ -18,7 +18,7 @@ pub const STORE: Class = Class {
     is_lenient: false,
 };
 
-const OWN: &[Method] = &[Method {
+const OWN: &[ScriptMethod] = &[ScriptMethod {
     signature: "GetSet(key: string, value: any, ttl?: number | string | null): any",
     doc: "The value that is there; else this one, or what this function of the key returns, which then is there.",
     needs: Some((2, "key and value arguments")),
@@ -26,7 +26,7 @@ const OWN: &[Method] = &[Method {
 }];
 
 /// `Store(id)`.
-pub const GLOBALS: &[Method] = &[Method {
+pub const GLOBALS: &[ScriptMethod] = &[ScriptMethod {
     signature: "Store(id: string): Store",
     doc: "A store of the app, by the name of its file in `stores/`.",
     needs: Some((1, "an id argument")),
@@ -34,21 +34,21 @@ pub const GLOBALS: &[Method] = &[Method {
 }];
 
 /// Its methods.
-pub fn methods() -> impl Iterator<Item = &'static Method> {
+pub fn methods() -> impl Iterator<Item = &'static ScriptMethod> {
     STORE.methods.iter().flat_map(|methods| methods.iter())
 }
 
-async fn open(call: &Call<'_>) -> Result<Value> {
+async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     let id = call.text(0, "id", "must be a string")?;
     let handle = call.run.open_store(&call.reach, id).await?;
-    Ok(Value::Object(Object {
+    Ok(HostValue::Object(HostObject {
         class: STORE.name.to_owned(),
         handle,
         members: Vec::new(),
     }))
 }
 
-async fn get_set(call: &Call<'_>) -> Result<Value, HostError> {
+async fn get_set(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let (store, key) = (memory(call), key(call)?);
     let function = call.callbacks.iter().find(|function| function.path == "1");
     let mut value = call.value(1);
@@ -63,7 +63,7 @@ async fn get_set(call: &Call<'_>) -> Result<Value, HostError> {
             ..HostError::default()
         })?;
     }
-    let set = async || -> Result<Value> {
+    let set = async || -> Result<HostValue> {
         let ttl = Ttl::of(&call.value(2))?;
         memory::one(Some(store.get_or_set(key, &value, ttl).await?))
     };

@@ -1,15 +1,15 @@
 //! What a change does to the props of a message: the same for who sends it, who stores it and who receives it.
 
-use super::path::Path;
+use super::props_path::PropsPath;
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// The props of a message.
-pub type Props = Map<String, Value>;
+pub type MessageProps = Map<String, Value>;
 
 /// Why a change cannot be made; the props are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum ChangeError {
     /// Something of another type stands there.
     Type {
         /// Where.
@@ -30,7 +30,7 @@ pub enum Problem {
     },
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ChangeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type {
@@ -63,11 +63,11 @@ pub fn kind(value: &Value) -> &'static str {
 }
 
 /// Adds a text to a text, or items to a list; what is not there is made.
-pub fn append(props: &mut Props, path: &Path, value: Value) -> Result<(), Problem> {
+pub fn append(props: &mut MessageProps, path: &PropsPath, value: Value) -> Result<(), ChangeError> {
     if path.is_whole() {
         return Err(unfit(path, "object", "string or list"));
     }
-    at(props, path, |target| match (target, value) {
+    change_at(props, path, |target| match (target, value) {
         (Value::String(text), Value::String(more)) => {
             text.push_str(&more);
             Ok(())
@@ -88,7 +88,7 @@ pub fn append(props: &mut Props, path: &Path, value: Value) -> Result<(), Proble
             *target = Value::Array(vec![item]);
             Ok(())
         }
-        (Value::String(_), value) => Err(Problem::Type {
+        (Value::String(_), value) => Err(ChangeError::Type {
             path: "content".to_owned(),
             found: kind(&value),
             expected: "string",
@@ -98,12 +98,16 @@ pub fn append(props: &mut Props, path: &Path, value: Value) -> Result<(), Proble
 }
 
 /// Merges an object into an object: objects key by key, everything else replaces.
-pub fn merge(props: &mut Props, path: &Path, value: Props) -> Result<(), Problem> {
+pub fn merge(
+    props: &mut MessageProps,
+    path: &PropsPath,
+    value: MessageProps,
+) -> Result<(), ChangeError> {
     if path.is_whole() {
         blend(props, value);
         return Ok(());
     }
-    at(props, path, |target| match target {
+    change_at(props, path, |target| match target {
         Value::Object(target) => {
             blend(target, value);
             Ok(())
@@ -116,7 +120,7 @@ pub fn merge(props: &mut Props, path: &Path, value: Props) -> Result<(), Problem
     })
 }
 
-fn blend(target: &mut Props, value: Props) {
+fn blend(target: &mut MessageProps, value: MessageProps) {
     for (key, value) in value {
         match (target.get_mut(&key), value) {
             (Some(Value::Object(target)), Value::Object(value)) => blend(target, value),
@@ -128,9 +132,9 @@ fn blend(target: &mut Props, value: Props) {
 }
 
 /// Puts a value; objects that are not there are made.
-pub fn set(props: &mut Props, path: &Path, value: Value) -> Result<(), Problem> {
+pub fn set(props: &mut MessageProps, path: &PropsPath, value: Value) -> Result<(), ChangeError> {
     if !path.is_whole() {
-        return at(props, path, |target| {
+        return change_at(props, path, |target| {
             *target = value;
             Ok(())
         });
@@ -144,8 +148,8 @@ pub fn set(props: &mut Props, path: &Path, value: Value) -> Result<(), Problem> 
     }
 }
 
-fn unfit(path: &Path, found: &'static str, expected: &'static str) -> Problem {
-    Problem::Type {
+fn unfit(path: &PropsPath, found: &'static str, expected: &'static str) -> ChangeError {
+    ChangeError::Type {
         path: path.name().to_owned(),
         found,
         expected,
@@ -153,11 +157,11 @@ fn unfit(path: &Path, found: &'static str, expected: &'static str) -> Problem {
 }
 
 /// Does something to the value at a path; it is `null` where there was none. Nothing is made before all that can fail has not.
-fn at(
-    props: &mut Props,
-    path: &Path,
-    act: impl FnOnce(&mut Value) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+fn change_at(
+    props: &mut MessageProps,
+    path: &PropsPath,
+    act: impl FnOnce(&mut Value) -> Result<(), ChangeError>,
+) -> Result<(), ChangeError> {
     let mut root = Value::Object(std::mem::take(props));
     let done = find(&mut root, path).and_then(act);
     if let Value::Object(root) = root {
@@ -166,7 +170,7 @@ fn at(
     done
 }
 
-fn find<'a>(root: &'a mut Value, path: &Path) -> Result<&'a mut Value, Problem> {
+fn find<'a>(root: &'a mut Value, path: &PropsPath) -> Result<&'a mut Value, ChangeError> {
     let mut here = root;
     for (depth, step) in path.steps().iter().enumerate() {
         if here.is_null() {
@@ -176,7 +180,7 @@ fn find<'a>(root: &'a mut Value, path: &Path) -> Result<&'a mut Value, Problem> 
             Value::Object(fields) => fields.entry(step.as_str()).or_insert(Value::Null),
             Value::Array(items) => item(items, step, || path.before(depth))?,
             other => {
-                return Err(Problem::Type {
+                return Err(ChangeError::Type {
                     path: path.before(depth),
                     found: kind(other),
                     expected: "object or list",
@@ -192,10 +196,10 @@ fn item<'a>(
     items: &'a mut Vec<Value>,
     step: &str,
     path: impl Fn() -> String,
-) -> Result<&'a mut Value, Problem> {
+) -> Result<&'a mut Value, ChangeError> {
     let length = items.len();
     if !step.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Problem::Type {
+        return Err(ChangeError::Type {
             path: path(),
             found: "list",
             expected: "object",
@@ -208,7 +212,7 @@ fn item<'a>(
         .parse()
         .ok()
         .and_then(|index: usize| items.get_mut(index));
-    found.ok_or_else(|| Problem::Range {
+    found.ok_or_else(|| ChangeError::Range {
         path: path(),
         index: step.to_owned(),
         length,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Checks a whole stream: one start, one end, everything begun is ended, no id is given twice. Names the frame that is wrong,
 /// counted from 1.
 pub fn check(frames: &[Frame]) -> Result<(), String> {
-    let mut seen = Seen::default();
+    let mut seen = FrameChecker::default();
     for (place, frame) in frames.iter().enumerate() {
         let is_edge = [place == 0, place + 1 == frames.len()];
         let done = seen.check(frame, is_edge);
@@ -34,7 +34,7 @@ pub fn check_numbers(numbers: impl IntoIterator<Item = u64>) -> Result<(), Strin
 }
 
 #[derive(Default)]
-struct Seen {
+struct FrameChecker {
     /// Messages, blocks and threads, and whether they are open.
     open: BTreeMap<(&'static str, String), bool>,
     /// Messages whose content was sent whole.
@@ -42,7 +42,7 @@ struct Seen {
     chunk: u64,
 }
 
-impl Seen {
+impl FrameChecker {
     fn check(&mut self, frame: &Frame, [is_first, is_last]: [bool; 2]) -> Result<(), String> {
         let name = frame.event_name();
         if is_first != (name == Some("stream_start")) {

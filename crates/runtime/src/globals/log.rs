@@ -1,17 +1,17 @@
 //! `console` and `log`: lines of scripts in the log of the server.
 
 use super::printf::format;
-use crate::ctx::{Call, Method, Scope, done};
-use crate::error::{Code, Error, Result};
-use crate::plain::plain;
-use ambit_script::Value;
+use crate::ctx::{ScriptCall, ScriptContext, ScriptMethod, done};
+use crate::error::{Error, ErrorCode, Result};
+use crate::value_text::value_text;
+use ambit_script::HostValue;
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 macro_rules! row {
     ($signature:literal, $doc:literal) => {
-        Method {
+        ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: Some((1, "a format argument")),
@@ -21,7 +21,7 @@ macro_rules! row {
 }
 
 /// `log`, with formats as of `printf`.
-pub const LOG: &[Method] = &[
+pub const LOG: &[ScriptMethod] = &[
     row!(
         "log.Trace(format: any, ...args: any[]): void",
         "Writes a line for whoever looks for a defect."
@@ -52,27 +52,27 @@ pub const LOG: &[Method] = &[
     ),
 ];
 
-fn write(call: &Call<'_>) -> Result<Value> {
+fn write(call: &ScriptCall<'_>) -> Result<HostValue> {
     let rest = call.arguments.get(1..).unwrap_or_default();
-    let text = format(&plain(&call.value(0)), rest);
+    let text = format(&value_text(&call.value(0)), rest);
     let level = call.method.name().trim_start_matches("log.");
     let (line, throws) = match level {
-        "Trace" | "Debug" => (Line::Debug, false),
-        "Info" => (Line::Info, false),
-        "Warn" => (Line::Warn, false),
-        "Error" => (Line::Error, false),
-        _ => (Line::Error, true),
+        "Trace" | "Debug" => (ScriptLogLevel::Debug, false),
+        "Info" => (ScriptLogLevel::Info, false),
+        "Warn" => (ScriptLogLevel::Warn, false),
+        "Error" => (ScriptLogLevel::Error, false),
+        _ => (ScriptLogLevel::Error, true),
     };
     call.run.log().write(line, &text);
     if throws {
-        return Err(Error::new(Code::HookError, text));
+        return Err(Error::new(ErrorCode::HookError, text));
     }
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }
 
 /// How important a line is.
 #[derive(Clone, Copy)]
-enum Line {
+enum ScriptLogLevel {
     Debug,
     Info,
     Warn,
@@ -81,25 +81,25 @@ enum Line {
 
 /// The lines of one run. Processes within it write lines under their own name.
 #[derive(Clone)]
-pub struct Log {
-    scope: Arc<Scope>,
+pub struct ScriptLog {
+    scope: Arc<ScriptContext>,
     function: String,
-    room: Arc<Room>,
+    room: Arc<ScriptLogBudget>,
 }
 
 /// What may still be written.
-struct Room {
+struct ScriptLogBudget {
     rest: AtomicUsize,
     is_full: AtomicBool,
 }
 
-impl Log {
+impl ScriptLog {
     /// The log of one run of this function.
-    pub fn new(scope: &Arc<Scope>, function: &str) -> Self {
+    pub fn new(scope: &Arc<ScriptContext>, function: &str) -> Self {
         Self {
             scope: Arc::clone(scope),
             function: function.to_owned(),
-            room: Arc::new(Room {
+            room: Arc::new(ScriptLogBudget {
                 rest: AtomicUsize::new(scope.limits.log),
                 is_full: AtomicBool::new(false),
             }),
@@ -116,22 +116,22 @@ impl Log {
 
     /// One line of `console`.
     pub fn console(&self, level: &str, arguments: &[Json]) {
-        let parts: Vec<String> = arguments.iter().map(plain).collect();
+        let parts: Vec<String> = arguments.iter().map(value_text).collect();
         let line = match level {
-            "debug" => Line::Debug,
-            "warn" => Line::Warn,
-            "error" => Line::Error,
-            _ => Line::Info,
+            "debug" => ScriptLogLevel::Debug,
+            "warn" => ScriptLogLevel::Warn,
+            "error" => ScriptLogLevel::Error,
+            _ => ScriptLogLevel::Info,
         };
         self.write(line, &parts.join(" "));
     }
 
     /// A warning of the host's own.
     pub fn warn(&self, text: &str) {
-        self.write(Line::Warn, text);
+        self.write(ScriptLogLevel::Warn, text);
     }
 
-    fn write(&self, line: Line, text: &str) {
+    fn write(&self, line: ScriptLogLevel, text: &str) {
         let size = text.len();
         let taken = self
             .room
@@ -145,13 +145,13 @@ impl Log {
         if !self.room.is_full.swap(true, Ordering::AcqRel) {
             let limit = self.scope.limits.log;
             self.emit(
-                Line::Warn,
+                ScriptLogLevel::Warn,
                 &format!("a run writes at most {limit} bytes of log; more is left out"),
             );
         }
     }
 
-    fn emit(&self, line: Line, text: &str) {
+    fn emit(&self, line: ScriptLogLevel, text: &str) {
         let shown = &self.scope.properties;
         let (request, agent) = (&shown.request_id, &shown.assistant_id);
         let function = &self.function;
@@ -166,17 +166,17 @@ impl Log {
             };
         }
         match line {
-            Line::Debug => emit!(debug),
-            Line::Info => emit!(info),
-            Line::Warn => emit!(warn),
-            Line::Error => emit!(error),
+            ScriptLogLevel::Debug => emit!(debug),
+            ScriptLogLevel::Info => emit!(info),
+            ScriptLogLevel::Warn => emit!(warn),
+            ScriptLogLevel::Error => emit!(error),
         }
     }
 }
 
 /// One line of `console` of a script that runs beside the turns.
 pub fn write_line(agent: &str, function: &str, level: &str, arguments: &[Json]) {
-    let parts: Vec<String> = arguments.iter().map(plain).collect();
+    let parts: Vec<String> = arguments.iter().map(value_text).collect();
     let text = parts.join(" ");
     match level {
         "debug" => tracing::debug!(agent.id = agent, hook = function, "{text}"),

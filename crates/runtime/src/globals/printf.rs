@@ -1,6 +1,6 @@
 //! Texts as `printf` makes them.
 
-use crate::plain::plain;
+use crate::value_text::value_text;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ pub fn format(format: &str, arguments: &[Json]) -> String {
     }
     for argument in rest {
         text.push(' ');
-        text.push_str(&plain(argument));
+        text.push_str(&value_text(argument));
     }
     text
 }
@@ -52,7 +52,7 @@ fn verb_text(verb: char, value: &Json) -> String {
             hex
         }),
         ('j', value) => value.to_string(),
-        (_, value) => plain(value),
+        (_, value) => value_text(value),
     }
 }
 

@@ -1,17 +1,17 @@
 //! `Process`, and several processes at once or later.
 
 use super::time;
-use crate::ctx::{Call, Method, done};
+use crate::concurrent_calls::JoinPolicy;
+use crate::ctx::{ScriptCall, ScriptMethod, done};
 use crate::error::Result;
-use crate::process::many::many;
-use crate::process::{self, Asked};
-use crate::together::Until;
-use ambit_script::Value;
+use crate::process::concurrent::many;
+use crate::process::{self, ProcessCall};
+use ambit_script::HostValue;
 use std::sync::Arc;
 
 macro_rules! several {
     ($signature:literal, $until:expr, $doc:literal) => {
-        Method {
+        ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: Some((1, "a requests argument")),
@@ -21,8 +21,8 @@ macro_rules! several {
 }
 
 /// The functions.
-pub const PROCESSES: &[Method] = &[
-    Method {
+pub const PROCESSES: &[ScriptMethod] = &[
+    ScriptMethod {
         signature: "Process(name: string, ...args: any[]): any",
         doc: "Runs a process for the caller of this run and returns its value; its errors are thrown.",
         needs: Some((1, "a name argument")),
@@ -30,20 +30,20 @@ pub const PROCESSES: &[Method] = &[
     },
     several!(
         "All(requests: ProcessRequest[]): ProcessResult[]",
-        Until::All,
+        JoinPolicy::All,
         "Runs processes at once and waits for all."
     ),
     several!(
         "Any(requests: ProcessRequest[]): (ProcessResult | null)[]",
-        Until::Any,
+        JoinPolicy::Any,
         "Runs processes at once and waits for the first success; the others are cancelled."
     ),
     several!(
         "Race(requests: ProcessRequest[]): (ProcessResult | null)[]",
-        Until::Race,
+        JoinPolicy::Race,
         "Runs processes at once and waits for the first that ends; the others are cancelled."
     ),
-    Method {
+    ScriptMethod {
         signature: "time.After(ms: number, process: string, ...args: any[]): void",
         doc: "Runs a process later in this run, beside what the run does then; it is dropped when the run ends.",
         needs: Some((2, "milliseconds and process arguments")),
@@ -51,8 +51,8 @@ pub const PROCESSES: &[Method] = &[
     },
 ];
 
-async fn process(call: &Call<'_>) -> Result<Value> {
-    let asked = Asked {
+async fn process(call: &ScriptCall<'_>) -> Result<HostValue> {
+    let asked = ProcessCall {
         name: call.text(0, "name", "must be a string")?,
         arguments: call.arguments.get(1..).unwrap_or_default().to_vec(),
         run: call.run,
@@ -63,11 +63,11 @@ async fn process(call: &Call<'_>) -> Result<Value> {
     Ok(process::run_for_script(&asked).await?.into())
 }
 
-async fn at_once(call: &Call<'_>, until: Until) -> Result<Value> {
+async fn at_once(call: &ScriptCall<'_>, until: JoinPolicy) -> Result<HostValue> {
     Ok(many(call, until).await?.into())
 }
 
-fn after(call: &Call<'_>) -> Result<Value> {
+fn after(call: &ScriptCall<'_>) -> Result<HostValue> {
     let time = time(call)?;
     let name = call.text(1, "process", "must be a string")?.to_owned();
     process::check(&call.reach.scope.processes, &name)?;
@@ -78,9 +78,9 @@ fn after(call: &Call<'_>) -> Result<Value> {
     run.enter(0);
     let (reach, caller) = (Arc::clone(&call.reach), call.caller.clone());
     let limit = reach.scope.limits.run.timers;
-    call.run.nest().later(limit, async move {
+    call.run.nest().schedule(limit, async move {
         tokio::time::sleep(time).await;
-        let asked = Asked {
+        let asked = ProcessCall {
             name: &name,
             arguments,
             run: &run,
@@ -94,5 +94,5 @@ fn after(call: &Call<'_>) -> Result<Value> {
             run.log().warn(&text);
         }
     })?;
-    Ok(Value::Undefined)
+    Ok(HostValue::Undefined)
 }

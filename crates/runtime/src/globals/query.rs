@@ -1,14 +1,14 @@
 //! `Query`: queries over the app's data.
 
-use crate::ctx::{Call, Class, Method, done};
+use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, done};
 use crate::error::{Error, Result};
-use crate::model::query::{Dsl, Given, Reading};
-use ambit_script::{Object, Value};
+use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
+use ambit_script::{HostObject, HostValue};
 use serde_json::{Map, Value as Json};
 
 /// What a query gives.
 #[derive(Clone, Copy)]
-enum Ask {
+enum QueryMethod {
     Rows,
     First,
     Page,
@@ -17,7 +17,7 @@ enum Ask {
 
 macro_rules! row {
     ($signature:literal, $ask:expr, $doc:literal) => {
-        Method {
+        ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: Some((1, "a query argument")),
@@ -27,7 +27,7 @@ macro_rules! row {
 }
 
 /// The queries of an app.
-pub const QUERY: Class = Class {
+pub const QUERY: ScriptClass = ScriptClass {
     name: "Query",
     place: "Query(engine)",
     doc: "Queries over the tables of loaded models, as objects. Each table is cut down to the rows that the caller may see.",
@@ -35,25 +35,25 @@ pub const QUERY: Class = Class {
     methods: &[&[
         row!(
             "Get(query: QueryDSL, values?: Record<string, any>): any[]",
-            Ask::Rows,
+            QueryMethod::Rows,
             "The rows; `values` stand for `?:name` in the query. Without a limit at most 10 000, more throws."
         ),
         row!(
             "First(query: QueryDSL, values?: Record<string, any>): any",
-            Ask::First,
+            QueryMethod::First,
             "The first row; null if there is none."
         ),
         row!(
             "Paginate(query: QueryDSL, values?: Record<string, any>): any",
-            Ask::Page,
+            QueryMethod::Page,
             "A page of rows: `{data, page, pagesize, pagecnt, next, prev, total}`."
         ),
         row!(
             "Run(query: QueryDSL, values?: Record<string, any>): any",
-            Ask::AsItSays,
+            QueryMethod::AsItSays,
             "A page where the query has `page` or `pagesize`, the first row where it says `first`, else the rows."
         ),
-        Method {
+        ScriptMethod {
             signature: "Lint(query: QueryDSL, values?: Record<string, any>): QueryLint",
             doc: "What is wrong with a query, without running it.",
             needs: Some((1, "a query argument")),
@@ -64,14 +64,14 @@ pub const QUERY: Class = Class {
 };
 
 /// `Query(engine?)`.
-pub const QUERIES: &[Method] = &[Method {
+pub const QUERIES: &[ScriptMethod] = &[ScriptMethod {
     signature: "Query(engine?: string): Query",
     doc: "Queries over the app's data; the engine is always `default`.",
     needs: None,
     call: |call| done(std::future::ready(open(call))),
 }];
 
-fn open(call: &Call<'_>) -> Result<Value> {
+fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     match call.given(0) {
         None | Some(Json::Null) => {}
         Some(Json::String(engine)) if engine == "default" => {}
@@ -80,18 +80,18 @@ fn open(call: &Call<'_>) -> Result<Value> {
             return Err(Error::invalid("engine", text));
         }
     }
-    Ok(Value::Object(Object {
+    Ok(HostValue::Object(HostObject {
         class: QUERY.name.to_owned(),
         handle: Json::Null,
         members: Vec::new(),
     }))
 }
 
-async fn run(call: &Call<'_>, ask: Ask) -> Result<Value> {
+async fn run(call: &ScriptCall<'_>, ask: QueryMethod) -> Result<HostValue> {
     let scope = &call.reach.scope;
     let models = &scope.processes.models;
     let dsl = read(call, |given| given.read())??;
-    let mut reading = Reading::new(models, &scope.properties.authorized);
+    let mut reading = ReadContext::new(models, &scope.properties.authorized);
     let mut transaction = dsl.begin(models).await?;
     let rows = answer(&dsl, ask, (&mut *transaction, &mut reading)).await?;
     transaction.commit().await?;
@@ -104,27 +104,27 @@ async fn run(call: &Call<'_>, ask: Ask) -> Result<Value> {
 }
 
 async fn answer(
-    dsl: &Dsl,
-    ask: Ask,
+    dsl: &QueryDsl,
+    ask: QueryMethod,
     (transaction, reading): (
         &mut dyn crate::model::database::Transaction,
-        &mut Reading<'_>,
+        &mut ReadContext<'_>,
     ),
 ) -> Result<Json> {
     match ask {
-        Ask::Rows => Ok(Json::Array(dsl.get(transaction, reading).await?)),
-        Ask::First => dsl.first(transaction, reading).await,
-        Ask::Page => dsl.paginate(transaction, reading).await,
-        Ask::AsItSays => dsl.run(transaction, reading).await,
+        QueryMethod::Rows => Ok(Json::Array(dsl.get(transaction, reading).await?)),
+        QueryMethod::First => dsl.first(transaction, reading).await,
+        QueryMethod::Page => dsl.paginate(transaction, reading).await,
+        QueryMethod::AsItSays => dsl.run(transaction, reading).await,
     }
 }
 
-fn lint(call: &Call<'_>) -> Result<Value> {
+fn lint(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(read(call, |given| given.lint())?.into())
 }
 
 /// Does something with the query that was given.
-fn read<T>(call: &Call<'_>, with: impl FnOnce(&Given<'_>) -> T) -> Result<T> {
+fn read<T>(call: &ScriptCall<'_>, with: impl FnOnce(&QueryRequest<'_>) -> T) -> Result<T> {
     let scope = &call.reach.scope;
     let none = Map::new();
     let values = match call.given(1) {
@@ -134,7 +134,7 @@ fn read<T>(call: &Call<'_>, with: impl FnOnce(&Given<'_>) -> T) -> Result<T> {
     };
     // Models of the agent are found by their last name.
     let near = format!("agents.{}._", scope.agent.id);
-    Ok(with(&Given {
+    Ok(with(&QueryRequest {
         models: &scope.processes.models,
         near: &near,
         dsl: &call.value(0),

@@ -1,14 +1,14 @@
 //! `http` and `fetch`: requests of scripts, to the hosts that the app lists and the agent leaves.
 
-use crate::ctx::{Call, Method};
+use crate::ctx::{ScriptCall, ScriptMethod};
 use crate::net::{fetch, http};
-use ambit_script::{HostError, Value};
+use ambit_script::{HostError, HostValue};
 use futures::FutureExt;
 use serde_json::Value as Json;
 
 macro_rules! row {
     ($signature:literal, $doc:literal) => {
-        Method {
+        ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: None,
@@ -18,7 +18,7 @@ macro_rules! row {
 }
 
 /// The functions.
-pub const WEB: &[Method] = &[
+pub const WEB: &[ScriptMethod] = &[
     row!(
         "http.Get(url: string, query?: any, headers?: any): HttpResponse",
         "Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed."
@@ -51,7 +51,7 @@ pub const WEB: &[Method] = &[
         "http.Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse",
         "Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less."
     ),
-    Method {
+    ScriptMethod {
         signature: "fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>",
         doc: "The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed.",
         needs: None,
@@ -59,14 +59,16 @@ pub const WEB: &[Method] = &[
     },
 ];
 
-async fn send(call: &Call<'_>) -> Result<Value, HostError> {
+async fn send(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let client = call.run.http();
     let name = call.method.name();
     let answer = http::call(client, name, &call.arguments, &call.callbacks).await?;
-    Ok(Value::Json(answer))
+    Ok(HostValue::Json(answer))
 }
 
-async fn fetched(call: &Call<'_>) -> Result<Value, HostError> {
+async fn fetched(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let request = call.arguments.first().unwrap_or(&Json::Null);
-    fetch::call(call.run.http(), request).await.map(Value::Json)
+    fetch::call(call.run.http(), request)
+        .await
+        .map(HostValue::Json)
 }

@@ -1,21 +1,21 @@
 //! The events of storage and of turns as scripts and the feed see them: one row each.
 
-use super::listeners::{Listeners, Payload, Seen};
-use crate::feed::Ear;
-use ambit_storage::event::Bus;
+use super::listeners::{EventListeners, EventMapping, EventPayload};
+use crate::feed::FeedListener;
+use ambit_storage::event::EventBus;
 use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport, SessionIdentity};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// One event.
-pub struct Row {
+pub struct EventDefinition {
     /// Its name.
     pub name: &'static str,
     /// Makes a script's function listen to it.
-    pub listen: fn(&Arc<Listeners>, &Bus),
+    pub listen: fn(&Arc<EventListeners>, &EventBus),
     /// Makes the feed listen to it, which tells of what has happened alone.
-    pub feed: Option<fn(&Ear, &Bus)>,
+    pub feed: Option<fn(&FeedListener, &EventBus)>,
 }
 
 /// Makes rows. Each field is shown by a function; those in brackets may be changed.
@@ -24,8 +24,8 @@ macro_rules! events {
         $($field:ident: $show:ident,)*
     } [$($changed:ident)*])+) => {
         /// The events that scripts can listen to.
-        pub const EVENTS: &[Row] = &[
-            $(Row {
+        pub const EVENTS: &[EventDefinition] = &[
+            $(EventDefinition {
                 name: stringify!($name),
                 listen: |listeners, bus| events!(
                     @$phase listeners, bus, $name, [$(($field, $show))*], [$($changed)*]
@@ -40,13 +40,13 @@ macro_rules! events {
     };
     (@after $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], []) => {
         $listeners.after::<known::$name>($bus, |_event| {
-            Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
+            EventPayload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
         })
     };
     (@before $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], [$($changed:ident)*]) => {
-        $listeners.before::<known::$name>($bus, Seen {
+        $listeners.before::<known::$name>($bus, EventMapping {
             payload: |_event| {
-                Payload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
+                EventPayload::from_iter([$((stringify!($field).to_owned(), $show(&_event.$field)),)*])
             },
             change: |_event, name, _value| match name {
                 $(stringify!($changed) => {

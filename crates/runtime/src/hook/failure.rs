@@ -1,9 +1,9 @@
 //! What a failing script means for its turn.
 
-use crate::ctx::Scope;
-use crate::error::{Code, Error};
-use crate::trace::{Cutter, Level, Node};
-use ambit_script::{LoadError, Thrown};
+use crate::ctx::ScriptContext;
+use crate::error::{Error, ErrorCode};
+use crate::trace::{FieldTruncator, LogLevel, TraceNode};
+use ambit_script::{LoadError, ScriptException};
 use serde_json::Value;
 
 /// Bytes of what a script says of its failure: it goes into answers, streams, traces and the log.
@@ -13,7 +13,7 @@ const CODE: usize = 100;
 
 /// A script that cannot be loaded.
 pub fn load(error: &LoadError) -> Error {
-    Error::new(Code::ConfigError, error.to_string())
+    Error::new(ErrorCode::ConfigError, error.to_string())
 }
 
 /// A run that failed.
@@ -22,15 +22,15 @@ pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
     match error {
         Script::Load(error) => load(error),
         Script::Thrown(thrown) => of_thrown(thrown),
-        Script::Limited { code, message } => Error::new(Code::from(*code), message.clone()),
+        Script::Limited { code, message } => Error::new(ErrorCode::from(*code), message.clone()),
         Script::ReturnedTooMuch { .. } => {
-            Error::new(Code::HookError, format!("{file} {hook}: {error}"))
+            Error::new(ErrorCode::HookError, format!("{file} {hook}: {error}"))
         }
-        Script::NotAFunction(_) => Error::new(Code::HookError, error.to_string()),
+        Script::NotAFunction(_) => Error::new(ErrorCode::HookError, error.to_string()),
         Script::NeverSettles(_) | Script::NoFunction { .. } => {
-            Error::new(Code::HookError, format!("{file}: {error}"))
+            Error::new(ErrorCode::HookError, format!("{file}: {error}"))
         }
-        Script::Cancelled => Error::new(Code::Cancelled, format!("{hook} was cancelled")),
+        Script::Cancelled => Error::new(ErrorCode::Cancelled, format!("{hook} was cancelled")),
         Script::Internal(_) => Error::internal(error.to_string()),
     }
 }
@@ -40,20 +40,20 @@ pub fn of_process(error: &ambit_script::Error, file: &str, name: &str) -> Error 
     use ambit_script::Error as Script;
     match error {
         Script::Thrown(thrown) => Error {
-            code: code(thrown).unwrap_or(Code::HookError),
+            code: code(thrown).unwrap_or(ErrorCode::HookError),
             ..of_thrown(thrown)
         },
         other => of(other, file, name),
     }
 }
 
-fn code(thrown: &Thrown) -> Option<Code> {
+fn code(thrown: &ScriptException) -> Option<ErrorCode> {
     let code = thrown.code.as_deref().filter(|code| code.len() <= CODE);
-    code.map(Code::from)
+    code.map(ErrorCode::from)
 }
 
 /// What a script threw. Its own words are passed on; what the engine threw is said with its place, because nobody wrote it.
-fn of_thrown(thrown: &Thrown) -> Error {
+fn of_thrown(thrown: &ScriptException) -> Error {
     let is_defect = matches!(
         thrown.name.as_str(),
         "TypeError" | "ReferenceError" | "RangeError" | "SyntaxError"
@@ -63,20 +63,24 @@ fn of_thrown(thrown: &Thrown) -> Error {
         "" => "a script threw an error without a message".to_owned(),
         message => message.to_owned(),
     };
-    let message = Cutter::new(MESSAGE).text(message);
+    let message = FieldTruncator::new(MESSAGE).text(message);
     let code = code(thrown).filter(|code| thrown.name == "Exception" || is_of_a_store(code));
     Error {
         status: thrown.status.and_then(status),
         stack: thrown.stack.iter().map(ToString::to_string).collect(),
-        ..Error::new(code.unwrap_or(Code::HookError), message)
+        ..Error::new(code.unwrap_or(ErrorCode::HookError), message)
     }
 }
 
 /// A store failed below the script, which is not to blame: the same request may succeed later.
-fn is_of_a_store(code: &Code) -> bool {
+fn is_of_a_store(code: &ErrorCode) -> bool {
     matches!(
         code,
-        Code::Fenced | Code::Partial | Code::Unavailable | Code::Corrupt | Code::Internal
+        ErrorCode::Fenced
+            | ErrorCode::Partial
+            | ErrorCode::Unavailable
+            | ErrorCode::Corrupt
+            | ErrorCode::Internal
     )
 }
 
@@ -92,10 +96,10 @@ fn status(number: f64) -> Option<u16> {
 }
 
 /// Tells the trace and the log, which see where it happened.
-pub fn record(error: &Error, scope: &Scope, hook: &str, node: &Node) {
+pub fn record(error: &Error, scope: &ScriptContext, hook: &str, node: &TraceNode) {
     let stack = error.stack.join("\n");
     if !stack.is_empty() {
-        node.log(Level::Error, &error.message, Value::from(stack.as_str()));
+        node.log(LogLevel::Error, &error.message, Value::from(stack.as_str()));
     }
     node.fail(&error.message);
     let shown = &scope.properties;

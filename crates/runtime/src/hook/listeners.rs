@@ -1,47 +1,47 @@
 //! Listeners of an agent: the functions of `src/events.ts`, each named like its event.
 
-use super::aside::Aside;
+use super::agent_script::AgentScript;
 use super::events::EVENTS;
-use crate::app::{Agent, App};
+use crate::app::{App, AppAgent};
 use crate::error::Result as Load;
-use ambit_script::{Engine, Files};
-use ambit_storage::event::{About, After, Before, Bus, ListenerOptions, Verdict};
+use ambit_script::{Engine, SourceFiles};
+use ambit_storage::event::{After, Before, EventBus, EventMetadata, ListenerOptions, Verdict};
 use ambit_storage::{Error, Result};
 use futures::FutureExt;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The listeners of one agent. They hear of that agent's sessions alone.
-pub struct Listeners {
-    script: Aside,
+pub struct EventListeners {
+    script: AgentScript,
 }
 
 /// The fields of an event beside those that every event has.
-pub type Payload = Map<String, Value>;
+pub type EventPayload = Map<String, Value>;
 
 /// How scripts see an event, and what they may change of it.
-pub struct Seen<E> {
+pub struct EventMapping<E> {
     /// Its fields.
-    pub payload: fn(&E) -> Payload,
+    pub payload: fn(&E) -> EventPayload,
     /// Puts a changed field; false for one that cannot be changed.
     pub change: fn(&mut E, &str, Value) -> Result<bool>,
 }
 
-impl Listeners {
+impl EventListeners {
     /// Compiles an agent's listeners; `None` if it has none.
     pub fn load(
         engine: &Engine,
-        files: &dyn Files,
-        (app, agent): (&App, &Agent),
+        files: &dyn SourceFiles,
+        (app, agent): (&App, &AppAgent),
     ) -> Load<Option<Arc<Self>>> {
         let script = agent.listeners.as_ref();
-        let script = script.map(|file| Aside::load(engine, files, (app, agent), file));
+        let script = script.map(|file| AgentScript::load(engine, files, (app, agent), file));
         let listeners = script.transpose()?.map(|script| Arc::new(Self { script }));
         Ok(listeners)
     }
 
     /// Listens to each event that the script has a function for.
-    pub fn register(self: &Arc<Self>, bus: &Bus) {
+    pub fn register(self: &Arc<Self>, bus: &EventBus) {
         for row in EVENTS {
             if self.script.has(row.name) {
                 (row.listen)(self, bus);
@@ -50,7 +50,7 @@ impl Listeners {
     }
 
     /// Asks the script before an event of this type.
-    pub fn before<E: Before>(self: &Arc<Self>, bus: &Bus, seen: Seen<E>) {
+    pub fn before<E: Before>(self: &Arc<Self>, bus: &EventBus, seen: EventMapping<E>) {
         let own = Arc::clone(self);
         let seen = Arc::new(seen);
         bus.before_with(self.options(), move |event: &mut E| {
@@ -60,7 +60,7 @@ impl Listeners {
     }
 
     /// Tells the script after an event of this type.
-    pub fn after<E: After>(self: &Arc<Self>, bus: &Bus, payload: fn(&E) -> Payload) {
+    pub fn after<E: After>(self: &Arc<Self>, bus: &EventBus, payload: fn(&E) -> EventPayload) {
         let own = Arc::clone(self);
         bus.after_with(self.options(), move |event: Arc<E>| {
             let own = Arc::clone(&own);
@@ -82,7 +82,7 @@ impl Listeners {
         }
     }
 
-    async fn ask<E: Before>(&self, event: &mut E, seen: &Seen<E>) -> Result<Verdict> {
+    async fn ask<E: Before>(&self, event: &mut E, seen: &EventMapping<E>) -> Result<Verdict> {
         if event.about().agent_name != self.script.agent() {
             return Ok(Verdict::Continue);
         }
@@ -133,14 +133,14 @@ impl Listeners {
 }
 
 /// What every event says, and what this one says besides.
-pub(crate) fn described(about: &About, payload: Payload) -> Payload {
+pub(crate) fn described(about: &EventMetadata, payload: EventPayload) -> EventPayload {
     let common = json!({
         "event_id": about.event_id, "at": about.at, "tenant": about.tenant, "agent_name": about.agent_name,
         "identity": about.identity, "turn_id": about.turn_id, "caller_id": about.caller_id,
     });
     let mut all = match common {
         Value::Object(all) => all,
-        _ => Payload::new(),
+        _ => EventPayload::new(),
     };
     all.extend(payload);
     all

@@ -1,18 +1,20 @@
 //! Rows of the index and what they stand for; clearing and removing them.
 
-use crate::access::{Access, Authorized};
+use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, Result};
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::{State, Tracked};
+use ambit_storage::directory::{IndexRow, RowState};
 use ambit_storage::memory::SCOPE as MEMORY;
-use ambit_storage::storage::{ChatHistoryStorage, StorageKind, Stored, StoredItem, UsageStorage};
-use ambit_storage::{Ambit, BulkReport, Json, Page, Query, SessionIdentity, near};
+use ambit_storage::storage::{
+    ChatHistoryStorage, StorageKind, StorageSnapshot, StoredItem, UsageStorage,
+};
+use ambit_storage::{Ambit, BulkReport, Json, Page, SessionIdentity, SessionQuery, suggestion};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A row as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct ContextRow {
     /// Opaque, never used again.
     pub id: String,
     /// The agent.
@@ -28,7 +30,7 @@ pub struct Row {
     /// The rendered key.
     pub key: String,
     /// Whether it holds something.
-    pub state: State,
+    pub state: RowState,
     /// How many items were added since it was last cleared.
     pub items: u64,
     /// When the row was made.
@@ -41,8 +43,8 @@ pub struct Row {
     pub labels: BTreeMap<String, String>,
 }
 
-impl From<&Tracked> for Row {
-    fn from(row: &Tracked) -> Self {
+impl From<&IndexRow> for ContextRow {
+    fn from(row: &IndexRow) -> Self {
         let identity = &row.identity;
         let own = |value: Option<&str>| value.map(str::to_owned);
         let agents = row.touches.iter().map(|touch| touch.agent.clone());
@@ -69,7 +71,7 @@ const SCOPES: [&str; 3] = [ChatHistoryStorage::PREFIX, UsageStorage::PREFIX, MEM
 
 /// Which rows; every condition that is given holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowFilter {
+pub struct ContextRowFilter {
     /// Those that this agent touched.
     pub agent: Option<String>,
     /// The user's.
@@ -84,23 +86,23 @@ pub struct RowFilter {
     pub active_before: Option<Millis>,
 }
 
-impl RowFilter {
+impl ContextRowFilter {
     /// The same question for storage, with the caller's rights in it. A scope that is no word of ours is somebody's own storage:
     /// one that no row has is a mistake.
-    async fn query(&self, ambit: &Ambit) -> Result<Query> {
+    async fn query(&self, ambit: &Ambit) -> Result<SessionQuery> {
         let own = self.scope.as_deref();
         if let Some(scope) = own.filter(|scope| !SCOPES.contains(scope))
-            && !Query::every(ambit).for_scope(scope).exists().await?
+            && !SessionQuery::every(ambit).for_scope(scope).exists().await?
         {
-            let (known, hint) = (SCOPES.join(", "), near::hint(scope, SCOPES));
+            let (known, hint) = (SCOPES.join(", "), suggestion::hint(scope, SCOPES));
             let message = format!(
                 "scope \"{scope}\" is unknown: nothing that you may see has it; known are {known}{hint}"
             );
             return Err(Error::invalid("scope", message));
         }
-        let mut query = Query::every(ambit);
+        let mut query = SessionQuery::every(ambit);
         if let Some(agent) = &self.agent {
-            query = Query::named(ambit, agent);
+            query = SessionQuery::named(ambit, agent);
         }
         if let Some(user) = &self.user {
             query = query.for_user(user);
@@ -125,25 +127,25 @@ impl RowFilter {
 pub async fn list(
     ambit: &Ambit,
     who: &Authorized,
-    filter: &RowFilter,
+    filter: &ContextRowFilter,
     (cursor, limit): (Option<&str>, usize),
-) -> Result<Page<Row>> {
-    let rights = Access::of(who).ambit(ambit);
+) -> Result<Page<ContextRow>> {
+    let rights = DataAccess::of(who).ambit(ambit);
     let page = filter.query(&rights).await?.page(cursor, limit).await?;
     Ok(Page {
-        items: page.items.iter().map(Row::from).collect(),
+        items: page.items.iter().map(ContextRow::from).collect(),
         next: page.next,
     })
 }
 
 /// The row with this id.
-pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Row> {
-    Ok(Row::from(&Access::of(who).row(ambit, id).await?))
+pub async fn get(ambit: &Ambit, who: &Authorized, id: &str) -> Result<ContextRow> {
+    Ok(ContextRow::from(&DataAccess::of(who).row(ambit, id).await?))
 }
 
 /// Which items of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ItemFilter {
+pub struct ContextItemFilter {
     /// Only those before this position.
     pub before: Option<u64>,
     /// At most so many: the last ones.
@@ -154,7 +156,7 @@ pub struct ItemFilter {
 
 /// A stored item.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Item {
+pub struct ContextItem {
     /// Its place, from 1.
     pub position: u64,
     /// Its id.
@@ -165,7 +167,7 @@ pub struct Item {
     pub item: Json,
 }
 
-impl From<StoredItem> for Item {
+impl From<StoredItem> for ContextItem {
     fn from(item: StoredItem) -> Self {
         Self {
             position: item.position,
@@ -178,16 +180,21 @@ impl From<StoredItem> for Item {
 
 /// Items, in order, and the position to go on before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Items {
+pub struct ContextItemPage {
     /// The items.
-    pub items: Vec<Item>,
+    pub items: Vec<ContextItem>,
     /// `before` of the next page.
     pub next: Option<u64>,
 }
 
 /// The last items of a row.
-pub async fn items(ambit: &Ambit, who: &Authorized, id: &str, filter: ItemFilter) -> Result<Items> {
-    let access = Access::of(who);
+pub async fn items(
+    ambit: &Ambit,
+    who: &Authorized,
+    id: &str,
+    filter: ContextItemFilter,
+) -> Result<ContextItemPage> {
+    let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
     if row.identity.scope() == Some(MEMORY) {
         let message = format!("context {id} is a memory: its values are found under /memory");
@@ -195,8 +202,8 @@ pub async fn items(ambit: &Ambit, who: &Authorized, id: &str, filter: ItemFilter
     }
     let rights = access.ambit_for(ambit, &row);
     let stored = match filter.archive {
-        true => Stored::archive(&rights, &row).await?,
-        false => Stored::view(&rights, &row).await?,
+        true => StorageSnapshot::archive(&rights, &row).await?,
+        false => StorageSnapshot::view(&rights, &row).await?,
     };
     let before = filter
         .before
@@ -208,40 +215,40 @@ pub async fn items(ambit: &Ambit, who: &Authorized, id: &str, filter: ItemFilter
         0 => Vec::new(),
         count => stored.after(start, count).await?,
     };
-    Ok(Items {
-        items: found.into_iter().map(Item::from).collect(),
+    Ok(ContextItemPage {
+        items: found.into_iter().map(ContextItem::from).collect(),
         next: (start > 0).then_some(start + 1),
     })
 }
 
 /// What a bulk operation did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct ContextActionReport {
     /// Rendered keys of what was cleared or removed.
     pub done: Vec<String>,
     /// There was nothing to do.
     pub unchanged: Vec<String>,
     /// Left alone on purpose, and why.
-    pub skipped: Vec<Left>,
+    pub skipped: Vec<SkippedContext>,
     /// Still as it was, and why.
-    pub failed: Vec<Left>,
+    pub failed: Vec<SkippedContext>,
 }
 
 /// Something that was left alone, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Left {
+pub struct SkippedContext {
     /// The rendered key.
     pub key: String,
     /// Why.
     pub reason: String,
 }
 
-impl From<BulkReport> for Report {
+impl From<BulkReport> for ContextActionReport {
     fn from(report: BulkReport) -> Self {
         let keys = |identities: Vec<SessionIdentity>| {
             identities.iter().map(SessionIdentity::key).collect()
         };
-        let left = |(identity, reason): (SessionIdentity, String)| Left {
+        let left = |(identity, reason): (SessionIdentity, String)| SkippedContext {
             key: identity.key(),
             reason,
         };
@@ -262,7 +269,7 @@ impl From<BulkReport> for Report {
 
 /// What is done to stored contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ContextAction {
     /// Data goes, rows stay.
     Clear,
     /// Data and rows go.
@@ -270,10 +277,10 @@ pub enum Action {
 }
 
 /// Clears or removes one row. A history takes its conversation's memory along.
-pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> Result<()> {
-    let access = Access::of(who);
+pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: ContextAction) -> Result<()> {
+    let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    let mut query = Query::every(&access.ambit_for(ambit, &row)).with_id(id);
+    let mut query = SessionQuery::every(&access.ambit_for(ambit, &row)).with_id(id);
     // The row's own fields narrow the search for the memory that goes along.
     let identity = &row.identity;
     if let Some(user) = identity.user_id() {
@@ -289,8 +296,8 @@ pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> R
         crate::chats::check_idle(ambit, &row).await?;
     }
     let report = match action {
-        Action::Clear => query.clear().await?,
-        Action::Remove => query.remove().await?,
+        ContextAction::Clear => query.clear().await?,
+        ContextAction::Remove => query.remove().await?,
     };
     crate::chats::finished(&report)
 }
@@ -299,17 +306,17 @@ pub async fn act(ambit: &Ambit, who: &Authorized, id: &str, action: Action) -> R
 pub async fn act_on_all(
     ambit: &Ambit,
     who: &Authorized,
-    (filter, is_dry): (&RowFilter, bool),
-    action: Action,
-) -> Result<Report> {
-    let rights = Access::of(who).ambit(ambit);
+    (filter, is_dry): (&ContextRowFilter, bool),
+    action: ContextAction,
+) -> Result<ContextActionReport> {
+    let rights = DataAccess::of(who).ambit(ambit);
     let mut query = filter.query(&rights).await?;
     if is_dry {
         query = query.dry_run();
     }
     let report = match action {
-        Action::Clear => query.clear().await?,
-        Action::Remove => query.remove().await?,
+        ContextAction::Clear => query.clear().await?,
+        ContextAction::Remove => query.remove().await?,
     };
     Ok(report.into())
 }

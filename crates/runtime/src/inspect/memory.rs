@@ -1,13 +1,13 @@
 //! Memories: whose they are, and what is in them.
 
-use crate::access::{Access, Authorized};
-use crate::chats::{self, Name};
-use crate::error::{Code, Error, Result};
+use crate::access::{Authorized, DataAccess};
+use crate::chats::{self, ChatName};
+use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::{Track, Tracked};
-use ambit_storage::driver::{Driver, Part, Scan};
-use ambit_storage::memory::{Conversation, Memory, SCOPE, Settings, Tracking, Ttl};
+use ambit_storage::directory::{IndexRow, TrackRequest};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
+use ambit_storage::memory::{ChatMemoryOwner, Memory, MemorySettings, RowTracking, SCOPE, Ttl};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, Json, ids};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A memory that is named in a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Which<'a> {
+pub struct MemorySelector<'a> {
     /// `user`, `team` or `chat`.
     pub space: &'a str,
     /// The chat's name for `chat`; else a user or team, for callers without constraints.
@@ -25,7 +25,7 @@ pub struct Which<'a> {
 }
 
 /// A memory that the caller may use.
-pub struct Open {
+pub struct OpenMemory {
     /// Its methods.
     pub memory: Memory,
     driver: Arc<dyn Driver>,
@@ -34,7 +34,7 @@ pub struct Open {
 
 /// A value without its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct MemoryKeyInfo {
     /// The name.
     pub key: String,
     /// `string`, `number`, `boolean`, `list`, `object` or `null`.
@@ -52,14 +52,14 @@ fn keeper(ambit: &Ambit) -> Result<Arc<dyn Driver>> {
 }
 
 /// The memory of a conversation by its history's row, kept as the row has it on record.
-fn of_chat(ambit: &Ambit, row: &Tracked, settings: Settings) -> Result<Memory> {
+fn of_chat(ambit: &Ambit, row: &IndexRow, settings: MemorySettings) -> Result<Memory> {
     let (placement, index) = (
         ambit.stores().chain(&row.placement)?,
         ambit.stores().index()?,
     );
     let touch = row.touches.first();
     let base = touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone());
-    let track = Track {
+    let track = TrackRequest {
         id: ids::unguessable(),
         tenant: row.tenant.clone(),
         identity: row.identity.with_scope(SCOPE)?,
@@ -71,9 +71,9 @@ fn of_chat(ambit: &Ambit, row: &Tracked, settings: Settings) -> Result<Memory> {
         labels: row.labels.clone(),
     };
     let is_elsewhere = index.names() != placement.names();
-    let conversation = Conversation {
+    let conversation = ChatMemoryOwner {
         identity: row.identity.base(),
-        tracking: Some(Tracking {
+        tracking: Some(RowTracking {
             track,
             index: is_elsewhere.then(|| index.driver().clone()),
         }),
@@ -88,7 +88,11 @@ fn of_chat(ambit: &Ambit, row: &Tracked, settings: Settings) -> Result<Memory> {
 }
 
 /// The memory that a request names. One that the caller may not use is one that does not exist.
-pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<Open> {
+pub async fn open(
+    ambit: &Ambit,
+    who: &Authorized,
+    which: MemorySelector<'_>,
+) -> Result<OpenMemory> {
     open_as(ambit, who, which, ambit.settings().memory).await
 }
 
@@ -96,15 +100,15 @@ pub async fn open(ambit: &Ambit, who: &Authorized, which: Which<'_>) -> Result<O
 pub async fn open_as(
     ambit: &Ambit,
     who: &Authorized,
-    which: Which<'_>,
-    settings: Settings,
-) -> Result<Open> {
-    let access = Access::of(who);
+    which: MemorySelector<'_>,
+    settings: MemorySettings,
+) -> Result<OpenMemory> {
+    let access = DataAccess::of(who);
     let tenant = access.tenant();
     match which.space {
         "user" => {
             let user = owner(&access, which, access.user())?;
-            Ok(Open {
+            Ok(OpenMemory {
                 memory: Memory::user(keeper(ambit)?, tenant, user, settings)?,
                 driver: keeper(ambit)?,
                 space: user.map(|user| Space::user_memory(tenant, user)),
@@ -112,7 +116,7 @@ pub async fn open_as(
         }
         "team" => {
             let team = owner(&access, which, access.member_of())?;
-            Ok(Open {
+            Ok(OpenMemory {
                 memory: Memory::team(keeper(ambit)?, tenant, team, settings)?,
                 driver: keeper(ambit)?,
                 space: team.map(|team| Space::team_memory(tenant, team)),
@@ -123,20 +127,20 @@ pub async fn open_as(
                 let message = "the memory of a chat needs the chat's name: /memory/chat/<chat_id>";
                 return Err(Error::invalid("owner", message));
             };
-            let name = Name {
+            let name = ChatName {
                 chat_id,
                 assistant_id: which.assistant_id,
             };
             let row = chats::row(ambit, who, name).await?;
             let memory = row.identity.with_scope(SCOPE)?;
-            Ok(Open {
+            Ok(OpenMemory {
                 memory: of_chat(ambit, &row, settings)?,
                 driver: ambit.stores().chain(&row.placement)?.driver().clone(),
                 space: Some(Space::of(&row.tenant, &memory)),
             })
         }
         other => {
-            let hint = ambit_storage::near::hint(other, ["user", "team", "chat"]);
+            let hint = ambit_storage::suggestion::hint(other, ["user", "team", "chat"]);
             let message =
                 format!("memory \"{other}\" is unknown; known are user, team and chat{hint}");
             Err(Error::invalid("space", message))
@@ -146,8 +150,8 @@ pub async fn open_as(
 
 /// Whose memory: the caller's own, or the one that is named if they may ask for it.
 fn owner<'a>(
-    access: &'a Access,
-    which: Which<'a>,
+    access: &'a DataAccess,
+    which: MemorySelector<'a>,
     own: Option<&'a str>,
 ) -> Result<Option<&'a str>> {
     match (which.owner, access.memory(own, which.owner)) {
@@ -159,16 +163,16 @@ fn owner<'a>(
 /// Names read in one go.
 const BATCH: usize = 500;
 
-impl Open {
+impl OpenMemory {
     /// The values whose name matches, by name, and how many there are.
     pub async fn list(
         &self,
         pattern: Option<&str>,
-        window: chats::Window,
-    ) -> Result<chats::Part<Named>> {
+        window: chats::PageWindow,
+    ) -> Result<chats::ListPart<MemoryKeyInfo>> {
         let Some(space) = &self.space else {
             let items = Vec::new();
-            return Ok(chats::Part { items, total: 0 });
+            return Ok(chats::ListPart { items, total: 0 });
         };
         let pattern = pattern.map_or_else(Pattern::all, Pattern::parse);
         let names = self.names(space, &pattern).await?;
@@ -179,26 +183,26 @@ impl Open {
             // One that has ended meanwhile is passed over.
             let entry = self
                 .driver
-                .get(&space.key(key.as_str()), Part::Whole)
+                .get(&space.key(key.as_str()), ValuePart::Whole)
                 .await?;
-            items.extend(entry.map(|entry| Named {
+            items.extend(entry.map(|entry| MemoryKeyInfo {
                 key,
                 kind: entry.kind,
                 bytes: entry.value.as_str().len(),
                 expires_at: entry.expires_at,
             }));
         }
-        Ok(chats::Part { items, total })
+        Ok(chats::ListPart { items, total })
     }
 
     async fn names(&self, space: &Space, pattern: &Pattern) -> Result<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         loop {
-            let scan = Scan {
+            let scan = ValueScan {
                 pattern: pattern.clone(),
                 after: names.last().cloned(),
                 limit: BATCH,
-                part: Part::Nothing,
+                part: ValuePart::Nothing,
             };
             let found = self.driver.scan(space, &scan).await?;
             let is_over = found.len() < BATCH;
@@ -224,7 +228,7 @@ impl Open {
     pub async fn delete(&self, key: &str) -> Result<()> {
         if key.contains('*') {
             let message = "key has a *; over HTTP one value is deleted at a time";
-            return Err(Error::new(Code::InvalidArgument, message));
+            return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         Ok(self.memory.del(key).await?)
     }

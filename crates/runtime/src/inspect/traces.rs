@@ -1,17 +1,17 @@
 //! Turns that were traced, and the logs of their traces.
 
-use crate::access::{Access, Authorized};
-use crate::chats::{self, ChatFilter, ChatOrder, Name, Part, Rows, Window};
+use crate::access::{Authorized, DataAccess};
+use crate::chats::{self, ChatFilter, ChatName, ChatOrder, ChatRows, ListPart, PageWindow};
 use crate::error::{Error, Result};
-use crate::journal::Names;
-use crate::requests::{self, Place};
-use crate::runtime::{Status, TurnInfo};
+use crate::journal::TurnKeys;
+use crate::runtime::{TurnInfo, TurnStatus};
+use crate::turn_location::{self, TurnLocation};
 use ambit_storage::Ambit;
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::batch::LogEntry;
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::Tracked;
-use ambit_storage::driver::{Driver, Part as ValuePart, Range, Values, Watch};
+use ambit_storage::directory::IndexRow;
+use ambit_storage::driver::{Driver, LogRange, LogWatch, ValuePages, ValuePart};
 use ambit_storage::pattern::Pattern;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A trace in one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct TraceSummary {
     /// The trace: the id of its turn.
     pub trace_id: String,
     /// The turn.
@@ -37,16 +37,16 @@ pub struct Row {
 }
 
 /// The status of a trace, as its own log has it.
-fn status(status: Status) -> &'static str {
+fn status(status: TurnStatus) -> &'static str {
     match status {
-        Status::Running => "running",
-        Status::Completed => "completed",
-        Status::Error => "failed",
-        Status::Cancelled => "cancelled",
+        TurnStatus::Running => "running",
+        TurnStatus::Completed => "completed",
+        TurnStatus::Error => "failed",
+        TurnStatus::Cancelled => "cancelled",
     }
 }
 
-impl From<TurnInfo> for Row {
+impl From<TurnInfo> for TraceSummary {
     fn from(turn: TurnInfo) -> Self {
         Self {
             trace_id: turn.request_id.clone(),
@@ -80,7 +80,7 @@ impl TraceFilter {
         chats::choose("status", name, &known)
     }
 
-    fn wants(&self, row: &Row) -> bool {
+    fn wants(&self, row: &TraceSummary) -> bool {
         self.status.is_none_or(|status| status == row.status)
             && self
                 .request_id
@@ -99,8 +99,8 @@ pub async fn list(
     ambit: &Ambit,
     who: &Authorized,
     filter: &TraceFilter,
-    window: Window,
-) -> Result<Part<Row>> {
+    window: PageWindow,
+) -> Result<ListPart<TraceSummary>> {
     let mut found = match (&filter.request_id, &filter.chat_id) {
         (Some(id), _) => of_request(ambit, who, id).await?,
         (None, Some(chat_id)) => of_chat(ambit, who, chat_id, filter).await?,
@@ -108,21 +108,21 @@ pub async fn list(
     };
     found.retain(|row| filter.wants(row));
     found.sort_by(|one, other| {
-        let place = |row: &Row| (row.created_at, row.request_id.clone());
+        let place = |row: &TraceSummary| (row.created_at, row.request_id.clone());
         place(other).cmp(&place(one))
     });
     let total = found.len() as u64;
     let items = found.into_iter().skip(window.skip).take(window.limit);
-    Ok(Part {
+    Ok(ListPart {
         items: items.collect(),
         total,
     })
 }
 
-async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<Row>> {
+async fn of_request(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Vec<TraceSummary>> {
     match info(ambit, who, id).await {
         Ok((turn, _)) => Ok(vec![turn.into()]),
-        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == crate::error::ErrorCode::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -132,24 +132,28 @@ async fn of_chat(
     who: &Authorized,
     chat_id: &str,
     filter: &TraceFilter,
-) -> Result<Vec<Row>> {
-    let name = Name {
+) -> Result<Vec<TraceSummary>> {
+    let name = ChatName {
         chat_id,
         assistant_id: filter.assistant_id.as_deref(),
     };
     match chats::row(ambit, who, name).await {
         Ok(row) => turns(ambit, &row).await,
-        Err(error) if error.code == crate::error::Code::NotFound => Ok(Vec::new()),
+        Err(error) if error.code == crate::error::ErrorCode::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result<Vec<Row>> {
+async fn of_all(
+    ambit: &Ambit,
+    who: &Authorized,
+    filter: &TraceFilter,
+) -> Result<Vec<TraceSummary>> {
     let chats = ChatFilter {
         assistant_id: filter.assistant_id.clone(),
         ..ChatFilter::default()
     };
-    let mut rows = Rows::of(ambit, &Access::of(who), &chats, ChatOrder::default()).await?;
+    let mut rows = ChatRows::of(ambit, &DataAccess::of(who), &chats, ChatOrder::default()).await?;
     let mut found = Vec::new();
     while let Some(page) = rows.next().await? {
         for row in page {
@@ -163,12 +167,12 @@ async fn of_all(ambit: &Ambit, who: &Authorized, filter: &TraceFilter) -> Result
 const BATCH: usize = 500;
 
 /// The turns of a conversation whose traces are kept. One that runs may have nothing stored of it yet.
-async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
+async fn turns(ambit: &Ambit, row: &IndexRow) -> Result<Vec<TraceSummary>> {
     let driver = ambit.stores().chain(&row.placement)?.driver().clone();
     let space = Space::of(&row.tenant, &row.identity);
     let logs: BTreeSet<String> = driver.logs(&space).await?.into_iter().collect();
-    let pattern = Pattern::parse(&Names::new(space.clone(), "*").info().name);
-    let mut values = Values::of(driver.as_ref(), &space, (pattern, ValuePart::Whole));
+    let pattern = Pattern::parse(&TurnKeys::new(space.clone(), "*").info().name);
+    let mut values = ValuePages::of(driver.as_ref(), &space, (pattern, ValuePart::Whole));
     let mut rows = Vec::new();
     while let Some(page) = values.next().await? {
         for (found, entry) in page {
@@ -176,8 +180,8 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
             if found.matches('/').count() == 1 {
                 let turn: TurnInfo = entry.value.to()?;
                 let is_kept =
-                    logs.contains(&Names::new(space.clone(), &turn.request_id).trace().name);
-                rows.extend((is_kept || turn.status == Status::Running).then(|| turn.into()));
+                    logs.contains(&TurnKeys::new(space.clone(), &turn.request_id).trace().name);
+                rows.extend((is_kept || turn.status == TurnStatus::Running).then(|| turn.into()));
             }
         }
     }
@@ -185,46 +189,50 @@ async fn turns(ambit: &Ambit, row: &Tracked) -> Result<Vec<Row>> {
 }
 
 /// What is known of a turn whose trace is kept, and where.
-async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, Place)> {
+async fn info(ambit: &Ambit, who: &Authorized, id: &str) -> Result<(TurnInfo, TurnLocation)> {
     let unknown = || Error::not_found("trace", id);
-    let place = requests::find(ambit, who, id).await.map_err(|error| {
-        match error.code == crate::error::Code::NotFound {
+    let place = turn_location::find(ambit, who, id).await.map_err(|error| {
+        match error.code == crate::error::ErrorCode::NotFound {
             true => unknown(),
             false => error,
         }
     })?;
-    let names = Names::new(place.space.clone(), id);
+    let names = TurnKeys::new(place.space.clone(), id);
     let entry = place.driver.get(&names.info(), ValuePart::Whole).await?;
     let turn: TurnInfo = entry.ok_or_else(unknown)?.value.to()?;
-    let head = place.driver.read(&names.trace(), Range::head()).await?.head;
-    match head.is_some() || turn.status == Status::Running {
+    let head = place
+        .driver
+        .read(&names.trace(), LogRange::head())
+        .await?
+        .head;
+    match head.is_some() || turn.status == TurnStatus::Running {
         true => Ok((turn, place)),
         false => Err(unknown()),
     }
 }
 
 /// The log of one trace.
-pub struct Log {
+pub struct StoredTrace {
     /// The trace in one line.
-    pub row: Row,
+    pub row: TraceSummary,
     driver: Arc<dyn Driver>,
     log: LogKey,
 }
 
 /// The log of the trace with this id. One that the caller may not see is one that does not exist.
-pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<Log> {
+pub async fn open(ambit: &Ambit, who: &Authorized, id: &str) -> Result<StoredTrace> {
     let (turn, place) = info(ambit, who, id).await?;
-    Ok(Log {
+    Ok(StoredTrace {
         row: turn.into(),
         driver: place.driver,
-        log: Names::new(place.space, id).trace(),
+        log: TurnKeys::new(place.space, id).trace(),
     })
 }
 
-impl Log {
+impl StoredTrace {
     /// Entries behind this number, in order; none at the end of what there is.
     pub async fn after(&self, number: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        let range = Range::from(number.saturating_add(1), limit);
+        let range = LogRange::from(number.saturating_add(1), limit);
         Ok(self.driver.read(&self.log, range).await?.entries)
     }
 
@@ -242,7 +250,7 @@ impl Log {
     }
 
     /// Wakes when the log grows.
-    pub async fn watch(&self) -> Result<Watch> {
+    pub async fn watch(&self) -> Result<LogWatch> {
         Ok(self.driver.watch(&self.log).await?)
     }
 }

@@ -1,9 +1,9 @@
 //! Sums of what was spent.
 
-use crate::access::{Access, Authorized};
+use crate::access::{Authorized, DataAccess};
 use crate::error::Result;
 use ambit_storage::clock::Millis;
-use ambit_storage::{Ambit, Totals, Usage, UsageField};
+use ambit_storage::{Ambit, Usage, UsageField, UsageTotals};
 use std::collections::BTreeMap;
 
 /// Which records; every condition that is given holds.
@@ -39,13 +39,13 @@ pub struct UsageFilter {
 
 /// Sums, in all or by value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sums {
+pub enum UsageSums {
     /// Usage is not counted here.
     Untracked,
     /// Of everything.
-    All(Totals),
+    All(UsageTotals),
     /// By value.
-    Groups(BTreeMap<String, Totals>),
+    Groups(BTreeMap<String, UsageTotals>),
 }
 
 /// What was spent, as far as the caller may see it: their own, or for callers without constraints the whole tenant's.
@@ -54,21 +54,21 @@ pub async fn sums(
     who: &Authorized,
     filter: &UsageFilter,
     group_by: Option<UsageField>,
-) -> Result<Sums> {
+) -> Result<UsageSums> {
     let usage = question(ambit, who, filter).await?;
     let sums = match group_by {
-        None => usage.aggregate().await?.map(Sums::All),
-        Some(field) => usage.group_by(field).await?.map(Sums::Groups),
+        None => usage.aggregate().await?.map(UsageSums::All),
+        Some(field) => usage.group_by(field).await?.map(UsageSums::Groups),
     };
-    Ok(sums.unwrap_or(Sums::Untracked))
+    Ok(sums.unwrap_or(UsageSums::Untracked))
 }
 
-type Text = fn(Usage, &str) -> Usage;
+type UsageCondition = fn(Usage, &str) -> Usage;
 
 async fn question(ambit: &Ambit, who: &Authorized, filter: &UsageFilter) -> Result<Usage> {
-    let access = Access::of(who);
+    let access = DataAccess::of(who);
     let mut usage = Usage::all(&access.ambit(ambit));
-    let texts: [(&Option<String>, Text); 10] = [
+    let texts: [(&Option<String>, UsageCondition); 10] = [
         (&filter.agent, Usage::for_agent),
         (&filter.user, Usage::for_user),
         (&filter.group, Usage::for_group),

@@ -1,13 +1,13 @@
 //! An answer put together from its pieces, and the two shapes in which it goes on.
 
-use super::{Piece, Usage};
+use super::{AnswerPiece, TokenUsage};
 use ambit_storage::storage::UsageRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What a model has answered so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// The provider's id.
     pub id: String,
     /// The model that answered.
@@ -23,7 +23,7 @@ pub struct Answer {
     /// Calls of tools, in order; their ids differ from each other.
     pub tool_calls: Vec<ToolCall>,
     /// Tokens of this call.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Why it ended; empty until it has.
     pub finish_reason: String,
 }
@@ -39,31 +39,31 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-impl Answer {
+impl ModelAnswer {
     /// Takes the next piece.
-    pub fn take(&mut self, piece: &Piece) {
+    pub fn take(&mut self, piece: &AnswerPiece) {
         match piece {
-            Piece::Start { id, model } => {
+            AnswerPiece::Start { id, model } => {
                 self.id = id.clone().unwrap_or_default();
                 self.model = model.clone().unwrap_or_default();
             }
-            Piece::Text(text) => self.text.push_str(text),
-            Piece::Reasoning(text) => self.reasoning.push_str(text),
-            Piece::Refusal(text) => self.refusal.push_str(text),
-            Piece::ReasoningPart(part) => self.reasoning_parts.push(part.clone()),
-            Piece::ToolCall { index, id, name } => {
+            AnswerPiece::Text(text) => self.text.push_str(text),
+            AnswerPiece::Reasoning(text) => self.reasoning.push_str(text),
+            AnswerPiece::Refusal(text) => self.refusal.push_str(text),
+            AnswerPiece::ReasoningPart(part) => self.reasoning_parts.push(part.clone()),
+            AnswerPiece::ToolCall { index, id, name } => {
                 if let Some(call) = self.call(*index) {
                     id.clone_into(&mut call.id);
                     name.clone_into(&mut call.name);
                 }
             }
-            Piece::Arguments { index, text } => {
+            AnswerPiece::Arguments { index, text } => {
                 if let Some(call) = self.call(*index) {
                     call.arguments.push_str(text);
                 }
             }
-            Piece::Usage(usage) => self.usage = usage.counted(),
-            Piece::End { finish_reason } => finish_reason.clone_into(&mut self.finish_reason),
+            AnswerPiece::Usage(usage) => self.usage = usage.counted(),
+            AnswerPiece::End { finish_reason } => finish_reason.clone_into(&mut self.finish_reason),
         }
     }
 
@@ -79,7 +79,7 @@ impl Answer {
     pub fn record(&self, provider: &str) -> Option<UsageRecord> {
         let usage = &self.usage;
         let detail = |details: &Map<String, Value>, name: &str| details.get(name)?.as_i64();
-        (*usage != Usage::default()).then(|| UsageRecord {
+        (*usage != TokenUsage::default()).then(|| UsageRecord {
             prompt_tokens: usage.prompt_tokens,
             completion_tokens: usage.completion_tokens,
             total_tokens: Some(usage.total_tokens),
@@ -114,7 +114,7 @@ impl Answer {
     }
 
     /// The `completion` that `Next` gets. `usage` is the turn's; `message_id` the shown text's, which can be amended.
-    pub fn completion(&self, usage: &Usage, message_id: Option<&str>) -> Value {
+    pub fn completion(&self, usage: &TokenUsage, message_id: Option<&str>) -> Value {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         json!({
             "id": self.id,

@@ -1,9 +1,9 @@
 //! What a model can do, as its connector says, and what becomes of a call that asks for more.
 
-use super::Call;
+use super::ModelCall;
 use crate::app::Connector;
 use crate::error::{Error, Result};
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
 /// What a model can do.
@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 /// that names some has these only, except `streaming` and `json`, which are there unless they are said to be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the keys of the file")]
-pub struct Capabilities {
+pub struct ModelCapabilities {
     /// Pictures.
-    pub vision: Vision,
+    pub vision: VisionFormat,
     /// Calls of tools.
     pub tool_calls: bool,
     /// Sound.
@@ -33,7 +33,7 @@ pub struct Capabilities {
 
 /// Whether a model sees pictures, and how they are written for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vision {
+pub enum VisionFormat {
     /// It does not.
     None,
     /// As OpenAI writes them.
@@ -52,7 +52,7 @@ pub const NAMES: &[&str] = &[
     "streaming",
 ];
 
-impl Capabilities {
+impl ModelCapabilities {
     /// Of a connector.
     pub fn of(connector: &Connector) -> Self {
         let named = connector.options.get("capabilities");
@@ -69,9 +69,9 @@ impl Capabilities {
         };
         let has_media = is_silent || has("multimodal", false);
         let vision = match (has("vision", has_media), named.get("vision")) {
-            (false, _) => Vision::None,
-            (true, Some(Value::String(form))) if form == "claude" => Vision::Claude,
-            (true, _) => Vision::OpenAi,
+            (false, _) => VisionFormat::None,
+            (true, Some(Value::String(form))) if form == "claude" => VisionFormat::Claude,
+            (true, _) => VisionFormat::OpenAi,
         };
         Self {
             vision,
@@ -88,14 +88,14 @@ impl Capabilities {
     /// Whether it has an ability of this name.
     pub fn has(&self, name: &str) -> Result<bool> {
         match name {
-            "vision" => Ok(self.vision != Vision::None),
+            "vision" => Ok(self.vision != VisionFormat::None),
             "audio" => Ok(self.audio),
             "tool_calls" => Ok(self.tool_calls),
             "reasoning" => Ok(self.reasoning),
             "json" => Ok(self.json),
             "streaming" => Ok(self.streaming),
             other => {
-                let hint = near::hint(other, NAMES.iter().copied());
+                let hint = suggestion::hint(other, NAMES.iter().copied());
                 let names = NAMES.join(", ");
                 Err(Error::invalid(
                     "filters",
@@ -108,8 +108,8 @@ impl Capabilities {
 
 /// Leaves out of a call what its model cannot do, and says so in notes for the trace. Media are not left out: see
 /// [`lacking`] and [`refuse`].
-pub fn leave_out(connector: &Connector, call: &mut Call) -> Vec<String> {
-    let can = Capabilities::of(connector);
+pub fn leave_out(connector: &Connector, call: &mut ModelCall) -> Vec<String> {
+    let can = ModelCapabilities::of(connector);
     let id = &connector.id;
     let mut notes = Vec::new();
     if !can.tool_calls && !call.tools.is_empty() {
@@ -136,13 +136,13 @@ pub fn leave_out(connector: &Connector, call: &mut Call) -> Vec<String> {
 }
 
 /// The places of parts that this model cannot take, as `(message, part, ability)`.
-pub fn lacking(can: Capabilities, messages: &[Value]) -> Vec<(usize, usize, &'static str)> {
+pub fn lacking(can: ModelCapabilities, messages: &[Value]) -> Vec<(usize, usize, &'static str)> {
     let mut lacking = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let parts = message.get("content").and_then(Value::as_array);
         for (part, content) in parts.into_iter().flatten().enumerate() {
             match content.get("type").and_then(Value::as_str) {
-                Some("image_url") if can.vision == Vision::None => {
+                Some("image_url") if can.vision == VisionFormat::None => {
                     lacking.push((at, part, "vision"));
                 }
                 Some("input_audio") if !can.audio => lacking.push((at, part, "audio")),
@@ -155,7 +155,7 @@ pub fn lacking(can: Capabilities, messages: &[Value]) -> Vec<(usize, usize, &'st
 
 /// Refuses media that a model cannot take, by name.
 pub fn refuse(connector: &Connector, messages: &[Value]) -> Result<()> {
-    let can = Capabilities::of(connector);
+    let can = ModelCapabilities::of(connector);
     let Some((message, part, ability)) = lacking(can, messages).into_iter().next() else {
         return Ok(());
     };

@@ -1,8 +1,8 @@
 //! Why a call of a model failed, and what may be told of it.
 
 use super::secrets::Secrets;
-use crate::error::{Code, Error};
-use crate::plain::plain;
+use crate::error::{Error, ErrorCode};
+use crate::value_text::value_text;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ const QUOTED: usize = 500;
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub struct Failure {
+pub struct ModelFailure {
     /// Whether the same call may succeed later.
-    pub kind: FailureKind,
+    pub kind: ModelFailureKind,
     /// What the provider said.
     pub message: String,
     /// When to try again, if the provider said so.
@@ -23,7 +23,7 @@ pub struct Failure {
 
 /// By meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
+pub enum ModelFailureKind {
     /// Network, 408 or 5xx: may be tried again.
     Temporary,
     /// 429: may be tried again, later.
@@ -38,9 +38,9 @@ pub enum FailureKind {
     Broken,
 }
 
-impl Failure {
+impl ModelFailure {
     /// A failure of this kind.
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -50,17 +50,17 @@ impl Failure {
 
     /// The call or the connector is wrong.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Permanent, message)
+        Self::new(ModelFailureKind::Permanent, message)
     }
 
     /// It may work later.
     pub fn temporary(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Temporary, message)
+        Self::new(ModelFailureKind::Temporary, message)
     }
 
     /// The stream cannot be read on.
     pub fn broken(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Broken, message)
+        Self::new(ModelFailureKind::Broken, message)
     }
 
     /// The failure of a connector, named.
@@ -81,7 +81,10 @@ impl Failure {
 
     /// Whether the same call may be made again, as long as nothing was shown.
     pub fn is_repeatable(&self) -> bool {
-        matches!(self.kind, FailureKind::Temporary | FailureKind::RateLimited)
+        matches!(
+            self.kind,
+            ModelFailureKind::Temporary | ModelFailureKind::RateLimited
+        )
     }
 
     /// Whether another connector may do better, as long as nothing was shown. What is wrong with a call or its content is so
@@ -89,7 +92,7 @@ impl Failure {
     pub fn is_of_connector(&self) -> bool {
         !matches!(
             self.kind,
-            FailureKind::Permanent | FailureKind::ContentFilter
+            ModelFailureKind::Permanent | ModelFailureKind::ContentFilter
         )
     }
 
@@ -118,14 +121,14 @@ impl Failure {
     }
 }
 
-fn kind(status: Option<u64>, body: &Value) -> FailureKind {
+fn kind(status: Option<u64>, body: &Value) -> ModelFailureKind {
     match status {
-        Some(429) => FailureKind::RateLimited,
-        Some(408 | 500..) => FailureKind::Temporary,
-        _ if is_filtered(body) => FailureKind::ContentFilter,
-        Some(401..=404) => FailureKind::Unusable,
-        _ if is_key_refused(body) => FailureKind::Unusable,
-        _ => FailureKind::Permanent,
+        Some(429) => ModelFailureKind::RateLimited,
+        Some(408 | 500..) => ModelFailureKind::Temporary,
+        _ if is_filtered(body) => ModelFailureKind::ContentFilter,
+        Some(401..=404) => ModelFailureKind::Unusable,
+        _ if is_key_refused(body) => ModelFailureKind::Unusable,
+        _ => ModelFailureKind::Permanent,
     }
 }
 
@@ -167,7 +170,7 @@ fn words(body: &Value) -> String {
         Some(text) => text.to_owned(),
         None => match error {
             Value::Null => String::new(),
-            other => plain(other),
+            other => value_text(other),
         },
     }
 }
@@ -209,15 +212,15 @@ fn retry_delay(body: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<ModelFailure> for Error {
+    fn from(failure: ModelFailure) -> Self {
         let code = match failure.kind {
-            FailureKind::RateLimited => Code::LlmRateLimited,
-            FailureKind::ContentFilter => Code::LlmContentFilter,
-            FailureKind::Temporary
-            | FailureKind::Unusable
-            | FailureKind::Permanent
-            | FailureKind::Broken => Code::LlmError,
+            ModelFailureKind::RateLimited => ErrorCode::LlmRateLimited,
+            ModelFailureKind::ContentFilter => ErrorCode::LlmContentFilter,
+            ModelFailureKind::Temporary
+            | ModelFailureKind::Unusable
+            | ModelFailureKind::Permanent
+            | ModelFailureKind::Broken => ErrorCode::LlmError,
         };
         let mut error = Self::new(code, failure.message);
         if let Some(pause) = failure.retry_after {

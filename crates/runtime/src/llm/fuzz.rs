@@ -1,18 +1,18 @@
 //! Every decoder over streams that were spoiled in every way: it may refuse them, never panic, and keeps what all promise.
 
-use super::anthropic::decode::Decoder as Anthropic;
-use super::gemini::decode::Decoder as Gemini;
-use super::openai::decode::Decoder as OpenAi;
-use super::sse::Parser;
-use super::stream::{Decode, checked};
-use super::{Answer, Call, Failure, Piece};
+use super::anthropic::decode::AnthropicDecoder as Anthropic;
+use super::gemini::decode::GeminiDecoder as Gemini;
+use super::openai::decode::OpenAiDecoder as OpenAi;
+use super::sse::SseParser;
+use super::stream::{AnswerDecoder, checked};
+use super::{AnswerPiece, ModelAnswer, ModelCall, ModelFailure};
 use futures::stream::{self, StreamExt};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
 
-type Make = fn() -> Box<dyn Decode>;
+type Make = fn() -> Box<dyn AnswerDecoder>;
 
 macro_rules! recorded {
     ($folder:literal) => {
@@ -89,11 +89,11 @@ fn spoil(stream: &[u8], random: &mut SmallRng) -> Vec<u8> {
 
 /// All that a decoder makes of these bytes, as the pump hands them over.
 fn decode(
-    mut decoder: Box<dyn Decode>,
+    mut decoder: Box<dyn AnswerDecoder>,
     bytes: &[u8],
     random: &mut SmallRng,
-) -> Vec<Result<Piece, Failure>> {
-    let mut parser = Parser::default();
+) -> Vec<Result<AnswerPiece, ModelFailure>> {
+    let mut parser = SseParser::default();
     let mut out = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -123,7 +123,7 @@ async fn g154_no_stream_of_a_provider_makes_a_panic() {
         let bytes = spoil(stream.as_bytes(), &mut random);
         let items = decode(make(), &bytes, &mut random);
         let items = stream::iter(items).boxed();
-        let items: Vec<_> = checked(&Call::default(), items).collect().await;
+        let items: Vec<_> = checked(&ModelCall::default(), items).collect().await;
         keeps_its_promises(&items);
         let whole = serde_json::from_slice(&bytes).unwrap_or_default();
         let _ = make().whole(&whole, &mut Vec::new());
@@ -131,18 +131,18 @@ async fn g154_no_stream_of_a_provider_makes_a_panic() {
 }
 
 /// One end, at the end; calls in order, with ids that differ; arguments of calls that are known.
-fn keeps_its_promises(items: &[Result<Piece, Failure>]) {
-    let mut answer = Answer::default();
+fn keeps_its_promises(items: &[Result<AnswerPiece, ModelFailure>]) {
+    let mut answer = ModelAnswer::default();
     let mut calls = 0;
     for (at, item) in items.iter().enumerate() {
-        let is_end = matches!(item, Err(_) | Ok(Piece::End { .. }));
+        let is_end = matches!(item, Err(_) | Ok(AnswerPiece::End { .. }));
         assert_eq!(is_end, at + 1 == items.len(), "{items:?}");
         match item {
-            Ok(Piece::ToolCall { index, .. }) => {
+            Ok(AnswerPiece::ToolCall { index, .. }) => {
                 assert_eq!(*index, calls, "{items:?}");
                 calls += 1;
             }
-            Ok(Piece::Arguments { index, .. }) => assert!(*index < calls, "{items:?}"),
+            Ok(AnswerPiece::Arguments { index, .. }) => assert!(*index < calls, "{items:?}"),
             _ => {}
         }
         item.iter().for_each(|piece| answer.take(piece));

@@ -1,10 +1,10 @@
 //! Pictures and files in messages, from OpenAI's shape to others'.
 
-use super::Failure;
+use super::ModelFailure;
 use serde_json::{Value, json};
 
 /// What an address of a picture or file holds.
-pub enum Source<'a> {
+pub enum MediaSource<'a> {
     /// A `data:` address: the media type and the bytes in base64.
     Data {
         /// `image/png` …
@@ -16,7 +16,7 @@ pub enum Source<'a> {
     Url(&'a str),
 }
 
-impl<'a> Source<'a> {
+impl<'a> MediaSource<'a> {
     /// Reads an address.
     pub fn of(address: &'a str) -> Self {
         let data = address.strip_prefix("data:").and_then(|rest| {
@@ -46,11 +46,11 @@ pub fn claude_image(part: &Value) -> Option<Value> {
 
 /// An address as Anthropic writes sources.
 pub fn claude_source(address: &str) -> Value {
-    match Source::of(address) {
-        Source::Data { media_type, data } => {
+    match MediaSource::of(address) {
+        MediaSource::Data { media_type, data } => {
             json!({"type": "base64", "media_type": media_type, "data": data})
         }
-        Source::Url(url) => json!({"type": "url", "url": url}),
+        MediaSource::Url(url) => json!({"type": "url", "url": url}),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn text(content: &Value) -> String {
 }
 
 /// A part that this provider has no place for.
-pub fn not_taken(part: &Value) -> Failure {
+pub fn not_taken(part: &Value) -> ModelFailure {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or("");
-    Failure::permanent(format!("a content part of type \"{kind}\" cannot be sent"))
+    ModelFailure::permanent(format!("a content part of type \"{kind}\" cannot be sent"))
 }

@@ -1,6 +1,6 @@
 //! Calling a model again when it failed before anything was shown.
 
-use super::{Call, Failure, Piece, Pieces, Provider};
+use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider};
 use futures::stream::{self, StreamExt};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -14,11 +14,11 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// A call that failed and is made again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
+pub struct RetryNotice {
     /// The try that failed, from 1.
     pub attempt: u32,
     /// How.
-    pub failure: Failure,
+    pub failure: ModelFailure,
     /// The pause before the next one.
     pub pause: Duration,
 }
@@ -28,10 +28,10 @@ pub struct Retry {
 /// shown; a failure here means that nothing was. Dropping the future or the stream ends the call.
 pub async fn call(
     provider: &dyn Provider,
-    call: &Call,
+    call: &ModelCall,
     deadline: Option<Instant>,
-    on_retry: &mut (dyn FnMut(&Retry) + Send),
-) -> Result<Pieces, Failure> {
+    on_retry: &mut (dyn FnMut(&RetryNotice) + Send),
+) -> Result<AnswerStream, ModelFailure> {
     let mut attempt = 1;
     loop {
         let failure = match begin(provider, call).await {
@@ -41,7 +41,7 @@ pub async fn call(
         let Some(pause) = pause(attempt, &failure, deadline) else {
             return Err(failure);
         };
-        on_retry(&Retry {
+        on_retry(&RetryNotice {
             attempt,
             failure,
             pause,
@@ -52,12 +52,12 @@ pub async fn call(
 }
 
 /// Calls once, up to the first piece that shows anything or the end.
-async fn begin(provider: &dyn Provider, call: &Call) -> Result<Pieces, Failure> {
+async fn begin(provider: &dyn Provider, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
     let mut pieces = provider.call(call).await?;
     let mut first = Vec::new();
     while let Some(item) = pieces.next().await {
         let piece = item?;
-        let is_enough = piece.shows() || matches!(piece, Piece::End { .. });
+        let is_enough = piece.shows() || matches!(piece, AnswerPiece::End { .. });
         first.push(Ok(piece));
         if is_enough {
             break;
@@ -67,7 +67,7 @@ async fn begin(provider: &dyn Provider, call: &Call) -> Result<Pieces, Failure> 
 }
 
 /// How long to wait before the next try; none if there is to be none.
-fn pause(attempt: u32, failure: &Failure, deadline: Option<Instant>) -> Option<Duration> {
+fn pause(attempt: u32, failure: &ModelFailure, deadline: Option<Instant>) -> Option<Duration> {
     if attempt >= TRIES || !failure.is_repeatable() {
         return None;
     }

@@ -1,13 +1,13 @@
 //! Server-sent events: bytes in, events out. Chunks may be cut anywhere, lines may end in `\n`, `\r\n` or `\r`.
 
-use super::Failure;
+use super::ModelFailure;
 
 /// Bytes of one event. Pictures and long arguments come in one piece.
 const EVENT: usize = 16 << 20;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// Its name; empty for the default.
     pub name: String,
     /// Its data, lines joined by `\n`.
@@ -16,18 +16,18 @@ pub struct Event {
 
 /// Puts events together.
 #[derive(Default)]
-pub struct Parser {
+pub struct SseParser {
     line: Vec<u8>,
     /// The last byte was `\r`: a `\n` behind it belongs to it.
     is_after_return: bool,
     is_begun: bool,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// Takes more bytes; gives the events that are whole by now.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Failure> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, ModelFailure> {
         let mut events = Vec::new();
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let is_pair = std::mem::take(&mut self.is_after_return) && part == b"\n";
@@ -39,7 +39,7 @@ impl Parser {
                 _ => (part, None),
             };
             if self.line.len() + self.event.data.len() + text.len() > EVENT {
-                return Err(Failure::broken(format!(
+                return Err(ModelFailure::broken(format!(
                     "the provider sent an event of more than {EVENT} bytes"
                 )));
             }
@@ -53,14 +53,14 @@ impl Parser {
     }
 
     /// The event that was under way when the bytes ended: some servers leave out the last empty line.
-    pub fn rest(&mut self) -> Option<Event> {
+    pub fn rest(&mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line();
         }
         self.end_event()
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         let bytes = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&bytes);
         let mut line = text.as_ref();
@@ -85,7 +85,7 @@ impl Parser {
         None
     }
 
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
         std::mem::take(&mut self.has_data).then_some(event)
     }
@@ -93,10 +93,10 @@ impl Parser {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVENT, Event, Parser};
+    use super::{EVENT, SseEvent, SseParser};
 
-    fn event(name: &str, data: &str) -> Event {
-        Event {
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent {
             name: name.to_owned(),
             data: data.to_owned(),
         }
@@ -104,7 +104,7 @@ mod tests {
 
     const STREAM: &str = "\u{feff}data: one\n\n: a comment\nevent: e\rdata:two\rdata: lines\r\rid: 7\r\ndata: größer\r\n\r\nevent: nothing\n\ndata\n\ndata: last";
 
-    fn expected() -> Vec<Event> {
+    fn expected() -> Vec<SseEvent> {
         vec![
             event("", "one"),
             event("e", "two\nlines"),
@@ -117,9 +117,9 @@ mod tests {
     #[test]
     fn chunks_may_be_cut_anywhere() {
         for size in 1..=STREAM.len() {
-            let mut parser = Parser::default();
+            let mut parser = SseParser::default();
             let chunks = STREAM.as_bytes().chunks(size);
-            let mut events: Vec<Event> = chunks
+            let mut events: Vec<SseEvent> = chunks
                 .flat_map(|chunk| parser.push(chunk).unwrap())
                 .collect();
             events.extend(parser.rest());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_refused_and_not_kept() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let chunk = vec![b'x'; EVENT / 4];
         let mut taken = 0;
         let failure = loop {

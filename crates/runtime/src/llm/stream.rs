@@ -1,9 +1,9 @@
 //! From the bytes of an answer to its pieces. What every provider's stream keeps is kept here: time limits, an end marker,
 //! ids of calls that are never empty and never the same.
 
-use super::http::{Endpoint, silent, unreachable};
-use super::sse::Parser;
-use super::{Call, Failure, FailureKind, Piece, Pieces};
+use super::endpoint::{ModelEndpoint, silent, unreachable};
+use super::sse::SseParser;
+use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind};
 use futures::stream::{self, StreamExt};
 use rand::seq::IndexedRandom;
 use reqwest::Response;
@@ -20,33 +20,33 @@ const TAIL: Duration = Duration::from_millis(50);
 const WHOLE: usize = 64 << 20;
 
 /// Reads one protocol.
-pub trait Decode: Send + 'static {
+pub trait AnswerDecoder: Send + 'static {
     /// Reads the data of one event of a stream.
-    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure>;
+    fn event(&mut self, data: &str, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure>;
 
     /// Reads an answer that came in one piece.
-    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure>;
+    fn whole(&mut self, body: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure>;
 
-    /// The bytes are over. Gives `Piece::End` if the answer is whole.
-    fn end(&mut self, out: &mut Vec<Piece>);
+    /// The bytes are over. Gives `AnswerPiece::End` if the answer is whole.
+    fn end(&mut self, out: &mut Vec<AnswerPiece>);
 }
 
 /// Sends a call, written in its protocol, and gives the pieces of its answer.
-pub async fn ask(
-    endpoint: &Arc<Endpoint>,
-    call: &Call,
-    body: Result<Map<String, Value>, Failure>,
-    decoder: impl Decode,
-) -> Result<Pieces, Failure> {
-    let body = body.map_err(|failure| endpoint.tell(failure))?;
+pub async fn send_call(
+    endpoint: &Arc<ModelEndpoint>,
+    call: &ModelCall,
+    body: Result<Map<String, Value>, ModelFailure>,
+    decoder: impl AnswerDecoder,
+) -> Result<AnswerStream, ModelFailure> {
+    let body = body.map_err(|failure| endpoint.redacted_failure(failure))?;
     let response = endpoint.post(body).await?;
     let kind = response.headers().get(CONTENT_TYPE);
     let is_whole = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    let pump = Pump {
+    let pump = ResponseReader {
         response,
         decoder,
         endpoint: endpoint.clone(),
-        parser: Parser::default(),
+        parser: SseParser::default(),
         body: is_whole.then(Vec::new),
         ready: VecDeque::new(),
         is_over: false,
@@ -59,21 +59,21 @@ pub async fn ask(
     Ok(checked(call, pieces.boxed()))
 }
 
-struct Pump<D> {
+struct ResponseReader<D> {
     response: Response,
     decoder: D,
-    endpoint: Arc<Endpoint>,
-    parser: Parser,
+    endpoint: Arc<ModelEndpoint>,
+    parser: SseParser,
     /// Collects an answer that comes in one piece.
     body: Option<Vec<u8>>,
-    ready: VecDeque<Result<Piece, Failure>>,
+    ready: VecDeque<Result<AnswerPiece, ModelFailure>>,
     is_over: bool,
     /// The answer is whole, and its body may not have ended yet.
     has_tail: bool,
 }
 
-impl<D: Decode> Pump<D> {
-    async fn next(&mut self) -> Option<Result<Piece, Failure>> {
+impl<D: AnswerDecoder> ResponseReader<D> {
+    async fn next(&mut self) -> Option<Result<AnswerPiece, ModelFailure>> {
         while self.ready.is_empty() && !self.is_over {
             let silence = self.endpoint.silence();
             match timeout(silence, self.response.chunk()).await {
@@ -95,7 +95,7 @@ impl<D: Decode> Pump<D> {
             body.extend_from_slice(chunk);
             if body.len() > WHOLE {
                 let why = format!("the provider sent an answer of more than {WHOLE} bytes");
-                self.fail(Failure::broken(why));
+                self.fail(ModelFailure::broken(why));
             }
             return;
         }
@@ -111,7 +111,7 @@ impl<D: Decode> Pump<D> {
         }
         let mut out = Vec::new();
         let read = self.decoder.event(data, &mut out);
-        if matches!(out.last(), Some(Piece::End { .. })) {
+        if matches!(out.last(), Some(AnswerPiece::End { .. })) {
             self.is_over = true;
             self.has_tail = true;
         }
@@ -122,7 +122,7 @@ impl<D: Decode> Pump<D> {
     }
 
     /// The bytes are over, with or without a reason.
-    fn finish(&mut self, why: Option<Failure>) {
+    fn finish(&mut self, why: Option<ModelFailure>) {
         let mut out = Vec::new();
         if let Some(body) = self.body.take() {
             let read = serde_json::from_slice(&body)
@@ -132,7 +132,7 @@ impl<D: Decode> Pump<D> {
             let failed = read.err().map(|failure| why.clone().unwrap_or(failure));
             self.ready.extend(out.into_iter().map(Ok));
             self.ready
-                .extend(failed.map(|failure| Err(self.endpoint.tell(failure))));
+                .extend(failed.map(|failure| Err(self.endpoint.redacted_failure(failure))));
             self.is_over = true;
             return;
         }
@@ -141,9 +141,9 @@ impl<D: Decode> Pump<D> {
         // An event that was cut cannot be read: then the cut is what is told.
         let told = read
             .err()
-            .filter(|failure| failure.kind != FailureKind::Broken);
+            .filter(|failure| failure.kind != ModelFailureKind::Broken);
         self.decoder.end(&mut out);
-        let is_whole = matches!(out.last(), Some(Piece::End { .. }));
+        let is_whole = matches!(out.last(), Some(AnswerPiece::End { .. }));
         self.ready.extend(out.into_iter().map(Ok));
         if !is_whole {
             self.fail(told.or(why).unwrap_or_else(cut));
@@ -151,19 +151,20 @@ impl<D: Decode> Pump<D> {
         self.is_over = true;
     }
 
-    fn fail(&mut self, failure: Failure) {
-        self.ready.push_back(Err(self.endpoint.tell(failure)));
+    fn fail(&mut self, failure: ModelFailure) {
+        self.ready
+            .push_back(Err(self.endpoint.redacted_failure(failure)));
         self.is_over = true;
     }
 }
 
 /// The stream ended without saying that it is whole.
-pub fn cut() -> Failure {
-    Failure::temporary("the answer broke off before its end")
+pub fn cut() -> ModelFailure {
+    ModelFailure::temporary("the answer broke off before its end")
 }
 
 /// The JSON of an event; some servers send events without anything.
-pub fn read(data: &str) -> Result<Option<Value>, Failure> {
+pub fn read(data: &str) -> Result<Option<Value>, ModelFailure> {
     match data.trim() {
         "" => Ok(None),
         json => match serde_json::from_str(json) {
@@ -174,24 +175,24 @@ pub fn read(data: &str) -> Result<Option<Value>, Failure> {
 }
 
 /// Adds a piece of this text, if there is any.
-pub fn push(out: &mut Vec<Piece>, text: &str, piece: impl FnOnce(String) -> Piece) {
+pub fn push(out: &mut Vec<AnswerPiece>, text: &str, piece: impl FnOnce(String) -> AnswerPiece) {
     if !text.is_empty() {
         out.push(piece(text.to_owned()));
     }
 }
 
 /// A chunk that is not what the protocol says.
-pub fn unreadable(chunk: &str) -> Failure {
+pub fn unreadable(chunk: &str) -> ModelFailure {
     let start: String = chunk.chars().take(200).collect();
-    Failure::broken(format!("the provider sent what cannot be read: {start}"))
+    ModelFailure::broken(format!("the provider sent what cannot be read: {start}"))
 }
 
 /// Nothing follows the end; what breaks off behind something shown is `Broken`; every call of a tool has an id that no
 /// other call of the conversation has.
-pub fn checked(call: &Call, pieces: Pieces) -> Pieces {
-    let checks = Checks {
+pub fn checked(call: &ModelCall, pieces: AnswerStream) -> AnswerStream {
+    let checks = PieceChecker {
         ids: call.messages.iter().flat_map(ids_of).collect(),
-        ..Checks::default()
+        ..PieceChecker::default()
     };
     let checked = stream::unfold((pieces, checks), |(mut pieces, mut checks)| async {
         if checks.is_over {
@@ -209,7 +210,7 @@ pub fn checked(call: &Call, pieces: Pieces) -> Pieces {
 }
 
 #[derive(Default)]
-struct Checks {
+struct PieceChecker {
     ids: BTreeSet<String>,
     has_calls: bool,
     has_shown: bool,
@@ -217,19 +218,22 @@ struct Checks {
     has_failed: bool,
 }
 
-impl Checks {
-    fn check(&mut self, item: Result<Piece, Failure>) -> Result<Piece, Failure> {
+impl PieceChecker {
+    fn check(
+        &mut self,
+        item: Result<AnswerPiece, ModelFailure>,
+    ) -> Result<AnswerPiece, ModelFailure> {
         let mut piece = match item {
             Ok(piece) => piece,
             Err(failure) => return Err(self.fail(failure)),
         };
         self.has_shown |= piece.shows();
         match &mut piece {
-            Piece::ToolCall { id, .. } => {
+            AnswerPiece::ToolCall { id, .. } => {
                 self.has_calls = true;
                 *id = self.own(std::mem::take(id));
             }
-            Piece::End { finish_reason } => {
+            AnswerPiece::End { finish_reason } => {
                 self.is_over = true;
                 // Many servers end a call of tools with `stop`.
                 if self.has_calls && finish_reason == "stop" {
@@ -241,11 +245,11 @@ impl Checks {
         Ok(piece)
     }
 
-    fn fail(&mut self, mut failure: Failure) -> Failure {
+    fn fail(&mut self, mut failure: ModelFailure) -> ModelFailure {
         self.is_over = true;
         self.has_failed = true;
         if self.has_shown && failure.is_repeatable() {
-            failure.kind = FailureKind::Broken;
+            failure.kind = ModelFailureKind::Broken;
         }
         failure
     }

@@ -3,23 +3,23 @@
 
 use crate::access::Authorized;
 use crate::app;
-use crate::error::{Code, Error, Result};
-use ambit_storage::near;
+use crate::error::{Error, ErrorCode, Result};
+use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
 const PREFIX: &str = "$CTX.";
 
 /// What may be told of a caller.
-const VARIABLES: &[(&str, &str, Read)] = &[
+const VARIABLES: &[(&str, &str, VariableReader)] = &[
     ("USER_ID", "user_id", |who| who.user_id.as_deref()),
     ("TEAM_ID", "team_id", |who| who.team_id.as_deref()),
     ("TENANT_ID", "tenant_id", |who| who.tenant_id.as_deref()),
 ];
 
-type Read = fn(&Authorized) -> Option<&str>;
+type VariableReader = fn(&Authorized) -> Option<&str>;
 
 /// The settings of a server for one caller.
-pub struct Filled {
+pub struct CallerSettings {
     /// Its fields with the variables replaced. They hold secrets: never shown or logged.
     pub fields: Map<String, Value>,
     /// What tells callers apart; empty where the server is told nothing of them.
@@ -27,12 +27,12 @@ pub struct Filled {
 }
 
 /// The settings of a server as this caller uses it. A caller without what the server is to be told is refused.
-pub fn fill(server: &app::Server, who: &Authorized) -> Result<Filled> {
-    let mut filled = Filled {
+pub fn fill(server: &app::McpServerFile, who: &Authorized) -> Result<CallerSettings> {
+    let mut filled = CallerSettings {
         fields: server.fields.clone(),
         key: Vec::new(),
     };
-    let Filled { fields, key } = &mut filled;
+    let CallerSettings { fields, key } = &mut filled;
     for name in ["env", "headers", "authorization_token"] {
         let values: Vec<&mut Value> = match fields.get_mut(name) {
             Some(Value::Object(fields)) => fields.values_mut().collect(),
@@ -43,7 +43,7 @@ pub fn fill(server: &app::Server, who: &Authorized) -> Result<Filled> {
             let Some(text) = value.as_str() else { continue };
             let replaced = replace(text, who, key).map_err(|what| {
                 let message = format!("MCP server \"{}\" needs authorized.{what}", server.id);
-                Error::new(Code::PermissionDenied, message)
+                Error::new(ErrorCode::PermissionDenied, message)
             })?;
             *value = replaced.into();
         }
@@ -82,7 +82,7 @@ pub fn check(text: &str) -> Result<(), String> {
         let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
         let name = part.split(|letter| !is_name(letter)).next();
         let name = name.unwrap_or_default();
-        let hint = near::hint(name, VARIABLES.iter().map(|row| row.0));
+        let hint = suggestion::hint(name, VARIABLES.iter().map(|row| row.0));
         return Err(format!("unknown variable \"{PREFIX}{name}\"{hint}"));
     }
     Ok(())
@@ -93,11 +93,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn server(fields: &Value) -> app::Server {
-        app::Server {
+    fn server(fields: &Value) -> app::McpServerFile {
+        app::McpServerFile {
             id: "s".to_owned(),
             fields: fields.as_object().unwrap().clone(),
-            ..app::Server::default()
+            ..app::McpServerFile::default()
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
             Authorized::default(),
         ] {
             let error = fill(&server(&fields), &caller).err().unwrap();
-            assert_eq!(error.code, Code::PermissionDenied);
+            assert_eq!(error.code, ErrorCode::PermissionDenied);
             assert_eq!(error.message, "MCP server \"s\" needs authorized.team_id");
         }
     }

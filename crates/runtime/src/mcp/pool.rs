@@ -1,9 +1,9 @@
 //! The servers that all versions of an app share: a reload leaves what it did not change connected.
 
-use super::Servers;
-use super::server::{Ground, Server};
+use super::McpServers;
+use super::server::{McpEnvironment, McpServer};
+use crate::active_count::ActiveCount;
 use crate::app::App;
-use crate::census::Census;
 use crate::error::{Error, Result};
 use crate::lock::lock;
 use crate::net;
@@ -22,13 +22,13 @@ const KEEP: Duration = Duration::from_secs(60);
 const LAST: Duration = Duration::from_secs(3);
 
 /// Servers that are in use.
-pub struct Pool {
+pub struct McpServerPool {
     http: reqwest::Client,
-    census: Census,
-    known: Mutex<BTreeMap<String, Vec<Weak<Server>>>>,
+    process_count: ActiveCount,
+    known: Mutex<BTreeMap<String, Vec<Weak<McpServer>>>>,
 }
 
-impl Pool {
+impl McpServerPool {
     /// No servers yet.
     pub fn new() -> Result<Self> {
         let failed = |error: &dyn std::error::Error| {
@@ -45,18 +45,18 @@ impl Pool {
             .build();
         Ok(Self {
             http: http.map_err(|error| failed(&error))?,
-            census: Census::default(),
+            process_count: ActiveCount::default(),
             known: Mutex::default(),
         })
     }
 
     /// The servers of a version of the app. Nothing is connected before it is used.
-    pub fn servers(&self, app: &Arc<App>) -> Servers {
-        let ground = Ground {
+    pub fn servers(&self, app: &Arc<App>) -> McpServers {
+        let ground = McpEnvironment {
             root: app.root.clone(),
             path: app.variables.get("PATH").map(str::to_owned),
             http: self.http.clone(),
-            census: self.census.clone(),
+            process_count: self.process_count.clone(),
         };
         let mut known = self.known();
         let mut servers = BTreeMap::new();
@@ -66,13 +66,13 @@ impl Pool {
             let there = same.iter().filter_map(Weak::upgrade);
             let there = { there }.find(|server| server.is(about, &ground));
             let server = there.unwrap_or_else(|| {
-                let server = Arc::new(Server::new(about.clone(), ground.clone()));
+                let server = Arc::new(McpServer::new(about.clone(), ground.clone()));
                 same.push(Arc::downgrade(&server));
                 server
             });
             servers.insert(about.id.clone(), server);
         }
-        Servers {
+        McpServers {
             app: app.clone(),
             servers,
         }
@@ -80,17 +80,17 @@ impl Pool {
 
     /// Closes all connections, and waits until the processes behind them have ended.
     pub async fn close(&self) {
-        let servers: Vec<Arc<Server>> = {
+        let servers: Vec<Arc<McpServer>> = {
             let known = self.known();
             known.values().flatten().filter_map(Weak::upgrade).collect()
         };
         servers.iter().for_each(|server| server.close());
         drop(servers);
         // What lasts longer is killed when its connection is dropped.
-        let _in_time = tokio::time::timeout(LAST, self.census.none()).await;
+        let _in_time = tokio::time::timeout(LAST, self.process_count.wait_for_zero()).await;
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<Server>>>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<McpServer>>>> {
         lock(&self.known)
     }
 }

@@ -1,13 +1,13 @@
 //! What servers are asked, wherever they are.
 
-use crate::error::{Code, Error};
+use crate::error::{Error, ErrorCode};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// A list that a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum McpListKind {
     /// Its tools.
     Tools,
     /// Its resources.
@@ -16,7 +16,7 @@ pub enum Listed {
     Prompts,
 }
 
-impl Listed {
+impl McpListKind {
     /// Its key in what scripts get.
     pub fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Listed {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
+pub enum McpRequest {
     /// Runs a tool.
     Call {
         /// Its name.
@@ -53,13 +53,13 @@ pub enum Request {
 
 /// How long an answer may take, and until when.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct AnswerDeadline {
     /// As the settings say it.
     whole: Duration,
     until: Instant,
 }
 
-impl Limit {
+impl AnswerDeadline {
     /// From now on.
     pub fn new(whole: Duration) -> Self {
         Self {
@@ -76,6 +76,6 @@ impl Limit {
     /// What is said of a server that did not keep it.
     pub fn missed(self, server: &str) -> Error {
         let message = format!("MCP server \"{server}\": no answer within {:?}", self.whole);
-        Error::new(Code::Timeout, message)
+        Error::new(ErrorCode::Timeout, message)
     }
 }

@@ -1,11 +1,11 @@
 //! Examples of calls, as models are shown them.
 
-use crate::plain::plain;
-use crate::tool::Tool;
+use crate::tool::ServerTool;
+use crate::value_text::value_text;
 use std::fmt::Write;
 
 /// The one message that shows examples, if there are any. So many of each tool.
-pub fn message(tools: &[Tool], most: usize) -> Option<String> {
+pub fn message(tools: &[ServerTool], most: usize) -> Option<String> {
     let mut text = String::new();
     for tool in tools {
         for sample in tool.samples.iter().take(most) {
@@ -18,7 +18,7 @@ pub fn message(tools: &[Tool], most: usize) -> Option<String> {
             }
             for key in ["input", "output"] {
                 if let Some(value) = sample.get(key).filter(|value| !value.is_null()) {
-                    let _ = write!(text, "\n{key}: {}", plain(value));
+                    let _ = write!(text, "\n{key}: {}", value_text(value));
                 }
             }
         }
@@ -31,11 +31,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn tool(name: &str, samples: &Value) -> Tool {
-        Tool {
+    fn tool(name: &str, samples: &Value) -> ServerTool {
+        ServerTool {
             name: name.to_owned(),
             samples: samples.as_array().unwrap().clone(),
-            ..Tool::default()
+            ..ServerTool::default()
         }
     }
 

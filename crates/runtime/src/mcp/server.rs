@@ -1,18 +1,18 @@
 //! One server of an app, for all who use it.
 
+use super::connection::{ConnectionTarget, McpConnection, ToolChange};
 use super::credentials;
-use super::link::{Changed, Link, Place};
-use super::process::Mapped;
-use super::request::{Limit, Listed, Request};
-use super::transport::{TRANSPORTS, Transport};
+use super::process::ProcessServer;
+use super::request::{AnswerDeadline, McpListKind, McpRequest};
+use super::transport::{TRANSPORTS, TransportEntry};
 use crate::access::Authorized;
+use crate::active_count::ActiveCount;
 use crate::app;
 use crate::app::read::fields;
-use crate::census::Census;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
-use crate::tool::Caller;
+use crate::tool::ToolCaller;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const LINKS: usize = 64;
 
 /// What all servers of an app have in common.
 #[derive(Clone)]
-pub struct Ground {
+pub struct McpEnvironment {
     /// The app's folder.
     pub root: PathBuf,
     /// `PATH` of processes.
@@ -36,49 +36,49 @@ pub struct Ground {
     /// Sends requests.
     pub http: reqwest::Client,
     /// Counts the processes that are started.
-    pub census: Census,
+    pub process_count: ActiveCount,
 }
 
 /// A server.
-pub struct Server {
+pub struct McpServer {
     /// What its file says.
-    pub about: Arc<app::Server>,
-    ground: Ground,
-    kind: Kind,
+    pub about: Arc<app::McpServerFile>,
+    environment: McpEnvironment,
+    kind: McpServerKind,
     timeout: Duration,
 }
 
-enum Kind {
-    Processes(Mapped),
+enum McpServerKind {
+    Processes(ProcessServer),
     Outside {
-        transport: &'static Transport,
-        links: Mutex<BTreeMap<Vec<String>, Arc<Link>>>,
+        transport: &'static TransportEntry,
+        links: Mutex<BTreeMap<Vec<String>, Arc<McpConnection>>>,
     },
 }
 
-impl Server {
+impl McpServer {
     /// What a file describes.
-    pub fn new(about: Arc<app::Server>, ground: Ground) -> Self {
+    pub fn new(about: Arc<app::McpServerFile>, ground: McpEnvironment) -> Self {
         let row = TRANSPORTS.iter().find(|row| row.name == about.transport);
         let timeout = about.fields.get("timeout").and_then(fields::milliseconds);
         let kind = match row {
-            Some(transport) => Kind::Outside {
+            Some(transport) => McpServerKind::Outside {
                 transport,
                 links: Mutex::default(),
             },
-            None => Kind::Processes(Mapped::new(about.clone())),
+            None => McpServerKind::Processes(ProcessServer::new(about.clone())),
         };
         Self {
             kind,
             about,
-            ground,
+            environment: ground,
             timeout: timeout.map_or(TIMEOUT, Duration::from_millis),
         }
     }
 
     /// Whether this is what a file describes now.
-    pub fn is(&self, about: &app::Server, ground: &Ground) -> bool {
-        let here = (&self.ground.root, &self.ground.path);
+    pub fn is(&self, about: &app::McpServerFile, ground: &McpEnvironment) -> bool {
+        let here = (&self.environment.root, &self.environment.path);
         *self.about == *about && here == (&ground.root, &ground.path)
     }
 
@@ -89,50 +89,50 @@ impl Server {
 
     /// Whether it is not the app's own processes.
     pub fn is_outside(&self) -> bool {
-        matches!(self.kind, Kind::Outside { .. })
+        matches!(self.kind, McpServerKind::Outside { .. })
     }
 
     /// Examples of a tool or a resource.
     pub fn samples(&self, kind: &str, name: &str) -> Option<&[Value]> {
         match &self.kind {
-            Kind::Processes(mapped) => mapped.samples(kind, name),
-            Kind::Outside { .. } => None,
+            McpServerKind::Processes(mapped) => mapped.samples(kind, name),
+            McpServerKind::Outside { .. } => None,
         }
     }
 
     /// All that a resource of the app's own processes can be called by.
     pub fn resource_names(&self, name: &str) -> Option<[&str; 3]> {
         match &self.kind {
-            Kind::Processes(mapped) => mapped.names_of(name),
-            Kind::Outside { .. } => None,
+            McpServerKind::Processes(mapped) => mapped.names_of(name),
+            McpServerKind::Outside { .. } => None,
         }
     }
 
     /// The tools that have come and gone since the caller's agent asked last. An app's own do so with its files alone.
-    pub fn changed(&self, caller: &Caller) -> Vec<Changed> {
+    pub fn changed(&self, caller: &ToolCaller) -> Vec<ToolChange> {
         let link = self.link(&caller.authorized);
         let link = link.ok().flatten();
         link.map_or_else(Vec::new, |link| link.changed(&caller.agent))
     }
 
     /// Closes what nobody has used for a while, of connections that only one caller can use.
-    pub fn tidy(&self) {
-        if let Kind::Outside { links, .. } = &self.kind {
-            let is_used = |link: &Link| link.used().elapsed() < IDLE;
+    pub fn close_idle(&self) {
+        if let McpServerKind::Outside { links, .. } = &self.kind {
+            let is_used = |link: &McpConnection| link.used().elapsed() < IDLE;
             lock(links).retain(|key, link| key.is_empty() || is_used(link));
         }
     }
 
     /// Closes all connections.
     pub fn close(&self) {
-        if let Kind::Outside { links, .. } = &self.kind {
+        if let McpServerKind::Outside { links, .. } = &self.kind {
             lock(links).values().for_each(|link| link.close());
         }
     }
 
     /// The link for this caller. Callers share one only where the server cannot tell them apart.
-    fn link(&self, who: &Authorized) -> Result<Option<Arc<Link>>> {
-        let Kind::Outside { transport, links } = &self.kind else {
+    fn link(&self, who: &Authorized) -> Result<Option<Arc<McpConnection>>> {
+        let McpServerKind::Outside { transport, links } = &self.kind else {
             return Ok(None);
         };
         let filled = credentials::fill(&self.about, who)?;
@@ -145,63 +145,63 @@ impl Server {
             let oldest = oldest.map(|(key, _)| key.clone());
             oldest.and_then(|key| links.remove(&key));
         }
-        let place = Place {
+        let place = ConnectionTarget {
             id: self.about.id.clone(),
             transport,
             secrets: Arc::new(Secrets::of_server(&filled.fields)),
             fields: filled.fields,
-            root: self.ground.root.clone(),
-            path: self.ground.path.clone(),
-            http: self.ground.http.clone(),
+            root: self.environment.root.clone(),
+            path: self.environment.path.clone(),
+            http: self.environment.http.clone(),
             timeout: self.timeout,
-            census: self.ground.census.clone(),
+            process_count: self.environment.process_count.clone(),
         };
-        let link = Arc::new(Link::new(place));
+        let link = Arc::new(McpConnection::new(place));
         links.insert(filled.key, link.clone());
         Ok(Some(link))
     }
 
     /// A whole list.
-    pub async fn list(&self, what: Listed, caller: &Caller) -> Result<Arc<Vec<Value>>> {
+    pub async fn list(&self, what: McpListKind, caller: &ToolCaller) -> Result<Arc<Vec<Value>>> {
         self.list_within(self.limit(caller), (what, caller)).await
     }
 
     /// An answer. Dropping the future cancels the work.
-    pub async fn ask(&self, request: Request, caller: &Caller) -> Result<Value> {
+    pub async fn ask(&self, request: McpRequest, caller: &ToolCaller) -> Result<Value> {
         self.ask_within(self.limit(caller), (request, caller)).await
     }
 
     /// How long an answer to this caller may take from now on.
-    pub fn limit(&self, caller: &Caller) -> Limit {
-        Limit::new(self.timeout.min(caller.timeout))
+    pub fn limit(&self, caller: &ToolCaller) -> AnswerDeadline {
+        AnswerDeadline::new(self.timeout.min(caller.timeout))
     }
 
     /// A whole list, in time.
     pub async fn list_within(
         &self,
-        limit: Limit,
-        (what, caller): (Listed, &Caller),
+        limit: AnswerDeadline,
+        (what, caller): (McpListKind, &ToolCaller),
     ) -> Result<Arc<Vec<Value>>> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.list(what, limit).await,
-            (Kind::Processes(mapped), None) => Ok(mapped.list(what)),
-            (Kind::Outside { .. }, None) => Ok(Arc::default()),
+            (McpServerKind::Processes(mapped), None) => Ok(mapped.list(what)),
+            (McpServerKind::Outside { .. }, None) => Ok(Arc::default()),
         }
     }
 
     /// An answer, in time.
     pub async fn ask_within(
         &self,
-        limit: Limit,
-        (request, caller): (Request, &Caller),
+        limit: AnswerDeadline,
+        (request, caller): (McpRequest, &ToolCaller),
     ) -> Result<Value> {
         match (&self.kind, self.link(&caller.authorized)?) {
             (_, Some(link)) => link.ask(request, limit).await,
-            (Kind::Processes(mapped), None) => {
+            (McpServerKind::Processes(mapped), None) => {
                 let answer = limit.keep(mapped.ask(request, caller)).await;
                 answer.unwrap_or_else(|| Err(limit.missed(&self.about.id)))
             }
-            (Kind::Outside { .. }, None) => Ok(Value::Null),
+            (McpServerKind::Outside { .. }, None) => Ok(Value::Null),
         }
     }
 }

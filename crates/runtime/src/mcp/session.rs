@@ -1,9 +1,9 @@
 //! One open connection: what the server offers, asked once until it says that it has changed, and calls.
 
-use super::ears::{Ears, changes, listen};
-use super::request::{Listed, Request};
+use super::notifications::{McpNotifications, changes, listen};
+use super::request::{McpListKind, McpRequest};
 use super::transport::{innermost, of_http};
-use crate::error::{Code, Error};
+use crate::error::{Error, ErrorCode};
 use crate::llm::Secrets;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
@@ -28,20 +28,20 @@ const LIST: usize = 16 << 20;
 const FIRST: Duration = Duration::from_secs(2);
 
 /// The client of an open connection.
-pub type Running = RunningService<RoleClient, Arc<Ears>>;
+pub type McpClient = RunningService<RoleClient, Arc<McpNotifications>>;
 
 /// An open connection. Dropped, it is closed.
-pub struct Session {
-    running: Running,
-    ears: Arc<Ears>,
-    lists: [tokio::sync::Mutex<Option<List>>; 3],
+pub struct McpSession {
+    running: McpClient,
+    notifications: Arc<McpNotifications>,
+    lists: [tokio::sync::Mutex<Option<CachedList>>; 3],
     capabilities: ServerCapabilities,
     opened: Instant,
     _listening: JoinSet<()>,
 }
 
 /// A list as the server gave it.
-struct List {
+struct CachedList {
     items: Arc<Vec<Value>>,
     /// How often it had changed then.
     change: u64,
@@ -50,7 +50,7 @@ struct List {
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct McpFailure {
     /// What the caller is told.
     pub error: Error,
     /// The server has seen nothing of the request.
@@ -59,9 +59,9 @@ pub struct Failure {
     pub is_over: bool,
 }
 
-impl Session {
+impl McpSession {
     /// Of an open connection.
-    pub async fn new(running: Running) -> Self {
+    pub async fn new(running: McpClient) -> Self {
         let ears = running.service().clone();
         let off = ClientCacheConfig::disabled();
         running.set_response_cache_config(off).await;
@@ -71,7 +71,7 @@ impl Session {
         let mut listening = JoinSet::new();
         let is_newest = info.is_some_and(|info| !info.protocol_version.has_initialize());
         if let Some(filter) = changes(&capabilities).filter(|_| is_newest) {
-            ears.set_deaf(true);
+            ears.set_interrupted(true);
             let (heard, first) = oneshot::channel();
             let peer = running.peer().clone();
             listening.spawn(listen(peer, ears.clone(), (filter, heard)));
@@ -80,7 +80,7 @@ impl Session {
         }
         Self {
             running,
-            ears,
+            notifications: ears,
             lists: Default::default(),
             capabilities,
             opened: Instant::now(),
@@ -100,7 +100,7 @@ impl Session {
 
     /// Why it cannot be used any more.
     pub fn end(&self) -> String {
-        self.ears
+        self.notifications
             .end()
             .unwrap_or_else(|| "the connection was closed".to_owned())
     }
@@ -111,10 +111,10 @@ impl Session {
     }
 
     /// A list, asked for only if it is not known.
-    pub async fn list(&self, what: Listed) -> Result<Arc<Vec<Value>>, Failure> {
+    pub async fn list(&self, what: McpListKind) -> Result<Arc<Vec<Value>>, McpFailure> {
         let mut known = self.lists[what as usize].lock().await;
-        let change = self.ears.change(what);
-        let is_deaf = self.ears.is_deaf();
+        let change = self.notifications.change(what);
+        let is_deaf = self.notifications.is_interrupted();
         if let Some(list) = known
             .as_ref()
             .filter(|list| list.change == change && !is_deaf)
@@ -124,7 +124,7 @@ impl Session {
         }
         let (items, fresh) = self.fetch(what).await?;
         let items = Arc::new(items);
-        *known = Some(List {
+        *known = Some(CachedList {
             items: items.clone(),
             change,
             until: fresh.map(|fresh| Instant::now() + fresh),
@@ -132,11 +132,11 @@ impl Session {
         Ok(items)
     }
 
-    async fn fetch(&self, what: Listed) -> Result<(Vec<Value>, Option<Duration>), Failure> {
+    async fn fetch(&self, what: McpListKind) -> Result<(Vec<Value>, Option<Duration>), McpFailure> {
         let has = match what {
-            Listed::Tools => self.capabilities.tools.is_some(),
-            Listed::Resources => self.capabilities.resources.is_some(),
-            Listed::Prompts => self.capabilities.prompts.is_some(),
+            McpListKind::Tools => self.capabilities.tools.is_some(),
+            McpListKind::Resources => self.capabilities.resources.is_some(),
+            McpListKind::Prompts => self.capabilities.prompts.is_some(),
         };
         let (mut items, mut fresh, mut cursor) = (Vec::new(), None, None);
         if !has {
@@ -164,13 +164,17 @@ impl Session {
         Err(refused("has no end".to_owned()))
     }
 
-    async fn page(&self, what: Listed, page: PaginatedRequestParams) -> Result<Page, Failure> {
+    async fn page(
+        &self,
+        what: McpListKind,
+        page: PaginatedRequestParams,
+    ) -> Result<ListPage, McpFailure> {
         let page = Some(page);
         let failed = |error| self.failed(error);
         macro_rules! page {
             ($result:expr, $items:ident) => {{
                 let result = $result.await.map_err(failed)?;
-                Page {
+                ListPage {
                     items: result.$items.iter().map(plain).collect(),
                     fresh: result.ttl_ms.map(Duration::from_millis),
                     next: result.next_cursor,
@@ -178,29 +182,29 @@ impl Session {
             }};
         }
         Ok(match what {
-            Listed::Tools => page!(self.running.list_tools(page), tools),
-            Listed::Resources => page!(self.running.list_resources(page), resources),
-            Listed::Prompts => page!(self.running.list_prompts(page), prompts),
+            McpListKind::Tools => page!(self.running.list_tools(page), tools),
+            McpListKind::Resources => page!(self.running.list_resources(page), resources),
+            McpListKind::Prompts => page!(self.running.list_prompts(page), prompts),
         })
     }
 
     /// Asks something. Dropping the future tells the server that nobody waits any more.
-    pub async fn ask(&self, request: &Request) -> Result<Value, Failure> {
-        let before = self.ears.sent();
+    pub async fn ask(&self, request: &McpRequest) -> Result<Value, McpFailure> {
+        let before = self.notifications.sent();
         let mut asked = self.asked(request).await;
         if let Err(failure) = &mut asked
             && failure.is_over
         {
-            let after = self.ears.sent();
+            let after = self.notifications.sent();
             failure.is_unsent |= before > 0 && after == before;
         }
         asked
     }
 
-    async fn asked(&self, request: &Request) -> Result<Value, Failure> {
+    async fn asked(&self, request: &McpRequest) -> Result<Value, McpFailure> {
         let failed = |error| self.failed(error);
         match request {
-            Request::Call { tool, arguments } => {
+            McpRequest::Call { tool, arguments } => {
                 let params = CallToolRequestParams::new(tool.clone());
                 let params = params.with_arguments(arguments.clone());
                 match self.running.call_tool_once(params).await.map_err(failed)? {
@@ -208,7 +212,7 @@ impl Session {
                     _ => Err(self.unanswerable()),
                 }
             }
-            Request::Read { uri } => {
+            McpRequest::Read { uri } => {
                 let params = ReadResourceRequestParams::new(uri.clone());
                 match self
                     .running
@@ -220,7 +224,7 @@ impl Session {
                     _ => Err(self.unanswerable()),
                 }
             }
-            Request::Prompt { name, arguments } => {
+            McpRequest::Prompt { name, arguments } => {
                 let mut params = GetPromptRequestParams::new(name.clone());
                 params.arguments = Some(arguments.clone());
                 match self.running.get_prompt_once(params).await.map_err(failed)? {
@@ -231,26 +235,26 @@ impl Session {
         }
     }
 
-    fn unanswerable(&self) -> Failure {
+    fn unanswerable(&self) -> McpFailure {
         self.refused("it wants to know more, and nobody is there to tell it")
     }
 
-    fn refused(&self, why: &str) -> Failure {
-        Failure {
-            error: failure(self.ears.name(), self.ears.secrets(), why),
+    fn refused(&self, why: &str) -> McpFailure {
+        McpFailure {
+            error: failure(self.notifications.name(), self.notifications.secrets(), why),
             is_unsent: false,
             is_over: false,
         }
     }
 
-    fn failed(&self, error: ServiceError) -> Failure {
+    fn failed(&self, error: ServiceError) -> McpFailure {
         let (why, is_unsent, is_over) = match error {
             ServiceError::McpError(error) => (error.message.into_owned(), false, false),
             ServiceError::TransportClosed => (self.end(), false, true),
             ServiceError::TransportSend(error) => {
                 let is_unsent = is_unsent(error.error.as_ref());
                 let why = self
-                    .ears
+                    .notifications
                     .end()
                     .unwrap_or_else(|| innermost(error.error.as_ref()));
                 (why, is_unsent, is_unsent)
@@ -260,7 +264,7 @@ impl Session {
             }
             other => (other.to_string(), false, false),
         };
-        Failure {
+        McpFailure {
             is_unsent,
             is_over,
             ..self.refused(&why)
@@ -269,7 +273,7 @@ impl Session {
 }
 
 /// A part of a list.
-struct Page {
+struct ListPage {
     items: Vec<Value>,
     fresh: Option<Duration>,
     next: Option<String>,
@@ -278,7 +282,10 @@ struct Page {
 /// What whoever uses a server is told.
 pub fn failure(server: &str, secrets: &Secrets, why: &str) -> Error {
     let why = secrets.hide(why);
-    Error::new(Code::McpError, format!("MCP server \"{server}\": {why}"))
+    Error::new(
+        ErrorCode::McpError,
+        format!("MCP server \"{server}\": {why}"),
+    )
 }
 
 fn plain(value: &impl Serialize) -> Value {

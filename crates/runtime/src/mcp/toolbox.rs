@@ -1,48 +1,56 @@
 //! The servers as a turn sees them.
 
-use super::name::Names;
-use super::request::Listed;
-use super::wanted::Wanted;
-use super::{Servers, answer};
+use super::request::McpListKind;
+use super::selection::ServerSelection;
+use super::tool_names::ToolNames;
+use super::{McpServers, tool_result};
 use crate::error::Result;
-use crate::tool::{Caller, Outcome, Tool, Toolbox};
+use crate::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 #[async_trait]
-impl Toolbox for Servers {
-    async fn list(&self, servers: &[Value], caller: &Caller) -> Result<Vec<Tool>> {
+impl Toolbox for McpServers {
+    async fn list(&self, servers: &[Value], caller: &ToolCaller) -> Result<Vec<ServerTool>> {
         let lists = servers.iter().map(|entry| self.tools(entry, caller));
         let lists = try_join_all(lists).await?;
-        let mut tools: Vec<Tool> = lists.into_iter().flatten().collect();
-        let mut names = Names::default();
+        let mut tools: Vec<ServerTool> = lists.into_iter().flatten().collect();
+        let mut names = ToolNames::default();
         for tool in &mut tools {
             tool.name = names.take(&tool.server, &tool.tool);
         }
         Ok(tools)
     }
 
-    async fn call(&self, tool: &Tool, arguments: Value, caller: &Caller) -> Result<Outcome> {
+    async fn call(
+        &self,
+        tool: &ServerTool,
+        arguments: Value,
+        caller: &ToolCaller,
+    ) -> Result<ToolOutcome> {
         let place = (tool.server.as_str(), tool.tool.as_str());
         let called = Self::call(self, place, arguments, caller).await?;
-        Ok(answer::outcome(called.result, called.warnings))
+        Ok(tool_result::outcome(called.result, called.warnings))
     }
 }
 
-impl Servers {
+impl McpServers {
     /// The tools that have come and gone since the caller's agent asked last, among those that it wants: what models call
     /// them, and whether they are there now.
-    pub(crate) fn changed(&self, caller: &Caller) -> Vec<(String, bool)> {
-        let entries = caller.servers.iter().map(|entry| Wanted::of(entry).id);
+    pub(crate) fn changed(&self, caller: &ToolCaller) -> Vec<(String, bool)> {
+        let entries = caller
+            .servers
+            .iter()
+            .map(|entry| ServerSelection::of(entry).id);
         let ids: BTreeSet<String> = entries.collect();
         let mut changed = Vec::new();
         for id in &ids {
             let Ok(server) = self.find(&caller.agent, id) else {
                 continue;
             };
-            let (wants, mut names) = (self.wants(id, caller), Names::default());
+            let (wants, mut names) = (self.wants(id, caller), ToolNames::default());
             let wanted = server.changed(caller).into_iter();
             let wanted = wanted.filter(|(tool, _)| wants.tool(tool));
             changed.extend(wanted.map(|(tool, added)| (names.take(id, &tool), added)));
@@ -50,10 +58,10 @@ impl Servers {
         changed
     }
 
-    async fn tools(&self, entry: &Value, caller: &Caller) -> Result<Vec<Tool>> {
-        let wanted = Wanted::of(entry);
+    async fn tools(&self, entry: &Value, caller: &ToolCaller) -> Result<Vec<ServerTool>> {
+        let wanted = ServerSelection::of(entry);
         let server = self.find(&caller.agent, &wanted.id)?;
-        let listed = server.list(Listed::Tools, caller).await?;
+        let listed = server.list(McpListKind::Tools, caller).await?;
         let mut tools = Vec::new();
         for about in listed.iter() {
             let name = about["name"].as_str().unwrap_or_default();
@@ -61,7 +69,7 @@ impl Servers {
                 continue;
             }
             let text = about["description"].as_str();
-            tools.push(Tool {
+            tools.push(ServerTool {
                 name: String::new(),
                 server: wanted.id.clone(),
                 tool: name.to_owned(),

@@ -1,14 +1,14 @@
 //! What a model is: a table, its columns, and how it hangs together with others. Plain data, made from a file of the app and
 //! never changed.
 
-use super::kind::Kind;
-use super::validate::Validation;
+use super::column_kind::ColumnKind;
+use super::validate::ColumnValidation;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A model of the app, or one that is built in.
 #[derive(Debug, Default)]
-pub struct Model {
+pub struct TableModel {
     /// Dotted id, as processes name it: `pet`, `agents.expense.voucher`.
     pub id: String,
     /// What people call it.
@@ -22,28 +22,28 @@ pub struct Model {
     /// The table, with its prefix.
     pub table: String,
     /// All columns in order, those that options add last.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The related models by the relation's name. Their ids are whole, however the file names them.
-    pub relations: BTreeMap<String, Relation>,
+    pub relations: BTreeMap<String, ModelRelation>,
     /// Indexes, beside those of single columns.
-    pub indexes: Vec<Index>,
+    pub indexes: Vec<TableIndex>,
     /// Rows of an empty table.
     pub values: Vec<Map<String, Value>>,
     /// What it does by itself.
-    pub options: Options,
+    pub options: ModelOptions,
     /// The definition as it is written.
     pub source: Value,
 }
 
 /// One column.
 #[derive(Debug)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name in rows and in the table.
     pub name: String,
     /// What people call it.
     pub label: String,
     /// What its values are.
-    pub kind: &'static Kind,
+    pub kind: &'static ColumnKind,
     /// The most characters.
     pub length: Option<u32>,
     /// Digits of a decimal number.
@@ -61,16 +61,16 @@ pub struct Column {
     /// Whether it has an index of its own.
     pub is_indexed: bool,
     /// What a new row has that does not give it.
-    pub default: Option<Initial>,
+    pub default: Option<ColumnDefault>,
     /// How its values are kept secret.
-    pub crypt: Option<Crypt>,
+    pub crypt: Option<ColumnCrypt>,
     /// What its values must be.
-    pub validations: Vec<Validation>,
+    pub validations: Vec<ColumnValidation>,
 }
 
 /// What a new row has in a column that it does not give.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Initial {
+pub enum ColumnDefault {
     /// This value.
     Value(Value),
     /// The present moment.
@@ -81,7 +81,7 @@ pub enum Initial {
 
 /// How values are kept secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crypt {
+pub enum ColumnCrypt {
     /// Encrypted; read as they were, found by equality only.
     Aes,
     /// Hashed, and never read again.
@@ -90,7 +90,7 @@ pub enum Crypt {
 
 /// An index over several columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct TableIndex {
     /// Its name within the model.
     pub name: String,
     /// Its columns in order.
@@ -101,7 +101,7 @@ pub struct Index {
 
 /// How rows of one model lead to rows of another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Relation {
+pub struct ModelRelation {
     /// One or many, and whose column holds whose.
     pub kind: RelationKind,
     /// The related model's whole id.
@@ -134,13 +134,13 @@ pub enum RelationKind {
 
 /// `option` of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ModelOptions {
     /// `created_at` and `updated_at`.
     pub timestamps: bool,
     /// Deleted rows stay, with `deleted_at`.
     pub soft_deletes: bool,
     /// Rows belong to people, teams and tenants.
-    pub permission: Option<Permission>,
+    pub permission: Option<ModelPermission>,
     /// [`TRACKINGS`].
     pub trackings: bool,
     /// The table is somebody else's: it is used as it is, never made or changed.
@@ -151,7 +151,7 @@ pub struct Options {
 
 /// `option.permission`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Permission {
+pub struct ModelPermission {
     /// The column for a key of `constraints.extra`; none where that key is declared not to apply.
     pub extra: BTreeMap<String, Option<String>>,
 }
@@ -173,14 +173,14 @@ pub const UPDATED_AT: &str = "updated_at";
 /// When it was deleted.
 pub const DELETED_AT: &str = "deleted_at";
 
-impl Model {
+impl TableModel {
     /// The column of this name.
-    pub fn column(&self, name: &str) -> Option<&Column> {
+    pub fn column(&self, name: &str) -> Option<&TableColumn> {
         self.columns.iter().find(|column| column.name == name)
     }
 
     /// The column that names a row, if there is one.
-    pub fn key(&self) -> Option<&Column> {
+    pub fn key(&self) -> Option<&TableColumn> {
         self.columns.iter().find(|column| column.is_primary)
     }
 
@@ -192,14 +192,14 @@ impl Model {
     }
 
     /// The columns that can be read: all but hashed passwords.
-    pub fn readable(&self) -> impl Iterator<Item = &Column> {
+    pub fn readable(&self) -> impl Iterator<Item = &TableColumn> {
         self.columns.iter().filter(|column| column.is_readable())
     }
 }
 
-impl Column {
+impl TableColumn {
     /// A plain column that may be empty.
-    pub fn new(name: &str, kind: &'static Kind) -> Self {
+    pub fn new(name: &str, kind: &'static ColumnKind) -> Self {
         Self {
             name: name.to_owned(),
             label: String::new(),
@@ -220,7 +220,7 @@ impl Column {
 
     /// Whether its values may be told.
     pub fn is_readable(&self) -> bool {
-        self.crypt != Some(Crypt::Password)
+        self.crypt != Some(ColumnCrypt::Password)
     }
 
     /// Whether the store gives each new row a number.

@@ -1,25 +1,25 @@
 //! Tables are made and added to when an app is loaded. Nothing is dropped or narrowed.
 
-mod width;
+mod column_width;
 
 use super::database::postgres::LOCK;
-use super::database::{Access, Cell, Dialect, Statement, Transaction, end};
-use super::definition::{Column, Initial, Model};
-use super::row::Draft;
-use super::{Models, rows, table};
-use crate::error::{Code, Error, Result};
+use super::database::{AccessMode, SqlCell, SqlDialect, SqlStatement, Transaction, end};
+use super::definition::{ColumnDefault, TableColumn, TableModel};
+use super::row_draft::RowDraft;
+use super::{TableModels, rows, table_sql};
+use crate::error::{Error, ErrorCode, Result};
+use column_width::ColumnWidth;
 use sea_query::Value as Bound;
 use serde_json::{Map, Value};
-use width::Width;
 
 /// Brings the table of a model to what the model says, and puts its first rows in. `rows` are all rows of a system model.
 pub async fn migrate(
-    models: &Models,
-    model: &Model,
+    models: &TableModels,
+    model: &TableModel,
     rows: Option<&[Map<String, Value>]>,
 ) -> Result<()> {
-    let mut transaction = models.database().begin(Access::Write).await?;
-    let work = Work {
+    let mut transaction = models.database().begin(AccessMode::Write).await?;
+    let work = TableMigration {
         models,
         model,
         transaction: transaction.as_mut(),
@@ -27,8 +27,8 @@ pub async fn migrate(
     let result = work.run(rows).await;
     end(transaction, result).await.map_err(|error| {
         let code = match error.code {
-            Code::Unavailable => Code::Unavailable,
-            _ => Code::ConfigError,
+            ErrorCode::Unavailable => ErrorCode::Unavailable,
+            _ => ErrorCode::ConfigError,
         };
         Error {
             code,
@@ -38,16 +38,16 @@ pub async fn migrate(
     })
 }
 
-struct Work<'a> {
-    models: &'a Models,
-    model: &'a Model,
+struct TableMigration<'a> {
+    models: &'a TableModels,
+    model: &'a TableModel,
     transaction: &'a mut dyn Transaction,
 }
 
-impl Work<'_> {
+impl TableMigration<'_> {
     async fn run(mut self, rows: Option<&[Map<String, Value>]>) -> Result<()> {
         let dialect = self.transaction.dialect();
-        if dialect == Dialect::Postgres {
+        if dialect == SqlDialect::Postgres {
             self.transaction.rows(LOCK.to_owned().into()).await?;
         }
         let found = self.found().await?;
@@ -55,7 +55,7 @@ impl Work<'_> {
             return self.check(&found);
         }
         match found.is_empty() {
-            true => self.sql(table::create(self.model, dialect)).await?,
+            true => self.sql(table_sql::create(self.model, dialect)).await?,
             false => self.extend(&found).await?,
         }
         self.index().await?;
@@ -72,8 +72,8 @@ impl Work<'_> {
     /// The columns that the table has, with their types; none where there is no table.
     async fn found(&mut self) -> Result<Vec<(String, String)>> {
         let sql = match self.transaction.dialect() {
-            Dialect::Sqlite => "SELECT name, type FROM pragma_table_info(?)",
-            Dialect::Postgres => {
+            SqlDialect::Sqlite => "SELECT name, type FROM pragma_table_info(?)",
+            SqlDialect::Postgres => {
                 "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute \
                  JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace \
                  WHERE nspname = current_schema() AND relname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f') \
@@ -82,14 +82,14 @@ impl Work<'_> {
         };
         let rows = self.about_table(sql).await?;
         let columns = rows.into_iter().filter_map(|row| match row.as_slice() {
-            [Cell::Text(name), Cell::Text(kind)] => Some((name.clone(), kind.clone())),
+            [SqlCell::Text(name), SqlCell::Text(kind)] => Some((name.clone(), kind.clone())),
             _ => None,
         });
         Ok(columns.collect())
     }
 
-    async fn about_table(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>> {
-        let statement = Statement {
+    async fn about_table(&mut self, sql: &str) -> Result<Vec<Vec<SqlCell>>> {
+        let statement = SqlStatement {
             sql: sql.to_owned(),
             values: vec![Bound::String(Some(self.model.table.clone()))],
         };
@@ -98,7 +98,7 @@ impl Work<'_> {
 
     /// A table that is somebody else's must have what the model names.
     fn check(&self, found: &[(String, String)]) -> Result<()> {
-        let is_there = |column: &&Column| found.iter().any(|(name, _)| *name == column.name);
+        let is_there = |column: &&TableColumn| found.iter().any(|(name, _)| *name == column.name);
         let missing = self.model.columns.iter().find(|column| !is_there(column));
         let table = &self.model.table;
         match (found.is_empty(), missing) {
@@ -122,12 +122,12 @@ impl Work<'_> {
                 continue;
             };
             // A number that SQLite gives is as wide as they come.
-            if column.is_counted() && dialect == Dialect::Sqlite {
+            if column.is_counted() && dialect == SqlDialect::Sqlite {
                 continue;
             }
             let (own, old) = (
-                Width::parse(&column.sql_type(dialect)),
-                Width::parse(stored),
+                ColumnWidth::parse(&column.sql_type(dialect)),
+                ColumnWidth::parse(stored),
             );
             if !own.holds(&old) {
                 let (name, kind) = (&column.name, column.sql_type(dialect));
@@ -138,7 +138,7 @@ impl Work<'_> {
                 )));
             }
             if own != old
-                && let Some(sql) = table::widen(model, column, dialect)
+                && let Some(sql) = table_sql::widen(model, column, dialect)
             {
                 self.sql(sql).await?;
             }
@@ -146,7 +146,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    async fn add(&mut self, column: &Column) -> Result<()> {
+    async fn add(&mut self, column: &TableColumn) -> Result<()> {
         if column.is_primary {
             let (name, table) = (&column.name, &self.model.table);
             return Err(unfit(format!(
@@ -154,11 +154,12 @@ impl Work<'_> {
             )));
         }
         let dialect = self.transaction.dialect();
-        self.sql(table::add(self.model, column, dialect)).await?;
+        self.sql(table_sql::add(self.model, column, dialect))
+            .await?;
         let usual = match &column.default {
-            Some(Initial::Value(value)) => value.clone(),
-            Some(Initial::Now) => Value::String(super::stamp::now()),
-            Some(Initial::Uuid) | None => return Ok(()),
+            Some(ColumnDefault::Value(value)) => value.clone(),
+            Some(ColumnDefault::Now) => Value::String(super::stamp::now()),
+            Some(ColumnDefault::Uuid) | None => return Ok(()),
         };
         let bound = self.models.bind(self.model, column, &usual);
         let bound = bound.map_err(|rule| unfit(format!("default of {}: {rule}", column.name)))?;
@@ -169,21 +170,21 @@ impl Work<'_> {
 
     async fn index(&mut self) -> Result<()> {
         let sql = match self.transaction.dialect() {
-            Dialect::Sqlite => "SELECT name FROM pragma_index_list(?)",
-            Dialect::Postgres => {
+            SqlDialect::Sqlite => "SELECT name FROM pragma_index_list(?)",
+            SqlDialect::Postgres => {
                 "SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1"
             }
         };
         let known = self.about_table(sql).await?;
-        for (name, sql) in table::indexes(self.model) {
+        for (name, sql) in table_sql::indexes(self.model) {
             if known
                 .iter()
-                .any(|row| row[..] == [Cell::Text(name.clone())])
+                .any(|row| row[..] == [SqlCell::Text(name.clone())])
             {
                 continue;
             }
             self.sql(sql).await.map_err(|error| match error.code {
-                Code::Conflict => {
+                ErrorCode::Conflict => {
                     unfit(format!("a unique index cannot be made: {}", error.message))
                 }
                 _ => error,
@@ -213,7 +214,7 @@ impl Work<'_> {
     }
 
     async fn insert(&mut self, rows: &[Map<String, Value>]) -> Result<()> {
-        let draft = Draft {
+        let draft = RowDraft {
             models: self.models,
             model: self.model,
             who: None,
@@ -227,5 +228,5 @@ impl Work<'_> {
 }
 
 fn unfit(message: String) -> Error {
-    Error::new(Code::ConfigError, message)
+    Error::new(ErrorCode::ConfigError, message)
 }

@@ -1,7 +1,7 @@
 //! What rows a caller may reach, as a condition. What is not known denies.
 
-use super::definition::{CREATED_BY, Column, Permission, TEAM, TENANT, UPDATED_BY};
-use super::{Model, Models};
+use super::definition::{CREATED_BY, ModelPermission, TEAM, TENANT, TableColumn, UPDATED_BY};
+use super::{TableModel, TableModels};
 use crate::access::Authorized;
 use sea_query::{Alias, Condition, Expr, ExprTrait};
 use serde_json::Value;
@@ -9,14 +9,14 @@ use serde_json::Value;
 /// What rows of a model somebody may reach; `table` is what the statement calls the model's table. Where that is none, why:
 /// `models.orders: team_only needs authorized.team_id`.
 pub fn reach(
-    models: &Models,
-    model: &Model,
+    models: &TableModels,
+    model: &TableModel,
     (who, table): (&Authorized, &str),
 ) -> Result<Condition, String> {
     let Some(permission) = &model.options.permission else {
         return Ok(Condition::all());
     };
-    let rules = Rules {
+    let rules = PermissionRules {
         models,
         model,
         permission,
@@ -27,15 +27,15 @@ pub fn reach(
     condition.map_err(|why| format!("models.{}: {why}", model.id))
 }
 
-struct Rules<'a> {
-    models: &'a Models,
-    model: &'a Model,
-    permission: &'a Permission,
+struct PermissionRules<'a> {
+    models: &'a TableModels,
+    model: &'a TableModel,
+    permission: &'a ModelPermission,
     who: &'a Authorized,
     table: &'a str,
 }
 
-impl Rules<'_> {
+impl PermissionRules<'_> {
     fn condition(&self) -> Result<Condition, String> {
         let limits = &self.who.constraints;
         if self.who.user_id.is_none() && self.who.team_id.is_none() {
@@ -122,7 +122,12 @@ impl Rules<'_> {
         }
     }
 
-    fn bind(&self, name: &str, column: &Column, value: &Value) -> Result<sea_query::Value, String> {
+    fn bind(
+        &self,
+        name: &str,
+        column: &TableColumn,
+        value: &Value,
+    ) -> Result<sea_query::Value, String> {
         if value.is_null() {
             return Err(format!("authorized.constraints.extra.{name} has no value"));
         }

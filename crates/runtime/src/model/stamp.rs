@@ -2,15 +2,15 @@
 
 use super::database::MOMENT;
 use super::definition::{
-    CREATED_AT, CREATED_BY, DELETED_AT, Model, TEAM, TENANT, TRACKINGS, UPDATED_AT, UPDATED_BY,
+    CREATED_AT, CREATED_BY, DELETED_AT, TEAM, TENANT, TRACKINGS, TableModel, UPDATED_AT, UPDATED_BY,
 };
 use crate::access::Authorized;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-type Row = Map<String, Value>;
+type RowFields = Map<String, Value>;
 
 /// The present moment, as columns hold it.
 pub fn now() -> String {
@@ -19,7 +19,7 @@ pub fn now() -> String {
 }
 
 /// For a new row. Nobody in particular makes the first rows of tables.
-pub fn create(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<()> {
+pub fn create(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
             check((column, &stamp), who, row)?;
@@ -41,7 +41,7 @@ pub fn create(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
 }
 
 /// For a row that is changed. Whose it is stays as it was.
-pub fn update(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<()> {
+pub fn update(model: &TableModel, who: Option<&Authorized>, row: &mut RowFields) -> Result<()> {
     if let Some(who) = who.filter(|_| model.options.permission.is_some()) {
         for (column, stamp) in stamps(who) {
             check((column, &stamp), who, row)?;
@@ -67,8 +67,8 @@ pub fn update(model: &Model, who: Option<&Authorized>, row: &mut Row) -> Result<
 }
 
 /// What is written of a row that is marked as deleted.
-pub fn delete(model: &Model, who: &Authorized) -> Row {
-    let mut row = Row::new();
+pub fn delete(model: &TableModel, who: &Authorized) -> RowFields {
+    let mut row = RowFields::new();
     row.insert(DELETED_AT.to_owned(), now().into());
     if let Some(user) = user(model, Some(who)) {
         let [_, _, deleted] = TRACKINGS;
@@ -78,7 +78,7 @@ pub fn delete(model: &Model, who: &Authorized) -> Row {
 }
 
 /// Who writes, where that is kept.
-fn user<'w>(model: &Model, who: Option<&'w Authorized>) -> Option<&'w str> {
+fn user<'w>(model: &TableModel, who: Option<&'w Authorized>) -> Option<&'w str> {
     let user = who?.user_id.as_deref();
     user.filter(|_| model.options.trackings)
 }
@@ -95,7 +95,7 @@ fn stamps(who: &Authorized) -> [(&'static str, Value); 4] {
 }
 
 /// What a row says of itself must be what it would be stamped with; a row may be of no team.
-fn check((column, stamp): (&str, &Value), who: &Authorized, row: &Row) -> Result<()> {
+fn check((column, stamp): (&str, &Value), who: &Authorized, row: &RowFields) -> Result<()> {
     let Some(given) = row.get(column) else {
         return Ok(());
     };
@@ -105,7 +105,7 @@ fn check((column, stamp): (&str, &Value), who: &Authorized, row: &Row) -> Result
         true => Ok(()),
         false => {
             let message = format!("permission_denied: {column}");
-            Err(Error::new(Code::PermissionDenied, message))
+            Err(Error::new(ErrorCode::PermissionDenied, message))
         }
     }
 }

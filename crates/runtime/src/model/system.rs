@@ -1,7 +1,7 @@
 //! The models that Ambit brings along: `__yao.*`. Scripts read them and never change them.
 
-use super::definition::{Column, Model, Options};
-use super::kind;
+use super::column_kind;
+use super::definition::{ModelOptions, TableColumn, TableModel};
 use serde_json::{Map, Value, json};
 
 /// The roles of the app's access rules.
@@ -26,14 +26,14 @@ const ROLE_COLUMNS: &[(&str, &str)] = &[
 ];
 
 /// All of them.
-pub fn all() -> Vec<Model> {
+pub fn all() -> Vec<TableModel> {
     vec![role()]
 }
 
-fn role() -> Model {
+fn role() -> TableModel {
     let columns = ROLE_COLUMNS.iter().filter_map(|(name, kind)| {
-        let column = Column::new(name, kind::find(kind).ok()?);
-        Some(Column {
+        let column = TableColumn::new(name, column_kind::find(kind).ok()?);
+        Some(TableColumn {
             is_primary: column.kind.is_counted,
             is_unique: *name == "role_id",
             is_nullable: !matches!(*name, "id" | "role_id"),
@@ -43,18 +43,18 @@ fn role() -> Model {
     let source = ROLE_COLUMNS
         .iter()
         .map(|(name, kind)| json!({"name": name, "type": kind}));
-    Model {
+    TableModel {
         id: ROLE.to_owned(),
         name: "Role".to_owned(),
         description: "The roles of openapi/roles.yml".to_owned(),
         table: "__yao_role".to_owned(),
         columns: columns.collect(),
-        options: Options {
+        options: ModelOptions {
             is_system: true,
-            ..Options::default()
+            ..ModelOptions::default()
         },
         source: json!({"name": "Role", "columns": source.collect::<Vec<_>>()}),
-        ..Model::default()
+        ..TableModel::default()
     }
 }
 

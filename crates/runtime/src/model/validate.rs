@@ -1,22 +1,22 @@
 //! What values must be beside their type: `validations` of a column.
 
-use crate::plain::plain;
-use ambit_storage::near;
+use crate::value_text::value_text;
+use ambit_storage::suggestion;
 use regex::Regex;
 use serde_json::Value;
 
 /// One rule.
 #[derive(Clone, Debug)]
-pub struct Validation {
+pub struct ColumnValidation {
     /// What it asks.
-    pub method: Method,
+    pub method: ValidationRule,
     /// What is told where it does not hold; `{{input}}` and `{{label}}` in it are replaced. Empty for words of our own.
     pub message: String,
 }
 
 /// What a rule asks.
 #[derive(Clone, Debug)]
-pub enum Method {
+pub enum ValidationRule {
     /// A type.
     Typeof(String),
     /// At least this.
@@ -54,7 +54,7 @@ const TYPES: [&str; 8] = [
 ];
 
 /// The rule that a file names; or what is wrong with it.
-pub fn method(name: &str, args: &[Value]) -> Result<Method, String> {
+pub fn method(name: &str, args: &[Value]) -> Result<ValidationRule, String> {
     let first = args.first();
     let number = || {
         let number = first.and_then(Value::as_f64);
@@ -72,46 +72,46 @@ pub fn method(name: &str, args: &[Value]) -> Result<Method, String> {
         "typeof" => {
             let kind = text()?;
             if !TYPES.contains(&kind) {
-                let (known, hint) = (TYPES.join(", "), near::hint(kind, TYPES));
+                let (known, hint) = (TYPES.join(", "), suggestion::hint(kind, TYPES));
                 return Err(format!("\"typeof\" knows {known}{hint}"));
             }
-            Method::Typeof(kind.to_owned())
+            ValidationRule::Typeof(kind.to_owned())
         }
-        "min" => Method::Min(number()?),
-        "max" => Method::Max(number()?),
-        "minLength" => Method::MinLength(length()?),
-        "maxLength" => Method::MaxLength(length()?),
+        "min" => ValidationRule::Min(number()?),
+        "max" => ValidationRule::Max(number()?),
+        "minLength" => ValidationRule::MinLength(length()?),
+        "maxLength" => ValidationRule::MaxLength(length()?),
         "pattern" => {
             let pattern = Regex::new(text()?);
-            Method::Pattern(pattern.map_err(|error| {
+            ValidationRule::Pattern(pattern.map_err(|error| {
                 let reason = error.to_string();
                 let reason = reason.lines().last().unwrap_or_default();
                 format!("\"pattern\" is no regular expression: {reason}")
             })?)
         }
         "enum" if args.is_empty() => return Err("\"enum\" needs values in \"args\"".to_owned()),
-        "enum" => Method::Enum(args.to_vec()),
-        "email" => Method::Email,
-        "mobile" => Method::Mobile,
+        "enum" => ValidationRule::Enum(args.to_vec()),
+        "email" => ValidationRule::Email,
+        "mobile" => ValidationRule::Mobile,
         other => {
-            let hint = near::hint(other, METHODS);
+            let hint = suggestion::hint(other, METHODS);
             return Err(format!("there is no validation \"{other}\"{hint}"));
         }
     })
 }
 
-impl Validation {
+impl ColumnValidation {
     /// What to tell where a value breaks the rule.
     pub fn broken(&self, value: &Value) -> Option<String> {
         let own = self.method.broken(value)?;
         if self.message.is_empty() {
             return Some(own);
         }
-        Some(self.message.replace("{{input}}", &plain(value)))
+        Some(self.message.replace("{{input}}", &value_text(value)))
     }
 }
 
-impl Method {
+impl ValidationRule {
     fn broken(&self, value: &Value) -> Option<String> {
         let (holds, must) = match self {
             Self::Typeof(kind) => (is_type(value, kind), format!("must be of type {kind}")),
@@ -147,7 +147,7 @@ impl Method {
 }
 
 fn listed(values: &[Value]) -> String {
-    let texts: Vec<String> = values.iter().map(plain).collect();
+    let texts: Vec<String> = values.iter().map(value_text).collect();
     texts.join(", ")
 }
 

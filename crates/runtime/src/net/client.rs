@@ -1,11 +1,11 @@
 //! One request, through its redirects, within its limits. Every hop is checked as if it were the first.
 
-use super::address::is_public;
-use super::allow::{AllowList, name};
-use super::hop::Hop;
-use super::lookup::{Guarded, Lookup, NotPublic, System};
-use super::{Refusal, RefusalKind, tls};
-use crate::{Code, Error, Result};
+use super::allow_list::{AllowList, name};
+use super::lookup::{AddressLookup, NotPublicError, PublicLookup, SystemLookup};
+use super::public_address::is_public;
+use super::request_hop::RequestHop;
+use super::{NetError, NetErrorKind, tls};
+use crate::{Error, ErrorCode, Result};
 use reqwest::header::HeaderValue;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use url::{Host, Url};
 
 /// What requests may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Requests at once.
     pub at_once: usize,
     /// From the start of a request to the end of its answer.
@@ -27,7 +27,7 @@ pub struct Limits {
     pub redirects: usize,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             at_once: 16,
@@ -40,22 +40,22 @@ impl Default for Limits {
 
 /// Sends requests to the hosts of one list. Clones share their connections and count together.
 #[derive(Clone)]
-pub struct Client {
-    connections: Arc<Connections>,
+pub struct HttpClient {
+    connections: Arc<HttpConnections>,
     allow: Arc<AllowList>,
-    limits: Limits,
+    limits: HttpLimits,
     running: Arc<Semaphore>,
 }
 
 /// Connections to private addresses are never taken for another host's.
-struct Connections {
+struct HttpConnections {
     public: reqwest::Client,
     private: reqwest::Client,
 }
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     /// Its method.
     pub method: String,
     /// Where.
@@ -65,12 +65,12 @@ pub struct Request {
     /// Its body.
     pub body: Option<Vec<u8>>,
     /// What an answer that points elsewhere means.
-    pub redirect: Redirect,
+    pub redirect: RedirectMode,
 }
 
 /// What an answer that points elsewhere means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Redirect {
+pub enum RedirectMode {
     /// The request goes there.
     #[default]
     Follow,
@@ -82,7 +82,7 @@ pub enum Redirect {
 
 /// An answer with its whole body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Response {
+pub struct HttpResponse {
     /// Its status.
     pub status: u16,
     /// What HTTP calls that status.
@@ -98,27 +98,27 @@ pub struct Response {
 }
 
 /// An answer whose body is still on its way.
-pub struct Opened {
+pub struct ResponseStream {
     /// The answer, without a body so far.
-    pub head: Response,
+    pub head: HttpResponse,
     response: reqwest::Response,
     rest: usize,
-    limits: Limits,
+    limits: HttpLimits,
     end: Instant,
     _running: OwnedSemaphorePermit,
 }
 
-impl Client {
+impl HttpClient {
     /// A client for the hosts of a list.
     pub fn new(allow: &AllowList) -> Result<Self> {
-        Self::with_lookup(allow, Arc::new(System))
+        Self::with_lookup(allow, Arc::new(SystemLookup))
     }
 
     /// A client that finds addresses in another way.
-    pub fn with_lookup(allow: &AllowList, lookup: Arc<dyn Lookup>) -> Result<Self> {
+    pub fn with_lookup(allow: &AllowList, lookup: Arc<dyn AddressLookup>) -> Result<Self> {
         let failed = |error: &dyn std::error::Error| {
             Error::new(
-                Code::Internal,
+                ErrorCode::Internal,
                 format!("no HTTP client can be made: {error}"),
             )
         };
@@ -126,7 +126,7 @@ impl Client {
         let client = |lookup, is_private| {
             reqwest::Client::builder()
                 .tls_backend_preconfigured(tls.clone())
-                .dns_resolver(Guarded { lookup, is_private })
+                .dns_resolver(PublicLookup { lookup, is_private })
                 .redirect(reqwest::redirect::Policy::none())
                 // A proxy would look names up itself, and the environment is not ours to read.
                 .no_proxy()
@@ -135,11 +135,11 @@ impl Client {
                 .build()
                 .map_err(|error| failed(&error))
         };
-        let connections = Connections {
+        let connections = HttpConnections {
             public: client(Arc::clone(&lookup), false)?,
             private: client(lookup, true)?,
         };
-        let limits = Limits::default();
+        let limits = HttpLimits::default();
         Ok(Self {
             connections: Arc::new(connections),
             allow: Arc::new(allow.clone()),
@@ -149,7 +149,7 @@ impl Client {
     }
 
     /// The same connections for one run: with a count of its own, its limits, and only what this list allows too.
-    pub fn for_run(&self, limits: Limits, narrower: Option<&AllowList>) -> Self {
+    pub fn for_run(&self, limits: HttpLimits, narrower: Option<&AllowList>) -> Self {
         let allow = match narrower {
             Some(list) => Arc::new(self.allow.narrowed(list.clone())),
             None => Arc::clone(&self.allow),
@@ -171,36 +171,39 @@ impl Client {
     }
 
     /// Sends a request and waits for its whole answer.
-    pub async fn send(&self, request: Request) -> Result<Response, Refusal> {
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, NetError> {
         let mut opened = self.open(request).await?;
         let mut body = Vec::new();
         while let Some(chunk) = opened.chunk().await? {
             body.extend(chunk);
         }
-        Ok(Response {
+        Ok(HttpResponse {
             body,
             ..opened.head
         })
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub async fn open(&self, request: Request) -> Result<Opened, Refusal> {
-        let Limits { at_once, time, .. } = self.limits;
+    pub async fn open(&self, request: HttpRequest) -> Result<ResponseStream, NetError> {
+        let HttpLimits { at_once, time, .. } = self.limits;
         let running = Arc::clone(&self.running).try_acquire_owned();
         let running =
             running.map_err(|_| limited(format!("at most {at_once} requests at once")))?;
         let end = Instant::now() + time;
         let follow = request.redirect;
-        let mut hop = Hop::first(request)?;
+        let mut hop = RequestHop::first(request)?;
         for redirects in 0.. {
             let answered = timeout_at(end, self.once(&hop)).await;
             let response = answered.map_err(|_| too_slow(time))??;
-            let Some(next) = hop.next(&response).filter(|_| follow != Redirect::Manual) else {
+            let Some(next) = hop
+                .next(&response)
+                .filter(|_| follow != RedirectMode::Manual)
+            else {
                 return Ok(self.opened(response, redirects > 0, end, running));
             };
-            if follow == Redirect::Error {
-                return Err(Refusal::new(
-                    RefusalKind::Failed,
+            if follow == RedirectMode::Error {
+                return Err(NetError::new(
+                    NetErrorKind::Failed,
                     "the answer points elsewhere",
                 ));
             }
@@ -216,9 +219,9 @@ impl Client {
     }
 
     /// One hop.
-    async fn once(&self, hop: &Hop) -> Result<reqwest::Response, Refusal> {
+    async fn once(&self, hop: &RequestHop) -> Result<reqwest::Response, NetError> {
         let host = name(&hop.url).unwrap_or_default();
-        let denied = || Refusal::denied(&host);
+        let denied = || NetError::denied(&host);
         let reach = self.allow.allows(&hop.url).ok_or_else(denied)?;
         let address = match hop.url.host() {
             Some(Host::Ipv4(address)) => Some(IpAddr::from(address)),
@@ -250,11 +253,11 @@ impl Client {
         redirected: bool,
         end: Instant,
         running: OwnedSemaphorePermit,
-    ) -> Opened {
+    ) -> ResponseStream {
         let status = response.status();
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = response.headers().iter();
-        let head = Response {
+        let head = HttpResponse {
             status: status.as_u16(),
             status_text: status.canonical_reason().unwrap_or_default().to_owned(),
             headers: headers
@@ -264,7 +267,7 @@ impl Client {
             url: without_credentials(response.url()),
             redirected,
         };
-        Opened {
+        ResponseStream {
             head,
             response,
             rest: self.limits.body,
@@ -275,10 +278,10 @@ impl Client {
     }
 }
 
-impl Opened {
+impl ResponseStream {
     /// The next part of the body; `None` at its end.
-    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
-        let Limits { body, time, .. } = self.limits;
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, NetError> {
+        let HttpLimits { body, time, .. } = self.limits;
         let too_large = || limited(format!("the body is larger than {body} bytes"));
         if self
             .response
@@ -290,7 +293,7 @@ impl Opened {
         let arrived = timeout_at(self.end, self.response.chunk()).await;
         let arrived = arrived.map_err(|_| too_slow(time))?;
         let chunk =
-            arrived.map_err(|_| Refusal::new(RefusalKind::Failed, "the answer broke off"))?;
+            arrived.map_err(|_| NetError::new(NetErrorKind::Failed, "the answer broke off"))?;
         let Some(chunk) = chunk else {
             return Ok(None);
         };
@@ -307,29 +310,29 @@ fn without_credentials(url: &Url) -> String {
     url.into()
 }
 
-fn limited(message: String) -> Refusal {
-    Refusal::new(RefusalKind::Limited, message)
+fn limited(message: String) -> NetError {
+    NetError::new(NetErrorKind::Limited, message)
 }
 
-fn too_slow(time: Duration) -> Refusal {
+fn too_slow(time: Duration) -> NetError {
     limited(format!("no answer within {}s", time.as_secs_f64()))
 }
 
 /// What a failed connection means. Its own text may name the URL, and with it a key.
-fn failed(error: &reqwest::Error, host: &str) -> Refusal {
+fn failed(error: &reqwest::Error, host: &str) -> NetError {
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(inner) = source {
-        if inner.is::<NotPublic>() {
-            return Refusal::denied(host);
+        if inner.is::<NotPublicError>() {
+            return NetError::denied(host);
         }
         source = inner.source();
     }
     let what = if error.is_connect() {
         "cannot be reached"
     } else if error.is_builder() {
-        return Refusal::invalid(format!("the request to host \"{host}\" cannot be made"));
+        return NetError::invalid(format!("the request to host \"{host}\" cannot be made"));
     } else {
         "gave no answer"
     };
-    Refusal::new(RefusalKind::Failed, format!("host \"{host}\" {what}"))
+    NetError::new(NetErrorKind::Failed, format!("host \"{host}\" {what}"))
 }

@@ -1,13 +1,13 @@
 //! What `fetch` in scripts calls: a request and its answer as plain values, bodies as text or base64.
 
-use super::{Client, Redirect, Refusal, Request};
+use super::{HttpClient, HttpRequest, NetError, RedirectMode};
 use ambit_script::HostError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// Answers one call. What fails rejects the promise with a `TypeError`, as the standard has it.
-pub async fn call(client: &Client, request: &Value) -> Result<Value, HostError> {
+pub async fn call(client: &HttpClient, request: &Value) -> Result<Value, HostError> {
     answer(client, request).await.map_err(|refusal| HostError {
         message: refusal.message,
         name: Some("TypeError"),
@@ -15,7 +15,7 @@ pub async fn call(client: &Client, request: &Value) -> Result<Value, HostError> 
     })
 }
 
-async fn answer(client: &Client, request: &Value) -> Result<Value, Refusal> {
+async fn answer(client: &HttpClient, request: &Value) -> Result<Value, NetError> {
     let response = client.send(read(request)?).await?;
     let (body, encoding) = match String::from_utf8(response.body) {
         Ok(text) => (text, "text"),
@@ -27,7 +27,7 @@ async fn answer(client: &Client, request: &Value) -> Result<Value, Refusal> {
     }))
 }
 
-fn read(request: &Value) -> Result<Request, Refusal> {
+fn read(request: &Value) -> Result<HttpRequest, NetError> {
     let text = |name: &str| {
         request
             .get(name)
@@ -44,15 +44,15 @@ fn read(request: &Value) -> Result<Request, Refusal> {
         "base64" => body.map(|body| STANDARD.decode(body)).transpose(),
         _ => Ok(body.map(|body| body.as_bytes().to_vec())),
     };
-    Ok(Request {
+    Ok(HttpRequest {
         method: text("method").to_owned(),
         url: text("url").to_owned(),
         headers: headers.into_iter().flatten().filter_map(pair).collect(),
-        body: body.map_err(|_| Refusal::invalid("the body is not base64"))?,
+        body: body.map_err(|_| NetError::invalid("the body is not base64"))?,
         redirect: match text("redirect") {
-            "error" => Redirect::Error,
-            "manual" => Redirect::Manual,
-            _ => Redirect::Follow,
+            "error" => RedirectMode::Error,
+            "manual" => RedirectMode::Manual,
+            _ => RedirectMode::Follow,
         },
     })
 }

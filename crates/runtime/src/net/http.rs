@@ -1,7 +1,10 @@
 //! `http.Get`, `http.Post` and their like, as scripts call them. A request that fails is an answer with status 0.
 
-use super::{Client, Opened, Redirect, Refusal, RefusalKind, Request, Response, multipart};
-use crate::plain;
+use super::{
+    HttpClient, HttpRequest, HttpResponse, NetError, NetErrorKind, RedirectMode, ResponseStream,
+    multipart,
+};
+use crate::value_text;
 use ambit_script::{Callback, HostError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,15 +12,15 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 /// One of the functions of `http`.
-struct Function {
+struct HttpFunction {
     name: &'static str,
     /// Where its arguments stand, from 0.
-    at: At,
+    at: ArgumentPositions,
 }
 
 /// Places of arguments; what has none is not one of the function's.
 #[derive(Clone, Copy, Default)]
-struct At {
+struct ArgumentPositions {
     method: Option<usize>,
     url: usize,
     payload: Option<usize>,
@@ -26,8 +29,8 @@ struct At {
     files: Option<usize>,
 }
 
-const fn at(url: usize, payload: Option<usize>, query: usize, headers: usize) -> At {
-    At {
+const fn at(url: usize, payload: Option<usize>, query: usize, headers: usize) -> ArgumentPositions {
+    ArgumentPositions {
         method: None,
         url,
         payload,
@@ -37,26 +40,26 @@ const fn at(url: usize, payload: Option<usize>, query: usize, headers: usize) ->
     }
 }
 
-const fn plain(name: &'static str) -> Function {
+const fn plain(name: &'static str) -> HttpFunction {
     let at = at(0, Some(1), 2, 3);
-    Function { name, at }
+    HttpFunction { name, at }
 }
 
 #[rustfmt::skip]
-const FUNCTIONS: &[Function] = &[
-    Function { name: "Get", at: at(0, None, 1, 2) },
-    Function { name: "Post", at: At { files: Some(2), ..at(0, Some(1), 3, 4) } },
+const FUNCTIONS: &[HttpFunction] = &[
+    HttpFunction { name: "Get", at: at(0, None, 1, 2) },
+    HttpFunction { name: "Post", at: ArgumentPositions { files: Some(2), ..at(0, Some(1), 3, 4) } },
     plain("Put"),
     plain("Patch"),
     plain("Delete"),
     plain("Head"),
-    Function { name: "Send", at: At { method: Some(0), files: Some(5), ..at(1, Some(2), 3, 4) } },
-    Function { name: "Stream", at: At { method: Some(0), ..at(1, Some(3), 4, 5) } },
+    HttpFunction { name: "Send", at: ArgumentPositions { method: Some(0), files: Some(5), ..at(1, Some(2), 3, 4) } },
+    HttpFunction { name: "Stream", at: ArgumentPositions { method: Some(0), ..at(1, Some(3), 4, 5) } },
 ];
 
 /// Answers one call of a function of `http`.
 pub async fn call(
-    client: &Client,
+    client: &HttpClient,
     method: &str,
     arguments: &[Value],
     callbacks: &[Callback],
@@ -103,7 +106,7 @@ pub async fn call(
 }
 
 /// Gives each line of the body to the script's function until it returns `false`, 0 or less.
-async fn lines(mut opened: Opened, callback: &Callback) -> Result<Value, HostError> {
+async fn lines(mut opened: ResponseStream, callback: &Callback) -> Result<Value, HostError> {
     let mut rest = Vec::new();
     loop {
         let chunk = match opened.chunk().await {
@@ -141,7 +144,7 @@ fn line(rest: &mut Vec<u8>, is_end: bool) -> Option<String> {
     Some(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-fn read(function: &Function, arguments: &[Value]) -> Result<Request, Refusal> {
+fn read(function: &HttpFunction, arguments: &[Value]) -> Result<HttpRequest, NetError> {
     let at = function.at;
     let argument = |place: Option<usize>| {
         let value = place.and_then(|place| arguments.get(place));
@@ -162,12 +165,12 @@ fn read(function: &Function, arguments: &[Value]) -> Result<Request, Refusal> {
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
         headers.push(("content-type".to_owned(), kind.clone()));
     }
-    Ok(Request {
+    Ok(HttpRequest {
         method: method.to_owned(),
         url: with_query(argument(Some(at.url)), argument(at.query))?,
         headers,
         body: body.map(|(_, bytes)| bytes),
-        redirect: Redirect::Follow,
+        redirect: RedirectMode::Follow,
     })
 }
 
@@ -176,7 +179,7 @@ fn body(
     payload: &Value,
     files: &[Value],
     typed: Option<&str>,
-) -> Result<Option<(String, Vec<u8>)>, Refusal> {
+) -> Result<Option<(String, Vec<u8>)>, NetError> {
     let is = |kind: &str| typed.is_some_and(|typed| typed.starts_with(kind));
     if !files.is_empty() || is("multipart/form-data") {
         return multipart::body(&pairs(payload), files).map(Some);
@@ -203,7 +206,7 @@ fn body(
     })
 }
 
-fn with_query(url: &Value, query: &Value) -> Result<String, Refusal> {
+fn with_query(url: &Value, query: &Value) -> Result<String, NetError> {
     let text = url.as_str().unwrap_or_default();
     let query = match query {
         Value::String(text) => {
@@ -216,7 +219,7 @@ fn with_query(url: &Value, query: &Value) -> Result<String, Refusal> {
         return Ok(text.to_owned());
     }
     let mut url =
-        Url::parse(text).map_err(|_| Refusal::invalid("the URL is not one of http or https"))?;
+        Url::parse(text).map_err(|_| NetError::invalid("the URL is not one of http or https"))?;
     url.query_pairs_mut().extend_pairs(query);
     Ok(url.into())
 }
@@ -233,16 +236,20 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
         match value {
             Value::Null => {}
             Value::Array(items) => {
-                pairs.extend(items.iter().map(|item| (name.clone(), plain::plain(item))));
+                pairs.extend(
+                    items
+                        .iter()
+                        .map(|item| (name.clone(), value_text::value_text(item))),
+                );
             }
-            one => pairs.push((name.clone(), plain::plain(one))),
+            one => pairs.push((name.clone(), value_text::value_text(one))),
         }
     }
     pairs
 }
 
 /// What a script gets of an answer.
-fn answer(response: Response) -> Value {
+fn answer(response: HttpResponse) -> Value {
     let mut headers: Map<String, Value> = Map::new();
     let mut is_json = false;
     for (name, value) in &response.headers {
@@ -292,10 +299,10 @@ fn canonical(name: &str) -> String {
 }
 
 /// What a script gets where there is no answer.
-fn refused(refusal: &Refusal) -> Value {
+fn refused(refusal: &NetError) -> Value {
     let code = match refusal.kind {
-        RefusalKind::Denied => 403,
-        RefusalKind::Invalid | RefusalKind::Limited | RefusalKind::Failed => 0,
+        NetErrorKind::Denied => 403,
+        NetErrorKind::Invalid | NetErrorKind::Limited | NetErrorKind::Failed => 0,
     };
     json!({"status": 0, "code": code, "data": null, "headers": {}, "message": refusal.message})
 }

@@ -1,6 +1,6 @@
 //! Files in a request's body, as forms send them.
 
-use super::Refusal;
+use super::NetError;
 use ambit_storage::address::hex;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use rand::Rng;
 use serde_json::Value;
 
 /// The type and the bytes of a body with these fields and files. A file is `{name, data, filename?, type?}`; its data is base64.
-pub fn body(fields: &[(String, String)], files: &[Value]) -> Result<(String, Vec<u8>), Refusal> {
+pub fn body(fields: &[(String, String)], files: &[Value]) -> Result<(String, Vec<u8>), NetError> {
     let boundary = boundary();
     let mut body = Vec::new();
     for (name, value) in fields {
@@ -18,7 +18,7 @@ pub fn body(fields: &[(String, String)], files: &[Value]) -> Result<(String, Vec
     for file in files {
         let text = |name: &str| file.get(name).and_then(Value::as_str);
         let name = text("name").unwrap_or("file");
-        let wrong = |what: &str| Refusal::invalid(format!("file \"{name}\" {what}"));
+        let wrong = |what: &str| NetError::invalid(format!("file \"{name}\" {what}"));
         let data =
             text("data").ok_or_else(|| wrong("has no data; files take base64 data, no paths"))?;
         let bytes = STANDARD

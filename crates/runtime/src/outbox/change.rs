@@ -1,25 +1,25 @@
 //! Changing a message that has begun: the state first, then the frame that says so.
 
-use super::delta::{Delta, escaped};
-use super::desk::{Desk, frame_of};
-use super::life::End;
-use crate::error::{Code, Error, Result};
-use crate::frame::change::{self, Problem, Props};
-use crate::frame::path::Path;
-use crate::frame::{Action, Frame, Status};
+use super::delta::{TextDelta, escaped};
+use super::lifecycle::MessageEnd;
+use super::message_writer::{MessageWriter, frame_of};
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::change::{self, ChangeError, MessageProps};
+use crate::frame::props_path::PropsPath;
+use crate::frame::{DeltaAction, Frame, MessageStatus};
 use serde_json::Value;
 
 /// A change of one message.
-pub(super) enum Change {
+pub(super) enum MessageChange {
     /// A text, an item or a list of items, and where.
-    Append(Value, Path),
+    Append(Value, PropsPath),
     /// New props, and a new type if there is one.
-    Replace(Props, Option<String>),
-    Merge(Props, Path),
-    Set(Value, Path),
+    Replace(MessageProps, Option<String>),
+    Merge(MessageProps, PropsPath),
+    Set(Value, PropsPath),
 }
 
-impl Change {
+impl MessageChange {
     fn size(&self) -> usize {
         match self {
             Self::Append(Value::String(text), _) => escaped(text).len(),
@@ -31,7 +31,7 @@ impl Change {
         }
     }
 
-    fn apply(&self, props: &mut Props) -> Result<(), Problem> {
+    fn apply(&self, props: &mut MessageProps) -> Result<(), ChangeError> {
         match self {
             Self::Append(value, path) => change::append(props, path, value.clone()),
             Self::Merge(value, path) => change::merge(props, path, value.clone()),
@@ -45,27 +45,27 @@ impl Change {
 
     /// The frame that makes this change for a client.
     fn fill(self, frame: &mut Frame) {
-        let written = |path: &Path| (!path.is_whole()).then(|| path.as_str().to_owned());
+        let written = |path: &PropsPath| (!path.is_whole()).then(|| path.as_str().to_owned());
         frame.delta = true;
         match self {
             Self::Append(value, path) => {
                 let is_plain = value.is_string() && path.as_str() == "content";
-                frame.delta_action = (!is_plain).then_some(Action::Append);
+                frame.delta_action = (!is_plain).then_some(DeltaAction::Append);
                 frame.delta_path = if is_plain { None } else { written(&path) };
                 frame.props = path.nest(items(value));
             }
             Self::Replace(props, kind) => {
-                frame.delta_action = Some(Action::Replace);
+                frame.delta_action = Some(DeltaAction::Replace);
                 frame.type_change = kind.is_some();
                 frame.props = props;
             }
             Self::Merge(props, path) => {
-                frame.delta_action = Some(Action::Merge);
+                frame.delta_action = Some(DeltaAction::Merge);
                 frame.delta_path = written(&path);
                 frame.props = path.nest(Value::Object(props));
             }
             Self::Set(value, path) => {
-                frame.delta_action = Some(Action::Set);
+                frame.delta_action = Some(DeltaAction::Set);
                 frame.delta_path = written(&path);
                 frame.props = path.nest(value);
             }
@@ -86,9 +86,9 @@ pub(super) fn size<T: serde::Serialize>(value: &T) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-impl Desk {
+impl MessageWriter {
     /// Changes a message. One that has ended is amended. The method is whom a refusal names.
-    pub fn change(&mut self, method: &str, id: &str, change: Change) -> Result<()> {
+    pub fn change(&mut self, method: &str, id: &str, change: MessageChange) -> Result<()> {
         self.check_running()?;
         let Some(track) = self.tracks.get(id) else {
             return Err(unknown(method, id));
@@ -116,8 +116,8 @@ impl Desk {
     }
 
     /// Adds text to a message that is open: what models do most.
-    pub fn say(&mut self, id: &str, path: &Path, text: &str) -> Result<()> {
-        let value = || Change::Append(text.into(), path.clone());
+    pub fn say(&mut self, id: &str, path: &PropsPath, text: &str) -> Result<()> {
+        let value = || MessageChange::Append(text.into(), path.clone());
         let Some(track) = self.tracks.get(id) else {
             return Err(unknown("Append", id));
         };
@@ -148,12 +148,12 @@ impl Desk {
         Ok(())
     }
 
-    fn apply(&mut self, method: &str, id: &str, change: &Change) -> Result<()> {
+    fn apply(&mut self, method: &str, id: &str, change: &MessageChange) -> Result<()> {
         let (Some(track), Some(message)) = (self.tracks.get(id), self.state.get_mut(id)) else {
             return Err(unknown(method, id));
         };
         let added = change.size();
-        let whole = matches!(change, Change::Replace(..));
+        let whole = matches!(change, MessageChange::Replace(..));
         let mut size = if whole { added } else { track.size + added };
         let limit = self.limits.message;
         let failed = |problem| refused(method, &problem);
@@ -177,7 +177,7 @@ impl Desk {
             Some(props) => message.props = props,
             None => change.apply(&mut message.props).map_err(failed)?,
         }
-        if let Change::Replace(_, Some(kind)) = change {
+        if let MessageChange::Replace(_, Some(kind)) = change {
             message.kind.clone_from(kind);
         }
         self.bytes += added;
@@ -187,8 +187,8 @@ impl Desk {
         Ok(())
     }
 
-    fn put_change(&mut self, id: &str, change: Change) {
-        if let Change::Append(Value::String(text), path) = &change {
+    fn put_change(&mut self, id: &str, change: MessageChange) {
+        if let MessageChange::Append(Value::String(text), path) = &change {
             return self.put_text(id, path, &escaped(text));
         }
         let chunk_id = self.chunk_id(id);
@@ -205,13 +205,13 @@ impl Desk {
         }
     }
 
-    fn put_text(&mut self, id: &str, path: &Path, more: &str) {
+    fn put_text(&mut self, id: &str, path: &PropsPath, more: &str) {
         let chunk_id = self.chunk_id(id);
         let Some(message) = self.state.get(id) else {
             return;
         };
         let is_plain = path.as_str() == "content";
-        let delta = Delta {
+        let delta = TextDelta {
             kind: &message.kind,
             chunk_id: &chunk_id,
             message_id: id,
@@ -232,7 +232,7 @@ impl Desk {
     /// Ends the amendment of a message that had ended before.
     fn close_amendment(&mut self, id: &str) {
         let status = self.state.get(id).and_then(|message| message.status);
-        let mut end = End::of(status.unwrap_or(Status::Completed));
+        let mut end = MessageEnd::of(status.unwrap_or(MessageStatus::Completed));
         end.is_amendment = true;
         self.close(id, end);
     }
@@ -255,7 +255,7 @@ impl Desk {
         }
         let is_open = track.is_open;
         let kind = (track.kind != message.kind).then(|| message.kind.clone());
-        let change = Change::Replace(message.props.clone(), kind);
+        let change = MessageChange::Replace(message.props.clone(), kind);
         if is_open {
             return self.put_change(id, change);
         }
@@ -280,14 +280,14 @@ impl Desk {
 
 pub(super) fn unknown(method: &str, id: &str) -> Error {
     let what = format!("{method}: unknown message \"{id}\"");
-    Error::new(Code::InvalidArgument, what)
+    Error::new(ErrorCode::InvalidArgument, what)
 }
 
 pub(super) fn too_large(limit: usize) -> Error {
     let what = format!("message exceeds {limit} bytes");
-    Error::new(Code::OutputLimit, what)
+    Error::new(ErrorCode::OutputLimit, what)
 }
 
-fn refused(method: &str, problem: &Problem) -> Error {
-    Error::new(Code::InvalidArgument, format!("{method}: {problem}"))
+fn refused(method: &str, problem: &ChangeError) -> Error {
+    Error::new(ErrorCode::InvalidArgument, format!("{method}: {problem}"))
 }

@@ -1,12 +1,12 @@
 //! The text of a delta that may still grow: it is written by hand, so that a chunk of a model costs no JSON values.
 
-use crate::frame::path::Path;
+use crate::frame::props_path::PropsPath;
 use serde::Serialize;
 use std::fmt::Write;
 
 /// An `append` of a text, without the text.
 #[derive(Serialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct TextDelta<'a> {
     #[serde(skip)]
     pub kind: &'a str,
     pub chunk_id: &'a str,
@@ -22,9 +22,9 @@ pub(super) struct Delta<'a> {
     pub delta_action: Option<&'a str>,
 }
 
-impl Delta<'_> {
+impl TextDelta<'_> {
     /// The frame's text before and behind the text that is appended.
-    pub fn around(&self, path: &Path) -> (String, String) {
+    pub fn around(&self, path: &PropsPath) -> (String, String) {
         let rest = serde_json::to_string(self).unwrap_or_default();
         let mut before = String::with_capacity(128);
         before.push_str("{\"type\":");

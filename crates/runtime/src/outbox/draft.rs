@@ -1,9 +1,9 @@
 //! What scripts give: messages, ids, paths and values, checked and with the exact words of the contract.
 
-use super::change::{Change, size, too_large};
-use crate::error::{Code, Error, Result};
-use crate::frame::change::{Props, kind};
-use crate::frame::path::Path;
+use super::change::{MessageChange, size, too_large};
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::change::{MessageProps, kind};
+use crate::frame::props_path::PropsPath;
 use serde_json::{Map, Value};
 
 /// Ids that scripts choose have at most so many bytes.
@@ -16,16 +16,16 @@ const RESERVED: [&str; 4] = ["stream_", "message_", "block_", "thread_"];
 
 /// A message as a script gave it.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct MessageDraft {
     pub kind: String,
-    pub props: Props,
+    pub props: MessageProps,
     pub message_id: Option<String>,
     pub block_id: Option<String>,
     pub thread_id: Option<String>,
     pub metadata: Option<Map<String, Value>>,
 }
 
-impl Draft {
+impl MessageDraft {
     /// The message and block of `Send` and `SendStream`.
     pub fn of_arguments(method: &str, arguments: &[Value], limit: usize) -> Result<Self> {
         let Some(message) = arguments.first() else {
@@ -106,14 +106,14 @@ fn without_own(mut metadata: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// What `Replace` makes of a message.
-pub(super) fn replacement(message: &Value) -> Result<(Props, Option<String>)> {
+pub(super) fn replacement(message: &Value) -> Result<(MessageProps, Option<String>)> {
     match message {
         Value::Object(fields) if !is_message(message) => {
             check_depth(fields)?;
             Ok((fields.clone(), None))
         }
         _ => {
-            let draft = Draft::parse(message)?;
+            let draft = MessageDraft::parse(message)?;
             if draft.kind == "event" {
                 let what = "invalid message: an event cannot take the place of a message";
                 return Err(invalid(what));
@@ -130,7 +130,7 @@ fn is_message(value: &Value) -> bool {
 }
 
 /// The change of `Append`, `Merge` or `Set`.
-pub(super) fn change(method: &str, value: &Value, path: Path) -> Result<Change> {
+pub(super) fn change(method: &str, value: &Value, path: PropsPath) -> Result<MessageChange> {
     let form = is_message(value).then(|| value.get("props").and_then(Value::as_object));
     let form = form.flatten();
     if method == "Merge" {
@@ -138,7 +138,7 @@ pub(super) fn change(method: &str, value: &Value, path: Path) -> Result<Change> 
             return Err(invalid("Merge: data must be an object"));
         };
         check_depth(value)?;
-        return Ok(Change::Merge(value.clone(), path));
+        return Ok(MessageChange::Merge(value.clone(), path));
     }
     let found = form.and_then(|props| match path.is_whole() {
         true => Some(Value::Object(props.clone())),
@@ -147,13 +147,13 @@ pub(super) fn change(method: &str, value: &Value, path: Path) -> Result<Change> 
     let value = found.unwrap_or_else(|| value.clone());
     check_depth(&value)?;
     Ok(match (method, value) {
-        ("Set", value) => Change::Set(value, path),
-        (_, value) => Change::Append(value, path),
+        ("Set", value) => MessageChange::Set(value, path),
+        (_, value) => MessageChange::Append(value, path),
     })
 }
 
 /// The value at a path of a message that a script gave: there, lists are lists.
-fn carried(path: &Path, props: &Props) -> Option<Value> {
+fn carried(path: &PropsPath, props: &MessageProps) -> Option<Value> {
     let (first, rest) = path.steps().split_first()?;
     let mut here = props.get(first)?;
     for step in rest {
@@ -166,12 +166,12 @@ fn carried(path: &Path, props: &Props) -> Option<Value> {
 }
 
 /// The path that a script gave, if it gave one.
-pub(super) fn path(value: Option<&Value>) -> Result<Option<Path>> {
+pub(super) fn path(value: Option<&Value>) -> Result<Option<PropsPath>> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(Value::String(text)) => {
-            let path = Path::parse(text);
+            let path = PropsPath::parse(text);
             path.map(Some)
                 .ok_or_else(|| invalid(format!("invalid path \"{text}\"")))
         }
@@ -215,11 +215,11 @@ pub(super) fn final_content(value: Option<&Value>) -> Result<Option<&str>> {
     }
 }
 
-trait Nested {
+trait DepthLimited {
     fn is_within(&self, depth: usize) -> bool;
 }
 
-impl Nested for Value {
+impl DepthLimited for Value {
     fn is_within(&self, depth: usize) -> bool {
         match self {
             Self::Array(items) => depth > 0 && items.iter().all(|it| it.is_within(depth - 1)),
@@ -229,13 +229,13 @@ impl Nested for Value {
     }
 }
 
-impl Nested for Map<String, Value> {
+impl DepthLimited for Map<String, Value> {
     fn is_within(&self, depth: usize) -> bool {
         depth > 0 && self.values().all(|value| value.is_within(depth - 1))
     }
 }
 
-fn check_depth(value: &impl Nested) -> Result<()> {
+fn check_depth(value: &impl DepthLimited) -> Result<()> {
     if !value.is_within(DEPTH) {
         let what = format!("invalid message: nested more than {DEPTH} levels deep");
         return Err(invalid(what));
@@ -244,5 +244,5 @@ fn check_depth(value: &impl Nested) -> Result<()> {
 }
 
 pub(super) fn invalid(what: impl Into<String>) -> Error {
-    Error::new(Code::InvalidArgument, what)
+    Error::new(ErrorCode::InvalidArgument, what)
 }

@@ -1,13 +1,13 @@
 //! Blocks and threads: they begin with the first message that stands in them.
 
-use super::desk::Desk;
-use crate::frame::Status;
+use super::message_writer::MessageWriter;
+use crate::frame::MessageStatus;
 use ambit_storage::clock::Millis;
 use serde_json::{Map, Value};
 
 /// A block or a thread.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct MessageGroup {
     pub id: String,
     /// `mixed` for those of scripts, `agent` for a fork's thread.
     pub kind: String,
@@ -20,7 +20,7 @@ pub(super) struct Group {
     pub count: u64,
 }
 
-impl Group {
+impl MessageGroup {
     pub fn new(id: &str, kind: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -36,12 +36,12 @@ impl Group {
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum GroupKind {
     Block,
     Thread,
 }
 
-impl Level {
+impl GroupKind {
     fn name(self) -> &'static str {
         match self {
             Self::Block => "block",
@@ -50,19 +50,19 @@ impl Level {
     }
 }
 
-impl Desk {
-    pub fn groups(&mut self, level: Level) -> &mut Vec<Group> {
+impl MessageWriter {
+    pub fn groups(&mut self, level: GroupKind) -> &mut Vec<MessageGroup> {
         match level {
-            Level::Block => &mut self.blocks,
-            Level::Thread => &mut self.threads,
+            GroupKind::Block => &mut self.blocks,
+            GroupKind::Thread => &mut self.threads,
         }
     }
 
-    fn group(&mut self, level: Level, id: &str) -> &mut Group {
+    fn group(&mut self, level: GroupKind, id: &str) -> &mut MessageGroup {
         let groups = self.groups(level);
         let place = groups.iter().position(|group| group.id == id);
         let place = place.unwrap_or_else(|| {
-            groups.push(Group::new(id, "mixed"));
+            groups.push(MessageGroup::new(id, "mixed"));
             groups.len() - 1
         });
         &mut groups[place]
@@ -71,22 +71,22 @@ impl Desk {
     /// Sees to it that a message can stand in this thread and block.
     pub fn enter(&mut self, thread: Option<&str>, block: Option<&str>) {
         if let Some(thread) = thread {
-            self.begin_group(Level::Thread, thread);
+            self.begin_group(GroupKind::Thread, thread);
         }
         let Some(block) = block else {
             return;
         };
-        if self.begin_group(Level::Block, block) {
-            self.group(Level::Block, block).parent = thread.map(ToOwned::to_owned);
+        if self.begin_group(GroupKind::Block, block) {
+            self.group(GroupKind::Block, block).parent = thread.map(ToOwned::to_owned);
             if let Some(thread) = thread {
-                self.group(Level::Thread, thread).count += 1;
+                self.group(GroupKind::Thread, thread).count += 1;
             }
         }
-        self.group(Level::Block, block).count += 1;
+        self.group(GroupKind::Block, block).count += 1;
     }
 
     /// True where it was not open.
-    fn begin_group(&mut self, level: Level, id: &str) -> bool {
+    fn begin_group(&mut self, level: GroupKind, id: &str) -> bool {
         let now = self.clock.now();
         let group = self.group(level, id);
         if group.is_open {
@@ -102,10 +102,10 @@ impl Desk {
         if let Some(label) = &group.label {
             data.insert("label".to_owned(), label.clone().into());
         }
-        if let (Level::Thread, Some(parent)) = (level, &group.parent) {
+        if let (GroupKind::Thread, Some(parent)) = (level, &group.parent) {
             data.insert("parent_thread_id".to_owned(), parent.clone().into());
         }
-        if is_again && level == Level::Block {
+        if is_again && level == GroupKind::Block {
             data.insert("amend".to_owned(), true.into());
         }
         self.emit(&format!("{}_start", level.name()), Value::Object(data));
@@ -113,7 +113,7 @@ impl Desk {
     }
 
     /// Ends a block or a thread; one that is not open stays as it is.
-    pub fn end_group(&mut self, level: Level, id: &str, status: Status) {
+    pub fn end_group(&mut self, level: GroupKind, id: &str, status: MessageStatus) {
         let now = self.clock.now();
         let groups = self.groups(level).iter_mut();
         let Some(group) = groups
@@ -124,8 +124,8 @@ impl Desk {
         };
         group.is_open = false;
         let counted = match level {
-            Level::Block => "message_count",
-            Level::Thread => "block_count",
+            GroupKind::Block => "message_count",
+            GroupKind::Thread => "block_count",
         };
         let mut data = Map::new();
         data.insert(format!("{}_id", level.name()), id.into());
@@ -139,8 +139,8 @@ impl Desk {
     }
 
     /// The blocks of this thread, or all blocks and threads, that are open.
-    pub fn open_groups(&mut self, level: Level, thread: Option<&str>) -> Vec<String> {
-        let is_wanted = |group: &&Group| {
+    pub fn open_groups(&mut self, level: GroupKind, thread: Option<&str>) -> Vec<String> {
+        let is_wanted = |group: &&MessageGroup| {
             group.is_open && thread.is_none_or(|thread| group.parent.as_deref() == Some(thread))
         };
         let groups = self.groups(level).iter().filter(is_wanted);

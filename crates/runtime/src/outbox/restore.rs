@@ -1,11 +1,11 @@
 //! An outbox after a crash: everything it knew is in the frames that were stored.
 
-use super::desk::{Desk, Track};
-use super::group::{Group, Level};
-use super::{Limits, Outbox, change};
+use super::group::{GroupKind, MessageGroup};
+use super::message_writer::{MessageMeta, MessageWriter};
+use super::{Outbox, OutboxLimits, change};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, apply};
-use crate::stream::{Entry, Log};
+use crate::stream::{StreamEntry, StreamWriter};
 use ambit_storage::clock::Clock;
 use serde_json::{Map, Value};
 use std::sync::atomic::Ordering;
@@ -13,8 +13,13 @@ use std::sync::{Arc, Mutex};
 
 impl Outbox {
     /// The messages of a turn that goes on: its log, and what is stored of it.
-    pub fn restore(log: Log, limits: Limits, clock: Clock, entries: &[Entry]) -> Result<Self> {
-        let mut desk = Desk::new(log, limits, clock);
+    pub fn restore(
+        log: StreamWriter,
+        limits: OutboxLimits,
+        clock: Clock,
+        entries: &[StreamEntry],
+    ) -> Result<Self> {
+        let mut desk = MessageWriter::new(log, limits, clock);
         for entry in entries {
             let frame: Frame = serde_json::from_str(&entry.text).map_err(|error| {
                 let number = entry.number;
@@ -26,7 +31,7 @@ impl Outbox {
     }
 }
 
-impl Desk {
+impl MessageWriter {
     fn remember(&mut self, frame: &Frame) {
         // What was sent was accepted; a frame that cannot be applied changes nothing here nor at any client.
         let _ = apply(&mut self.state, frame);
@@ -54,13 +59,13 @@ impl Desk {
                 let track = self.tracks.entry(id.to_owned()).or_default();
                 let kept = ["tool_call", "extra"].into_iter();
                 let kept = kept.filter_map(|key| Some((key.to_owned(), data.get(key)?.clone())));
-                *track = Track {
+                *track = MessageMeta {
                     is_open: true,
                     started: time(data),
                     size: track.size,
                     kind: text("type").unwrap_or_default().to_owned(),
                     start: kept.collect(),
-                    ..Track::default()
+                    ..MessageMeta::default()
                 };
             }
             "message_end" => {
@@ -68,10 +73,10 @@ impl Desk {
                     track.is_open = false;
                 }
             }
-            "block_start" => self.remember_group(Level::Block, id("block_id"), data),
-            "thread_start" => self.remember_group(Level::Thread, id("thread_id"), data),
-            "block_end" => self.close_remembered(Level::Block, id("block_id")),
-            "thread_end" => self.close_remembered(Level::Thread, id("thread_id")),
+            "block_start" => self.remember_group(GroupKind::Block, id("block_id"), data),
+            "thread_start" => self.remember_group(GroupKind::Thread, id("thread_id"), data),
+            "block_end" => self.close_remembered(GroupKind::Block, id("block_id")),
+            "thread_end" => self.close_remembered(GroupKind::Thread, id("thread_id")),
             "stream_end" => self.is_ended = true,
             _ => {}
         }
@@ -104,13 +109,13 @@ impl Desk {
         }
     }
 
-    fn remember_group(&mut self, level: Level, id: &str, data: &Map<String, Value>) {
+    fn remember_group(&mut self, level: GroupKind, id: &str, data: &Map<String, Value>) {
         let text = |key: &str| data.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
         match level {
-            Level::Block => self.count_up(1, "B", Some(id)),
-            Level::Thread => self.count_up(2, "T", Some(id)),
+            GroupKind::Block => self.count_up(1, "B", Some(id)),
+            GroupKind::Thread => self.count_up(2, "T", Some(id)),
         }
-        let mut group = Group::new(id, "mixed");
+        let mut group = MessageGroup::new(id, "mixed");
         group.kind = text("type").unwrap_or(group.kind);
         group.label = text("label");
         group.parent = text("parent_thread_id");
@@ -121,7 +126,7 @@ impl Desk {
         groups.push(group);
     }
 
-    fn close_remembered(&mut self, level: Level, id: &str) {
+    fn close_remembered(&mut self, level: GroupKind, id: &str) {
         let group = self.groups(level).iter_mut().find(|group| group.id == id);
         if let Some(group) = group {
             group.is_open = false;

@@ -1,9 +1,9 @@
 //! `agent.Call`: asking an agent.
 
 use super::stores::failed;
-use super::{Asked, Family, listed};
-use crate::ask::{Callee, Nested};
-use crate::error::{Code, Error, Result};
+use super::{ProcessCall, ProcessFamily, listed};
+use crate::error::{Error, ErrorCode, Result};
+use crate::turn_host::{CalleeKind, NestedCall};
 use futures::FutureExt;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -14,26 +14,26 @@ const CALL: &str = "agent.Call";
 const PATIENCE: f64 = 600.0;
 
 /// `agent.Call`.
-pub const AGENT: Family = Family {
+pub const AGENT: ProcessFamily = ProcessFamily {
     prefix: "agent",
     names: |_| listed(&[CALL]),
     has: |_, name| name == CALL,
     run: |asked| run(asked).boxed(),
 };
 
-async fn run(asked: &Asked<'_>) -> Result<Value> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let (call, seconds) = read(asked.arguments.first())?;
     let time = Duration::try_from_secs_f64(seconds);
     let time = time.map_err(|_| wrong("timeout", "must be a number of seconds above 0"))?;
     let scope = &asked.reach.scope;
     let Ok(answer) = tokio::time::timeout(time, scope.ask.call(scope, call)).await else {
         let too_slow = format!("{CALL}: no answer within {seconds} s");
-        return Err(Error::new(Code::Timeout, too_slow));
+        return Err(Error::new(ErrorCode::Timeout, too_slow));
     };
     answer.map_err(failed)
 }
 
-fn read(given: Option<&Value>) -> Result<(Nested, f64)> {
+fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let Some(Value::Object(given)) = given else {
         return Err(wrong(
             "argument",
@@ -55,8 +55,8 @@ fn read(given: Option<&Value>) -> Result<(Nested, f64)> {
     let says = options
         .get("skip")
         .and_then(|skip| skip.get("output")?.as_bool());
-    let call = Nested {
-        callee: Callee::Agent,
+    let call = NestedCall {
+        callee: CalleeKind::Agent,
         name: agent
             .ok_or_else(|| wrong("assistant_id", "must be an agent's id"))?
             .to_owned(),

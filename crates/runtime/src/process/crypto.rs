@@ -1,9 +1,9 @@
 //! Hashes: `crypto.Hash(type, text)` and `crypto.HMAC(type, text, key)`, in lower-case hex.
 
-use super::{Asked, Family, listed};
+use super::{ProcessCall, ProcessFamily, listed};
 use crate::error::{Error, Result};
 use ambit_storage::address::hex;
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use futures::FutureExt;
 use hmac::{Hmac, KeyInit, Mac};
 use hmac_sha1_compact::{HMAC as HmacSha1, Hash as Sha1};
@@ -15,7 +15,7 @@ const HASH: &str = "crypto.Hash";
 const HMAC: &str = "crypto.HMAC";
 
 /// `crypto.…`.
-pub const CRYPTO: Family = Family {
+pub const CRYPTO: ProcessFamily = ProcessFamily {
     prefix: "crypto",
     names: |_| listed(&[HASH, HMAC]),
     has: |_, name| [HASH, HMAC].contains(&name),
@@ -23,40 +23,40 @@ pub const CRYPTO: Family = Family {
 };
 
 /// One kind of hash.
-struct Kind {
+struct HashAlgorithm {
     name: &'static str,
     hash: fn(&[u8]) -> Vec<u8>,
     /// Of a text, with a key.
     hmac: fn(&[u8], &[u8]) -> Option<Vec<u8>>,
 }
 
-const KINDS: &[Kind] = &[
-    Kind {
+const KINDS: &[HashAlgorithm] = &[
+    HashAlgorithm {
         name: "MD5",
         hash: |text| Md5::digest(text).to_vec(),
         hmac: |text, key| mac::<Hmac<Md5>>(text, key),
     },
-    Kind {
+    HashAlgorithm {
         name: "SHA1",
         hash: |text| Sha1::hash(text).to_vec(),
         hmac: |text, key| Some(HmacSha1::mac(text, key).to_vec()),
     },
-    Kind {
+    HashAlgorithm {
         name: "SHA224",
         hash: |text| Sha224::digest(text).to_vec(),
         hmac: |text, key| mac::<Hmac<Sha224>>(text, key),
     },
-    Kind {
+    HashAlgorithm {
         name: "SHA256",
         hash: |text| Sha256::digest(text).to_vec(),
         hmac: |text, key| mac::<Hmac<Sha256>>(text, key),
     },
-    Kind {
+    HashAlgorithm {
         name: "SHA384",
         hash: |text| Sha384::digest(text).to_vec(),
         hmac: |text, key| mac::<Hmac<Sha384>>(text, key),
     },
-    Kind {
+    HashAlgorithm {
         name: "SHA512",
         hash: |text| Sha512::digest(text).to_vec(),
         hmac: |text, key| mac::<Hmac<Sha512>>(text, key),
@@ -69,7 +69,7 @@ fn mac<M: Mac + KeyInit>(text: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     Some(mac.finalize().into_bytes().to_vec())
 }
 
-fn run(asked: &Asked<'_>) -> Result<Value> {
+fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let (process, given) = (asked.name, asked.arguments.as_slice());
     let text = |at: usize, what: &str| {
         let text = given.get(at).and_then(Value::as_str);
@@ -87,14 +87,14 @@ fn run(asked: &Asked<'_>) -> Result<Value> {
 }
 
 /// The kind of this name: `SHA256`, `sha256` and `sha-256` are the same.
-fn kind(process: &str, name: &str) -> Result<&'static Kind> {
+fn kind(process: &str, name: &str) -> Result<&'static HashAlgorithm> {
     let plain = name.replace('-', "");
     let found = KINDS
         .iter()
         .find(|kind| kind.name.eq_ignore_ascii_case(&plain));
     found.ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        let hint = near::hint(name, names.iter().copied());
+        let hint = suggestion::hint(name, names.iter().copied());
         let known = names.join(", ");
         let message = format!("{process}: unknown type \"{name}\"; known are {known}{hint}");
         Error::invalid("type", message)

@@ -1,13 +1,13 @@
-//! The methods of models, `models.<id>.<Method>`, and what models there are: `model.list`, `model.exists`, `model.dsl`.
+//! The methods of models, `models.<id>.<ModelMethod>`, and what models there are: `model.list`, `model.exists`, `model.dsl`.
 
-use super::{Asked, Catalogue, Family, listed, not_found};
-use crate::error::{Code, Error, Result};
-use crate::model::rows::{self, METHODS, Method};
+use super::{ProcessCall, ProcessFamily, ProcessRegistry, listed, not_found};
+use crate::error::{Error, ErrorCode, Result};
+use crate::model::rows::{self, METHODS, ModelMethod};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-/// `models.<id>.<Method>`.
-pub const MODELS: Family = Family {
+/// `models.<id>.<ModelMethod>`.
+pub const MODELS: ProcessFamily = ProcessFamily {
     prefix: "models",
     names,
     has: |catalogue, name| parts(catalogue, name).is_some(),
@@ -19,14 +19,14 @@ const EXISTS: &str = "model.exists";
 const DSL: &str = "model.dsl";
 
 /// `model.…`.
-pub const MODEL: Family = Family {
+pub const MODEL: ProcessFamily = ProcessFamily {
     prefix: "model",
     names: |_| listed(&[LIST, EXISTS, DSL]),
     has: |_, name| [LIST, EXISTS, DSL].contains(&name),
     run: |asked| about(asked).boxed(),
 };
 
-fn names(catalogue: &Catalogue) -> Vec<String> {
+fn names(catalogue: &ProcessRegistry) -> Vec<String> {
     let ids = catalogue.models.ids();
     let names = ids.flat_map(|id| {
         METHODS
@@ -37,31 +37,31 @@ fn names(catalogue: &Catalogue) -> Vec<String> {
 }
 
 /// What is called of a model.
-enum Called {
-    Method(&'static Method),
+enum MethodTarget {
+    Method(&'static ModelMethod),
     ForOperators,
 }
 
 /// The model's id, and the method.
-fn parts<'n>(catalogue: &Catalogue, name: &'n str) -> Option<(&'n str, Called)> {
+fn parts<'n>(catalogue: &ProcessRegistry, name: &'n str) -> Option<(&'n str, MethodTarget)> {
     let (id, method) = name.strip_prefix("models.")?.rsplit_once('.')?;
     if !catalogue.models.has(id) {
         return None;
     }
     if let Some(method) = rows::find(method) {
-        return Some((id, Called::Method(method)));
+        return Some((id, MethodTarget::Method(method)));
     }
     let mut theirs = rows::FOR_OPERATORS.iter();
     let is_theirs = theirs.any(|name| name.eq_ignore_ascii_case(method));
-    is_theirs.then_some((id, Called::ForOperators))
+    is_theirs.then_some((id, MethodTarget::ForOperators))
 }
 
-async fn run(asked: &Asked<'_>) -> Result<Value> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let (catalogue, name) = (asked.catalogue(), asked.name);
     let (id, called) = parts(catalogue, name).ok_or_else(|| not_found(catalogue, name))?;
-    let Called::Method(method) = called else {
+    let MethodTarget::Method(method) = called else {
         let message = format!("permission_denied: process {name} is for the operator");
-        return Err(Error::new(Code::PermissionDenied, message));
+        return Err(Error::new(ErrorCode::PermissionDenied, message));
     };
     let models = &catalogue.models;
     if method.name == rows::EXISTS {
@@ -79,7 +79,7 @@ async fn run(asked: &Asked<'_>) -> Result<Value> {
     Ok(answer.value)
 }
 
-async fn about(asked: &Asked<'_>) -> Result<Value> {
+async fn about(asked: &ProcessCall<'_>) -> Result<Value> {
     let models = &asked.catalogue().models;
     if asked.name == LIST {
         let list = models.all().map(|model| {

@@ -1,18 +1,18 @@
 //! Functions of scripts, the app's and its agents': each script has one module instance in a run.
 
-use super::catalogue::Script;
-use super::nest::Kept;
-use super::{Asked, Catalogue, Family, not_found};
+use super::registry::ScriptFunction;
+use super::run_resources::ScriptInstance;
+use super::{ProcessCall, ProcessFamily, ProcessRegistry, not_found};
 use crate::ctx;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::hook::failure;
-use ambit_script::{Caller, Outcome, Program, Value};
+use ambit_script::{HostValue, ParentRun, Program, RunOutcome};
 use futures::FutureExt;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// `scripts.<file>.<Function>`.
-pub const SCRIPTS: Family = Family {
+pub const SCRIPTS: ProcessFamily = ProcessFamily {
     prefix: "scripts",
     names: |catalogue| catalogue.functions("scripts."),
     has,
@@ -20,25 +20,25 @@ pub const SCRIPTS: Family = Family {
 };
 
 /// `agents.<agent>.<file>.<Function>`.
-pub const AGENTS: Family = Family {
+pub const AGENTS: ProcessFamily = ProcessFamily {
     prefix: "agents",
     names: |catalogue| catalogue.functions("agents."),
     has,
     run: |asked| run(asked).boxed(),
 };
 
-fn has(catalogue: &Catalogue, name: &str) -> bool {
+fn has(catalogue: &ProcessRegistry, name: &str) -> bool {
     catalogue.script(name).is_some()
 }
 
-async fn run(asked: &Asked<'_>) -> Result<Json> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Json> {
     let (catalogue, name) = (asked.catalogue(), asked.name);
     let unknown = || not_found(catalogue, name);
     let script = catalogue.script(name).ok_or_else(unknown)?;
     let program = script.program.clone()?;
-    let arguments = asked.arguments.iter().cloned().map(Value::Json);
+    let arguments = asked.arguments.iter().cloned().map(HostValue::Json);
     let ctx = asked.with_ctx.then(|| ctx::object(asked.reach));
-    let arguments: Vec<Value> = arguments.chain(ctx).collect();
+    let arguments: Vec<HostValue> = arguments.chain(ctx).collect();
     let result = match asked.within {
         Some(caller) => within(asked, (&script, &program), (caller, arguments)).await?,
         None => outermost(asked, (&script, &program), arguments).await,
@@ -53,7 +53,7 @@ async fn run(asked: &Asked<'_>) -> Result<Json> {
     }
 }
 
-fn warn_of_rest(asked: &Asked<'_>, outcome: &Outcome) {
+fn warn_of_rest(asked: &ProcessCall<'_>, outcome: &RunOutcome) {
     let (name, dropped) = (asked.name, outcome.dropped);
     if dropped > 0 {
         let text = format!(
@@ -65,11 +65,11 @@ fn warn_of_rest(asked: &Asked<'_>, outcome: &Outcome) {
 
 /// A run by itself.
 async fn outermost(
-    asked: &Asked<'_>,
-    (script, program): (&Script, &Arc<Program>),
-    arguments: Vec<Value>,
-) -> ambit_script::Result<Outcome> {
-    let run = ambit_script::Run {
+    asked: &ProcessCall<'_>,
+    (script, program): (&ScriptFunction, &Arc<Program>),
+    arguments: Vec<HostValue>,
+) -> ambit_script::Result<RunOutcome> {
+    let run = ambit_script::ScriptRun {
         program: Arc::clone(program),
         function: script.function.clone(),
         arguments,
@@ -82,18 +82,18 @@ async fn outermost(
 
 /// Part of the caller's run, with its limits.
 async fn within(
-    asked: &Asked<'_>,
-    (script, program): (&Script, &Arc<Program>),
-    (caller, arguments): (&Caller, Vec<Value>),
-) -> Result<ambit_script::Result<Outcome>> {
+    asked: &ProcessCall<'_>,
+    (script, program): (&ScriptFunction, &Arc<Program>),
+    (caller, arguments): (&ParentRun, Vec<HostValue>),
+) -> Result<ambit_script::Result<RunOutcome>> {
     let (depth, limit) = (asked.run.depth(), asked.reach.scope.limits.process_depth);
     if depth >= limit {
         let text = format!("process depth limit {limit} exceeded");
-        return Err(Error::new(Code::LimitExceeded, text));
+        return Err(Error::new(ErrorCode::LimitExceeded, text));
     }
     let nest = asked.run.nest();
     let caller = nest.caller(caller);
-    let (held, kept) = nest.hold(&script.name).unzip();
+    let (held, kept) = nest.check_out(&script.name).unzip();
     let mut kept = match kept.flatten() {
         Some(kept) => kept,
         None => open(asked, (script, program), &caller)?,
@@ -101,27 +101,27 @@ async fn within(
     kept.run.enter(depth + 1);
     let result = kept.instance.call(&script.function, arguments).await;
     if let Some(held) = held.filter(|_| is_usable(&result)) {
-        held.keep(kept);
+        held.check_in(kept);
     }
     Ok(result)
 }
 
 fn open(
-    asked: &Asked<'_>,
-    (script, program): (&Script, &Arc<Program>),
-    caller: &Caller,
-) -> Result<Kept> {
+    asked: &ProcessCall<'_>,
+    (script, program): (&ScriptFunction, &Arc<Program>),
+    caller: &ParentRun,
+) -> Result<ScriptInstance> {
     let run = asked.run.within(&script.name);
     let (program, host) = (Arc::clone(program), Arc::new(run.clone()));
     let limits = asked.reach.scope.limits.run;
     let engine = &asked.catalogue().engine;
     let instance = engine.open(program, host, limits, Some(caller));
     let instance = instance.map_err(|error| failure::of_process(&error, "", asked.name))?;
-    Ok(Kept { instance, run })
+    Ok(ScriptInstance { instance, run })
 }
 
 /// Whether another function of the instance can be called.
-fn is_usable(result: &ambit_script::Result<Outcome>) -> bool {
+fn is_usable(result: &ambit_script::Result<RunOutcome>) -> bool {
     use ambit_script::Error as Script;
     !matches!(
         result,

@@ -1,22 +1,22 @@
-//! The methods of stores: `stores.<id>.<Method>`.
+//! The methods of stores: `stores.<id>.<ScriptMethod>`.
 
-use super::{Asked, Catalogue, Family, store};
-use crate::ctx::{self, Call, Method};
-use crate::error::{Code, Error, Result};
-use ambit_script::{HostError, Value};
+use super::{ProcessCall, ProcessFamily, ProcessRegistry, store};
+use crate::ctx::{self, ScriptCall, ScriptMethod};
+use crate::error::{Error, ErrorCode, Result};
+use ambit_script::{HostError, HostValue};
 use futures::FutureExt;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// `stores.<id>.<Method>`.
-pub const STORES: Family = Family {
+/// `stores.<id>.<ScriptMethod>`.
+pub const STORES: ProcessFamily = ProcessFamily {
     prefix: "stores",
     names,
     has: |catalogue, name| parts(catalogue, name).is_some(),
     run: |asked| run(asked).boxed(),
 };
 
-fn names(catalogue: &Catalogue) -> Vec<String> {
+fn names(catalogue: &ProcessRegistry) -> Vec<String> {
     let stores = catalogue.app.stores.keys();
     let names = stores.flat_map(|id| {
         ctx::store_methods().map(move |method| format!("stores.{id}.{}", method.name()))
@@ -25,7 +25,10 @@ fn names(catalogue: &Catalogue) -> Vec<String> {
 }
 
 /// The store's id, and the method: its name may be spelled in any case.
-fn parts<'n>(catalogue: &Catalogue, name: &'n str) -> Option<(&'n str, &'static Method)> {
+fn parts<'n>(
+    catalogue: &ProcessRegistry,
+    name: &'n str,
+) -> Option<(&'n str, &'static ScriptMethod)> {
     let (id, method) = name.strip_prefix("stores.")?.rsplit_once('.')?;
     let is_known = catalogue.app.stores.contains_key(id) || store::is_internal(id);
     let mut methods = ctx::store_methods();
@@ -33,11 +36,11 @@ fn parts<'n>(catalogue: &Catalogue, name: &'n str) -> Option<(&'n str, &'static 
     is_known.then_some((id, method))
 }
 
-async fn run(asked: &Asked<'_>) -> Result<Json> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Json> {
     let unknown = || super::not_found(asked.catalogue(), asked.name);
     let (id, method) = parts(asked.catalogue(), asked.name).ok_or_else(unknown)?;
     let handle = asked.run.open_store(asked.reach, id).await?;
-    let call = Call {
+    let call = ScriptCall {
         run: asked.run,
         reach: Arc::clone(asked.reach),
         class: ctx::STORE.name,
@@ -50,8 +53,8 @@ async fn run(asked: &Asked<'_>) -> Result<Json> {
     };
     let answer = call.answer().await.map_err(failed)?;
     match answer {
-        Value::Json(value) => Ok(value),
-        Value::Undefined => Ok(Json::Null),
+        HostValue::Json(value) => Ok(value),
+        HostValue::Undefined => Ok(Json::Null),
         _ => Err(Error::internal(format!(
             "{} gave no plain value",
             asked.name
@@ -60,6 +63,9 @@ async fn run(asked: &Asked<'_>) -> Result<Json> {
 }
 
 pub(super) fn failed(error: HostError) -> Error {
-    let code = error.code.as_deref().map_or(Code::Internal, Code::from);
+    let code = error
+        .code
+        .as_deref()
+        .map_or(ErrorCode::Internal, ErrorCode::from);
     Error::new(code, error.message)
 }

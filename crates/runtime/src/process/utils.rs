@@ -1,6 +1,6 @@
 //! Small helpers: `utils.str.UUID`.
 
-use super::{Family, listed};
+use super::{ProcessFamily, listed};
 use crate::uuid;
 use futures::FutureExt;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 const NAMES: &[&str] = &["utils.str.UUID"];
 
 /// `utils.…`.
-pub const UTILS: Family = Family {
+pub const UTILS: ProcessFamily = ProcessFamily {
     prefix: "utils",
     names: |_| listed(NAMES),
     has: |_, name| NAMES.contains(&name),

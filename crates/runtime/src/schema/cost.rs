@@ -22,7 +22,7 @@ const OF_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.o
 /// Whether the check can be afforded, or what of the schema forbids it. The count is never below what the check does,
 /// but for patterns: they count as the text that is sought through, whatever their own size is.
 pub fn afford(schema: &Value, value: &Value) -> Result<(), String> {
-    let mut walk = Walk::of(schema);
+    let mut walk = SchemaWalk::of(schema);
     if walk.schemas > SCHEMAS {
         return Err(format!("it has more than {SCHEMAS} parts"));
     }
@@ -30,7 +30,7 @@ pub fn afford(schema: &Value, value: &Value) -> Result<(), String> {
 }
 
 /// A way through a schema, along a value.
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     /// The schemas that `#` may stand for.
     wholes: Vec<&'a Value>,
     /// Those with names of their own.
@@ -40,7 +40,7 @@ struct Walk<'a> {
     steps: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     fn of(schema: &'a Value) -> Self {
         let mut walk = Self {
             wholes: vec![schema],

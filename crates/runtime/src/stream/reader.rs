@@ -1,52 +1,52 @@
 //! The reading end of a log. It holds a place and nothing else, so that a slow reader delays nobody.
 
-use super::Entry;
-use super::row::{self, Cursor, Read};
-use super::shared::Shared;
-use super::state::Found;
-use crate::error::{Code, Error, Result};
+use super::StreamEntry;
+use super::row::{self, RowCursor, StreamPage};
+use super::shared::SharedStream;
+use super::state::ReadOutcome;
+use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::address::LogKey;
-use ambit_storage::driver::{Driver, Watch};
+use ambit_storage::driver::{Driver, LogWatch};
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Follows a log from some place on.
-pub struct Reader {
+pub struct StreamReader {
     driver: Arc<dyn Driver>,
     log: LogKey,
     /// The last number that was given out.
     after: u64,
-    cursor: Cursor,
-    source: Source,
+    cursor: RowCursor,
+    source: StreamSource,
 }
 
-enum Source {
+enum StreamSource {
     /// The process that writes is this one.
-    Live(Live),
+    Live(LiveSource),
     /// Another process writes, or nobody any more.
     Store {
-        watch: Option<Watch>,
+        watch: Option<LogWatch>,
         /// Whether the log must be there: it has been seen.
         was_there: bool,
     },
     Over,
 }
 
-struct Live {
-    shared: Arc<Shared>,
+struct LiveSource {
+    shared: Arc<SharedStream>,
     grown: watch::Receiver<()>,
 }
 
-impl Reader {
-    pub(super) fn live(shared: Arc<Shared>, after: u64) -> Result<Self> {
+impl StreamReader {
+    pub(super) fn live(shared: Arc<SharedStream>, after: u64) -> Result<Self> {
         let grown = shared.grown.subscribe();
         check(after, shared.state().last())?;
         Ok(Self {
             driver: shared.place.driver.clone(),
             log: shared.place.log.clone(),
             after,
-            cursor: Cursor::default(),
-            source: Source::Live(Live { shared, grown }),
+            cursor: RowCursor::default(),
+            source: StreamSource::Live(LiveSource { shared, grown }),
         })
     }
 
@@ -60,8 +60,8 @@ impl Reader {
             driver,
             log,
             after,
-            cursor: Cursor::default(),
-            source: Source::Store {
+            cursor: RowCursor::default(),
+            source: StreamSource::Store {
                 watch: None,
                 was_there: true,
             },
@@ -74,8 +74,8 @@ impl Reader {
             driver,
             log,
             after: 0,
-            cursor: Cursor::start(),
-            source: Source::Store {
+            cursor: RowCursor::start(),
+            source: StreamSource::Store {
                 watch: None,
                 was_there: false,
             },
@@ -84,49 +84,49 @@ impl Reader {
 
     /// The next entries, at least one; waits for them. `None` behind the last entry of an ended turn. After an error the same
     /// entries can be asked for again. A call that is dropped loses nothing.
-    pub async fn next(&mut self) -> Result<Option<Vec<Entry>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<StreamEntry>>> {
         loop {
             let found = match &mut self.source {
-                Source::Over => return Ok(None),
-                Source::Live(live) => live.next(self.after).await?,
-                Source::Store { .. } => self.read_on().await?,
+                StreamSource::Over => return Ok(None),
+                StreamSource::Live(live) => live.next(self.after).await?,
+                StreamSource::Store { .. } => self.read_on().await?,
             };
             match found {
-                Found::Entries(entries) => return Ok(Some(self.give(entries))),
-                Found::Over => self.source = Source::Over,
-                Found::Elsewhere => match self.read().await? {
+                ReadOutcome::Entries(entries) => return Ok(Some(self.give(entries))),
+                ReadOutcome::Over => self.source = StreamSource::Over,
+                ReadOutcome::Elsewhere => match self.read().await? {
                     Some(read) if !read.entries.is_empty() => {
                         return Ok(Some(self.give(read.entries)));
                     }
                     _ => return Err(expired()),
                 },
-                Found::Left(_) => {
-                    self.source = Source::Store {
+                ReadOutcome::Abandoned(_) => {
+                    self.source = StreamSource::Store {
                         watch: None,
                         was_there: self.after > 0,
                     }
                 }
-                Found::NothingYet => {}
+                ReadOutcome::NothingYet => {}
             }
         }
     }
 
-    fn give(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
+    fn give(&mut self, entries: Vec<StreamEntry>) -> Vec<StreamEntry> {
         if let Some(last) = entries.last() {
             self.after = last.number;
         }
         entries
     }
 
-    async fn read(&mut self) -> Result<Option<Read>> {
+    async fn read(&mut self) -> Result<Option<StreamPage>> {
         let driver = self.driver.as_ref();
         self.cursor.read(driver, &self.log, self.after).await
     }
 
     /// The next entries from the store, or what a change of the log has to be waited for.
-    async fn read_on(&mut self) -> Result<Found> {
-        let Source::Store { watch, was_there } = &mut self.source else {
-            return Ok(Found::NothingYet);
+    async fn read_on(&mut self) -> Result<ReadOutcome> {
+        let StreamSource::Store { watch, was_there } = &mut self.source else {
+            return Ok(ReadOutcome::NothingYet);
         };
         let is_new = watch.is_none();
         if is_new {
@@ -134,37 +134,44 @@ impl Reader {
         }
         let was_there = *was_there;
         let read = self.read().await?;
-        let Source::Store {
+        let StreamSource::Store {
             watch: Some(watch),
             was_there: is_there,
         } = &mut self.source
         else {
-            return Ok(Found::NothingYet);
+            return Ok(ReadOutcome::NothingYet);
         };
         *is_there |= read.is_some();
         match read {
-            Some(read) if !read.entries.is_empty() => return Ok(Found::Entries(read.entries)),
-            Some(read) if read.is_end => return Ok(Found::Over),
+            Some(read) if !read.entries.is_empty() => {
+                return Ok(ReadOutcome::Entries(read.entries));
+            }
+            Some(read) if read.is_end => return Ok(ReadOutcome::Over),
             None if was_there => return Err(expired()),
             _ => {}
         }
         if !watch.changed().await {
-            return Err(Error::new(Code::Unavailable, "the store has been closed"));
+            return Err(Error::new(
+                ErrorCode::Unavailable,
+                "the store has been closed",
+            ));
         }
-        Ok(Found::NothingYet)
+        Ok(ReadOutcome::NothingYet)
     }
 }
 
-impl Live {
-    async fn next(&mut self, after: u64) -> Result<Found> {
+impl LiveSource {
+    async fn next(&mut self, after: u64) -> Result<ReadOutcome> {
         self.grown.borrow_and_update();
         let (found, is_persistent) = {
             let state = self.shared.state();
             (state.after(after), state.options.is_persistent)
         };
         match found {
-            Found::NothingYet if self.grown.changed().await.is_ok() => Ok(Found::NothingYet),
-            Found::Left(error) if !is_persistent => Err(error),
+            ReadOutcome::NothingYet if self.grown.changed().await.is_ok() => {
+                Ok(ReadOutcome::NothingYet)
+            }
+            ReadOutcome::Abandoned(error) if !is_persistent => Err(error),
             found => Ok(found),
         }
     }
@@ -180,5 +187,5 @@ fn check(after: u64, last: u64) -> Result<()> {
 }
 
 fn expired() -> Error {
-    Error::new(Code::StreamExpired, "the stream is no longer kept")
+    Error::new(ErrorCode::StreamExpired, "the stream is no longer kept")
 }

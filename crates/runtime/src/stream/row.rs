@@ -1,11 +1,11 @@
 //! One stored step of a log: a JSON array of entries, whose id says the number of the first and whether the log ends here.
 
-use super::Entry;
-use crate::error::{Code, Error, Result};
+use super::StreamEntry;
+use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::Json;
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::{LogEntry, NewEntry};
-use ambit_storage::driver::{Driver, Page, Range};
+use ambit_storage::driver::{Driver, LogPage, LogRange};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const LAST: &str = ".last";
 
 /// A step on its way into the store. Its content is fixed, so that storing it again changes nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct StreamRow {
     /// The number of its first entry.
     pub first: u64,
     /// Its entries.
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub is_last: bool,
 }
 
-impl Row {
+impl StreamRow {
     pub fn entry(&self) -> NewEntry {
         let mark = if self.is_last { LAST } else { "" };
         let body = format!("[{}]", self.entries.join(","));
@@ -37,17 +37,17 @@ impl Row {
 
 /// A log that is read to its end.
 #[derive(Clone, Debug, Default)]
-pub struct Stored {
+pub struct StoredStream {
     /// All that is stored of it.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StreamEntry>,
     /// Whether nothing will be added.
     pub is_ended: bool,
 }
 
 /// Everything that is stored of a log; `None` where it is absent.
-pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<Stored>> {
-    let mut cursor = Cursor::start();
-    let mut stored = Stored::default();
+pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<StoredStream>> {
+    let mut cursor = RowCursor::start();
+    let mut stored = StoredStream::default();
     loop {
         let Some(read) = cursor.read(driver, log, 0).await? else {
             return Ok(None);
@@ -62,7 +62,7 @@ pub async fn read_all(driver: &dyn Driver, log: &LogKey) -> Result<Option<Stored
 
 /// A place among the rows of a log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cursor {
+pub(super) struct RowCursor {
     /// The next row to read, once that is known.
     row: Option<u64>,
     /// Whether the log's last row has been read.
@@ -71,14 +71,14 @@ pub(super) struct Cursor {
 
 /// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct StreamPage {
     /// The entries behind the number that was asked for.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StreamEntry>,
     /// Whether the log ends with what has been read.
     pub is_end: bool,
 }
 
-impl Cursor {
+impl RowCursor {
     pub fn start() -> Self {
         Self {
             row: Some(1),
@@ -92,13 +92,13 @@ impl Cursor {
         driver: &dyn Driver,
         log: &LogKey,
         after: u64,
-    ) -> Result<Option<Read>> {
+    ) -> Result<Option<StreamPage>> {
         let mut row = match self.row {
             Some(row) => row,
             None => find(driver, log, after).await?,
         };
         while !self.is_end {
-            let page = driver.read(log, Range::from(row, PAGE)).await?;
+            let page = driver.read(log, LogRange::from(row, PAGE)).await?;
             let Some(head) = page.head else {
                 return Ok(None);
             };
@@ -113,7 +113,7 @@ impl Cursor {
                 return Ok(Some(read));
             }
         }
-        Ok(Some(Read {
+        Ok(Some(StreamPage {
             entries: Vec::new(),
             is_end: true,
         }))
@@ -122,7 +122,7 @@ impl Cursor {
 
 /// The number of the last entry that is stored; `None` where the log is absent.
 pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64>> {
-    let page = driver.read(log, Range::last(1)).await?;
+    let page = driver.read(log, LogRange::last(1)).await?;
     let read = open(log, &page, 0)?;
     let last = read.entries.last().map_or(0, |entry| entry.number);
     Ok(page.head.map(|_| last))
@@ -131,12 +131,12 @@ pub async fn last_number(driver: &dyn Driver, log: &LogKey) -> Result<Option<u64
 /// The row that has the entry behind this number, or the row that will have it. Each row has an entry at least, so that it is
 /// never behind the entry's own number.
 async fn find(driver: &dyn Driver, log: &LogKey, after: u64) -> Result<u64> {
-    let head = driver.read(log, Range::head()).await?.head;
+    let head = driver.read(log, LogRange::head()).await?.head;
     let last = head.map_or(0, |head| head.last);
     let (mut low, mut high) = (1, last.min(after + 1).max(1));
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        let page = driver.read(log, Range::from(middle, 1)).await?;
+        let page = driver.read(log, LogRange::from(middle, 1)).await?;
         let first = page.entries.first().map(|row| number(log, row));
         match first.transpose()? {
             Some((first, _)) if first <= after + 1 => low = middle,
@@ -146,8 +146,8 @@ async fn find(driver: &dyn Driver, log: &LogKey, after: u64) -> Result<u64> {
     Ok(low)
 }
 
-fn open(log: &LogKey, page: &Page, after: u64) -> Result<Read> {
-    let mut read = Read::default();
+fn open(log: &LogKey, page: &LogPage, after: u64) -> Result<StreamPage> {
+    let mut read = StreamPage::default();
     for row in &page.entries {
         let (first, is_last) = number(log, row)?;
         read.is_end |= is_last;
@@ -155,10 +155,11 @@ fn open(log: &LogKey, page: &Page, after: u64) -> Result<Read> {
             .map_err(|error| corrupt(log, row, &error.to_string()))?;
         let entries = (first..).zip(texts);
         let entries = entries.filter(|(number, _)| *number > after);
-        read.entries.extend(entries.map(|(number, text)| Entry {
-            number,
-            text: text.get().into(),
-        }));
+        read.entries
+            .extend(entries.map(|(number, text)| StreamEntry {
+                number,
+                text: text.get().into(),
+            }));
     }
     Ok(read)
 }
@@ -177,5 +178,5 @@ fn number(log: &LogKey, row: &LogEntry) -> Result<(u64, bool)> {
 
 fn corrupt(log: &LogKey, row: &LogEntry, reason: &str) -> Error {
     let what = format!("row {} of the stream {log} is corrupt: {reason}", row.seq);
-    Error::new(Code::Corrupt, what)
+    Error::new(ErrorCode::Corrupt, what)
 }

@@ -1,9 +1,9 @@
 //! What is known of a log in the process that writes it. Nothing here waits.
 
-use super::row::Row;
-use super::{Entry, Options};
+use super::row::StreamRow;
+use super::{StreamEntry, StreamOptions};
 use crate::error::Error;
-use ambit_storage::batch::Write;
+use ambit_storage::batch::BatchWrite;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ const ROW: usize = 1 << 20;
 const PAGE: usize = 1024;
 
 /// An entry that is not stored yet.
-enum Waiting {
+enum PendingEntry {
     Whole(Arc<str>),
     /// A text that may still grow, and what stands behind it.
     Open {
@@ -25,50 +25,50 @@ enum Waiting {
 
 /// How far a log is.
 #[derive(Clone, Debug)]
-pub(super) enum Phase {
+pub(super) enum StreamPhase {
     Open,
     /// Its last entry is stored.
     Ended,
     /// It is not written here any more.
-    Left(Error),
+    Abandoned(Error),
 }
 
-pub(super) struct State {
-    pub options: Options,
-    pub phase: Phase,
+pub(super) struct StreamState {
+    pub options: StreamOptions,
+    pub phase: StreamPhase,
     /// When the last step was begun.
     stepped: Instant,
     /// The number of the next entry.
     next: u64,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingEntry>,
     waiting_bytes: usize,
     /// Steps that were given to the store without its word that it has them.
-    unsure: VecDeque<Row>,
+    unconfirmed: VecDeque<StreamRow>,
     /// What is to be written with the next step, numbered in the order in which it came.
-    pub staged: Vec<(u64, Write)>,
+    pub staged: Vec<(u64, BatchWrite)>,
     /// The number of the last that was staged.
     pub last_staged: u64,
     has_last: bool,
     appended_bytes: usize,
     /// The newest of the stored entries.
-    shown: VecDeque<Arc<str>>,
-    shown_last: u64,
-    kept_bytes: usize,
+    recent: VecDeque<Arc<str>>,
+    recent_last: u64,
+    recent_bytes: usize,
 }
 
 /// What a reader finds.
-pub(super) enum Found {
-    Entries(Vec<Entry>),
+pub(super) enum ReadOutcome {
+    Entries(Vec<StreamEntry>),
     /// Entries that are in the store alone.
     Elsewhere,
     NothingYet,
     Over,
-    Left(Error),
+    Abandoned(Error),
 }
 
 /// How soon the waiting entries must be stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum StoreDeadline {
     Never,
     /// When this long has passed since the last step.
     At(Instant),
@@ -77,7 +77,7 @@ pub(super) enum Due {
     Over,
 }
 
-impl Due {
+impl StoreDeadline {
     /// What comes first, for a log that stores another one's steps too. What is over here is not stored from here.
     pub fn sooner(self, other: Self) -> Self {
         match (self, other) {
@@ -90,24 +90,24 @@ impl Due {
     }
 }
 
-impl State {
+impl StreamState {
     /// A log whose first `stored` entries are stored.
-    pub fn new(options: Options, stored: u64) -> Self {
+    pub fn new(options: StreamOptions, stored: u64) -> Self {
         Self {
             options,
-            phase: Phase::Open,
+            phase: StreamPhase::Open,
             stepped: Instant::now(),
             next: stored + 1,
             waiting: Vec::new(),
             waiting_bytes: 0,
-            unsure: VecDeque::new(),
+            unconfirmed: VecDeque::new(),
             staged: Vec::new(),
             last_staged: 0,
             has_last: false,
             appended_bytes: 0,
-            shown: VecDeque::new(),
-            shown_last: stored,
-            kept_bytes: 0,
+            recent: VecDeque::new(),
+            recent_last: stored,
+            recent_bytes: 0,
         }
     }
 
@@ -118,7 +118,7 @@ impl State {
         }
         let number = self.count(text.len());
         if self.options.is_persistent {
-            self.waiting.push(Waiting::Whole(text));
+            self.waiting.push(PendingEntry::Whole(text));
         } else {
             self.show(text);
         }
@@ -131,7 +131,7 @@ impl State {
             return self.append((text + &close).into());
         }
         let number = self.count(text.len() + close.len());
-        self.waiting.push(Waiting::Open { text, close });
+        self.waiting.push(PendingEntry::Open { text, close });
         number
     }
 
@@ -139,7 +139,8 @@ impl State {
     pub fn extend(&mut self, number: u64, more: &str) -> bool {
         let place = number.checked_sub(self.next - self.waiting.len() as u64);
         let place = place.and_then(|place| usize::try_from(place).ok());
-        let Some(Waiting::Open { text, .. }) = place.and_then(|place| self.waiting.get_mut(place))
+        let Some(PendingEntry::Open { text, .. }) =
+            place.and_then(|place| self.waiting.get_mut(place))
         else {
             return false;
         };
@@ -153,14 +154,14 @@ impl State {
     pub fn append_last(&mut self, text: Arc<str>) -> u64 {
         if !self.has_last {
             self.count(text.len());
-            self.waiting.push(Waiting::Whole(text));
+            self.waiting.push(PendingEntry::Whole(text));
             self.has_last = true;
         }
         self.next - 1
     }
 
     /// Has this written with the next step.
-    pub fn stage(&mut self, write: Write) {
+    pub fn stage(&mut self, write: BatchWrite) {
         self.last_staged += 1;
         self.staged.push((self.last_staged, write));
     }
@@ -168,7 +169,7 @@ impl State {
     /// The log had its last entry when it was taken up.
     pub fn end(&mut self) {
         self.has_last = true;
-        self.phase = Phase::Ended;
+        self.phase = StreamPhase::Ended;
     }
 
     fn count(&mut self, bytes: usize) -> u64 {
@@ -183,35 +184,35 @@ impl State {
     }
 
     pub fn last(&self) -> u64 {
-        self.shown_last
+        self.recent_last
     }
 
     pub fn written(&self) -> u64 {
         self.next - 1
     }
 
-    pub fn due(&self) -> Due {
-        let is_empty = self.waiting.is_empty() && self.unsure.is_empty();
+    pub fn due(&self) -> StoreDeadline {
+        let is_empty = self.waiting.is_empty() && self.unconfirmed.is_empty();
         match self.phase {
-            Phase::Ended | Phase::Left(_) => Due::Over,
-            Phase::Open if is_empty || self.has_last => Due::Never,
-            Phase::Open if self.waiting_bytes >= self.options.bytes => Due::Now,
-            Phase::Open => Due::At(self.stepped + self.options.step),
+            StreamPhase::Ended | StreamPhase::Abandoned(_) => StoreDeadline::Over,
+            StreamPhase::Open if is_empty || self.has_last => StoreDeadline::Never,
+            StreamPhase::Open if self.waiting_bytes >= self.options.bytes => StoreDeadline::Now,
+            StreamPhase::Open => StoreDeadline::At(self.stepped + self.options.step),
         }
     }
 
     /// All that is not stored yet, as rows.
-    pub fn take(&mut self) -> Vec<Row> {
-        let mut row = Row::default();
+    pub fn take(&mut self) -> Vec<StreamRow> {
+        let mut row = StreamRow::default();
         let mut size = 0;
         let first = self.next - self.waiting.len() as u64;
         for (number, waiting) in (first..).zip(self.waiting.drain(..)) {
             let text: Arc<str> = match waiting {
-                Waiting::Whole(text) => text,
-                Waiting::Open { text, close } => (text + &close).into(),
+                PendingEntry::Whole(text) => text,
+                PendingEntry::Open { text, close } => (text + &close).into(),
             };
             if size > 0 && size + text.len() > ROW {
-                self.unsure.push_back(std::mem::take(&mut row));
+                self.unconfirmed.push_back(std::mem::take(&mut row));
                 size = 0;
             }
             if row.entries.is_empty() {
@@ -222,17 +223,17 @@ impl State {
         }
         if !row.entries.is_empty() {
             row.is_last = self.has_last;
-            self.unsure.push_back(row);
+            self.unconfirmed.push_back(row);
         }
-        if !self.unsure.is_empty() {
+        if !self.unconfirmed.is_empty() {
             self.stepped = Instant::now();
         }
         self.waiting_bytes = 0;
-        self.unsure.iter().cloned().collect()
+        self.unconfirmed.iter().cloned().collect()
     }
 
     /// The same as long as the last entry has not come: that one, and what is before it, is stored on purpose.
-    pub fn take_step(&mut self) -> Vec<Row> {
+    pub fn take_step(&mut self) -> Vec<StreamRow> {
         match self.has_last {
             true => Vec::new(),
             false => self.take(),
@@ -241,49 +242,49 @@ impl State {
 
     /// The first so many rows of those taken are stored.
     pub fn stored(&mut self, rows: usize) {
-        let rows = rows.min(self.unsure.len());
-        let stored: Vec<Row> = self.unsure.drain(..rows).collect();
+        let rows = rows.min(self.unconfirmed.len());
+        let stored: Vec<StreamRow> = self.unconfirmed.drain(..rows).collect();
         for row in stored {
             for text in row.entries {
                 self.show(text);
             }
             if row.is_last {
-                self.phase = Phase::Ended;
+                self.phase = StreamPhase::Ended;
             }
         }
     }
 
     fn show(&mut self, text: Arc<str>) {
-        self.kept_bytes += text.len();
-        self.shown_last += 1;
-        self.shown.push_back(text);
-        while self.options.is_persistent && self.kept_bytes > self.options.kept {
-            let Some(oldest) = self.shown.pop_front() else {
+        self.recent_bytes += text.len();
+        self.recent_last += 1;
+        self.recent.push_back(text);
+        while self.options.is_persistent && self.recent_bytes > self.options.recent_bytes {
+            let Some(oldest) = self.recent.pop_front() else {
                 return;
             };
-            self.kept_bytes -= oldest.len();
+            self.recent_bytes -= oldest.len();
         }
     }
 
     /// What follows this number.
-    pub fn after(&self, number: u64) -> Found {
-        if number >= self.shown_last {
+    pub fn after(&self, number: u64) -> ReadOutcome {
+        if number >= self.recent_last {
             return match &self.phase {
-                Phase::Open => Found::NothingYet,
-                Phase::Left(error) => Found::Left(error.clone()),
-                Phase::Ended => Found::Over,
+                StreamPhase::Open => ReadOutcome::NothingYet,
+                StreamPhase::Abandoned(error) => ReadOutcome::Abandoned(error.clone()),
+                StreamPhase::Ended => ReadOutcome::Over,
             };
         }
-        let before = self.shown_last - self.shown.len() as u64;
+        let before = self.recent_last - self.recent.len() as u64;
         let Some(skipped) = number.checked_sub(before) else {
-            return Found::Elsewhere;
+            return ReadOutcome::Elsewhere;
         };
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
-        let numbered = (number + 1..).zip(self.shown.iter().skip(skipped));
-        let entries = numbered.take(PAGE).map(|(number, text)| Entry {
+        let numbered = (number + 1..).zip(self.recent.iter().skip(skipped));
+        let entries = numbered.take(PAGE).map(|(number, text)| StreamEntry {
             number,
             text: text.clone(),
         });
-        Found::Entries(entries.collect())
+        ReadOutcome::Entries(entries.collect())
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// What a trace is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct TraceSubject {
     /// The trace.
     pub trace_id: String,
     /// The turn.
@@ -20,7 +20,7 @@ pub struct About {
 /// How far a node or a trace is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum TraceStatus {
     /// Not begun.
     Pending,
     /// Under way.
@@ -39,7 +39,7 @@ pub enum Status {
 /// How important a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LogLevel {
     /// For whoever looks for a defect.
     Debug,
     /// What happens.
@@ -69,7 +69,7 @@ pub struct NodeView {
     /// More of it.
     pub metadata: Map<String, Value>,
     /// How far it is.
-    pub status: Status,
+    pub status: TraceStatus,
     /// What went in.
     pub input: Value,
     /// What came out.
@@ -84,11 +84,11 @@ pub struct NodeView {
 
 /// One line of a node's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLine {
+pub struct TraceLogEntry {
     /// The node.
     pub node_id: String,
     /// How important it is.
-    pub level: Level,
+    pub level: LogLevel,
     /// What it says.
     pub message: String,
     /// What belongs to it.
@@ -123,12 +123,12 @@ pub struct SpaceView {
 /// One entry of a trace's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
+pub enum TraceEvent {
     /// The trace begins.
     Init {
         /// What it is about.
         #[serde(flatten)]
-        about: About,
+        about: TraceSubject,
         /// When.
         at: Millis,
     },
@@ -142,7 +142,7 @@ pub enum Event {
         /// The node.
         id: String,
         /// How it ended.
-        status: Status,
+        status: TraceStatus,
         /// What came out, if that is said here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
@@ -172,7 +172,7 @@ pub enum Event {
         at: Millis,
     },
     /// A line was written.
-    LogAdded(LogLine),
+    LogAdded(TraceLogEntry),
     /// A board was made.
     SpaceCreated {
         /// The board.
@@ -186,9 +186,9 @@ pub enum Event {
         at: Millis,
     },
     /// A key is new on a board.
-    MemoryAdd(Noted),
+    MemoryAdd(SpaceValue),
     /// A key of a board has another value.
-    MemoryUpdate(Noted),
+    MemoryUpdate(SpaceValue),
     /// A key is gone from a board.
     MemoryDelete {
         /// The board.
@@ -201,7 +201,7 @@ pub enum Event {
     /// The trace ends.
     Complete {
         /// How the turn ended.
-        status: Status,
+        status: TraceStatus,
         /// When.
         at: Millis,
     },
@@ -209,7 +209,7 @@ pub enum Event {
 
 /// A key of a board and its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Noted {
+pub struct SpaceValue {
     /// The board.
     pub space_id: String,
     /// The key.
@@ -220,7 +220,7 @@ pub struct Noted {
     pub at: Millis,
 }
 
-impl Event {
+impl TraceEvent {
     /// What is kept of it where there is little room: how things ended.
     pub(super) fn brief(self) -> Option<Self> {
         match self {

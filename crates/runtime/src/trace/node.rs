@@ -1,20 +1,20 @@
 //! A step of a turn.
 
-use super::event::{Event, Level, LogLine, NodeView, Status};
-use super::state::{NODES, State};
-use super::{Board, Millis, Trace};
+use super::event::{LogLevel, NodeView, TraceEvent, TraceLogEntry, TraceStatus};
+use super::state::{NODES, TraceState};
+use super::{Millis, Trace, TraceSpace};
 use serde_json::{Map, Value};
 
 /// A node of a trace. Cheap to clone; clones are the same node. A node that there was no room for takes every call silently.
 #[derive(Clone)]
-pub struct Node {
+pub struct TraceNode {
     trace: Trace,
     number: Option<u32>,
 }
 
 /// How a node begins.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Start {
+pub struct NodeOptions {
     /// What people read.
     pub label: String,
     /// What kind of step.
@@ -29,7 +29,7 @@ pub struct Start {
     pub input: Value,
 }
 
-impl Start {
+impl NodeOptions {
     /// A step of this kind with a label.
     pub fn new(kind: &str, label: impl Into<String>) -> Self {
         Self {
@@ -45,14 +45,14 @@ impl Start {
     }
 }
 
-impl Node {
+impl TraceNode {
     pub(super) fn of(trace: &Trace, number: Option<u32>) -> Self {
         let trace = trace.clone();
         Self { trace, number }
     }
 
     /// A new node below all of these.
-    pub(super) fn start(trace: &Trace, parents: &[u32], start: Start) -> Self {
+    pub(super) fn start(trace: &Trace, parents: &[u32], start: NodeOptions) -> Self {
         let mut number = None;
         trace.emit(|state, at| {
             number = state.add_node();
@@ -74,7 +74,7 @@ impl Node {
                 ..NodeView::default()
             };
             let node = Box::new(node);
-            vec![Event::NodeStart { node }]
+            vec![TraceEvent::NodeStart { node }]
         });
         Self::of(trace, number)
     }
@@ -95,12 +95,12 @@ impl Node {
     }
 
     /// A step below this one.
-    pub fn add(&self, start: Start) -> Self {
+    pub fn add(&self, start: NodeOptions) -> Self {
         Self::join(std::slice::from_ref(self), start)
     }
 
     /// A step below all of these, of which there must be one.
-    pub fn join(parents: &[Self], start: Start) -> Self {
+    pub fn join(parents: &[Self], start: NodeOptions) -> Self {
         let numbers: Vec<u32> = parents.iter().filter_map(|parent| parent.number).collect();
         match parents.first() {
             Some(first) if numbers.is_empty() => Self::of(&first.trace, None),
@@ -110,13 +110,13 @@ impl Node {
     }
 
     /// Writes a line.
-    pub fn log(&self, level: Level, message: impl Into<String>, data: Value) {
+    pub fn log(&self, level: LogLevel, message: impl Into<String>, data: Value) {
         let message = message.into();
         self.emit(|number, state, at| {
             if !state.add_line() {
                 return None;
             }
-            Some(Event::LogAdded(LogLine {
+            Some(TraceEvent::LogAdded(TraceLogEntry {
                 node_id: id(number),
                 level,
                 message: state.cutter.text(message),
@@ -128,13 +128,13 @@ impl Node {
 
     /// A warning without data.
     pub fn warn(&self, message: impl Into<String>) {
-        self.log(Level::Warn, message, Value::Null);
+        self.log(LogLevel::Warn, message, Value::Null);
     }
 
     /// Says what came out. What is said of a node counts as a line.
     pub fn set_output(&self, output: Value) {
         self.emit(|number, state, at| {
-            state.add_line().then(|| Event::NodeUpdated {
+            state.add_line().then(|| TraceEvent::NodeUpdated {
                 id: id(number),
                 output: Some(state.cutter.value(output)),
                 metadata: Map::new(),
@@ -147,7 +147,7 @@ impl Node {
     pub fn set_metadata(&self, key: &str, value: Value) {
         self.emit(|number, state, at| {
             let metadata = Map::from_iter([(key.to_owned(), value)]);
-            state.add_line().then(|| Event::NodeUpdated {
+            state.add_line().then(|| TraceEvent::NodeUpdated {
                 id: id(number),
                 output: None,
                 metadata: state.cutter.map(metadata),
@@ -158,22 +158,22 @@ impl Node {
 
     /// Ends it as it should end. One that has ended stays as it is.
     pub fn complete(&self, output: Option<Value>) {
-        self.end(Status::Completed, output);
+        self.end(TraceStatus::Completed, output);
     }
 
     /// Ends it in another way than by completing or failing. One that has ended stays as it is.
-    pub fn close(&self, status: Status) {
+    pub fn close(&self, status: TraceStatus) {
         self.end(status, None);
     }
 
     /// Says that it failed; also after it has ended, for what fails last counts.
     pub fn fail(&self, error: &str) {
         self.emit(|number, state, at| {
-            if state.status(number) != Some(Status::Running) && !state.add_line() {
+            if state.status(number) != Some(TraceStatus::Running) && !state.add_line() {
                 return None;
             }
-            state.close(number, Status::Failed);
-            Some(Event::NodeFailed {
+            state.close(number, TraceStatus::Failed);
+            Some(TraceEvent::NodeFailed {
                 id: id(number),
                 error: state.cutter.text(error.to_owned()),
                 at,
@@ -186,21 +186,21 @@ impl Node {
         let status = self
             .number
             .and_then(|number| self.trace.look(|state| state.status(number)));
-        status.flatten() == Some(Status::Running)
+        status.flatten() == Some(TraceStatus::Running)
     }
 
     /// A board beside the trace.
-    pub fn add_board(&self, start: Start) -> Board {
-        Board::start(&self.trace, start)
+    pub fn add_space(&self, start: NodeOptions) -> TraceSpace {
+        TraceSpace::start(&self.trace, start)
     }
 
-    fn end(&self, status: Status, output: Option<Value>) {
+    fn end(&self, status: TraceStatus, output: Option<Value>) {
         self.emit(|number, state, at| {
-            if state.status(number) != Some(Status::Running) {
+            if state.status(number) != Some(TraceStatus::Running) {
                 return None;
             }
             state.close(number, status);
-            Some(Event::NodeComplete {
+            Some(TraceEvent::NodeComplete {
                 id: id(number),
                 status,
                 output: output.map(|output| state.cutter.value(output)),
@@ -209,7 +209,7 @@ impl Node {
         });
     }
 
-    fn emit(&self, change: impl FnOnce(u32, &mut State, Millis) -> Option<Event>) {
+    fn emit(&self, change: impl FnOnce(u32, &mut TraceState, Millis) -> Option<TraceEvent>) {
         let Some(number) = self.number else {
             return;
         };

@@ -1,8 +1,8 @@
 //! What a trace remembers while its turn runs: which nodes are running, what stands on the boards, and how much is left.
 
-use super::cut::Cutter;
-use super::event::{Event, Level, LogLine, SpaceView, Status};
-use super::{Limits, Tree};
+use super::event::{LogLevel, SpaceView, TraceEvent, TraceLogEntry, TraceStatus};
+use super::truncate::FieldTruncator;
+use super::{TraceLimits, TraceTree};
 use ambit_storage::clock::Millis;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,22 +15,22 @@ const FIELD: &str = "field";
 pub const FULL: &str = "full";
 
 /// The state of a trace.
-pub struct State {
-    limits: Limits,
-    nodes: BTreeMap<u32, Status>,
-    boards: BTreeMap<u32, BTreeMap<String, Value>>,
+pub struct TraceState {
+    limits: TraceLimits,
+    nodes: BTreeMap<u32, TraceStatus>,
+    spaces: BTreeMap<u32, BTreeMap<String, Value>>,
     lines: usize,
     /// Cuts long fields.
-    pub cutter: Cutter,
+    pub cutter: FieldTruncator,
     /// Nothing is added any more.
     pub is_done: bool,
     overflows: BTreeSet<&'static str>,
-    told: BTreeSet<&'static str>,
+    reported: BTreeSet<&'static str>,
 }
 
-impl State {
+impl TraceState {
     /// The state after what is there already.
-    pub fn new(limits: Limits, before: &Tree) -> Self {
+    pub fn new(limits: TraceLimits, before: &TraceTree) -> Self {
         let number = |id: &str| id[1.min(id.len())..].parse::<u32>().ok();
         let nodes = before.nodes.iter();
         let nodes = nodes.filter_map(|node| Some((number(&node.id)?, node.status)));
@@ -41,31 +41,31 @@ impl State {
         Self {
             limits,
             nodes: nodes.collect(),
-            boards: boards.collect(),
+            spaces: boards.collect(),
             lines: before.logs.len(),
-            cutter: Cutter::new(limits.field),
-            is_done: before.info.status != Status::Running,
+            cutter: FieldTruncator::new(limits.field),
+            is_done: before.info.status != TraceStatus::Running,
             overflows: BTreeSet::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
         }
     }
 
     /// The number of a new node, if there is room for one.
     pub fn add_node(&mut self) -> Option<u32> {
         let number = self.number(&self.nodes)?;
-        self.nodes.insert(number, Status::Running);
+        self.nodes.insert(number, TraceStatus::Running);
         Some(number)
     }
 
     /// The number of a new board, if there is room for one: boards count as nodes.
-    pub fn add_board(&mut self) -> Option<u32> {
-        let number = self.number(&self.boards)?;
-        self.boards.insert(number, BTreeMap::new());
+    pub fn add_space(&mut self) -> Option<u32> {
+        let number = self.number(&self.spaces)?;
+        self.spaces.insert(number, BTreeMap::new());
         Some(number)
     }
 
     fn number<T>(&self, among: &BTreeMap<u32, T>) -> Option<u32> {
-        let has_room = self.nodes.len() + self.boards.len() < self.limits.nodes;
+        let has_room = self.nodes.len() + self.spaces.len() < self.limits.nodes;
         let last = among.last_key_value().map_or(0, |(number, _)| *number);
         has_room.then_some(last + 1)
     }
@@ -87,39 +87,39 @@ impl State {
     }
 
     /// Whether a node is running; `None` if there is no such node.
-    pub fn status(&self, number: u32) -> Option<Status> {
+    pub fn status(&self, number: u32) -> Option<TraceStatus> {
         self.nodes.get(&number).copied()
     }
 
     /// Says how a node ended.
-    pub fn close(&mut self, number: u32, status: Status) {
+    pub fn close(&mut self, number: u32, status: TraceStatus) {
         self.nodes.insert(number, status);
     }
 
     /// The nodes that are running, oldest first.
     pub fn running(&self) -> Vec<u32> {
         let running = self.nodes.iter();
-        let running = running.filter(|(_, status)| **status == Status::Running);
+        let running = running.filter(|(_, status)| **status == TraceStatus::Running);
         running.map(|(number, _)| *number).collect()
     }
 
     /// What stands on a board.
-    pub fn board(&self, number: u32) -> Option<&BTreeMap<String, Value>> {
-        self.boards.get(&number)
+    pub fn space(&self, number: u32) -> Option<&BTreeMap<String, Value>> {
+        self.spaces.get(&number)
     }
 
     /// What stands on a board, to be changed.
-    pub fn board_mut(&mut self, number: u32) -> Option<&mut BTreeMap<String, Value>> {
-        self.boards.get_mut(&number)
+    pub fn space_mut(&mut self, number: u32) -> Option<&mut BTreeMap<String, Value>> {
+        self.spaces.get_mut(&number)
     }
 
     /// One warning for each limit that was met and not told of yet.
-    pub fn warnings(&mut self, at: Millis) -> Vec<Event> {
+    pub fn warnings(&mut self, at: Millis) -> Vec<TraceEvent> {
         if self.cutter.has_cut {
             self.overflows.insert(FIELD);
         }
-        let new: Vec<&'static str> = self.overflows.difference(&self.told).copied().collect();
-        self.told.extend(&new);
+        let new: Vec<&'static str> = self.overflows.difference(&self.reported).copied().collect();
+        self.reported.extend(&new);
         new.into_iter()
             .map(|what| {
                 let limits = self.limits;
@@ -132,9 +132,9 @@ impl State {
                     }
                     _ => "the trace is full; only how things ended is added".to_owned(),
                 };
-                Event::LogAdded(LogLine {
+                TraceEvent::LogAdded(TraceLogEntry {
                     node_id: "n1".to_owned(),
-                    level: Level::Warn,
+                    level: LogLevel::Warn,
                     message,
                     data: Value::Null,
                     at,
@@ -144,7 +144,7 @@ impl State {
     }
 
     /// A board's description with its fields cut.
-    pub fn cut_board(&mut self, space: SpaceView) -> SpaceView {
+    pub fn truncate_space(&mut self, space: SpaceView) -> SpaceView {
         SpaceView {
             label: self.cutter.text(space.label),
             kind: self.cutter.text(space.kind),

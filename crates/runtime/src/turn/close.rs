@@ -2,50 +2,53 @@
 //! one commit.
 
 use super::Turn;
-use super::next::Response;
-use crate::error::{Code, Error, Result};
+use super::next::TurnResponse;
+use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterSend, BeforeStructuredOutput, ConversationEnded};
-use crate::frame::Status as Ended;
-use crate::live::Stop;
-use crate::runtime::{Status, TurnInfo};
+use crate::frame::MessageStatus as Ended;
+use crate::live_turn::TurnStopReason;
+use crate::runtime::{TurnInfo, TurnStatus};
 use crate::trace;
-use ambit_storage::batch::{Batch, Write};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
 /// How a turn ended.
-struct Ending {
-    status: Status,
+struct TurnEnding {
+    status: TurnStatus,
     error: Option<Error>,
-    response: Option<Response>,
+    response: Option<TurnResponse>,
 }
 
 /// Fails where the turn is left to be taken up later.
-pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -> Result<()> {
+pub(super) async fn close(
+    mut turn: Turn,
+    end: Result<Result<TurnResponse>, TurnStopReason>,
+) -> Result<()> {
     let ending = match end {
         // Whoever has the conversation now closes the turn.
-        Err(stop @ (Stop::Lost | Stop::Left)) => {
-            if stop == Stop::Left {
-                turn.keep_ended().await;
+        Err(stop @ (TurnStopReason::LeaseLost | TurnStopReason::NodeClosing)) => {
+            if stop == TurnStopReason::NodeClosing {
+                turn.persist_ended_calls().await;
             }
-            turn.leave().await;
+            turn.abandon().await;
             return Ok(());
         }
-        Err(Stop::Cancelled | Stop::Restart) => Ending {
-            status: Status::Cancelled,
+        Err(TurnStopReason::Cancelled | TurnStopReason::Restart) => TurnEnding {
+            status: TurnStatus::Cancelled,
             error: None,
             response: None,
         },
-        Ok(Ok(response)) => Ending {
-            status: Status::Completed,
+        Ok(Ok(response)) => TurnEnding {
+            status: TurnStatus::Completed,
             error: None,
             response: Some(response),
         },
-        Ok(Err(error)) => Ending {
-            status: Status::Error,
+        Ok(Err(error)) => TurnEnding {
+            status: TurnStatus::Error,
             error: Some(error),
             response: None,
         },
@@ -54,32 +57,32 @@ pub(super) async fn close(mut turn: Turn, end: Result<Result<Response>, Stop>) -
 }
 
 impl Turn {
-    async fn end(&mut self, ending: Ending) -> Result<()> {
-        self.live.set_closing(true).await;
-        self.spent.settled().await;
-        let ending = self.wind_up(ending).await;
+    async fn end(&mut self, ending: TurnEnding) -> Result<()> {
+        self.live_turn.set_closing(true).await;
+        self.usage.wait_for_calls().await;
+        let ending = self.stage_ending(ending).await;
         let veto = ending
             .error
             .as_ref()
-            .filter(|error| error.code == Code::Vetoed);
+            .filter(|error| error.code == ErrorCode::Vetoed);
         if let Some(veto) = veto {
-            self.mark(&veto.message).await;
+            self.stage_veto_note(&veto.message).await;
         }
-        self.say_end(&ending);
+        self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
             tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
-            self.leave().await;
+            self.abandon().await;
             return Err(error);
         }
-        self.reach("turn.closed");
-        if let Err(error) = self.keep_late().await {
+        self.reach_fault_point("turn.closed");
+        if let Err(error) = self.append_late_messages().await {
             tracing::warn!(turn.id = self.ids.request_id, %error, "what came in at the turn's end is not in its history");
         }
         let status = match (&ending.status, &ending.error) {
-            (_, Some(error)) if error.code == Code::Vetoed => "vetoed",
-            (Status::Completed | Status::Running, _) => "completed",
-            (Status::Error, _) => "failed",
-            (Status::Cancelled, _) => "cancelled",
+            (_, Some(error)) if error.code == ErrorCode::Vetoed => "vetoed",
+            (TurnStatus::Completed | TurnStatus::Running, _) => "completed",
+            (TurnStatus::Error, _) => "failed",
+            (TurnStatus::Cancelled, _) => "cancelled",
         };
         let message = ending.error.as_ref().map(|error| error.message.clone());
         self.announce(ConversationEnded {
@@ -91,23 +94,23 @@ impl Turn {
         if let Some(response) = &ending.response {
             self.entitle(response);
         }
-        self.let_go().await;
+        self.release_conversation().await;
         Ok(())
     }
 
     /// Ends what is open, and stages what was said. A turn whose history is refused has failed.
-    async fn wind_up(&mut self, mut ending: Ending) -> Ending {
+    async fn stage_ending(&mut self, mut ending: TurnEnding) -> TurnEnding {
         let closed = match ending.status {
             // What is open now is the client's to answer.
-            Status::Completed => Ok(()),
-            Status::Cancelled => self.close_calls("cancelled").await,
+            TurnStatus::Completed => Ok(()),
+            TurnStatus::Cancelled => self.close_calls("cancelled").await,
             _ => {
                 self.close_calls("no result: the turn ended before the call did")
                     .await
             }
         };
         match ending.status {
-            Status::Completed => self.outbox.close_all(Ended::Completed, true),
+            TurnStatus::Completed => self.outbox.close_all(Ended::Completed, true),
             _ => self.outbox.close_all(Ended::Partial, false),
         }
         let staged = match closed {
@@ -117,13 +120,13 @@ impl Turn {
         if let Err(error) = staged {
             // What was used counts all the same.
             self.session.history().discard();
-            ending = Ending {
-                status: Status::Error,
+            ending = TurnEnding {
+                status: TurnStatus::Error,
                 error: Some(error),
                 response: None,
             };
         }
-        if let Err(error) = self.take_late().await {
+        if let Err(error) = self.stage_late_messages().await {
             self.warn(&format!(
                 "what came in at the turn's end is not in its history: {error}"
             ));
@@ -132,8 +135,11 @@ impl Turn {
     }
 
     /// Lets listeners see an answer that has a form of its own.
-    pub(super) async fn structured(&self, response: &mut Response) -> Result<()> {
-        if !self.said.is_structured || !self.hears::<BeforeStructuredOutput>() {
+    pub(super) async fn announce_structured_output(
+        &self,
+        response: &mut TurnResponse,
+    ) -> Result<()> {
+        if !self.answers.is_structured || !self.has_listener::<BeforeStructuredOutput>() {
             return Ok(());
         }
         let Some(text) = response.completion.get("content").and_then(Value::as_str) else {
@@ -156,7 +162,7 @@ impl Turn {
     }
 
     /// The last entries of the stream.
-    fn say_end(&mut self, ending: &Ending) {
+    fn emit_end(&mut self, ending: &TurnEnding) {
         if let Some(error) = &ending.error {
             if error.cause.is_some() {
                 tracing::error!(turn.id = self.ids.request_id, error.code = %error.code, "a turn has failed: {error}");
@@ -168,7 +174,7 @@ impl Turn {
             let props = props
                 .into_iter()
                 .map(|(name, text)| (name.to_owned(), text.into()));
-            let speaker = self.outbox.speaker(Default::default());
+            let speaker = self.outbox.for_author(Default::default());
             if let Err(error) = speaker.show("error", props.collect()) {
                 tracing::warn!(turn.id = self.ids.request_id, %error, "a failure could not be shown");
             }
@@ -183,7 +189,7 @@ impl Turn {
             "duration_ms": self.now() - self.started_at,
             "status": ending.status,
             "usage": self.usage(),
-            "finish_reason": self.said.finish_reason,
+            "finish_reason": self.answers.finish_reason,
             "metadata": response.map(|response| &response.metadata),
             "next": response.map_or(&Value::Null, |response| &response.next),
         });
@@ -196,9 +202,9 @@ impl Turn {
             self.warn(&warning);
         }
         let status = match ending.status {
-            Status::Completed | Status::Running => trace::Status::Completed,
-            Status::Error => trace::Status::Failed,
-            Status::Cancelled => trace::Status::Cancelled,
+            TurnStatus::Completed | TurnStatus::Running => trace::TraceStatus::Completed,
+            TurnStatus::Error => trace::TraceStatus::Failed,
+            TurnStatus::Cancelled => trace::TraceStatus::Cancelled,
         };
         self.trace.finish(
             status,
@@ -207,36 +213,38 @@ impl Turn {
     }
 
     /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
-    async fn last_commit(&mut self, ending: &Ending) -> Result<()> {
+    async fn last_commit(&mut self, ending: &TurnEnding) -> Result<()> {
         let ended_at = self.now();
-        let known = self.known(ending, ended_at)?;
+        let known = self.final_info(ending, ended_at)?;
         let mut writes = vec![
-            Write::Apply {
+            BatchWrite::Apply {
                 key: self.names.info(),
-                op: Op::Set(known.into()),
+                op: Operation::Set(known.into()),
                 life: Some(to_millis(self.terms().known())),
             },
-            Write::Apply {
+            BatchWrite::Apply {
                 key: self.open_note().key(),
-                op: Op::Del,
+                op: Operation::Del,
                 life: None,
             },
         ];
         writes.push(self.chat_note()?);
-        writes.extend(self.leavings(ended_at).await?);
+        writes.extend(self.retention_writes(ended_at).await?);
         let mut told = self.log.take_waiting().await;
         let mut traced = self.trace_log.take_waiting().await;
         writes.append(&mut told.writes);
         writes.append(&mut traced.writes);
-        self.session.context().stage_beside(writes.clone());
-        self.reach("turn.before_close");
+        self.session.context().stage_with_history(writes.clone());
+        self.reach_fault_point("turn.before_close");
         match self.save(!self.keeps_conversation).await {
-            Err(error) if error.code == Code::Vetoed => self.commit_past_listeners(writes).await?,
+            Err(error) if error.code == ErrorCode::Vetoed => {
+                self.commit_past_listeners(writes).await?
+            }
             saved => saved?,
         }
         told.stored();
         traced.stored();
-        for message in std::mem::take(&mut self.said.sent) {
+        for message in std::mem::take(&mut self.answers.sent) {
             let about = self.about();
             self.announce(AfterSend { about, message }).await;
         }
@@ -244,8 +252,8 @@ impl Turn {
     }
 
     /// What is known of the turn from now on.
-    fn known(&self, ending: &Ending, ended_at: i64) -> Result<Json> {
-        let mut info = self.live.info();
+    fn final_info(&self, ending: &TurnEnding, ended_at: i64) -> Result<Json> {
+        let mut info = self.live_turn.info();
         info.status = ending.status;
         info.ended_at = Some(ended_at);
         let is_development = self.core.is_development;
@@ -259,20 +267,20 @@ impl Turn {
 
     /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
     /// is waited for.
-    pub(super) fn may_wait(&self, error: &ambit_storage::Error) -> bool {
-        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.goes_on()
+    pub(super) fn may_retry(&self, error: &ambit_storage::Error) -> bool {
+        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.holds_conversation()
     }
 
     /// The conversation is held, and the node is not being closed.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn holds_conversation(&self) -> bool {
         let lease = self.session.context().lease();
         let is_held = lease.is_some_and(|lease| lease.ended().now_or_never().is_none());
-        is_held && !self.live.is_left()
+        is_held && !self.live_turn.is_left()
     }
 
     /// A listener that stops the history from being saved does not stop the turn from ending, nor what it has used from being
     /// booked.
-    async fn commit_past_listeners(&self, writes: Vec<Write>) -> Result<()> {
+    async fn commit_past_listeners(&self, writes: Vec<BatchWrite>) -> Result<()> {
         let context = self.session.context();
         self.session.history().discard();
         if let Err(error) = context.save().await {
@@ -290,12 +298,12 @@ impl Turn {
     }
 
     /// Makes durable what had ended, so that whoever goes on does not do it again, and what was used.
-    async fn keep_ended(&mut self) {
-        self.spent.settled().await;
+    async fn persist_ended_calls(&mut self) {
+        self.usage.wait_for_calls().await;
         let has_any = self.settle_broken_off().await;
-        let (used, _) = self.spent.notes();
+        let (used, _) = self.usage.notes();
         let mut kept = match &self.calls {
-            Some(calls) => calls.keep_left().await,
+            Some(calls) => calls.persist_dropped().await,
             None => Ok(()),
         };
         if kept.is_ok() && (has_any || !used.is_empty()) {
@@ -307,7 +315,7 @@ impl Turn {
     }
 
     /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.
-    async fn leave(&mut self) {
+    async fn abandon(&mut self) {
         let context = self.session.context();
         context.discard();
         if !self.keeps_conversation
@@ -315,23 +323,25 @@ impl Turn {
         {
             tracing::warn!(turn.id = self.ids.request_id, %error, "a conversation was not given back; its lease will expire");
         }
-        self.let_go().await;
+        self.release_conversation().await;
     }
 
-    async fn let_go(&mut self) {
-        self.core.turns.remove(&self.ids.request_id, &self.live);
+    async fn release_conversation(&mut self) {
+        self.core
+            .turns
+            .remove(&self.ids.request_id, &self.live_turn);
         if let Err(error) = self.memory.end().await {
             tracing::warn!(turn.id = self.ids.request_id, %error, "a request's memory was not cleared");
         }
-        self.live.end();
+        self.live_turn.end();
     }
 }
 
 /// What is cut, and how.
-type Cut = (&'static str, fn(&mut TurnInfo));
+type TurnInfoReduction = (&'static str, fn(&mut TurnInfo));
 
 /// What is left out of a turn's end that is too large: first what the tools gave, which the history has too.
-const CUTS: [Cut; 2] = [
+const CUTS: [TurnInfoReduction; 2] = [
     ("what the tools gave", |info| {
         if let Some(Value::Object(response)) = &mut info.response {
             response.remove("tools");

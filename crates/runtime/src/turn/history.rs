@@ -1,11 +1,11 @@
 //! The stored history as a turn sees it.
 
-use super::answers;
-use crate::app::Agent;
+use super::client_results;
+use crate::app::AppAgent;
+use crate::chat_message;
 use crate::error::Result;
-use crate::loaded::Loaded;
-use crate::message;
-use crate::request::Request;
+use crate::loaded_app::LoadedApp;
+use crate::request::TurnRequest;
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
@@ -18,10 +18,10 @@ const WHOLE: usize = 100_000;
 
 /// The end of the stored history, as models know it; empty where the turn leaves history alone.
 pub(super) async fn load(
-    loaded: &Loaded,
-    agent: &Agent,
+    loaded: &LoadedApp,
+    agent: &AppAgent,
     session: &LiveAgent,
-    request: &Request,
+    request: &TurnRequest,
 ) -> Result<Vec<Message>> {
     if request.skip.history {
         return Ok(Vec::new());
@@ -37,7 +37,7 @@ pub(super) async fn load(
 
 /// How many messages of history a model of this agent sees. Where long conversations are made shorter, that is what bounds
 /// them.
-pub(super) fn size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
+pub(super) fn size(loaded: &LoadedApp, agent: &AppAgent) -> Result<usize> {
     let usual = match loaded.truncates(&agent.id)? {
         true => WHOLE,
         false => HISTORY,
@@ -49,11 +49,11 @@ pub(super) fn size(loaded: &Loaded, agent: &Agent) -> Result<usize> {
 /// Stored messages as a model may see them: calls and results in pairs, and what is only for show left out.
 pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<Value> {
     let paired = for_model(messages);
-    paired.iter().filter_map(message::to_chat).collect()
+    paired.iter().filter_map(chat_message::to_chat).collect()
 }
 
 /// The same, but for the results that are `sent` now.
 pub(super) fn with_answers(messages: &[Message], sent: &[Value]) -> Vec<Value> {
-    let paired = answers::awaiting(for_model(messages), sent);
-    paired.iter().filter_map(message::to_chat).collect()
+    let paired = client_results::awaiting(for_model(messages), sent);
+    paired.iter().filter_map(chat_message::to_chat).collect()
 }

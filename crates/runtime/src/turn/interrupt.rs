@@ -1,30 +1,30 @@
 //! What comes in while a turn runs: messages for its next step, or a reason to begin the step anew.
 
 use super::Turn;
-use super::keep::PAUSE;
+use super::persist::PAUSE;
+use crate::chat_message;
 use crate::error::Result;
-use crate::frame::Status;
-use crate::journal::Step;
-use crate::live::Stop;
-use crate::llm::Answer;
-use crate::message;
-use crate::runtime::Interrupt;
-use ambit_storage::batch::Write;
+use crate::frame::MessageStatus;
+use crate::journal::JournalStep;
+use crate::live_turn::TurnStopReason;
+use crate::llm::ModelAnswer;
+use crate::runtime::TurnInterrupt;
+use ambit_storage::batch::BatchWrite;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 impl Turn {
     /// Takes in messages for the round behind this one, whose answer `done` is if it asks for nothing more. True where there
     /// were any.
-    pub(super) async fn take_added(&mut self, done: Option<&Answer>) -> Result<bool> {
-        let (leg, round) = self.at;
+    pub(super) async fn take_added(&mut self, done: Option<&ModelAnswer>) -> Result<bool> {
+        let (leg, round) = self.position;
         let added = self.received().await?;
         if added.is_empty() {
             return Ok(self.replay.has_added(leg, round + 1));
         }
         self.store_answers_of(leg).await?;
         if let (Some(answer), None) = (done, self.replay.answered(leg, round)) {
-            let step = Step::Answered {
+            let step = JournalStep::Answered {
                 leg,
                 round,
                 answer: Box::new(answer.clone()),
@@ -37,18 +37,18 @@ impl Turn {
     }
 
     /// After a forced interrupt: what the model has said so far stays, and counts for the next call with the new messages.
-    pub(super) async fn begin_anew(&mut self) -> Result<Option<Stop>> {
-        self.live.go_on();
-        self.spent.settled().await;
+    pub(super) async fn restart(&mut self) -> Result<Option<TurnStopReason>> {
+        self.live_turn.clear_stop();
+        self.usage.wait_for_calls().await;
         if let Some(calls) = &mut self.calls
             && calls.is_used()
         {
-            *calls = Arc::new(calls.anew().await?);
+            *calls = Arc::new(calls.for_restart().await?);
         }
-        let (leg, round) = self.at;
+        let (leg, round) = self.position;
         let open = self.outbox.open_messages();
         self.close_calls("cancelled").await?;
-        self.outbox.close_all(Status::Partial, false);
+        self.outbox.close_all(MessageStatus::Partial, false);
         let partial = open
             .iter()
             .filter_map(|id| self.outbox.message(id))
@@ -61,17 +61,17 @@ impl Turn {
         let added = self.received().await?;
         let is_cancelled = added
             .iter()
-            .any(|interrupt| interrupt.stops() == Some(Stop::Cancelled));
+            .any(|interrupt| interrupt.stops() == Some(TurnStopReason::Cancelled));
         let round = match self.replay.answered(leg, round) {
             Some(_) => round + 1,
             None => round,
         };
         self.add(added, (leg, round), before).await?;
-        Ok(is_cancelled.then_some(Stop::Cancelled))
+        Ok(is_cancelled.then_some(TurnStopReason::Cancelled))
     }
 
     /// What came in too late to be answered stays in the conversation.
-    pub(super) async fn take_late(&mut self) -> Result<()> {
+    pub(super) async fn stage_late_messages(&mut self) -> Result<()> {
         for interrupt in self.received().await? {
             self.tell_of(&interrupt);
             self.take(&interrupt).await?;
@@ -80,28 +80,30 @@ impl Turn {
     }
 
     /// The same for what came in while the turn was being closed; nothing can come in any more.
-    pub(super) async fn keep_late(&mut self) -> Result<()> {
+    pub(super) async fn append_late_messages(&mut self) -> Result<()> {
         for interrupt in self.received().await? {
             self.take(&interrupt).await?;
         }
         if self.inbox > 0 {
             let log = self.names.inbox();
-            self.session.context().stage_beside([Write::Drop { log }]);
+            self.session
+                .context()
+                .stage_with_history([BatchWrite::Drop { log }]);
             self.session.context().save().await?;
         }
         Ok(())
     }
 
     /// What has come in since the last call.
-    async fn received(&mut self) -> Result<Vec<Interrupt>> {
-        if self.fork.is_some() {
+    async fn received(&mut self) -> Result<Vec<TurnInterrupt>> {
+        if self.parent.is_some() {
             return Ok(Vec::new());
         }
         let mut pause = PAUSE;
         let (received, last) = loop {
-            match self.live.inbox.read(self.inbox).await {
+            match self.live_turn.inbox.read(self.inbox).await {
                 Ok(read) => break read,
-                Err(error) => self.wait_out(error, &mut pause).await?,
+                Err(error) => self.wait_before_retry(error, &mut pause).await?,
             }
         };
         self.inbox = last;
@@ -111,7 +113,7 @@ impl Turn {
     /// Makes new messages part of the history and of the next call, behind what was said before them.
     async fn add(
         &mut self,
-        added: Vec<Interrupt>,
+        added: Vec<TurnInterrupt>,
         (leg, round): (usize, usize),
         before: Vec<Value>,
     ) -> Result<()> {
@@ -122,7 +124,7 @@ impl Turn {
             self.settings.metadata.extend(interrupt.metadata);
             messages.extend(interrupt.messages);
         }
-        self.record(Step::Added {
+        self.record(JournalStep::Added {
             leg,
             round,
             messages,
@@ -133,12 +135,12 @@ impl Turn {
     }
 
     /// Stages the messages for the history.
-    async fn take(&self, interrupt: &Interrupt) -> Result<()> {
+    async fn take(&self, interrupt: &TurnInterrupt) -> Result<()> {
         if self.request.skip.history {
             return Ok(());
         }
         for (at, chat) in interrupt.messages.iter().enumerate() {
-            let mut stored = message::from_chat(&format!("messages[{at}]"), chat)?;
+            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
             stored.extras.insert("type".to_owned(), "user_input".into());
             self.session.history().add_message(stored).await?;
@@ -146,7 +148,7 @@ impl Turn {
         Ok(())
     }
 
-    fn tell_of(&self, interrupt: &Interrupt) {
+    fn tell_of(&self, interrupt: &TurnInterrupt) {
         let kind = if interrupt.is_forced {
             "force"
         } else {

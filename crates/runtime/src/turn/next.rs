@@ -1,15 +1,15 @@
 //! The end of an agent's part: `Next` sees what came of it and decides what is handed on.
 
 use super::Turn;
-use super::leg::{Handover, Leg};
-use super::model::{Failed, Heard};
+use super::agent_run::{AgentRun, AgentRunOutcome};
+use super::converse::{StageFailure, Transcript};
 use crate::error::Result;
-use crate::hook::{Created, Nexted, Outcome};
+use crate::hook::{CreateResult, NextOutcome, NextResult};
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Response {
+pub(super) struct TurnResponse {
     /// What `Next` returned as data.
     pub next: Value,
     /// What `Create` returned.
@@ -24,7 +24,7 @@ pub(super) struct Response {
     pub assistant_id: String,
 }
 
-impl Response {
+impl TurnResponse {
     /// As scripts and clients see it.
     pub fn to_json(&self, turn: &Turn) -> Value {
         json!({
@@ -43,18 +43,22 @@ impl Response {
 }
 
 /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
-pub(super) async fn next(turn: &mut Turn, leg: &Leg, mut heard: Heard) -> Result<Handover> {
-    turn.live.set_closing(true).await;
-    let mut response = Response {
+pub(super) async fn next(
+    turn: &mut Turn,
+    leg: &AgentRun,
+    mut heard: Transcript,
+) -> Result<AgentRunOutcome> {
+    turn.live_turn.set_closing(true).await;
+    let mut response = TurnResponse {
         create: turn
             .replay
-            .created(leg.at)
+            .created(leg.index)
             .flatten()
-            .map_or(Value::Null, Created::shown),
+            .map_or(Value::Null, CreateResult::shown),
         completion: heard.completion.take().unwrap_or_default(),
-        tools: turn.said.tools.clone(),
+        tools: turn.answers.tools.clone(),
         assistant_id: leg.agent.id.clone(),
-        ..Response::default()
+        ..TurnResponse::default()
     };
     let failure = heard.failure.take();
     if failure
@@ -80,24 +84,24 @@ pub(super) async fn next(turn: &mut Turn, leg: &Leg, mut heard: Heard) -> Result
         turn.root().set_metadata(name, value.clone());
     }
     let Some(decided) = decided else {
-        return Ok(Handover::Done(Box::new(response)));
+        return Ok(AgentRunOutcome::Done(Box::new(response)));
     };
     response.metadata.extend(decided.metadata);
     response.next = match decided.outcome {
-        Outcome::Delegate(delegate) => return Ok(Handover::To(delegate)),
-        Outcome::Data(data) => data,
-        Outcome::Object(object) => object,
+        NextOutcome::Delegate(delegate) => return Ok(AgentRunOutcome::To(delegate)),
+        NextOutcome::Data(data) => data,
+        NextOutcome::Object(object) => object,
     };
-    Ok(Handover::Done(Box::new(response)))
+    Ok(AgentRunOutcome::Done(Box::new(response)))
 }
 
 /// What `Next` says to what came of the agent's part, if there is one.
 async fn decide(
     turn: &Turn,
-    leg: &Leg,
-    response: &Response,
-    (messages, failure): (Vec<Value>, Option<&Failed>),
-) -> Result<Option<Nexted>> {
+    leg: &AgentRun,
+    response: &TurnResponse,
+    (messages, failure): (Vec<Value>, Option<&StageFailure>),
+) -> Result<Option<NextResult>> {
     if !leg.hooks.has("Next") {
         return Ok(None);
     }

@@ -1,28 +1,28 @@
 //! Turns that nobody runs any more: found by the note that each open turn leaves, and gone on with from their journal.
 
-use super::begin::Parts;
-use super::fork::Calls;
-use super::meter::Spent;
-use super::next::Response;
-use super::replay::Replay;
-use super::said::Spoken;
+use super::nested_turn::NestedCallJournal;
+use super::next::TurnResponse;
+use super::open::TurnParts;
+use super::replay::JournalReplay;
+use super::turn_answers::AnswerRecord;
+use super::usage::TurnUsage;
 use super::{Turn, history};
-use crate::error::{Code, Error, Result};
-use crate::frame::Status;
-use crate::hook::Created;
-use crate::journal::{self, ATTEMPTS, Ids, Open, Step};
-use crate::live::Turns;
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::MessageStatus;
+use crate::hook::CreateResult;
+use crate::journal::{self, ATTEMPTS, JournalStep, OpenTurn, TurnIds};
+use crate::live_turn::LiveTurns;
 use crate::outbox::Outbox;
-use crate::request::Request;
-use crate::runtime::Core;
-use crate::stream::{self, Log};
+use crate::request::TurnRequest;
+use crate::runtime::RuntimeCore;
+use crate::stream::{self, StreamWriter};
 use crate::{chats, trace};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::Message;
 use serde_json::Value;
@@ -43,18 +43,18 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The open turns of the conversation with this digest, or of all with an empty one.
-pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result<Vec<Open>> {
+pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result<Vec<OpenTurn>> {
     let pattern = match digest {
         "" => Pattern::all(),
         digest => Pattern::parse(&format!("{digest}/*")),
     };
     let (mut after, mut open) = (None, Vec::new());
     loop {
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: pattern.clone(),
             after,
             limit: PAGE,
-            part: Part::Whole,
+            part: ValuePart::Whole,
         };
         let page = driver.scan(&Space::turns(), &scan).await?;
         let Some((last, _)) = page.last() else {
@@ -70,16 +70,16 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
 /// Turns that were not finished although this node has tried: they could not be taken up, as when their agent is gone or does
 /// not load, or were left again, as when their lease could not be renewed. They wait for longer each time.
 #[derive(Default)]
-pub(crate) struct Failing(HashMap<String, (Duration, Instant)>);
+pub(crate) struct RecoveryBackoff(HashMap<String, (Duration, Instant)>);
 
-impl Failing {
+impl RecoveryBackoff {
     fn is_early(&self, request_id: &str) -> bool {
         let entry = self.0.get(request_id);
         entry.is_some_and(|(_, next)| Instant::now() < *next)
     }
 
     /// How many run here that were taken up within their pause.
-    fn fresh(&self, turns: &Turns) -> usize {
+    fn fresh(&self, turns: &LiveTurns) -> usize {
         let is_fresh = |id: &&String| self.is_early(id) && turns.get(id).is_some();
         self.0.keys().filter(is_fresh).count()
     }
@@ -95,7 +95,10 @@ impl Failing {
 }
 
 /// Takes up open turns that nobody holds, as many as may be at once. The answer is how many there were.
-pub(crate) async fn recover_all(core: &Arc<Core>, failing: &mut Failing) -> Result<usize> {
+pub(crate) async fn recover_all(
+    core: &Arc<RuntimeCore>,
+    failing: &mut RecoveryBackoff,
+) -> Result<usize> {
     let (mut taken, mut seen) = (0, HashSet::new());
     let room = AT_ONCE.saturating_sub(failing.fresh(&core.turns));
     for driver in core.stores.drivers().values() {
@@ -112,7 +115,7 @@ pub(crate) async fn recover_all(core: &Arc<Core>, failing: &mut Failing) -> Resu
                     taken += 1;
                 }
                 Ok(false) => {}
-                Err(error) if error.code == Code::Unavailable => return Err(error),
+                Err(error) if error.code == ErrorCode::Unavailable => return Err(error),
                 Err(error) => {
                     let pause = failing.note(id);
                     tracing::warn!(turn.id = id, %error, ?pause, "an open turn could not be taken up; it is tried again");
@@ -125,13 +128,17 @@ pub(crate) async fn recover_all(core: &Arc<Core>, failing: &mut Failing) -> Resu
 }
 
 /// Goes on with a turn; false where somebody holds its conversation, or it has ended meanwhile.
-async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Result<bool> {
+async fn take_up(
+    core: &Arc<RuntimeCore>,
+    driver: &Arc<dyn Driver>,
+    open: &OpenTurn,
+) -> Result<bool> {
     // A live lease, and a turn that has ended since its note was read, are seen without a write.
-    let lease = driver.get(&open.space.lease(), Part::Nothing).await?;
-    if lease.is_some() || driver.get(&open.key(), Part::Nothing).await?.is_none() {
+    let lease = driver.get(&open.space.lease(), ValuePart::Nothing).await?;
+    if lease.is_some() || driver.get(&open.key(), ValuePart::Nothing).await?.is_none() {
         return Ok(false);
     }
-    let Some(left) = Left::read(driver, open).await? else {
+    let Some(left) = OrphanedTurn::read(driver, open).await? else {
         return Ok(false);
     };
     let session = left.session(core).await?;
@@ -150,23 +157,24 @@ async fn take_up(core: &Arc<Core>, driver: &Arc<dyn Driver>, open: &Open) -> Res
 
 /// Goes on with a turn whose conversation is held; false where it has ended meanwhile.
 async fn go_on(
-    core: &Arc<Core>,
+    core: &Arc<RuntimeCore>,
     driver: &Arc<dyn Driver>,
-    (open, session): (&Open, LiveAgent),
+    (open, session): (&OpenTurn, LiveAgent),
 ) -> Result<bool> {
-    if driver.get(&open.key(), Part::Nothing).await?.is_none() {
+    if driver.get(&open.key(), ValuePart::Nothing).await?.is_none() {
         return Ok(false);
     }
     // Whoever had the conversation until now may have gone on since the journal was read first.
-    let Some(left) = Left::read(driver, open).await? else {
+    let Some(left) = OrphanedTurn::read(driver, open).await? else {
         return Ok(false);
     };
     let is_hopeless = journal::idle_attempts(&left.steps) >= ATTEMPTS;
     let mut turn = left.turn(core, session).await?;
     let note = turn.request_note()?;
-    turn.session.context().stage_beside([note]);
-    turn.record(Step::Attempt).await?;
-    core.turns.insert(&turn.ids.request_id, turn.live.clone());
+    turn.session.context().stage_with_history([note]);
+    turn.record(JournalStep::Attempt).await?;
+    core.turns
+        .insert(&turn.ids.request_id, turn.live_turn.clone());
     tracing::info!(
         turn.id = turn.ids.request_id,
         "an interrupted turn is taken up again"
@@ -180,10 +188,10 @@ async fn go_on(
 }
 
 /// Closes what an earlier turn of a conversation has left open, now that its lease is ours. The conversation stays held.
-pub(super) async fn settle_orphans(core: &Arc<Core>, session: &LiveAgent) -> Result<()> {
+pub(super) async fn settle_orphans(core: &Arc<RuntimeCore>, session: &LiveAgent) -> Result<()> {
     let (space, driver) = session.context().place();
     for open in open_turns(&driver, &space.digest()).await? {
-        if let Some(left) = Left::read(&driver, &open).await? {
+        if let Some(left) = OrphanedTurn::read(&driver, &open).await? {
             let mut turn = left.turn(core, session.clone()).await?;
             turn.keeps_conversation = true;
             turn.settle().await?;
@@ -193,29 +201,29 @@ pub(super) async fn settle_orphans(core: &Arc<Core>, session: &LiveAgent) -> Res
 }
 
 /// A turn that nobody runs.
-struct Left {
-    request: Box<Request>,
-    ids: Ids,
+struct OrphanedTurn {
+    request: Box<TurnRequest>,
+    ids: TurnIds,
     started_at: i64,
     instructions: Option<Vec<Value>>,
-    steps: Vec<Step>,
+    steps: Vec<JournalStep>,
 }
 
-impl Left {
+impl OrphanedTurn {
     /// Its journal; `None` where it was never begun, which is put straight.
-    async fn read(driver: &Arc<dyn Driver>, open: &Open) -> Result<Option<Self>> {
-        let names = journal::Names::new(open.space.clone(), &open.request_id);
+    async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
+        let names = journal::TurnKeys::new(open.space.clone(), &open.request_id);
         let steps = journal::read(driver, &names.journal()).await?;
-        let Some(Step::Begin {
+        let Some(JournalStep::Begin {
             request,
             ids,
             started_at,
             instructions,
         }) = steps.first().cloned()
         else {
-            let forget = Write::Apply {
+            let forget = BatchWrite::Apply {
                 key: open.key(),
-                op: Op::Del,
+                op: Operation::Del,
                 life: None,
             };
             driver.commit(Batch::of([forget])).await?;
@@ -231,7 +239,7 @@ impl Left {
     }
 
     /// Its conversation, opened as its caller did.
-    async fn session(&self, core: &Arc<Core>) -> Result<LiveAgent> {
+    async fn session(&self, core: &Arc<RuntimeCore>) -> Result<LiveAgent> {
         let request = &self.request;
         let ambit = core.loaded().acting_as(&request.authorized.caller());
         chats::open(
@@ -244,11 +252,11 @@ impl Left {
     }
 
     /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
-    async fn turn(self, core: &Arc<Core>, session: LiveAgent) -> Result<Turn> {
+    async fn turn(self, core: &Arc<RuntimeCore>, session: LiveAgent) -> Result<Turn> {
         let loaded = core.loaded();
         let (agent, hooks) = loaded.agent(&self.request.agent)?;
         let limits = *hooks.limits();
-        let parts = Parts {
+        let parts = TurnParts {
             core: core.clone(),
             loaded: loaded.clone(),
             limits,
@@ -258,45 +266,49 @@ impl Left {
             started_at: self.started_at,
         };
         let names = parts.names();
-        let events = Log::resume(parts.place(names.events()), stream::Options::default()).await?;
+        let events = StreamWriter::resume(
+            parts.place(names.events()),
+            stream::StreamOptions::default(),
+        )
+        .await?;
         let traced = parts.place(names.trace());
         let traced = events
             .log
-            .resume_beside(traced, stream::Options::beside())
+            .resume_companion(traced, stream::StreamOptions::companion())
             .await?;
         let clock = core.stores.options().clock.clone();
         let log = events.log;
         let outbox = Outbox::restore(log.clone(), limits.outbox, clock, &events.entries)?;
-        outbox.close_all(Status::Partial, false);
+        outbox.close_all(MessageStatus::Partial, false);
         let before = trace::fold_texts(traced.entries.iter().map(|entry| &*entry.text));
         let trace = parts.trace(&traced.log, &before);
         let calls = parts.place(names.calls());
-        let calls = Calls::read(calls, core.stores.options().limits.value).await?;
-        let spent = Spent::new(parts.session.clone(), names, Some(log));
+        let calls = NestedCallJournal::read(calls, core.stores.options().limits.value).await?;
+        let spent = TurnUsage::new(parts.session.clone(), names, Some(log));
         let inside = (spent, Some(Arc::new(calls)));
         let mut turn = parts.turn(outbox, (trace, traced.log), inside)?;
         let size = history::size(&loaded, &agent)?;
         let mut stored = turn.session.history().tail(size + OWN).await?;
         let is_own = |message: &&Message| message.turn_id.as_deref() == Some(&turn.ids.request_id);
-        turn.said.stored = stored.iter().filter(is_own).flat_map(shown_ids).collect();
-        turn.said.calls_shown = stored.iter().filter(is_own).flat_map(shown_calls).collect();
+        turn.answers.stored = stored.iter().filter(is_own).flat_map(shown_ids).collect();
+        turn.answers.calls_shown = stored.iter().filter(is_own).flat_map(shown_calls).collect();
         // What others have appended since the turn began is taken in as such.
         let first = stored.iter().position(|message| is_own(&message));
         stored.truncate(first.unwrap_or(stored.len()));
-        turn.seen = stored.last().map(|message| message.id.clone());
+        turn.last_seen_message = stored.last().map(|message| message.id.clone());
         turn.history = stored;
         turn.settings.instructions = self.instructions;
-        turn.replay = Replay::of(self.steps);
+        turn.replay = JournalReplay::of(self.steps);
         turn.inbox = turn.replay.inbox();
-        let is_stored = |spoken: &Spoken| {
+        let is_stored = |spoken: &AnswerRecord| {
             let mut shown = spoken.shown.iter();
-            shown.any(|id| turn.said.stored.contains(id))
+            shown.any(|id| turn.answers.stored.contains(id))
         };
         let unstored = turn.replay.unstored();
-        turn.said.answers = unstored.filter(|spoken| !is_stored(spoken)).collect();
-        turn.said.calls = turn.replay.answers().count();
+        turn.answers.answers = unstored.filter(|spoken| !is_stored(spoken)).collect();
+        turn.answers.calls = turn.replay.answers().count();
         for used in turn.replay.used() {
-            turn.spent.take_up(used)?;
+            turn.usage.take_up(used)?;
         }
         Ok(turn)
     }
@@ -310,14 +322,14 @@ impl Turn {
             return self.give_up().await;
         };
         let (agent, answer) = (agent.to_owned(), answer.clone());
-        self.said.finish_reason.clone_from(&answer.finish_reason);
+        self.answers.finish_reason.clone_from(&answer.finish_reason);
         let created = self.replay.created(leg).flatten();
-        let response = Response {
-            create: created.map_or(Value::Null, Created::shown),
+        let response = TurnResponse {
+            create: created.map_or(Value::Null, CreateResult::shown),
             completion: self.completion(&answer),
             tools: (0..=leg).flat_map(|at| self.replay.results(at)).collect(),
             assistant_id: agent.clone(),
-            ..Response::default()
+            ..TurnResponse::default()
         };
         let hooks = self.loaded.agent(&agent).map(|(_, hooks)| hooks);
         if hooks.is_ok_and(|hooks| hooks.has("Next")) {
@@ -332,7 +344,7 @@ impl Turn {
     /// Closes a turn that cannot be gone on with.
     async fn give_up(self) -> Result<()> {
         let message = "the server stopped during this turn; send the request again";
-        super::close::close(self, Ok(Err(Error::new(Code::Internal, message)))).await
+        super::close::close(self, Ok(Err(Error::new(ErrorCode::Internal, message)))).await
     }
 }
 
@@ -371,7 +383,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_that_cannot_be_taken_up_waits_longer_each_time() {
-        let mut failing = Failing::default();
+        let mut failing = RecoveryBackoff::default();
         assert!(!failing.is_early("a"));
         for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
             let pause = failing.note("a");

@@ -1,20 +1,20 @@
 //! What a turn's journal says has been done already.
 
-use super::said::Spoken;
-use crate::error::{Code, Error};
-use crate::hook::{Created, Delegate};
-use crate::journal::{Settled, Step, Used};
-use crate::llm::Answer;
+use super::turn_answers::AnswerRecord;
+use crate::error::{Error, ErrorCode};
+use crate::hook::{CreateResult, Delegate};
+use crate::journal::{JournalStep, ModelCallUsage, SettledToolCall};
+use crate::llm::ModelAnswer;
 use serde_json::Value;
 
 /// The steps of a turn, those of an earlier attempt included.
 #[derive(Default)]
-pub(super) struct Replay {
-    steps: Vec<Step>,
+pub(super) struct JournalReplay {
+    steps: Vec<JournalStep>,
 }
 
-impl Replay {
-    pub fn of(steps: Vec<Step>) -> Self {
+impl JournalReplay {
+    pub fn of(steps: Vec<JournalStep>) -> Self {
         Self { steps }
     }
 
@@ -23,14 +23,14 @@ impl Replay {
         self.steps.len()
     }
 
-    pub fn add(&mut self, step: Step) {
+    pub fn add(&mut self, step: JournalStep) {
         self.steps.push(step);
     }
 
     /// What `Create` of this leg returned, if it has returned.
-    pub fn created(&self, at: usize) -> Option<Option<&Created>> {
+    pub fn created(&self, at: usize) -> Option<Option<&CreateResult>> {
         self.steps.iter().find_map(|step| match step {
-            Step::Created { leg, created } if *leg == at => Some(created.as_deref()),
+            JournalStep::Created { leg, created } if *leg == at => Some(created.as_deref()),
             _ => None,
         })
     }
@@ -38,15 +38,15 @@ impl Replay {
     /// Whom this leg is of, if the turn was handed over to it.
     pub fn delegated(&self, to: usize) -> Option<&Delegate> {
         self.steps.iter().find_map(|step| match step {
-            Step::Delegated { leg, delegate } if *leg == to => Some(delegate),
+            JournalStep::Delegated { leg, delegate } if *leg == to => Some(delegate),
             _ => None,
         })
     }
 
     /// The model's answer of this round, if the turn went on behind it.
-    pub fn answered(&self, at: usize, of: usize) -> Option<&Answer> {
+    pub fn answered(&self, at: usize, of: usize) -> Option<&ModelAnswer> {
         self.steps.iter().find_map(|step| match step {
-            Step::Answered {
+            JournalStep::Answered {
                 leg, round, answer, ..
             } if (*leg, *round) == (at, of) => Some(answer.as_ref()),
             _ => None,
@@ -54,7 +54,7 @@ impl Replay {
     }
 
     /// The end of a call, if it has one.
-    pub fn settled(&self, place: (usize, usize, usize)) -> Option<&Settled> {
+    pub fn settled(&self, place: (usize, usize, usize)) -> Option<&SettledToolCall> {
         self.settlements().find(|settled| settled.place() == place)
     }
 
@@ -64,13 +64,13 @@ impl Replay {
         let of_round = of_round.filter(|settled| (settled.leg, settled.round) == (at, of));
         let failed = of_round.filter_map(|settled| Some((settled, settled.fatal.as_deref()?)));
         let (first, code) = failed.min_by_key(|(settled, _)| settled.index)?;
-        Some(Error::new(Code::from(code), first.text.as_str()))
+        Some(Error::new(ErrorCode::from(code), first.text.as_str()))
     }
 
     /// The stored messages of others that were taken in.
     pub fn taken(&self) -> impl Iterator<Item = &str> {
         let taken = self.steps.iter().filter_map(|step| match step {
-            Step::Added { ids, .. } => Some(ids),
+            JournalStep::Added { ids, .. } => Some(ids),
             _ => None,
         });
         taken.flatten().map(String::as_str)
@@ -78,7 +78,7 @@ impl Replay {
 
     /// What came of all calls of this leg, in the order of the calls.
     pub fn results(&self, at: usize) -> Vec<Value> {
-        let mut of_leg: Vec<&Settled> = self.settlements().collect();
+        let mut of_leg: Vec<&SettledToolCall> = self.settlements().collect();
         of_leg.retain(|settled| settled.leg == at);
         of_leg.sort_by_key(|settled| settled.place());
         let results = of_leg.into_iter().map(|settled| settled.result.clone());
@@ -86,17 +86,17 @@ impl Replay {
     }
 
     /// The ends of calls.
-    fn settlements(&self) -> impl Iterator<Item = &Settled> {
+    fn settlements(&self) -> impl Iterator<Item = &SettledToolCall> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Settled(settled) => Some(settled),
+            JournalStep::Settled(settled) => Some(settled),
             _ => None,
         })
     }
 
     /// The answers that the turn has gone on behind, with their legs and rounds.
-    pub fn answers(&self) -> impl Iterator<Item = (usize, usize, &Answer)> {
+    pub fn answers(&self) -> impl Iterator<Item = (usize, usize, &ModelAnswer)> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Answered {
+            JournalStep::Answered {
                 leg, round, answer, ..
             } => Some((*leg, *round, answer.as_ref())),
             _ => None,
@@ -104,21 +104,21 @@ impl Replay {
     }
 
     /// What models were called for.
-    pub fn used(&self) -> impl Iterator<Item = &Used> {
+    pub fn used(&self) -> impl Iterator<Item = &ModelCallUsage> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Used(used) => Some(used.as_ref()),
+            JournalStep::Used(used) => Some(used.as_ref()),
             _ => None,
         })
     }
 
     /// The answers that were not in the history when they were noted.
-    pub fn unstored(&self) -> impl Iterator<Item = Spoken> {
+    pub fn unstored(&self) -> impl Iterator<Item = AnswerRecord> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Answered {
+            JournalStep::Answered {
                 answer,
                 unstored: Some(unstored),
                 ..
-            } => Some(Spoken {
+            } => Some(AnswerRecord {
                 answer: answer.as_ref().clone(),
                 agent: unstored.agent.clone(),
                 shown: unstored.shown.clone(),
@@ -130,17 +130,17 @@ impl Replay {
     /// The words that stand for a part of a message, if somebody has found them.
     pub fn worded(&self, digest: &str) -> Option<&str> {
         self.steps.iter().find_map(|step| match step {
-            Step::Worded { part, text } if part == digest => Some(text.as_str()),
+            JournalStep::Worded { part, text } if part == digest => Some(text.as_str()),
             _ => None,
         })
     }
 
     /// The answer that was shown as a whole and asks for nothing, if that is the last that was done: its leg, its agent and
     /// itself.
-    pub fn last_answer(&self) -> Option<(usize, &str, &Answer)> {
+    pub fn last_answer(&self) -> Option<(usize, &str, &ModelAnswer)> {
         let mut done = self.steps.iter().rev();
-        match done.find(|step| !matches!(step, Step::Attempt | Step::Used(_)))? {
-            Step::Answered {
+        match done.find(|step| !matches!(step, JournalStep::Attempt | JournalStep::Used(_)))? {
+            JournalStep::Answered {
                 leg,
                 answer,
                 unstored: Some(unstored),
@@ -153,7 +153,7 @@ impl Replay {
     /// How much of what was sent to the turn is taken in.
     pub fn inbox(&self) -> u64 {
         let taken = self.steps.iter().map(|step| match step {
-            Step::Added { inbox, .. } => *inbox,
+            JournalStep::Added { inbox, .. } => *inbox,
             _ => 0,
         });
         taken.max().unwrap_or_default()
@@ -161,14 +161,14 @@ impl Replay {
 
     /// Whether messages came in that count before this round.
     pub fn has_added(&self, at: usize, of: usize) -> bool {
-        let is_it = |step: &Step| matches!(step, Step::Added { leg, round, .. } if (*leg, *round) == (at, of));
+        let is_it = |step: &JournalStep| matches!(step, JournalStep::Added { leg, round, .. } if (*leg, *round) == (at, of));
         self.steps.iter().any(is_it)
     }
 
     /// Messages that came in while the turn ran and that count before this round.
     pub fn added(&self, at: usize, of: usize) -> Vec<Value> {
         let added = self.steps.iter().filter_map(|step| match step {
-            Step::Added {
+            JournalStep::Added {
                 leg,
                 round,
                 messages,

@@ -1,23 +1,23 @@
 //! Titles of chats: behind the first turn the agent that `uses.title` names is asked for one. Nobody waits for it, and what
 //! goes wrong leaves the chat with the beginning of its first message.
 
-use super::begin::Parts;
-use super::leg::Leg;
-use super::meter::Spent;
-use super::next::Response;
-use super::{Settings, Turn, tools};
-use crate::error::{Code, Error, Result};
-use crate::journal::Ids;
-use crate::loaded::Loaded;
+use super::agent_run::AgentRun;
+use super::next::TurnResponse;
+use super::open::TurnParts;
+use super::usage::TurnUsage;
+use super::{Turn, TurnSettings, offered_tools};
+use crate::error::{Error, ErrorCode, Result};
+use crate::journal::TurnIds;
+use crate::loaded_app::LoadedApp;
 use crate::outbox::Outbox;
-use crate::request::Request;
-use crate::runtime::Core;
-use crate::stream::{self, Log};
+use crate::request::TurnRequest;
+use crate::runtime::RuntimeCore;
+use crate::stream::{self, StreamWriter};
 use crate::trace::Trace;
-use crate::uses::{Asking, Means, Missed, Wanted, words};
-use crate::{chats, message};
+use crate::uses::{UsesClient, UsesFailure, UsesRequest, UsesTarget, words};
+use crate::{chat_message, chats};
 use ambit_storage::LiveAgent;
-use ambit_storage::storage::State;
+use ambit_storage::storage::StorageState;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,19 +31,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const EXCERPT: usize = 4_000;
 
 /// What it takes to write a title.
-struct Entitling {
-    core: Arc<Core>,
-    loaded: Arc<Loaded>,
-    request: Request,
-    ids: Ids,
-    settings: Settings,
+struct TitleWriter {
+    core: Arc<RuntimeCore>,
+    loaded: Arc<LoadedApp>,
+    request: TurnRequest,
+    ids: TurnIds,
+    settings: TurnSettings,
     value: String,
-    wanted: Wanted,
+    wanted: UsesRequest,
 }
 
 impl Turn {
     /// Has a title written for a chat that has begun with this turn, if an agent is named for that.
-    pub(super) fn entitle(&self, response: &Response) {
+    pub(super) fn entitle(&self, response: &TurnResponse) {
         let is_kept = !self.request.skip.history && !self.session.context().is_temporary();
         let is_first = self.history.is_empty() && is_kept;
         let named = self.loaded.app.defaults.uses.get("title");
@@ -65,12 +65,12 @@ impl Turn {
         });
     }
 
-    fn entitling(&self, named: &str, response: &Response) -> Entitling {
+    fn entitling(&self, named: &str, response: &TurnResponse) -> TitleWriter {
         let mut asked = self.request.messages.iter();
         let asked = asked.find(|chat| chat["role"] == "user");
-        let asked = asked.map(message::text).unwrap_or_default();
+        let asked = asked.map(chat_message::text).unwrap_or_default();
         let answered = match &response.next {
-            Value::Null => message::content_text(response.completion.get("content")),
+            Value::Null => chat_message::content_text(response.completion.get("content")),
             next => words(next),
         };
         let excerpt = |text: &str| text.chars().take(EXCERPT).collect::<String>();
@@ -80,14 +80,14 @@ impl Turn {
             excerpt(&answered)
         );
         let message = json!({"role": "user", "content": text});
-        Entitling {
+        TitleWriter {
             core: self.core.clone(),
             loaded: self.loaded.clone(),
             request: self.request.clone(),
             ids: self.ids.clone(),
             settings: self.settings.clone(),
             value: named.to_owned(),
-            wanted: Wanted {
+            wanted: UsesRequest {
                 key: "title",
                 arguments: json!({"messages": [message]}),
                 messages: vec![message],
@@ -96,7 +96,7 @@ impl Turn {
     }
 }
 
-impl Entitling {
+impl TitleWriter {
     async fn run(self) {
         let id = self.ids.request_id.clone();
         if let Err(error) = self.write().await {
@@ -105,8 +105,8 @@ impl Entitling {
     }
 
     async fn write(self) -> Result<()> {
-        let means = Means::read(&self.loaded.app, &self.value);
-        let means = means.map_err(|why| Error::new(Code::ConfigError, why))?;
+        let means = UsesTarget::read(&self.loaded.app, &self.value);
+        let means = means.map_err(|why| Error::new(ErrorCode::ConfigError, why))?;
         // The turn has given the conversation back, and may not be the only one there: what is used is booked apart from it.
         let who = &self.request.authorized;
         let ambit = self.loaded.acting_as(&who.caller());
@@ -115,17 +115,17 @@ impl Entitling {
         let wanted = self.wanted.clone();
         let turn = self.turn(session.clone())?;
         let answer = timeout(PATIENCE, turn.asking()?.ask(&means, wanted)).await;
-        turn.spent.settled().await;
-        if session.history().state().await? == State::Absent {
+        turn.usage.wait_for_calls().await;
+        if session.history().state().await? == StorageState::Absent {
             // The chat was removed meanwhile, and what is kept of it does not begin anew.
             session.context().discard();
             return Ok(());
         }
         let booked = session.context().save().await;
-        let slow = |_| Error::new(Code::Timeout, "the agent has not answered in time");
+        let slow = |_| Error::new(ErrorCode::Timeout, "the agent has not answered in time");
         let answer = answer.map_err(slow)?.map_err(|missed| match missed {
-            Missed::Unknown(why) => Error::new(Code::ConfigError, why),
-            Missed::Failed(error) => error,
+            UsesFailure::Unknown(why) => Error::new(ErrorCode::ConfigError, why),
+            UsesFailure::Failed(error) => error,
         })?;
         let title = title(&answer);
         if !title.is_empty() {
@@ -140,7 +140,7 @@ impl Entitling {
     fn turn(self, session: LiveAgent) -> Result<Turn> {
         let (_, hooks) = self.loaded.agent(&self.request.agent)?;
         let clock = self.core.stores.options().clock.clone();
-        let parts = Parts {
+        let parts = TurnParts {
             limits: *hooks.limits(),
             core: self.core,
             loaded: self.loaded,
@@ -150,10 +150,13 @@ impl Entitling {
             started_at: clock.now(),
         };
         let names = parts.names();
-        let log = Log::open(parts.place(names.events()), stream::Options::unkept());
+        let log = StreamWriter::open(
+            parts.place(names.events()),
+            stream::StreamOptions::transient(),
+        );
         let trace = Trace::off(&names.request_id);
         let outbox = Outbox::new(log.clone(), parts.limits.outbox, clock);
-        let inside = (Spent::new(parts.session.clone(), names, None), None);
+        let inside = (TurnUsage::new(parts.session.clone(), names, None), None);
         let mut turn = parts.turn(outbox, (trace, log), inside)?;
         turn.settings = self.settings;
         Ok(turn)
@@ -161,13 +164,13 @@ impl Entitling {
 }
 
 impl Turn {
-    fn asking(&self) -> Result<Asking> {
-        let leg = Leg::first(self)?;
+    fn asking(&self) -> Result<UsesClient> {
+        let leg = AgentRun::first(self)?;
         let step = ("title", self.root());
-        Ok(Asking {
+        Ok(UsesClient {
             scope: self.scope_below(&leg, step.clone())?,
             toolbox: self.core.tools(&self.loaded),
-            caller: tools::caller(self, &leg, step)?,
+            caller: offered_tools::caller(self, &leg, step)?,
         })
     }
 }

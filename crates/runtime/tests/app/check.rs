@@ -2,16 +2,16 @@
 
 use crate::support::{environment, fixture, folder, texts};
 use ambit_runtime::app::check::check;
-use ambit_script::{Engine, Settings, Surface};
+use ambit_script::{Engine, EngineSettings, HostApi};
 use std::collections::BTreeMap;
 
 fn engine() -> Engine {
-    let settings = Settings {
+    let settings = EngineSettings {
         threads: 1,
         warm: 0,
-        ..Settings::default()
+        ..EngineSettings::default()
     };
-    Engine::new(&settings, Surface::default()).unwrap()
+    Engine::new(&settings, HostApi::default()).unwrap()
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Finding agents, connectors and processes.
 
 use crate::support::{load, load_with};
-use ambit_runtime::error::Code;
+use ambit_runtime::error::ErrorCode;
 
 #[test]
 fn a_connector_is_found_by_id_by_role_or_as_the_default() {
@@ -25,18 +25,21 @@ fn a_connector_is_found_by_id_by_role_or_as_the_default() {
     assert_eq!(
         told("twoo"),
         (
-            Code::NotFound,
+            ErrorCode::NotFound,
             "connector \"twoo\" not found (did you mean \"two\"?)".to_owned()
         )
     );
     assert_eq!(
         told("use::gone"),
-        (Code::NotFound, "connector \"three\" not found".to_owned())
+        (
+            ErrorCode::NotFound,
+            "connector \"three\" not found".to_owned()
+        )
     );
     assert_eq!(
         told("use::lihgt"),
         (
-            Code::ConfigError,
+            ErrorCode::ConfigError,
             "no connector has the role \"lihgt\": set system.lihgt in agent/agent.yml (did you mean \"light\"?)".to_owned()
         )
     );
@@ -111,7 +114,7 @@ fn an_unknown_agent_is_not_found_and_the_nearest_is_named() {
     assert_eq!(
         (error.code, error.message.as_str()),
         (
-            Code::NotFound,
+            ErrorCode::NotFound,
             "agent \"helo\" not found (did you mean \"hello\"?)"
         )
     );

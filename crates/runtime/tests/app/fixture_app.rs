@@ -1,8 +1,8 @@
 //! The app of `fixture/`, which has every kind of file.
 
 use crate::support::{environment, fixture, texts};
-use ambit_runtime::app::{App, Choice, Mcp, Settings, Share};
-use ambit_script::Source;
+use ambit_runtime::app::{App, AppSettings, ConnectorChoice, McpSettings, Visibility};
+use ambit_script::ProgramSource;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ fn app() -> App {
     App::load(fixture(), &environment(&given)).unwrap()
 }
 
-fn source(file: &str, folder: &str) -> Source {
-    Source {
+fn source(file: &str, folder: &str) -> ProgramSource {
+    ProgramSource {
         file: file.to_owned(),
         folder: folder.to_owned(),
     }
@@ -44,7 +44,7 @@ fn settings_are_those_of_app_yao() {
         ("Fixture", "1.2.3", "An app with every kind of file")
     );
     let limits = json!({"cpu": "2s", "heap": "32MiB", "messages": 100});
-    let expected = Settings {
+    let expected = AppSettings {
         limits: limits.as_object().unwrap().clone(),
         http: vec![
             json!("api.example.com"),
@@ -57,7 +57,7 @@ fn settings_are_those_of_app_yao() {
         memory_ttl: BTreeMap::from([("chat".to_owned(), 604_800), ("context".to_owned(), 90)]),
         is_trace_off: true,
         trace_retention: Some(172_800),
-        visibility: Some(Share::Public),
+        visibility: Some(Visibility::Public),
     };
     assert_eq!(app.settings, expected);
 }
@@ -104,7 +104,7 @@ fn an_agent_is_its_folder() {
     assert_eq!(agent.connector, "use::light");
     assert_eq!(
         agent.choice,
-        Some(Choice {
+        Some(ConnectorChoice {
             connectors: vec!["gpt".to_owned()],
             filters: vec!["vision".to_owned()],
         })
@@ -123,11 +123,11 @@ fn an_agent_is_its_folder() {
             agent.team.as_deref(),
             agent.tenant.as_deref()
         ),
-        (Some(Share::Team), Some("alice"), Some("red"), None)
+        (Some(Visibility::Team), Some("alice"), Some("red"), None)
     );
     assert_eq!(
         agent.mcp,
-        Mcp {
+        McpSettings {
             servers: vec![
                 json!("echo"),
                 json!({"server_id": "files", "tools": ["read*"]}),
@@ -136,7 +136,7 @@ fn an_agent_is_its_folder() {
             max_turn: 3,
             is_error_fatal: true,
             timeout: 5_000,
-            ..Mcp::default()
+            ..McpSettings::default()
         }
     );
     assert_eq!(
@@ -193,14 +193,14 @@ fn an_agent_in_yaml_with_inline_prompts_is_one_too() {
         agent.hooks.as_deref(),
         Some("assistants/tests/create/src/index.js")
     );
-    assert_eq!(agent.mcp, Mcp::default());
+    assert_eq!(agent.mcp, McpSettings::default());
 }
 
 #[test]
 fn scripts_are_found_by_what_they_are_for() {
     let app = app();
     let hello = "assistants/hello";
-    let processes: Vec<(&str, &Source)> = app
+    let processes: Vec<(&str, &ProgramSource)> = app
         .processes
         .iter()
         .map(|(name, source)| (name.as_str(), source))

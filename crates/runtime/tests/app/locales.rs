@@ -1,7 +1,7 @@
 //! Finding translations.
 
 use crate::support::{load, texts};
-use ambit_runtime::app::locales::Words;
+use ambit_runtime::app::locales::Translations;
 use serde_json::json;
 
 const FILES: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ const FILES: &[(&str, &str)] = &[
 fn a_key_is_looked_up_from_the_nearest_to_the_farthest() {
     let app = load(FILES);
     let agent = app.agent("a").unwrap();
-    let words = Words {
+    let words = Translations {
         own: &agent.locales,
         global: &app.locales,
         locale: "zh-CN",
@@ -63,7 +63,7 @@ fn a_key_is_looked_up_from_the_nearest_to_the_farthest() {
 fn a_text_is_translated_as_a_key_or_a_sentence_or_stays() {
     let app = load(FILES);
     let agent = app.agent("a").unwrap();
-    let words = Words {
+    let words = Translations {
         own: &agent.locales,
         global: &app.locales,
         locale: "zh_cn",

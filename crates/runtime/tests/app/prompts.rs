@@ -2,8 +2,10 @@
 
 use crate::support::{environment, load, load_with};
 use ambit_runtime::app::App;
-use ambit_runtime::app::locales::Words;
-use ambit_runtime::app::prompts::{Chosen, Filled, Values, Wish, choose, fill};
+use ambit_runtime::app::locales::Translations;
+use ambit_runtime::app::prompts::{
+    FilledPrompts, PromptChoice, PromptSelection, PromptVariables, choose, fill,
+};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -38,7 +40,7 @@ const FILES: &[(&str, &str)] = &[
     ("assistants/c/package.yao", "name: C"),
 ];
 
-fn contents(chosen: &Chosen<'_>) -> Vec<String> {
+fn contents(chosen: &PromptSelection<'_>) -> Vec<String> {
     chosen.all().map(|prompt| prompt.content.clone()).collect()
 }
 
@@ -55,7 +57,7 @@ fn a_preset_replaces_the_default_and_comes_after_the_global_prompts() {
         (Some(""), Some("chat"), "chat"),
     ];
     for (preset, mode, expected) in cases {
-        let wish = Wish {
+        let wish = PromptChoice {
             preset,
             mode,
             is_without_global: false,
@@ -74,7 +76,7 @@ fn a_preset_replaces_the_default_and_comes_after_the_global_prompts() {
 fn an_unknown_preset_gives_the_default_prompts_and_a_warning() {
     let app = load(FILES);
     let agent = app.agent("a").unwrap();
-    let wish = Wish {
+    let wish = PromptChoice {
         preset: Some("chat.freindly"),
         mode: Some("task"),
         is_without_global: true,
@@ -95,7 +97,7 @@ fn global_prompts_are_left_out_where_the_package_says_so_and_never_make_an_agent
     let app = load(FILES);
     let chosen = |id: &str| {
         let agent = app.agent(id).unwrap();
-        let chosen = choose(&app, &agent, &Wish::default());
+        let chosen = choose(&app, &agent, &PromptChoice::default());
         (contents(&chosen), chosen.own.is_empty())
     };
     assert_eq!(chosen("b"), (vec!["only".to_owned()], false));
@@ -126,7 +128,7 @@ fn app(text: &str) -> App {
     )
 }
 
-fn filled(text: &str) -> Filled {
+fn filled(text: &str) -> FilledPrompts {
     let app = app(text);
     let agent = app.agent("a").unwrap();
     let context = [
@@ -135,7 +137,7 @@ fn filled(text: &str) -> Filled {
         ("ASSISTANT_NAME", "{{ hi }}"),
     ];
     let metadata = json!({"topic": "cats", "Level": 3, "user_id": "mallory", "date": "never", "timezone": "Asia/Tokyo"});
-    let values = Values {
+    let values = PromptVariables {
         now: "2026-03-09T23:04:05Z".parse::<Timestamp>().unwrap(),
         zone: Some(TimeZone::get("Europe/Berlin").unwrap()),
         context: context
@@ -145,7 +147,7 @@ fn filled(text: &str) -> Filled {
         metadata: metadata.as_object().unwrap().clone(),
         environment: app.prompt_variables(),
     };
-    let words = Words {
+    let words = Translations {
         own: &agent.locales,
         global: &app.locales,
         locale: "en-us",
@@ -242,16 +244,16 @@ fn a_wrong_time_zone_of_a_request_falls_back_to_the_servers() {
         ),
     ]);
     let agent = app.agent("a").unwrap();
-    let values = Values {
+    let values = PromptVariables {
         zone: Some(TimeZone::get("Europe/Berlin").unwrap()),
         metadata: json!({"timezone": "Mars/Olympus"})
             .as_object()
             .unwrap()
             .clone(),
         environment: environment(&[]),
-        ..Values::default()
+        ..PromptVariables::default()
     };
-    let words = Words {
+    let words = Translations {
         own: &agent.locales,
         global: &app.locales,
         locale: "en-us",

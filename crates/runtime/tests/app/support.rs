@@ -1,6 +1,6 @@
 //! Small apps, written by the tests that need them.
 
-use ambit_runtime::app::{App, Problem};
+use ambit_runtime::app::{App, FileProblem};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub fn load_with(files: &[(&str, &str)], variables: &[(&str, &str)]) -> App {
 }
 
 /// Problems as people read them.
-pub fn texts(problems: &[Problem]) -> Vec<String> {
+pub fn texts(problems: &[FileProblem]) -> Vec<String> {
     let problems = problems.iter();
     let texts = problems.map(|problem| format!("{:?} {problem}", problem.severity));
     texts.collect()

@@ -2,7 +2,7 @@
 
 use crate::support::load;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::Constraints;
+use ambit_runtime::access::DataConstraints;
 use ambit_runtime::app::App;
 
 /// A caller with the default constraints of their kind.
@@ -11,10 +11,10 @@ fn caller(user: &str, team: &str) -> Authorized {
     Authorized {
         user_id: given(user),
         team_id: given(team),
-        constraints: Constraints {
+        constraints: DataConstraints {
             owner_only: team.is_empty(),
             team_only: !team.is_empty(),
-            ..Constraints::default()
+            ..DataConstraints::default()
         },
         ..Authorized::default()
     }

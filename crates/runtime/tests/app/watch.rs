@@ -1,7 +1,7 @@
 //! Noticing changes.
 
 use crate::support::{folder, write};
-use ambit_runtime::app::watch::Watch;
+use ambit_runtime::app::watcher::AppWatcher;
 use std::time::Duration;
 
 /// Far longer than it takes.
@@ -10,7 +10,7 @@ const LONG: Duration = Duration::from_secs(60);
 #[tokio::test]
 async fn a_changed_a_new_and_a_removed_file_are_noticed() {
     let root = folder(&[("assistants/a/package.yao", "name: A")]);
-    let mut watch = Watch::new(root.path());
+    let mut watch = AppWatcher::new(root.path());
     write(root.path(), "assistants/a/package.yao", "name: Another");
     tokio::time::timeout(LONG, watch.changed()).await.unwrap();
     write(root.path(), "scripts/new.ts", "");
@@ -22,7 +22,7 @@ async fn a_changed_a_new_and_a_removed_file_are_noticed() {
 #[test]
 fn files_that_are_not_read_are_not_looked_at() {
     let root = folder(&[]);
-    let mut watch = Watch::new(root.path());
+    let mut watch = AppWatcher::new(root.path());
     write(root.path(), "data/ambit.db", "x");
     write(root.path(), ".git/index", "x");
     write(root.path(), "README.md", "x");

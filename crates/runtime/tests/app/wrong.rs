@@ -2,7 +2,7 @@
 
 use crate::support::{folder, load, texts};
 use ambit_runtime::app::App;
-use ambit_runtime::error::Code;
+use ambit_runtime::error::ErrorCode;
 use std::collections::BTreeMap;
 
 #[test]
@@ -62,7 +62,7 @@ fn a_broken_agent_disables_itself_alone() {
     assert_eq!(
         (error.code, error.message.as_str()),
         (
-            Code::ConfigError,
+            ErrorCode::ConfigError,
             "agent \"bad\" cannot be used: assistants/bad/package.yao:2:1: unknown key \"conector\"; did you mean \"connector\"?"
         )
     );

@@ -3,8 +3,8 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::mcp::{Pool, Servers};
-use ambit_runtime::tool::{Caller, NoProcesses};
+use ambit_runtime::mcp::{McpServerPool, McpServers};
+use ambit_runtime::tool::{NoProcesses, ToolCaller};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,9 +37,9 @@ async fn play(url: &str) {
         json!({"transport": "http", "url": url, "timeout": "20s"}),
     );
     let app = Arc::new(App::load(folder.path(), &BTreeMap::new()).unwrap());
-    let pool = Pool::new().unwrap();
+    let pool = McpServerPool::new().unwrap();
     let servers = pool.servers(&app);
-    let caller = Caller {
+    let caller = ToolCaller {
         authorized: Authorized::default(),
         agent: "hello".to_owned(),
         servers: Arc::default(),
@@ -51,7 +51,7 @@ async fn play(url: &str) {
     read(&servers, &caller).await;
 }
 
-async fn use_tools(servers: &Servers, caller: &Caller) {
+async fn use_tools(servers: &McpServers, caller: &ToolCaller) {
     let listed = servers.list_tools("s", None, caller).await.unwrap();
     let listed = listed["tools"].as_array().unwrap();
     for (name, arguments) in calls(listed) {
@@ -107,7 +107,7 @@ fn fitting(schema: &Value) -> Value {
     Value::Object(needed.map(pair).collect())
 }
 
-async fn read(servers: &Servers, caller: &Caller) {
+async fn read(servers: &McpServers, caller: &ToolCaller) {
     let listed = servers.list_resources("s", None, caller).await.unwrap();
     for resource in listed["resources"].as_array().unwrap() {
         let uri = resource["uri"].as_str().unwrap();

@@ -6,8 +6,8 @@ use crate::store::Fresh;
 use crate::tools::marks;
 use crate::turns::{ask, asked, end, frames, history, rest, results, stream, until};
 use crate::worker::{self, Job, Order};
-use ambit_runtime::Code;
-use ambit_runtime::runtime::{Applied, Interrupt};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::runtime::{InterruptEffect, TurnInterrupt};
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::Duration;
@@ -22,11 +22,11 @@ crate::cases![
     g016_messages_taken_on_survive_the_node,
 ];
 
-fn adding(text: &str, is_forced: bool) -> Interrupt {
-    Interrupt {
+fn adding(text: &str, is_forced: bool) -> TurnInterrupt {
+    TurnInterrupt {
         is_forced,
         messages: vec![json!({"role": "user", "content": text})],
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     }
 }
 
@@ -39,7 +39,7 @@ async fn messages_of_the_other_node_are_answered_next(fresh: Fresh) {
             .runtime
             .interrupt(&ann(), &id, adding(text, false))
             .await;
-        assert_eq!(applied.unwrap(), Applied::NextStep);
+        assert_eq!(applied.unwrap(), InterruptEffect::NextStep);
     }
     here.gate.open();
     let entries = rest(&mut running.stream).await;
@@ -65,7 +65,7 @@ async fn forced_messages_of_the_other_node_begin_the_step_anew(fresh: Fresh) {
             .runtime
             .interrupt(&ann(), &started.request_id, adding(text, true))
             .await;
-        assert_eq!(applied.unwrap(), Applied::Restart);
+        assert_eq!(applied.unwrap(), InterruptEffect::Restart);
         until(&mut started.stream, |frame| {
             frame.event_name() == Some("interrupt")
         })
@@ -94,7 +94,7 @@ async fn forced_messages_cancel_the_tools_under_way(fresh: Fresh) {
         .runtime
         .interrupt(&ann(), &running.request_id, adding("recall", true))
         .await;
-    assert_eq!(applied.unwrap(), Applied::Restart);
+    assert_eq!(applied.unwrap(), InterruptEffect::Restart);
     rest(&mut running.stream).await;
     let entries = stream(&there.runtime, &running.request_id, 0).await;
     assert_eq!(end(&entries)["status"], "completed");
@@ -124,7 +124,7 @@ async fn messages_for_an_ended_turn_are_too_late(fresh: Fresh) {
             .runtime
             .interrupt(&ann(), &request_id, adding("more", false))
             .await;
-        assert_eq!(late.unwrap_err().code, Code::TooLate);
+        assert_eq!(late.unwrap_err().code, ErrorCode::TooLate);
     }
     assert_eq!(asked(&history(&there.runtime, "chat").await), ["count"]);
 }
@@ -138,7 +138,7 @@ async fn g016_messages_taken_on_survive_the_node(fresh: Fresh) {
         .runtime
         .interrupt(&ann(), request_id, adding("recall", false))
         .await;
-    assert_eq!(applied.unwrap(), Applied::NextStep);
+    assert_eq!(applied.unwrap(), InterruptEffect::NextStep);
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
     there.runtime.close(Duration::ZERO).await.unwrap();

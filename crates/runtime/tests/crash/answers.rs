@@ -8,7 +8,7 @@ use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, results, stream,
 };
 use crate::worker::{self, Job, Order, killed};
-use ambit_runtime::{Code, Request};
+use ambit_runtime::{ErrorCode, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use rustix::process::Signal;
@@ -172,7 +172,7 @@ async fn a_whole_answer_stands_when_the_next_request_comes_before_its_turn_is_ta
     let (mut worker, lines) = worker::until(order, |line| line.contains("almost")).await;
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
-    let next = Request {
+    let next = TurnRequest {
         agent: "slow".to_owned(),
         on_busy: OnBusy::Queue,
         ..request("chat", "recall")
@@ -209,7 +209,7 @@ async fn g016_what_lies_elsewhere_and_was_put_in_words_is_not_looked_at_again(fr
 /// A turn is killed behind the words for a picture.
 async fn looked_at(fresh: Fresh, url: &str) {
     let image = json!({"type": "image_url", "image_url": {"url": url}});
-    let asking = Request {
+    let asking = TurnRequest {
         agent: "blind".to_owned(),
         messages: vec![json!({"role": "user", "content": [image]})],
         ..request("chat", "")
@@ -221,7 +221,7 @@ async fn looked_at(fresh: Fresh, url: &str) {
     assert_eq!(end(&entries)["status"], "completed");
     assert_eq!(said(&entries), "{\"said\":\"a cat\"}");
     // A later turn has the words too.
-    let again = Request {
+    let again = TurnRequest {
         agent: "blind".to_owned(),
         ..request("chat", "again")
     };
@@ -240,13 +240,13 @@ fn shown_status(stored: &Message) -> String {
 async fn continued(fresh: Fresh, point: &str) {
     let node = peer(&fresh, Duration::ZERO).await.runtime;
     let tool = json!({"type": "function", "function": {"name": "locate", "parameters": {"type": "object"}}});
-    let asking = Request {
+    let asking = TurnRequest {
         tools: vec![tool],
         ..request("chat", "locate")
     };
     let first = ask(&node, asking.clone()).await;
     assert_eq!(end(&first)["finish_reason"], "tool_calls");
-    let result = Request {
+    let result = TurnRequest {
         messages: vec![json!({"role": "tool", "tool_call_id": "k1", "content": "here"})],
         ..asking
     };
@@ -265,7 +265,7 @@ async fn continued(fresh: Fresh, point: &str) {
     assert_eq!(stored.iter().filter(is_whole).count(), 1);
     // The client has seen nothing of it, and sends the result again.
     let again = node.start(result).await.err().unwrap();
-    assert_eq!(again.code, Code::InvalidArgument, "{again}");
+    assert_eq!(again.code, ErrorCode::InvalidArgument, "{again}");
     assert_eq!(history(&node, "chat").await, stored);
     assert_eq!(open_turns(&driver(&node)).await.len(), 0);
 }

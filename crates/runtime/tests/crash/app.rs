@@ -1,8 +1,8 @@
 //! The app under test: an agent with a model that follows rules, and tools that leave marks.
 
-use ambit_runtime::runtime::{Runtime, Settings};
+use ambit_runtime::runtime::{Runtime, RuntimeSettings};
 use ambit_runtime::tool::Toolbox;
-use ambit_runtime::{Authorized, Request};
+use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
 use ambit_storage::driver::FaultPoints;
 use serde_json::json;
@@ -236,11 +236,11 @@ pub fn folder() -> TempDir {
 /// A node; without tools of the test its agents use the servers of the app.
 pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtime {
     let path = std::env::var_os("PATH").map(|path| path.into_string().unwrap());
-    let settings = Settings {
+    let settings = RuntimeSettings {
         app: folder.to_owned(),
         stores: Arc::new(stores),
-        storage: ambit_storage::Settings::default(),
-        models: ambit_runtime::model::Place::default(),
+        storage: ambit_storage::AmbitSettings::default(),
+        models: ambit_runtime::model::ModelSettings::default(),
         environment: path
             .map(|path| ("PATH".to_owned(), path))
             .into_iter()
@@ -283,12 +283,12 @@ pub fn ann() -> Authorized {
 }
 
 /// A request of Ann's in this chat.
-pub fn request(chat: &str, text: &str) -> Request {
-    Request {
+pub fn request(chat: &str, text: &str) -> TurnRequest {
+    TurnRequest {
         authorized: ann(),
         agent: "hello".to_owned(),
         chat: Some(chat.to_owned()),
         messages: vec![json!({"role": "user", "content": text})],
-        ..Request::default()
+        ..TurnRequest::default()
     }
 }

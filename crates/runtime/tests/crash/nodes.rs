@@ -7,10 +7,10 @@ use crate::tools::marks;
 use crate::turns::{
     ask, asked, driver, end, frames, history, open_turns, rest, results, stream, until, wait_until,
 };
-use ambit_runtime::frame::{Frame, Status};
-use ambit_runtime::runtime::Started;
-use ambit_runtime::{Code, Request};
-use ambit_storage::driver::{Part, Scan};
+use ambit_runtime::frame::{Frame, MessageStatus};
+use ambit_runtime::runtime::StartedTurn;
+use ambit_runtime::{ErrorCode, TurnRequest};
+use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::pattern::Pattern;
 use serde_json::json;
@@ -36,15 +36,15 @@ pub async fn nodes(fresh: &Fresh) -> (Node, Node) {
     )
 }
 
-fn on_busy(text: &str, on_busy: OnBusy) -> Request {
-    Request {
+fn on_busy(text: &str, on_busy: OnBusy) -> TurnRequest {
+    TurnRequest {
         on_busy,
         ..request("chat", text)
     }
 }
 
 /// A turn of this node that waits in its tool.
-pub async fn waiting(node: &mut Node, text: &str) -> Started {
+pub async fn waiting(node: &mut Node, text: &str) -> StartedTurn {
     let started = node.runtime.start(request("chat", text)).await.unwrap();
     node.came.recv().await.unwrap();
     started
@@ -55,7 +55,7 @@ async fn g004_a_second_turn_is_rejected_on_the_other_node(fresh: Fresh) {
     let mut running = waiting(&mut here, "wait").await;
     let refused = there.runtime.start(request("chat", "count")).await;
     let error = refused.err().expect("it is running");
-    assert_eq!(error.code, Code::ChatBusy);
+    assert_eq!(error.code, ErrorCode::ChatBusy);
     assert_eq!(
         error.details.unwrap()["request_id"],
         json!(running.request_id)
@@ -75,11 +75,11 @@ async fn g004_a_second_turn_is_rejected_on_the_other_node(fresh: Fresh) {
 async fn queued(node: &Node) -> usize {
     let driver = driver(&node.runtime);
     let open = open_turns(&driver).await;
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::parse("ticket/*"),
         after: None,
         limit: 100,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     driver
         .scan(&open[0].space.lease().space, &scan)
@@ -138,7 +138,7 @@ async fn g004_a_turn_is_interrupted_from_the_other_node(fresh: Fresh) {
 
 async fn g014_a_request_that_cannot_begin_holds_nothing(fresh: Fresh) {
     let (here, there) = nodes(&fresh).await;
-    let wrong = Request {
+    let wrong = TurnRequest {
         messages: vec![json!({"role": "user", "content": 7})],
         ..request("chat", "")
     };
@@ -188,7 +188,7 @@ async fn g108_the_other_node_goes_on_from_any_number(fresh: Fresh) {
         .runtime
         .stream(&ann(), &request_id, whole.len() as u64 + 1)
         .await;
-    assert_eq!(beyond.err().unwrap().code, Code::InvalidArgument);
+    assert_eq!(beyond.err().unwrap().code, ErrorCode::InvalidArgument);
     let restarted = peer(&fresh, Duration::ZERO).await;
     assert_eq!(stream(&restarted.runtime, &request_id, 3).await, whole[3..]);
 }
@@ -209,7 +209,7 @@ async fn g108_a_running_turn_is_followed_on_the_other_node(fresh: Fresh) {
 }
 
 /// A turn of the first node that speaks, and the entries up to its first words.
-pub async fn speaking(here: &Node) -> Started {
+pub async fn speaking(here: &Node) -> StartedTurn {
     let mut started = here.runtime.start(request("chat", "speak")).await.unwrap();
     let is_text = |frame: &Frame| frame.delta && frame.kind == "text";
     until(&mut started.stream, is_text).await;
@@ -236,7 +236,10 @@ async fn is_stopped(there: &Node, request_id: &str) {
     let stored = history(&there.runtime, "chat").await;
     let last = stored.last().unwrap();
     assert_eq!(last.text(), text);
-    assert_eq!(last.extras["status"], json!(Status::Partial.as_str()));
+    assert_eq!(
+        last.extras["status"],
+        json!(MessageStatus::Partial.as_str())
+    );
     assert_eq!(open_turns(&driver(&there.runtime)).await.len(), 0);
     // Once more changes nothing.
     there.runtime.cancel(&ann(), request_id).await.unwrap();

@@ -7,10 +7,10 @@ use crate::turns::{
     ask, asked, driver, end, frames, history, history_with, open_turns, rest, results,
 };
 use crate::worker::{self, Job, Order};
-use ambit_runtime::Request;
-use ambit_runtime::frame::{Frame, State};
+use ambit_runtime::TurnRequest;
+use ambit_runtime::frame::{Frame, OutputMessages};
 use ambit_runtime::runtime::Runtime;
-use ambit_runtime::stream::{Entry, Reader};
+use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_storage::driver::FaultPoints;
 use ambit_storage::lease::LEASE_LIFE;
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ pub async fn killed(
     fresh: &Fresh,
     agent: &str,
     (point, times): (&str, u64),
-) -> (Option<String>, Vec<Entry>) {
+) -> (Option<String>, Vec<StreamEntry>) {
     let order = Order::new(fresh, Job::ask_agent(agent, "count")).dying_at(point, times);
     let mut said = worker::killed(order).await.into_iter();
     let request_id = said.next();
@@ -50,16 +50,16 @@ pub async fn killed(
 }
 
 /// The entry that a worker has told of.
-pub fn entry(line: &str) -> Option<Entry> {
+pub fn entry(line: &str) -> Option<StreamEntry> {
     let (number, text) = line.split_once(' ')?;
-    Some(Entry {
+    Some(StreamEntry {
         number: number.parse().unwrap(),
         text: text.into(),
     })
 }
 
 /// Kills a turn of this agent at the point, has another node go on, and gives the whole stream and the marks.
-async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, Vec<String>) {
+async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<StreamEntry>, Vec<String>) {
     let (request_id, got) = killed(fresh, agent, at).await;
     let stores = store::open(&fresh.url, Duration::ZERO, FaultPoints::default()).await;
     let store = stores.index().unwrap().driver().clone();
@@ -72,7 +72,7 @@ async fn survived(fresh: &Fresh, agent: &str, at: (&str, u64)) -> (Vec<Entry>, V
     }
     let log = open.space.log(format!("turn/{}/events", open.request_id));
     let node = later(fresh).await;
-    let mut reader = Reader::awaited(store.clone(), log);
+    let mut reader = StreamReader::awaited(store.clone(), log);
     let entries = rest(&mut reader).await;
     assert_eq!(entries[..got.len()], got, "what was sent is what is stored");
     frames(&entries);
@@ -96,7 +96,7 @@ pub async fn goes_on(node: &Runtime, agent: &str) {
     let told = results(&before);
     let told: Vec<&str> = told.iter().map(|(_, text, _)| text.as_str()).collect();
     assert_eq!(told, expected);
-    let asking = Request {
+    let asking = TurnRequest {
         agent: agent.to_owned(),
         ..request("chat", "recall")
     };
@@ -113,8 +113,8 @@ pub async fn goes_on(node: &Runtime, agent: &str) {
 }
 
 /// What a client has that applied all of it.
-fn state(entries: &[Entry]) -> State {
-    let mut state = State::default();
+fn state(entries: &[StreamEntry]) -> OutputMessages {
+    let mut state = OutputMessages::default();
     for frame in frames(entries) {
         ambit_runtime::frame::apply(&mut state, &frame).unwrap();
     }
@@ -122,7 +122,7 @@ fn state(entries: &[Entry]) -> State {
 }
 
 /// The states of the calls that a client shows.
-fn states(entries: &[Entry]) -> Vec<String> {
+fn states(entries: &[StreamEntry]) -> Vec<String> {
     let state = state(entries);
     let calls = state.messages().iter();
     let calls = calls.filter(|shown| shown.kind == "tool_call");
@@ -133,14 +133,14 @@ fn states(entries: &[Entry]) -> Vec<String> {
 }
 
 /// All text that a client shows.
-pub fn said(entries: &[Entry]) -> String {
+pub fn said(entries: &[StreamEntry]) -> String {
     let state = state(entries);
     let texts = state.messages().iter().filter(|shown| shown.kind == "text");
     let texts = texts.filter_map(|shown| shown.props.get("content")?.as_str().map(str::to_owned));
     texts.collect::<Vec<String>>().join("|")
 }
 
-fn names(entries: &[Entry]) -> Vec<String> {
+fn names(entries: &[StreamEntry]) -> Vec<String> {
     let names = frames(entries);
     names
         .iter()

@@ -5,8 +5,8 @@ use crate::points::LATER;
 use crate::store::Fresh;
 use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{self, Job, Order, done};
-use ambit_runtime::Request;
-use ambit_runtime::runtime::Status;
+use ambit_runtime::TurnRequest;
+use ambit_runtime::runtime::TurnStatus;
 use ambit_storage::lease::OnBusy;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ async fn g003_the_next_turn_starts_when_its_holder_is_killed(fresh: Fresh) {
     worker.send(Signal::KILL);
     assert!(!worker.ended_well());
     let since = Instant::now();
-    let next = Request {
+    let next = TurnRequest {
         on_busy: OnBusy::Queue,
         ..request("chat", "count")
     };
@@ -116,7 +116,7 @@ async fn g003_the_next_turn_starts_when_its_holder_is_killed(fresh: Fresh) {
     );
     assert_eq!(end(&rest(&mut started.stream).await)["status"], "completed");
     let left = node.runtime.turn(&ann(), &said[0]).await.unwrap();
-    assert_eq!(left.status, Status::Error);
+    assert_eq!(left.status, TurnStatus::Error);
     assert_eq!(
         end(&stream(&node.runtime, &said[0], 0).await)["code"],
         "internal"

@@ -8,7 +8,7 @@ use crate::turns::{asked, driver, end, history, open_turns, rest, stream};
 use crate::worker::{Job, Order, killed};
 use ambit_runtime::runtime::Runtime;
 use ambit_storage::address::Space;
-use ambit_storage::driver::Range;
+use ambit_storage::driver::LogRange;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -80,7 +80,7 @@ async fn g018_two_restarts_without_progress_are_forgiven(fresh: Fresh) {
 /// How often each kind of step stands in a turn's journal.
 async fn steps(node: &Runtime, space: &Space, request_id: &str) -> BTreeMap<String, usize> {
     let log = space.log(format!("turn/{request_id}/journal"));
-    let range = Range::from(1, 1_000);
+    let range = LogRange::from(1, 1_000);
     let page = driver(node).read(&log, range).await.unwrap();
     let mut count = BTreeMap::new();
     for entry in page.entries {

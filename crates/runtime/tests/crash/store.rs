@@ -2,7 +2,7 @@
 
 use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
 use ambit_storage::Stores;
-use ambit_storage::driver::{Durability, FaultPoints, Options};
+use ambit_storage::driver::{DriverOptions, Durability, FaultPoints};
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -38,10 +38,10 @@ impl Fresh {
 
 /// A node's own handles on a store, its clock so far ahead.
 pub async fn open(url: &str, ahead: Duration, fault_points: FaultPoints) -> Stores {
-    let options = Options {
+    let options = DriverOptions {
         durability: Durability::Normal,
         fault_points,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     options.clock.advance(ahead);
     let stores = Stores::builder(options).open(url).await;

@@ -1,7 +1,7 @@
 //! Tools whose effects are lines in a file, so that they can be counted whoever ran them.
 
 use ambit_runtime::Result;
-use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
+use ambit_runtime::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -60,20 +60,25 @@ const NAMES: [&str; 4] = ["mark", "wait", "shuffled", "see"];
 
 #[async_trait]
 impl Toolbox for Tools {
-    async fn list(&self, servers: &[Value], _: &Caller) -> Result<Vec<Tool>> {
+    async fn list(&self, servers: &[Value], _: &ToolCaller) -> Result<Vec<ServerTool>> {
         assert_eq!(servers, [json!("box")]);
-        let tool = |name: &str| Tool {
+        let tool = |name: &str| ServerTool {
             name: name.to_owned(),
             server: "box".to_owned(),
             tool: name.to_owned(),
             description: String::new(),
             parameters: json!({"type": "object"}),
-            ..Tool::default()
+            ..ServerTool::default()
         };
         Ok(NAMES.into_iter().map(tool).collect())
     }
 
-    async fn call(&self, tool: &Tool, arguments: Value, _: &Caller) -> Result<Outcome> {
+    async fn call(
+        &self,
+        tool: &ServerTool,
+        arguments: Value,
+        _: &ToolCaller,
+    ) -> Result<ToolOutcome> {
         let text = match tool.name.as_str() {
             "wait" => {
                 // Nobody has to look.
@@ -93,11 +98,11 @@ impl Toolbox for Tools {
             _ => format!("marked {}", arguments["text"].as_str().unwrap()),
         };
         self.mark(&text);
-        Ok(Outcome {
+        Ok(ToolOutcome {
             data: json!({"said": text}),
             text,
             is_error: false,
-            ..Outcome::default()
+            ..ToolOutcome::default()
         })
     }
 }

@@ -3,9 +3,9 @@
 use crate::app::ann;
 use ambit_runtime::frame::{Frame, invariants};
 use ambit_runtime::runtime::Runtime;
-use ambit_runtime::stream::{Entry, Reader};
+use ambit_runtime::stream::{StreamEntry, StreamReader};
 use ambit_storage::address::Space;
-use ambit_storage::driver::{Driver, Part, Range, Scan};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{Message, Role, for_model};
 use serde::Deserialize;
@@ -27,11 +27,11 @@ pub fn driver(node: &Runtime) -> Arc<dyn Driver> {
 
 /// Every turn that has not ended.
 pub async fn open_turns(driver: &Arc<dyn Driver>) -> Vec<Open> {
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 1_000,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let found = driver.scan(&Space::turns(), &scan).await.unwrap();
     found
@@ -41,7 +41,7 @@ pub async fn open_turns(driver: &Arc<dyn Driver>) -> Vec<Open> {
 }
 
 /// All entries to the stream's end.
-pub async fn rest(reader: &mut Reader) -> Vec<Entry> {
+pub async fn rest(reader: &mut StreamReader) -> Vec<StreamEntry> {
     let mut entries = Vec::new();
     while let Some(more) = reader.next().await.unwrap() {
         entries.extend(more);
@@ -50,8 +50,8 @@ pub async fn rest(reader: &mut Reader) -> Vec<Entry> {
 }
 
 /// Reads on until a frame is such; the answer is all entries up to there and some behind it.
-pub async fn until(reader: &mut Reader, is_it: impl Fn(&Frame) -> bool) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub async fn until(reader: &mut StreamReader, is_it: impl Fn(&Frame) -> bool) -> Vec<StreamEntry> {
+    let mut entries: Vec<StreamEntry> = Vec::new();
     while !entries.iter().any(|entry| is_it(&frame(entry))) {
         let more = reader.next().await.unwrap();
         entries.extend(more.expect("the stream goes on"));
@@ -59,12 +59,12 @@ pub async fn until(reader: &mut Reader, is_it: impl Fn(&Frame) -> bool) -> Vec<E
     entries
 }
 
-pub fn frame(entry: &Entry) -> Frame {
+pub fn frame(entry: &StreamEntry) -> Frame {
     serde_json::from_str(&entry.text).unwrap()
 }
 
 /// The frames of a whole stream, whose invariants hold.
-pub fn frames(entries: &[Entry]) -> Vec<Frame> {
+pub fn frames(entries: &[StreamEntry]) -> Vec<Frame> {
     invariants::check_numbers(entries.iter().map(|entry| entry.number)).unwrap();
     let frames: Vec<Frame> = entries.iter().map(frame).collect();
     invariants::check(&frames).unwrap();
@@ -72,18 +72,18 @@ pub fn frames(entries: &[Entry]) -> Vec<Frame> {
 }
 
 /// The data of the stream's end.
-pub fn end(entries: &[Entry]) -> Value {
+pub fn end(entries: &[StreamEntry]) -> Value {
     let frames = frames(entries);
     frames.last().unwrap().props["data"].clone()
 }
 
 /// The stream of a turn from this number on, to its end.
-pub async fn stream(node: &Runtime, request_id: &str, after: u64) -> Vec<Entry> {
+pub async fn stream(node: &Runtime, request_id: &str, after: u64) -> Vec<StreamEntry> {
     rest(&mut node.stream(&ann(), request_id, after).await.unwrap()).await
 }
 
 /// A request that runs to its end on this node; the answer is its stream.
-pub async fn ask(node: &Runtime, request: ambit_runtime::Request) -> Vec<Entry> {
+pub async fn ask(node: &Runtime, request: ambit_runtime::TurnRequest) -> Vec<StreamEntry> {
     let mut started = node.start(request).await.unwrap();
     rest(&mut started.stream).await
 }
@@ -143,7 +143,7 @@ pub async fn everything(node: &Runtime, chat: &str) -> Vec<(String, Vec<String>)
     let mut all = Vec::new();
     for name in driver.logs(&space).await.unwrap() {
         let page = driver
-            .read(&space.log(name.clone()), Range::from(1, 1_000))
+            .read(&space.log(name.clone()), LogRange::from(1, 1_000))
             .await
             .unwrap();
         let entries = page

@@ -5,8 +5,8 @@ use crate::points::later;
 use crate::store::Fresh;
 use crate::turns::{end, stream};
 use crate::worker::{self, Job, Order, killed};
-use ambit_runtime::Request;
-use ambit_runtime::request::Skip;
+use ambit_runtime::TurnRequest;
+use ambit_runtime::request::SkipOptions;
 use ambit_runtime::runtime::Runtime;
 use ambit_storage::Usage;
 use rustix::process::Signal;
@@ -38,7 +38,7 @@ async fn counted(node: &Runtime, agent: &str, request_id: &str) -> usize {
 }
 
 async fn what_create_has_asked_of_a_model_counts_where_the_process_dies_behind_it(fresh: Fresh) {
-    let asked = Job::Ask(Box::new(Request {
+    let asked = Job::Ask(Box::new(TurnRequest {
         agent: "asker".to_owned(),
         ..request("chat", "speak")
     }));
@@ -66,11 +66,11 @@ async fn what_a_called_agent_used_counts_once_where_it_was_saved_before(mut fres
 }
 
 async fn what_a_model_used_counts_once_where_its_answer_is_not_stored(fresh: Fresh) {
-    let asked = Job::Ask(Box::new(Request {
+    let asked = Job::Ask(Box::new(TurnRequest {
         agent: "first".to_owned(),
-        skip: Skip {
+        skip: SkipOptions {
             history: true,
-            ..Skip::default()
+            ..SkipOptions::default()
         },
         ..request("chat", "count")
     }));

@@ -4,8 +4,8 @@ use crate::app::{node, request};
 use crate::child::Worker;
 use crate::store::{self, Fresh};
 use crate::tools::Tools;
-use ambit_runtime::Request;
-use ambit_runtime::stream::Entry;
+use ambit_runtime::TurnRequest;
+use ambit_runtime::stream::StreamEntry;
 use ambit_storage::driver::FaultPoints;
 use ambit_storage::lease::OnBusy;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Order {
 #[derive(Clone, Serialize, Deserialize)]
 pub enum Job {
     /// Asks this, says its request id and every entry of the stream (`number text`), and waits for its input's end.
-    Ask(Box<Request>),
+    Ask(Box<TurnRequest>),
     /// Asks so many times in one chat; says `done` or `busy`, the text and the number of marks its model calls could leave.
     Turns {
         name: String,
@@ -75,7 +75,7 @@ impl Job {
 
     /// A question to this agent.
     pub fn ask_agent(agent: &str, text: &str) -> Self {
-        Self::Ask(Box::new(Request {
+        Self::Ask(Box::new(TurnRequest {
             agent: agent.to_owned(),
             ..request("chat", text)
         }))
@@ -176,7 +176,7 @@ async fn work(order: Order) {
             for number in 0..count {
                 let text = format!("turn {number} of {name}");
                 let on_busy = if queue { OnBusy::Queue } else { OnBusy::Reject };
-                let asked = Request {
+                let asked = TurnRequest {
                     on_busy,
                     ..request("chat", &text)
                 };
@@ -199,7 +199,7 @@ async fn work(order: Order) {
     told.await.unwrap();
 }
 
-fn say(entry: &Entry) {
+fn say(entry: &StreamEntry) {
     println!("{} {}", entry.number, entry.text);
 }
 

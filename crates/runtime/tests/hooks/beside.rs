@@ -1,8 +1,8 @@
 //! Scripts beside the turns: where sessions are kept, and listeners.
 
 use crate::support::Stage;
-use ambit_runtime::hook::{Listeners, Sessions};
-use ambit_storage::driver::Options;
+use ambit_runtime::hook::{EventListeners, SessionScript};
+use ambit_storage::driver::DriverOptions;
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, Caller, LiveAgent, SessionIdentity, Stores};
 use serde_json::json;
@@ -40,10 +40,12 @@ fn ambit(context: Option<&str>, events: Option<&str>) -> Ambit {
         .filter_map(|(path, text)| Some((path.to_owned(), text?.to_owned())))
         .collect();
     let sessions =
-        Sessions::load(&stage.engine, &files, (&stage.app, &agent), Box::new(Plain)).unwrap();
-    let stores = Stores::builder(Options::default()).build().unwrap();
+        SessionScript::load(&stage.engine, &files, (&stage.app, &agent), Box::new(Plain)).unwrap();
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     let ambit = Ambit::builder(stores).agent(sessions).build();
-    if let Some(listeners) = Listeners::load(&stage.engine, &files, (&stage.app, &agent)).unwrap() {
+    if let Some(listeners) =
+        EventListeners::load(&stage.engine, &files, (&stage.app, &agent)).unwrap()
+    {
         listeners.register(ambit.bus());
     }
     ambit

@@ -1,18 +1,18 @@
 //! What a failing hook does, and what no hook can do.
 
 use crate::support::{FILE, Stage};
-use ambit_runtime::Code;
-use ambit_runtime::trace::{Level, Status};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::trace::{LogLevel, TraceStatus};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// A hook's text, and the code, message and status of its failure.
-async fn failure(stage: &Stage, text: &str) -> (Code, String, Option<u16>) {
+async fn failure(stage: &Stage, text: &str) -> (ErrorCode, String, Option<u16>) {
     let error = stage.create(text).await.expect_err("the hook fails");
     (error.code, error.message, error.status)
 }
 
-async fn fails(text: &str, code: Code, message: &str) {
+async fn fails(text: &str, code: ErrorCode, message: &str) {
     let found = failure(&Stage::new(), text).await;
     assert_eq!(found, (code, message.to_owned(), None), "{text}");
 }
@@ -23,12 +23,12 @@ async fn what_a_hook_says_of_its_failure_is_cut() {
         "export function Create() { throw new Exception('é'.repeat(1e6), 'x'.repeat(1e6)); }";
     let (code, message, _) = failure(&Stage::new(), long).await;
     let expected = format!("{}… [cut, 2000000 bytes]", "é".repeat(2048));
-    assert_eq!((code, message), (Code::HookError, expected));
+    assert_eq!((code, message), (ErrorCode::HookError, expected));
 }
 
 #[tokio::test]
 async fn an_exception_fails_the_turn_with_its_message_and_code() {
-    let hook = Code::HookError;
+    let hook = ErrorCode::HookError;
     fails(
         "export function Create() { throw new Error('Rate limit exceeded'); }",
         hook.clone(),
@@ -53,7 +53,7 @@ async fn an_exception_fails_the_turn_with_its_message_and_code() {
         "a text",
     )
     .await;
-    let own = Code::Own("no_pets".into());
+    let own = ErrorCode::Own("no_pets".into());
     fails(
         "export function Create() { throw new Exception('no pets', 'no_pets'); }",
         own,
@@ -62,13 +62,13 @@ async fn an_exception_fails_the_turn_with_its_message_and_code() {
     .await;
     fails(
         "export function Create() { throw Exception('gone', 'not_found'); }",
-        Code::NotFound,
+        ErrorCode::NotFound,
         "gone",
     )
     .await;
     let stage = Stage::new();
     let text = "export function Create() { throw new Exception('teapot', 418); }";
-    let expected = (Code::HookError, "teapot".to_owned(), Some(418));
+    let expected = (ErrorCode::HookError, "teapot".to_owned(), Some(418));
     assert_eq!(failure(&stage, text).await, expected);
     // A misused method is the hook's fault, not that of whoever made the request.
     let text = "export function Create(ctx) { ctx.memory.user.Get(); }";
@@ -80,7 +80,7 @@ async fn g118_a_defect_is_reported_with_file_and_line_and_only_a_missing_hook_is
     let stage = Stage::new();
     let text = "function deep(ctx: any) {\n  return ctx.nothing.at.all;\n}\nexport function Create(ctx: any) {\n  return deep(ctx);\n}";
     let error = stage.create(text).await.unwrap_err();
-    assert_eq!(error.code, Code::HookError);
+    assert_eq!(error.code, ErrorCode::HookError);
     assert_eq!(
         error.message,
         format!("TypeError: cannot read property 'at' of undefined ({FILE}:2:10)")
@@ -130,15 +130,15 @@ async fn a_failure_is_in_the_trace_with_its_stack() {
         .map(|node| (node.label.as_str(), node.status, node.error.as_deref()))
         .collect();
     let expected = [
-        ("pet", Status::Running, None),
-        ("Create", Status::Failed, Some("broken")),
-        ("step", Status::Failed, Some("broken")),
+        ("pet", TraceStatus::Running, None),
+        ("Create", TraceStatus::Failed, Some("broken")),
+        ("step", TraceStatus::Failed, Some("broken")),
     ];
     assert_eq!(found, expected);
     let log = &tree.logs[0];
     assert_eq!(
         (log.node_id.as_str(), log.level, log.message.as_str()),
-        ("n2", Level::Error, "broken")
+        ("n2", LogLevel::Error, "broken")
     );
     assert_eq!(log.data, json!(format!("at Create ({FILE}:3:13)")));
 }
@@ -147,7 +147,7 @@ async fn a_failure_is_in_the_trace_with_its_stack() {
 async fn what_is_not_a_function_or_does_not_compile_says_so() {
     fails(
         "export const Create = 5;",
-        Code::HookError,
+        ErrorCode::HookError,
         "Create is not a function",
     )
     .await;
@@ -155,7 +155,7 @@ async fn what_is_not_a_function_or_does_not_compile_says_so() {
     let Err(error) = stage.hooks("export function Create( {") else {
         panic!("it does not compile");
     };
-    assert_eq!(error.code, Code::ConfigError);
+    assert_eq!(error.code, ErrorCode::ConfigError);
     assert!(
         error.message.starts_with(&format!("{FILE}:1:")),
         "{}",
@@ -165,7 +165,7 @@ async fn what_is_not_a_function_or_does_not_compile_says_so() {
     else {
         panic!("the import is missing");
     };
-    assert_eq!(error.code, Code::ConfigError);
+    assert_eq!(error.code, ErrorCode::ConfigError);
     assert!(
         error.message.starts_with(&format!("{FILE}:1:")),
         "{}",
@@ -180,7 +180,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
     let (stage, waiting) = (short("cpu", "250ms"), short("wall", "600ms"));
     let begin = Instant::now();
     let expected = (
-        Code::ScriptCpuLimit,
+        ErrorCode::ScriptCpuLimit,
         format!("{FILE} Create: script used more than 0.25s of CPU"),
         None,
     );
@@ -189,7 +189,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
         expected
     );
     let expected = (
-        Code::ScriptTimeout,
+        ErrorCode::ScriptTimeout,
         format!("{FILE} Create: script ran longer than 0.6s"),
         None,
     );
@@ -199,7 +199,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
     );
     assert!(begin.elapsed() < Duration::from_secs(30));
     let expected = (
-        Code::HookError,
+        ErrorCode::HookError,
         format!("{FILE}: Create returned a promise that never settles"),
         None,
     );
@@ -213,7 +213,7 @@ async fn g116_what_never_ends_ends_at_its_limit_with_file_and_hook() {
     );
     // Nothing of it can be caught.
     let text = "export function Create() { for (;;) { try { for (;;) {} } catch (e) {} finally { continue; } } }";
-    assert_eq!(failure(&stage, text).await.0, Code::ScriptCpuLimit);
+    assert_eq!(failure(&stage, text).await.0, ErrorCode::ScriptCpuLimit);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn g117_a_hook_that_takes_too_much_memory_or_returns_too_much_fails_alone(
     let stage = Stage::new().limited("heap", json!("8MiB"));
     let text = "export function Create() { const all = []; for (;;) all.push(new Array(1000).fill('x')); }";
     let expected = (
-        Code::ScriptOutOfMemory,
+        ErrorCode::ScriptOutOfMemory,
         format!("{FILE} Create: script used more than 8 MiB"),
         None,
     );
@@ -229,7 +229,7 @@ async fn g117_a_hook_that_takes_too_much_memory_or_returns_too_much_fails_alone(
     let stage = Stage::new();
     let text = "export function Create() { return { metadata: { text: 'x'.repeat(5000000) } }; }";
     let expected = (
-        Code::HookError,
+        ErrorCode::HookError,
         format!("{FILE} Create: Create returned more than 4194304 bytes"),
         None,
     );
@@ -343,7 +343,7 @@ async fn what_is_still_pending_when_a_hook_settles_is_dropped_with_a_warning() {
     let created = stage.create(text).await.unwrap().unwrap();
     assert_eq!(created.theme.as_deref(), Some("light"));
     let logs = stage.tree().logs;
-    assert_eq!(logs[0].level, Level::Warn);
+    assert_eq!(logs[0].level, LogLevel::Warn);
     assert_eq!(
         logs[0].message,
         "Create had settled while 1 of its timers and calls were still pending; they are dropped"

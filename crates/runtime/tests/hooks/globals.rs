@@ -1,9 +1,9 @@
 //! Global functions, console and `new Context`.
 
 use crate::support::Stage;
-use ambit_runtime::ask::{Ask, Nested, Nobody, Wanted};
-use ambit_runtime::ctx::Scope;
-use ambit_runtime::trace::{Level, Status};
+use ambit_runtime::ctx::ScriptContext;
+use ambit_runtime::trace::{LogLevel, TraceStatus};
+use ambit_runtime::turn_host::{DetachedContextOptions, NestedCall, NoTurnHost, TurnHost};
 use ambit_runtime::{Error, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;
@@ -160,13 +160,17 @@ async fn what_is_not_there_yet_says_so() {
 /// Opens contexts from another stage, as a runtime would.
 pub struct Opener {
     pub stage: Arc<Stage>,
-    pub wanted: Mutex<Vec<Wanted>>,
-    pub opened: Mutex<Vec<Weak<Scope>>>,
+    pub wanted: Mutex<Vec<DetachedContextOptions>>,
+    pub opened: Mutex<Vec<Weak<ScriptContext>>>,
 }
 
 #[async_trait]
-impl Ask for Opener {
-    async fn open_context(&self, caller: &Scope, wanted: Wanted) -> Result<Arc<Scope>> {
+impl TurnHost for Opener {
+    async fn open_context(
+        &self,
+        caller: &ScriptContext,
+        wanted: DetachedContextOptions,
+    ) -> Result<Arc<ScriptContext>> {
         if let Some(chat) = wanted.chat_id.as_deref().filter(|chat| *chat != "c1") {
             return Err(Error::not_found("chat", chat));
         }
@@ -179,8 +183,8 @@ impl Ask for Opener {
         Ok(scope)
     }
 
-    async fn call(&self, caller: &Scope, nested: Nested) -> Result<Value, HostError> {
-        Nobody.call(caller, nested).await
+    async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError> {
+        NoTurnHost.call(caller, nested).await
     }
 }
 
@@ -207,7 +211,7 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
         opened: Mutex::default(),
     });
     let mut stage = Stage::new();
-    stage.ask = Arc::clone(&opener) as Arc<dyn Ask>;
+    stage.ask = Arc::clone(&opener) as Arc<dyn TurnHost>;
     let found = stage.value(DETACHED).await;
     assert_eq!(
         found,
@@ -215,13 +219,16 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
     );
     let metadata = Some(Map::from_iter([("a".to_owned(), json!(1))]));
     let text = |text: &str| Some(text.to_owned());
-    let wanted = Wanted {
+    let wanted = DetachedContextOptions {
         assistant_id: text("pet"),
         chat_id: text("c1"),
         locale: text("de-de"),
         metadata,
     };
-    assert_eq!(*opener.wanted.lock().unwrap(), [wanted, Wanted::default()]);
+    assert_eq!(
+        *opener.wanted.lock().unwrap(),
+        [wanted, DetachedContextOptions::default()]
+    );
     assert!(
         opener
             .opened
@@ -232,20 +239,20 @@ async fn a_detached_context_has_its_own_memory_and_trace_and_is_let_go() {
         "a context has outlived its run"
     );
     let tree = other.tree();
-    assert_eq!(tree.info.status, Status::Completed);
+    assert_eq!(tree.info.status, TraceStatus::Completed);
     assert_eq!(
         tree.nodes
             .iter()
-            .filter(|node| node.status == Status::Running)
+            .filter(|node| node.status == TraceStatus::Running)
             .count(),
         0
     );
     let own = stage.tree();
-    assert_eq!(own.info.status, Status::Running);
+    assert_eq!(own.info.status, TraceStatus::Running);
     let text = "ctx.Release() does nothing in a hook: it is for contexts made with new Context";
     assert_eq!(
         (own.logs[0].level, own.logs[0].message.as_str()),
-        (Level::Warn, text)
+        (LogLevel::Warn, text)
     );
 }
 

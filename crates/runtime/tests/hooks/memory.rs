@@ -58,9 +58,9 @@ async fn values_outlive_their_run_where_they_should() {
     let payload = json!({"error": null});
     let next = async |scope| hooks.next(scope, payload.clone(), json!({})).await.unwrap();
     let data = |values: Value| {
-        let outcome = ambit_runtime::hook::Outcome::Data(values);
+        let outcome = ambit_runtime::hook::NextOutcome::Data(values);
         let metadata = serde_json::Map::new();
-        Some(ambit_runtime::hook::Nexted { outcome, metadata })
+        Some(ambit_runtime::hook::NextResult { outcome, metadata })
     };
     assert_eq!(
         next(&scope).await,

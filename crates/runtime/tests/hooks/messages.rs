@@ -100,6 +100,6 @@ async fn a_change_after_the_end_is_a_warning_in_the_trace() {
     assert_eq!(logs.len(), 1);
     assert_eq!(
         (logs[0].node_id.as_str(), logs[0].level),
-        ("n2", ambit_runtime::trace::Level::Warn)
+        ("n2", ambit_runtime::trace::LogLevel::Warn)
     );
 }

@@ -2,11 +2,11 @@
 
 use crate::globals::Opener;
 use crate::support::Stage;
-use ambit_runtime::ask::{Ask, Nested, Wanted};
-use ambit_runtime::ctx::Scope;
-use ambit_runtime::process::Bound;
-use ambit_runtime::trace::{Start, Status};
-use ambit_runtime::{Code, Error, Result};
+use ambit_runtime::ctx::ScriptContext;
+use ambit_runtime::process::ContextProcessRunner;
+use ambit_runtime::trace::{NodeOptions, TraceStatus};
+use ambit_runtime::turn_host::{DetachedContextOptions, NestedCall, TurnHost};
+use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -17,12 +17,16 @@ use std::sync::{Arc, Mutex};
 struct Agents(Mutex<Vec<(Option<String>, Value)>>);
 
 #[async_trait]
-impl Ask for Agents {
-    async fn open_context(&self, _: &Scope, _: Wanted) -> Result<Arc<Scope>> {
+impl TurnHost for Agents {
+    async fn open_context(
+        &self,
+        _: &ScriptContext,
+        _: DetachedContextOptions,
+    ) -> Result<Arc<ScriptContext>> {
         Err(Error::internal("not asked for here"))
     }
 
-    async fn call(&self, caller: &Scope, call: Nested) -> Result<Value, HostError> {
+    async fn call(&self, caller: &ScriptContext, call: NestedCall) -> Result<Value, HostError> {
         if call.name == "slow" {
             std::future::pending::<()>().await;
         }
@@ -65,8 +69,8 @@ async fn a_process_from_outside_is_a_run_of_its_own_with_the_live_ctx() {
     let mut stage = Stage::new().limited("cpu", json!("200ms"));
     stage.scripts.insert("tool".to_owned(), TOOL.to_owned());
     let scope = stage.scope();
-    let bound = Bound::Outside {
-        node: scope.trace.add(Start::new("tool", "Echo")),
+    let bound = ContextProcessRunner::Outside {
+        node: scope.trace.add(NodeOptions::new("tool", "Echo")),
         scope: scope.clone(),
     };
     let found = bound.run("scripts.tool.Echo", vec![json!({"a": 1})]).await;
@@ -76,7 +80,7 @@ async fn a_process_from_outside_is_a_run_of_its_own_with_the_live_ctx() {
     assert_eq!(kept.unwrap().to::<Value>().unwrap(), json!({"a": 1}));
     let tree = stage.tree();
     let step = tree.nodes.iter().find(|node| node.label == "step");
-    assert_eq!(step.unwrap().status, Status::Completed);
+    assert_eq!(step.unwrap().status, TraceStatus::Completed);
     // The list of what scripts may call is about scripts.
     let hash = bound
         .run("crypto.Hash", vec![json!("MD5"), json!("")])
@@ -86,13 +90,13 @@ async fn a_process_from_outside_is_a_run_of_its_own_with_the_live_ctx() {
     assert_eq!(
         (error.code, error.message.as_str()),
         (
-            Code::NotFound,
+            ErrorCode::NotFound,
             "process not found: scripts.tool.Eco (did you mean \"scripts.tool.Echo\"?)"
         )
     );
     for name in ["scripts.tool.Loop", "scripts.tool.Deep"] {
         let error = bound.run(name, vec![]).await.unwrap_err();
-        assert_eq!(error.code, Code::ScriptCpuLimit, "{error}");
+        assert_eq!(error.code, ErrorCode::ScriptCpuLimit, "{error}");
     }
 }
 
@@ -106,7 +110,7 @@ async fn g105_contexts_that_processes_leave_open_end_with_the_run() {
         opened: Mutex::default(),
     });
     let mut stage = Stage::new();
-    stage.ask = Arc::clone(&opener) as Arc<dyn Ask>;
+    stage.ask = Arc::clone(&opener) as Arc<dyn TurnHost>;
     let text = "let kept: any; export function Keep() { kept = new Context(); kept.memory.context.Set('k', 1); return kept.memory.context.Get('k'); }
         export function Fail() { Keep(); throw new Error('no'); }";
     stage.scripts.insert("keep".to_owned(), text.to_owned());

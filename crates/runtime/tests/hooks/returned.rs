@@ -1,8 +1,8 @@
 //! What hooks return, and what becomes of it.
 
 use crate::support::Stage;
-use ambit_runtime::Code;
-use ambit_runtime::hook::{Created, Delegate, Nexted, Outcome};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::hook::{CreateResult, Delegate, NextOutcome, NextResult};
 use serde_json::{Map, Value, json};
 
 fn map(value: Value) -> Map<String, Value> {
@@ -12,7 +12,7 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-async fn created(expression: &str) -> Option<Created> {
+async fn created(expression: &str) -> Option<CreateResult> {
     let text = format!("export function Create(ctx, messages, options) {{ return {expression}; }}");
     Stage::new().create(&text).await.expect("the hook runs")
 }
@@ -24,7 +24,7 @@ async fn refused(hook: &str, expression: &str) -> String {
         "Create" => stage.create(&text).await.expect_err("it is refused"),
         _ => stage.next(&text).await.expect_err("it is refused"),
     };
-    assert_eq!(error.code, Code::HookError);
+    assert_eq!(error.code, ErrorCode::HookError);
     error.message
 }
 
@@ -58,7 +58,7 @@ async fn nothing_changes_nothing() {
     ] {
         assert_eq!(
             created(expression).await,
-            Some(Created::default()),
+            Some(CreateResult::default()),
             "{expression}"
         );
     }
@@ -74,7 +74,7 @@ async fn every_field_of_create_is_read() {
            delegate: { agent_id: 'other', messages: [{ role: 'user', content: 'x' }], options: { own: 1 } } }",
     )
     .await;
-    let expected = Created {
+    let expected = CreateResult {
         messages: Some(vec![json!({"role": "user", "content": "Hello"})]),
         options: map(
             json!({"temperature": 0.7, "max_tokens": 10, "max_completion_tokens": 20, "audio": {"voice": "v", "format": "mp3"}}),
@@ -111,12 +111,12 @@ async fn every_field_of_create_is_read() {
 async fn returning_ctx_itself_works() {
     let stage = Stage::new();
     let found = stage.create("export const Create = ctx => { ctx.locale = 'de-de'; ctx.metadata.a = 1; return ctx; }").await;
-    let expected = Created {
+    let expected = CreateResult {
         locale: Some("de-de".to_owned()),
         theme: Some("dark".to_owned()),
         route: Some("/pets".to_owned()),
         metadata: map(json!({"a": 1})),
-        ..Created::default()
+        ..CreateResult::default()
     };
     assert_eq!(found.unwrap(), Some(expected));
     let log = stage.tree().logs.remove(0);
@@ -229,39 +229,39 @@ async fn next_decides_what_the_response_is() {
         let text = format!("export function Next(ctx, payload) {{ return {expression}; }}");
         Stage::new().next(&text).await.expect("the hook runs")
     };
-    let outcome = |outcome: Outcome, metadata: Value| {
+    let outcome = |outcome: NextOutcome, metadata: Value| {
         let metadata = map(metadata);
-        Some(Nexted { outcome, metadata })
+        Some(NextResult { outcome, metadata })
     };
     assert_eq!(next("null").await, None);
     assert_eq!(next("undefined").await, None);
     assert_eq!(
         next("{data: [payload.error, 1]}").await,
-        outcome(Outcome::Data(json!([null, 1])), json!({}))
+        outcome(NextOutcome::Data(json!([null, 1])), json!({}))
     );
     assert_eq!(
         next("{data: 0, metadata: {m: 1}}").await,
-        outcome(Outcome::Data(json!(0)), json!({"m": 1}))
+        outcome(NextOutcome::Data(json!(0)), json!({"m": 1}))
     );
     assert_eq!(
         next("{}").await,
-        outcome(Outcome::Object(json!({})), json!({}))
+        outcome(NextOutcome::Object(json!({})), json!({}))
     );
     assert_eq!(
         next("{data: null}").await,
-        outcome(Outcome::Object(json!({"data": null})), json!({}))
+        outcome(NextOutcome::Object(json!({"data": null})), json!({}))
     );
     let only = json!({"metadata": {"m": 1}});
     assert_eq!(
         next("{metadata: {m: 1}}").await,
-        outcome(Outcome::Object(only), json!({"m": 1}))
+        outcome(NextOutcome::Object(only), json!({"m": 1}))
     );
     let delegate = Delegate {
         agent_id: "x".to_owned(),
         ..Delegate::default()
     };
     let both = next("{data: 1, delegate: {agent_id: 'x', messages: []}}").await;
-    assert_eq!(both, outcome(Outcome::Delegate(delegate), json!({})));
+    assert_eq!(both, outcome(NextOutcome::Delegate(delegate), json!({})));
     assert!(both.unwrap().outcome.recovers());
     assert!(!next("{}").await.unwrap().outcome.recovers());
     for expression in ["5", "'done'", "[1]", "true"] {

@@ -1,24 +1,24 @@
 //! An agent with hooks, and the context that they run in.
 
-use ambit_runtime::app::{Agent, App};
-use ambit_runtime::ask::{Ask, Nobody};
-use ambit_runtime::ctx::{self, Memories, Properties, Scope};
-use ambit_runtime::hook::{Created, Hooks, Nexted};
-use ambit_runtime::limits::Limits;
-use ambit_runtime::mcp::Pool;
+use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
+use ambit_runtime::hook::{AgentHooks, CreateResult, NextResult};
+use ambit_runtime::limits::AgentLimits;
+use ambit_runtime::mcp::McpServerPool;
 use ambit_runtime::net;
-use ambit_runtime::outbox::{self, Outbox, Voice};
-use ambit_runtime::process::Catalogue;
-use ambit_runtime::process::store::Opened;
-use ambit_runtime::request::{Client, Origin};
-use ambit_runtime::stream::{self, Log, Place};
-use ambit_runtime::trace::{self, Trace, Tree};
+use ambit_runtime::outbox::{self, MessageAuthor, Outbox};
+use ambit_runtime::process::ProcessRegistry;
+use ambit_runtime::process::store::OpenStores;
+use ambit_runtime::request::{ClientInfo, RequestOrigin};
+use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
+use ambit_runtime::trace::{self, Trace, TraceTree};
+use ambit_runtime::turn_host::{NoTurnHost, TurnHost};
 use ambit_runtime::{Authorized, Error};
-use ambit_script::{Engine, Settings, Source};
+use ambit_script::{Engine, EngineSettings, ProgramSource};
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{self, Driver, Options, memory};
-use ambit_storage::memory::{Conversation, Memory};
+use ambit_storage::driver::{self, Driver, DriverOptions, memory};
+use ambit_storage::memory::{ChatMemoryOwner, Memory};
 use ambit_storage::{SessionIdentity, Stores};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub const FILE: &str = "assistants/pet/src/index.ts";
 #[derive(Clone, Default)]
 pub struct Events(Arc<Mutex<Vec<String>>>);
 
-impl trace::Sink for Events {
+impl trace::TraceSink for Events {
     fn append(&self, text: String) {
         self.0.lock().unwrap().push(text);
     }
@@ -45,14 +45,14 @@ impl trace::Sink for Events {
 pub struct Stage {
     pub engine: Engine,
     pub app: App,
-    pub agent: Agent,
+    pub agent: AppAgent,
     pub authorized: Authorized,
-    pub origin: Origin,
+    pub origin: RequestOrigin,
     pub metadata: Map<String, Value>,
     pub chat: Option<String>,
     pub driver: Arc<dyn Driver>,
     pub clock: Clock,
-    pub ask: Arc<dyn Ask>,
+    pub ask: Arc<dyn TurnHost>,
     pub events: Events,
     pub outbox: Outbox,
     pub is_traced: bool,
@@ -64,47 +64,47 @@ pub struct Stage {
 impl Stage {
     /// Ann's turn in the chat `c1`, kept in memory.
     pub fn new() -> Self {
-        let options = Options::default();
+        let options = DriverOptions::default();
         let clock = options.clock.clone();
-        Self::over(Arc::new(memory::Memory::new(options)), clock)
+        Self::over(Arc::new(memory::MemoryDriver::new(options)), clock)
     }
 
     /// The same over another driver.
     pub fn over(driver: Arc<dyn Driver>, clock: Clock) -> Self {
-        let place = Place {
+        let place = StreamTarget {
             driver: Arc::clone(&driver),
             log: Space::settings("t").log("turn/r1/events"),
             check: None,
         };
-        let unstored = stream::Options {
+        let unstored = stream::StreamOptions {
             is_persistent: false,
-            ..stream::Options::default()
+            ..stream::StreamOptions::default()
         };
-        let log = Log::open(place, unstored);
-        let outbox = Outbox::new(log, outbox::Limits::default(), clock.clone());
-        let settings = Settings {
+        let log = StreamWriter::open(place, unstored);
+        let outbox = Outbox::new(log, outbox::OutboxLimits::default(), clock.clone());
+        let settings = EngineSettings {
             threads: 2,
             warm: 2,
-            ..Settings::default()
+            ..EngineSettings::default()
         };
         Self {
             engine: Engine::new(&settings, ctx::surface()).expect("an engine starts"),
             app: App::default(),
-            agent: Agent {
+            agent: AppAgent {
                 id: "pet".to_owned(),
                 folder: "assistants/pet".to_owned(),
                 hooks: Some(FILE.to_owned()),
-                ..Agent::default()
+                ..AppAgent::default()
             },
             authorized: serde_json::from_value(json!({"user_id": "ann", "team_id": "red"}))
                 .unwrap(),
-            origin: Origin {
+            origin: RequestOrigin {
                 locale: "en-us".to_owned(),
                 theme: "dark".to_owned(),
                 route: "/pets".to_owned(),
                 accept: "cui-web".to_owned(),
                 referer: "api".to_owned(),
-                client: Client {
+                client: ClientInfo {
                     kind: "web".to_owned(),
                     user_agent: "Mozilla".to_owned(),
                     ip: "10.0.0.1".to_owned(),
@@ -114,7 +114,7 @@ impl Stage {
             chat: Some("c1".to_owned()),
             driver,
             clock,
-            ask: Arc::new(Nobody),
+            ask: Arc::new(NoTurnHost),
             events: Events::default(),
             outbox,
             is_traced: true,
@@ -125,7 +125,7 @@ impl Stage {
 
     /// Over a file of SQLite in a folder.
     pub async fn sqlite(folder: &std::path::Path) -> Self {
-        let options = Options::default();
+        let options = DriverOptions::default();
         let clock = options.clock.clone();
         let url = format!("sqlite:{}", folder.join("ambit.db").display());
         let store = driver::open(&url, options).await.expect("SQLite opens");
@@ -139,7 +139,7 @@ impl Stage {
     }
 
     /// The context of the turn.
-    pub fn scope(&self) -> Arc<Scope> {
+    pub fn scope(&self) -> Arc<ScriptContext> {
         let authorized = self.authorized.clone();
         let mut identity = SessionIdentity::builder("pet");
         if let Some(user) = &authorized.user_id {
@@ -151,24 +151,24 @@ impl Stage {
         let identity = identity.build().unwrap();
         let (tenant, settings) = (
             authorized.tenant(),
-            ambit_storage::memory::Settings::default(),
+            ambit_storage::memory::MemorySettings::default(),
         );
         let driver = || Arc::clone(&self.driver);
-        let conversation = self.chat.as_ref().map(|_| Conversation {
+        let conversation = self.chat.as_ref().map(|_| ChatMemoryOwner {
             identity: identity.clone(),
             tracking: None,
         });
         let user = authorized.user_id.as_deref();
         let team = authorized.team_id.as_deref();
-        let memory = Memories {
+        let memory = MemoryNamespaces {
             user: Memory::user(driver(), tenant, user, settings).unwrap(),
             team: Memory::team(driver(), tenant, team, settings).unwrap(),
             chat: Memory::chat(driver(), tenant, conversation, settings).unwrap(),
             context: Memory::request(self.clock.clone(), tenant, &self.context_id, settings)
                 .unwrap(),
         };
-        Arc::new(Scope {
-            properties: Properties {
+        Arc::new(ScriptContext {
+            properties: ContextProperties {
                 chat_id: self.chat.clone().unwrap_or_default(),
                 assistant_id: "pet".to_owned(),
                 request_id: "r1".to_owned(),
@@ -179,18 +179,18 @@ impl Stage {
                 identity,
             },
             memory,
-            speaker: self.outbox.speaker(Voice {
+            speaker: self.outbox.for_author(MessageAuthor {
                 assistant_id: "pet".to_owned(),
-                ..Voice::default()
+                ..MessageAuthor::default()
             }),
             trace: self.trace().root(),
             app: self.loaded(),
             processes: self.processes(),
             agent: Arc::new(self.agent.clone()),
-            limits: Limits::of(&self.app, &self.agent),
-            http: net::Client::new(&net::AllowList::default()).unwrap(),
+            limits: AgentLimits::of(&self.app, &self.agent),
+            http: net::HttpClient::new(&net::AllowList::default()).unwrap(),
             servers: Arc::default(),
-            mcp: Arc::new(Pool::new().unwrap().servers(&self.loaded())),
+            mcp: Arc::new(McpServerPool::new().unwrap().servers(&self.loaded())),
             ask: Arc::clone(&self.ask),
         })
     }
@@ -198,7 +198,7 @@ impl Stage {
     fn loaded(&self) -> Arc<App> {
         let scripts = self.scripts.keys().map(|name| {
             let (file, folder) = (format!("scripts/{name}.ts"), String::new());
-            (format!("scripts.{name}"), Source { file, folder })
+            (format!("scripts.{name}"), ProgramSource { file, folder })
         });
         Arc::new(App {
             locales: self.app.locales.clone(),
@@ -207,13 +207,13 @@ impl Stage {
         })
     }
 
-    fn processes(&self) -> Arc<Catalogue> {
-        let stores = Stores::builder(Options::default()).build().unwrap();
-        let stores = Arc::new(Opened::new(Arc::new(stores)));
+    fn processes(&self) -> Arc<ProcessRegistry> {
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+        let stores = Arc::new(OpenStores::new(Arc::new(stores)));
         let files = self.scripts.iter();
         let files = files.map(|(name, text)| (format!("scripts/{name}.ts"), text.clone()));
         let files: BTreeMap<String, String> = files.collect();
-        Arc::new(Catalogue::load(
+        Arc::new(ProcessRegistry::load(
             &self.loaded(),
             &self.engine,
             &files,
@@ -226,27 +226,27 @@ impl Stage {
             return Trace::off("t1");
         }
         let text = |text: &str| text.to_owned();
-        Trace::start(trace::Settings {
-            about: trace::About {
+        Trace::start(trace::TraceSettings {
+            about: trace::TraceSubject {
                 trace_id: text("t1"),
                 request_id: text("r1"),
                 chat_id: text("c1"),
                 assistant_id: text("pet"),
             },
-            limits: Limits::of(&self.app, &self.agent).trace,
+            limits: AgentLimits::of(&self.app, &self.agent).trace,
             clock: self.clock.clone(),
             sink: Box::new(self.events.clone()),
         })
     }
 
     /// The agent's hooks with this text.
-    pub fn hooks(&self, text: &str) -> Result<Hooks, Error> {
+    pub fn hooks(&self, text: &str) -> Result<AgentHooks, Error> {
         let files = BTreeMap::from([(FILE.to_owned(), text.to_owned())]);
-        Hooks::load(&self.engine, &files, &self.app, &self.agent)
+        AgentHooks::load(&self.engine, &files, &self.app, &self.agent)
     }
 
     /// Runs `Create` of this text.
-    pub async fn create(&self, text: &str) -> Result<Option<Created>, Error> {
+    pub async fn create(&self, text: &str) -> Result<Option<CreateResult>, Error> {
         let messages = vec![json!({"role": "user", "content": "Hello"})];
         self.hooks(text)?
             .create(&self.scope(), messages, json!({}))
@@ -254,7 +254,7 @@ impl Stage {
     }
 
     /// Runs `Next` of this text.
-    pub async fn next(&self, text: &str) -> Result<Option<Nexted>, Error> {
+    pub async fn next(&self, text: &str) -> Result<Option<NextResult>, Error> {
         let payload = json!({"messages": [], "completion": null, "tools": [], "error": null});
         self.hooks(text)?
             .next(&self.scope(), payload, json!({}))
@@ -280,7 +280,7 @@ impl Stage {
     }
 
     /// What the trace holds.
-    pub fn tree(&self) -> Tree {
+    pub fn tree(&self) -> TraceTree {
         let events = self.events.0.lock().unwrap();
         trace::fold_texts(events.iter().map(String::as_str))
     }

@@ -1,11 +1,11 @@
 //! `ctx.trace`.
 
 use crate::support::Stage;
-use ambit_runtime::trace::{Level, NodeView, Status, Tree};
+use ambit_runtime::trace::{LogLevel, NodeView, TraceStatus, TraceTree};
 use serde_json::{Value, json};
 
 /// What a node shows, without its times.
-fn shown(tree: &Tree) -> Vec<Value> {
+fn shown(tree: &TraceTree) -> Vec<Value> {
     let node = |node: &NodeView| {
         json!([
             node.id,
@@ -21,14 +21,14 @@ fn shown(tree: &Tree) -> Vec<Value> {
     tree.nodes.iter().skip(2).map(node).collect()
 }
 
-fn lines(tree: &Tree) -> Vec<Value> {
-    let line = |line: &ambit_runtime::trace::LogLine| {
+fn lines(tree: &TraceTree) -> Vec<Value> {
+    let line = |line: &ambit_runtime::trace::TraceLogEntry| {
         json!([line.node_id, line.level, line.message, line.data])
     };
     tree.logs.iter().map(line).collect()
 }
 
-async fn traced(statements: &str) -> Tree {
+async fn traced(statements: &str) -> TraceTree {
     let stage = Stage::new();
     let text = format!("export function Create(ctx) {{ {statements} }}");
     stage.create(&text).await.expect("the hook runs");
@@ -50,11 +50,11 @@ async fn a_trace_has_the_turn_and_its_hooks() {
     let (turn, hook) = (&tree.nodes[0], &tree.nodes[1]);
     assert_eq!(
         (turn.label.as_str(), turn.kind.as_str(), turn.status),
-        ("pet", "turn", Status::Running)
+        ("pet", "turn", TraceStatus::Running)
     );
     assert_eq!(
         (hook.label.as_str(), hook.kind.as_str(), hook.status),
-        ("Create", "hook", Status::Completed)
+        ("Create", "hook", TraceStatus::Completed)
     );
     assert_eq!(hook.parent_ids, ["n1"]);
     assert_eq!(
@@ -165,7 +165,7 @@ async fn no_call_throws_and_what_is_wrong_is_a_warning() {
     let warnings: Vec<&str> = tree
         .logs
         .iter()
-        .filter(|line| line.level == Level::Warn)
+        .filter(|line| line.level == LogLevel::Warn)
         .map(|line| line.message.as_str())
         .collect();
     let option = "the option must be an object with a label, or the label";
@@ -232,7 +232,7 @@ async fn a_trace_that_is_off_takes_every_call() {
         )
         .await;
     assert_eq!(found, json!(["t1", "", "", null, [], false]));
-    assert_eq!(stage.tree(), Tree::default());
+    assert_eq!(stage.tree(), TraceTree::default());
 }
 
 #[tokio::test]
@@ -256,7 +256,7 @@ async fn limits_cut_and_drop_with_one_warning_each() {
     let warnings: Vec<&str> = tree
         .logs
         .iter()
-        .filter(|line| line.level == Level::Warn)
+        .filter(|line| line.level == LogLevel::Warn)
         .map(|line| line.message.as_str())
         .collect();
     assert_eq!(warnings, ["a trace holds 5 nodes; more are left out"]);

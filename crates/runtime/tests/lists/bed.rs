@@ -1,14 +1,14 @@
 //! What a case stands on: a fresh store, and an installation with the agents `support` and `sales` over it.
 
 use crate::stores::{POSTGRES, REDIS, SQLITE, Store};
-use ambit_runtime::access::{Authorized, Constraints};
-use ambit_runtime::chats::{Last, entitle, note};
-use ambit_runtime::requests;
-use ambit_runtime::runtime::{Status, TurnInfo};
-use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_runtime::access::{Authorized, DataConstraints};
+use ambit_runtime::chats::{LastTurn, entitle, note};
+use ambit_runtime::runtime::{TurnInfo, TurnStatus};
+use ambit_runtime::turn_location;
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{self, Driver, Durability, Options};
-use ambit_storage::op::Op;
+use ambit_storage::driver::{self, Driver, DriverOptions, Durability};
+use ambit_storage::operation::Operation;
 use ambit_storage::storage::{Message, UsageRecord};
 use ambit_storage::{Agent, Ambit, Json, LiveAgent, Stores};
 use serde_json::json;
@@ -44,9 +44,9 @@ pub struct Bed {
 impl Bed {
     pub async fn new(store: &'static Store) -> Self {
         let (url, folder) = (store.place)().expect("a store that is there");
-        let options = Options {
+        let options = DriverOptions {
             durability: Durability::Normal,
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let driver = driver::open(&url, options.clone()).await.unwrap();
         Self {
@@ -84,14 +84,14 @@ impl Bed {
             ..UsageRecord::default()
         };
         context.usage().record(record).unwrap();
-        context.stage_beside(self.written(live, request_id, text));
+        context.stage_with_history(self.written(live, request_id, text));
         if is_first {
             let (space, _) = context.place();
-            context.stage_beside([entitle(&space, text).unwrap()]);
+            context.stage_with_history([entitle(&space, text).unwrap()]);
         }
         context.save().await.unwrap();
-        let note = requests::note(context, request_id, Duration::from_secs(3_600));
-        context.stage_beside([note.unwrap()]);
+        let note = turn_location::note(context, request_id, Duration::from_secs(3_600));
+        context.stage_with_history([note.unwrap()]);
         context.save().await.unwrap();
         let memory = context.memory().unwrap();
         memory
@@ -101,11 +101,11 @@ impl Bed {
     }
 
     /// What a turn writes beside its messages.
-    fn written(&self, live: &LiveAgent, request_id: &str, text: &str) -> Vec<Write> {
+    fn written(&self, live: &LiveAgent, request_id: &str, text: &str) -> Vec<BatchWrite> {
         let context = live.context();
         let (space, _) = context.place();
         let now = self.clock.now();
-        let last = Last {
+        let last = LastTurn {
             assistant_id: context.identity().agent_name().to_owned(),
             connector: Some("gpt".to_owned()),
             mode: None,
@@ -116,7 +116,7 @@ impl Bed {
             context_id: format!("c-{request_id}"),
             chat_id: live.chat_name().unwrap_or_default().to_owned(),
             assistant_id: last.assistant_id.clone(),
-            status: Status::Completed,
+            status: TurnStatus::Completed,
             last_event: 4,
             started_at: now,
             ended_at: Some(now + 60),
@@ -129,25 +129,25 @@ impl Bed {
         };
         vec![
             note(&space, &last).unwrap(),
-            Write::Apply {
+            BatchWrite::Apply {
                 key: space.key(format!("turn/{request_id}")),
-                op: Op::Set(Json::of(&info).unwrap().into()),
+                op: Operation::Set(Json::of(&info).unwrap().into()),
                 life: None,
             },
-            Write::Append {
+            BatchWrite::Append {
                 log: space.log(format!("turn/{request_id}/trace")),
                 entries: vec![event],
             },
         ]
     }
 
-    pub async fn commit(&self, writes: impl IntoIterator<Item = Write>) {
+    pub async fn commit(&self, writes: impl IntoIterator<Item = BatchWrite>) {
         self.driver.commit(Batch::of(writes)).await.unwrap();
     }
 }
 
 /// An installation over this driver.
-pub fn over(driver: Arc<dyn Driver>, options: Options) -> Ambit {
+pub fn over(driver: Arc<dyn Driver>, options: DriverOptions) -> Ambit {
     let stores = Stores::builder(options).driver("main", driver);
     Ambit::builder(stores.build().unwrap())
         .agent(Plain("support"))
@@ -161,10 +161,10 @@ pub fn person(tenant: &str, user: &str, team: Option<&str>) -> Authorized {
         user_id: Some(user.to_owned()),
         team_id: team.map(str::to_owned),
         tenant_id: Some(tenant.to_owned()),
-        constraints: Constraints {
+        constraints: DataConstraints {
             team_only: team.is_some(),
             owner_only: team.is_none(),
-            ..Constraints::default()
+            ..DataConstraints::default()
         },
         ..Authorized::default()
     }
@@ -193,7 +193,7 @@ pub fn twin() -> Authorized {
 /// Somebody without constraints.
 pub fn chief(tenant: &str) -> Authorized {
     Authorized {
-        constraints: Constraints::default(),
+        constraints: DataConstraints::default(),
         ..person(tenant, "chief", None)
     }
 }

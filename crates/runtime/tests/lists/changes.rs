@@ -3,10 +3,10 @@
 use crate::bed::{Bed, ann, bob, chief, cid, twin};
 use crate::chats::{ALL, list, named};
 use crate::names::share;
-use ambit_runtime::chats::{self, Chat, ChatFilter, MessageFilter, Share, Status};
-use ambit_runtime::{Authorized, Code, requests};
+use ambit_runtime::chats::{self, ChatFilter, ChatInfo, ChatShare, ChatStatus, MessageFilter};
+use ambit_runtime::{Authorized, ErrorCode, turn_location};
 use ambit_storage::address::Space;
-use ambit_storage::directory::{Filter, Order, PageRequest};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
 use ambit_storage::lease::OnBusy;
 use futures::FutureExt;
 use serde_json::{Map, json};
@@ -36,7 +36,12 @@ pub const CASES: &[(&str, crate::Run)] = &[
     }),
 ];
 
-pub async fn change(bed: &Bed, who: &Authorized, chat: &str, change: serde_json::Value) -> Chat {
+pub async fn change(
+    bed: &Bed,
+    who: &Authorized,
+    chat: &str,
+    change: serde_json::Value,
+) -> ChatInfo {
     let change = change.as_object().unwrap();
     let changed = chats::update(&bed.ambit, who, named(chat), change).await;
     changed.unwrap()
@@ -48,14 +53,14 @@ async fn shows(bed: Bed) {
     let chat = chats::get(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap();
-    let expected = Chat {
+    let expected = ChatInfo {
         chat_id: "billing".to_owned(),
         title: "How do I get my money back, please, and when will ".to_owned(),
         assistant_id: "support".to_owned(),
         last_connector: Some("gpt".to_owned()),
         last_mode: None,
-        status: Status::Active,
-        share: Share::Private,
+        status: ChatStatus::Active,
+        share: ChatShare::Private,
         sort: 0,
         metadata: Map::new(),
         last_message_at: chat.last_message_at,
@@ -81,10 +86,10 @@ async fn changes(bed: Bed) {
     let chat = chats::get(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap();
-    let expected = Chat {
+    let expected = ChatInfo {
         title: "Money".to_owned(),
-        status: Status::Archived,
-        share: Share::Team,
+        status: ChatStatus::Archived,
+        share: ChatShare::Team,
         sort: -3,
         metadata: metadata.as_object().unwrap().clone(),
         last_message_at: chat.last_message_at,
@@ -95,7 +100,7 @@ async fn changes(bed: Bed) {
     let back = json!({"title": null, "metadata": null, "status": "active"});
     let chat = change(&bed, &ann(), "billing", back).await;
     assert_eq!((chat.title.as_str(), chat.metadata), ("one", Map::new()));
-    assert_eq!((chat.status, chat.sort), (Status::Active, -3));
+    assert_eq!((chat.status, chat.sort), (ChatStatus::Active, -3));
 }
 
 async fn refuses(bed: Bed) {
@@ -141,7 +146,7 @@ async fn refuses(bed: Bed) {
         let change = wrong.as_object().unwrap();
         let error = chats::update(&bed.ambit, &ann(), named("billing"), change).await;
         let error = error.unwrap_err();
-        assert_eq!(error.code, Code::InvalidArgument, "{wrong}");
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{wrong}");
         assert_eq!(error.param.as_deref(), Some(param), "{wrong}");
         assert!(error.message.contains(part), "{wrong}: {}", error.message);
     }
@@ -150,7 +155,10 @@ async fn refuses(bed: Bed) {
     let error = chats::update(&bed.ambit, &ann(), named("billing"), change).await;
     let error = error.unwrap_err();
     assert_eq!(error.to_string(), "metadata is larger than 16384 bytes");
-    assert_eq!((error.code, error.status), (Code::LimitExceeded, Some(413)));
+    assert_eq!(
+        (error.code, error.status),
+        (ErrorCode::LimitExceeded, Some(413))
+    );
     let after = chats::get(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap();
@@ -169,28 +177,28 @@ async fn teamless(bed: Bed) {
 /// Everything that a store has of a tenant's conversations.
 async fn contents(bed: &Bed) -> BTreeMap<String, String> {
     let page = PageRequest {
-        order: Order::Oldest,
+        order: RowOrder::Oldest,
         after: None,
         limit: 500,
     };
     let rows = bed
         .driver
-        .identities(&Filter::tenant("t1"), &page)
+        .identities(&RowFilter::tenant("t1"), &page)
         .await
         .unwrap();
     let mut found = BTreeMap::new();
     for row in rows {
         let space = Space::of("t1", &row.identity);
         for log in bed.driver.logs(&space).await.unwrap() {
-            let range = ambit_storage::driver::Range::from(1, 1_000);
+            let range = ambit_storage::driver::LogRange::from(1, 1_000);
             let page = bed.driver.read(&space.log(&log), range).await.unwrap();
             found.insert(format!("{space} {log}"), format!("{page:?}"));
         }
-        let scan = ambit_storage::driver::Scan {
+        let scan = ambit_storage::driver::ValueScan {
             pattern: ambit_storage::pattern::Pattern::all(),
             after: None,
             limit: 1_000,
-            part: ambit_storage::driver::Part::Whole,
+            part: ambit_storage::driver::ValuePart::Whole,
         };
         for (name, entry) in bed.driver.scan(&space, &scan).await.unwrap() {
             found.insert(format!("{space} {name}"), format!("{entry:?}"));
@@ -217,8 +225,12 @@ async fn removes(bed: Bed) {
     let error = chats::remove(&bed.ambit, &ann(), named("a_b"))
         .await
         .unwrap_err();
-    assert_eq!(error.code, Code::NotFound);
-    assert!(requests::find(&bed.ambit, &ann(), "r-gone").await.is_err());
+    assert_eq!(error.code, ErrorCode::NotFound);
+    assert!(
+        turn_location::find(&bed.ambit, &ann(), "r-gone")
+            .await
+            .is_err()
+    );
 }
 
 async fn busy(bed: Bed) {
@@ -227,7 +239,7 @@ async fn busy(bed: Bed) {
     let error = chats::remove(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap_err();
-    assert_eq!(error.code, Code::ChatBusy);
+    assert_eq!(error.code, ErrorCode::ChatBusy);
     live.context().end_turn().await.unwrap();
     chats::remove(&bed.ambit, &ann(), named("billing"))
         .await
@@ -242,7 +254,7 @@ async fn foreign(bed: Bed) {
             let told = |error: ambit_runtime::Error| {
                 (error.code, error.message.replace(chat, "…"), error.param)
             };
-            let expected = (Code::NotFound, "chat \"…\" not found".to_owned(), None);
+            let expected = (ErrorCode::NotFound, "chat \"…\" not found".to_owned(), None);
             let ambit = &bed.ambit;
             let filter = MessageFilter::default();
             let got = chats::get(ambit, &who, named(chat)).await.unwrap_err();

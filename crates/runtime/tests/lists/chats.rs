@@ -5,13 +5,14 @@ use crate::changes::change;
 use crate::counting::Counting;
 use crate::names::share;
 use ambit_runtime::chats::{
-    self, Chat, ChatFilter, ChatOrder, MessageFilter, Name, Part, Status, Window,
+    self, ChatFilter, ChatInfo, ChatName, ChatOrder, ChatStatus, ListPart, MessageFilter,
+    PageWindow,
 };
-use ambit_runtime::{Authorized, Code};
+use ambit_runtime::{Authorized, ErrorCode};
 use ambit_storage::SessionIdentity;
-use ambit_storage::batch::Write;
-use ambit_storage::directory::Track;
-use ambit_storage::driver::Options;
+use ambit_storage::batch::BatchWrite;
+use ambit_storage::directory::TrackRequest;
+use ambit_storage::driver::DriverOptions;
 use futures::FutureExt;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -40,24 +41,29 @@ pub const CASES: &[(&str, crate::Run)] = &[
     }),
 ];
 
-pub const ALL: Window = Window {
+pub const ALL: PageWindow = PageWindow {
     skip: 0,
     limit: 100,
 };
 
-pub fn named(chat_id: &str) -> Name<'_> {
-    Name {
+pub fn named(chat_id: &str) -> ChatName<'_> {
+    ChatName {
         chat_id,
         assistant_id: None,
     }
 }
 
-pub async fn list(bed: &Bed, who: &Authorized, filter: &ChatFilter, window: Window) -> Part<Chat> {
+pub async fn list(
+    bed: &Bed,
+    who: &Authorized,
+    filter: &ChatFilter,
+    window: PageWindow,
+) -> ListPart<ChatInfo> {
     let wanted = (filter, ChatOrder::default());
     chats::list(&bed.ambit, who, wanted, window).await.unwrap()
 }
 
-fn ids(part: &Part<Chat>) -> Vec<&str> {
+fn ids(part: &ListPart<ChatInfo>) -> Vec<&str> {
     part.items
         .iter()
         .map(|chat| chat.chat_id.as_str())
@@ -102,8 +108,8 @@ async fn filters(bed: Bed) {
         (of("parcel"), vec!["b", "a"]),
         (of("prices  parcel"), vec!["b"]),
         (of("nothing"), vec![]),
-        (status(Status::Archived), vec!["a"]),
-        (status(Status::Active), vec!["c", "b"]),
+        (status(ChatStatus::Archived), vec!["a"]),
+        (status(ChatStatus::Active), vec!["c", "b"]),
         (agent, vec!["b"]),
         (after, vec!["c", "b"]),
         (before, vec!["a"]),
@@ -142,7 +148,7 @@ async fn mixed(bed: Bed) {
     let all = list(&bed, &bob(), &filter, ALL).await;
     assert_eq!(ids(&all), ["a3", "b2", "a1", "b1"]);
     assert_eq!(all.total, 4);
-    let one = Window { skip: 2, limit: 1 };
+    let one = PageWindow { skip: 2, limit: 1 };
     assert_eq!(ids(&list(&bed, &bob(), &filter, one).await), ["a1"]);
     assert_eq!(
         ids(&list(&bed, &cid(), &filter, ALL).await),
@@ -160,7 +166,7 @@ async fn track(bed: &Bed, count: usize) {
     let row = |number: usize| {
         let base = SessionIdentity::builder("support").user_id("ann");
         let base = base.chat_name(format!("c{number:05}")).build().unwrap();
-        Write::Track(Box::new(Track {
+        BatchWrite::Track(Box::new(TrackRequest {
             id: format!("row{number}"),
             tenant: "t1".to_owned(),
             identity: base.with_scope("chatHistory").unwrap(),
@@ -179,7 +185,7 @@ async fn pages(bed: Bed) {
     track(&bed, 1_203).await;
     let (mut seen, filter) = (Vec::new(), ChatFilter::default());
     for page in 0..13 {
-        let window = Window {
+        let window = PageWindow {
             skip: page * 100,
             limit: 100,
         };
@@ -197,13 +203,13 @@ async fn pages(bed: Bed) {
 async fn many(bed: Bed) {
     track(&bed, 10_000).await;
     let counting = Arc::new(Counting::new(bed.driver.clone()));
-    let options = Options {
+    let options = DriverOptions {
         clock: bed.clock.clone(),
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let ambit = over(counting.clone(), options);
     let wanted = (&ChatFilter::default(), ChatOrder::default());
-    let window = Window { skip: 0, limit: 20 };
+    let window = PageWindow { skip: 0, limit: 20 };
     let part = chats::list(&ambit, &ann(), wanted, window).await.unwrap();
     assert_eq!((part.items.len(), part.total), (20, 10_000));
     assert_eq!(
@@ -219,25 +225,25 @@ async fn several(bed: Bed) {
     let error = chats::get(&bed.ambit, &ann(), named("billing"))
         .await
         .unwrap_err();
-    assert_eq!(error.code, Code::Conflict);
+    assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(error.param.as_deref(), Some("assistant_id"));
     assert!(
         error.message.contains("sales, support"),
         "{}",
         error.message
     );
-    let name = Name {
+    let name = ChatName {
         chat_id: "billing",
         assistant_id: Some("sales"),
     };
     let chat = chats::get(&bed.ambit, &ann(), name).await.unwrap();
     assert_eq!(chat.title, "two");
-    let name = Name {
+    let name = ChatName {
         assistant_id: Some("nobody"),
         ..name
     };
     let error = chats::get(&bed.ambit, &ann(), name).await.unwrap_err();
-    assert_eq!(error.code, Code::NotFound);
+    assert_eq!(error.code, ErrorCode::NotFound);
 }
 
 async fn reversed(bed: Bed) {
@@ -252,7 +258,7 @@ async fn reversed(bed: Bed) {
         .unwrap_err();
     assert_eq!(
         (error.code, error.param.as_deref()),
-        (Code::InvalidArgument, Some("to"))
+        (ErrorCode::InvalidArgument, Some("to"))
     );
     let filter = MessageFilter {
         after: Some(5),
@@ -265,7 +271,7 @@ async fn reversed(bed: Bed) {
         .unwrap_err();
     assert_eq!(
         (error.code, error.param.as_deref()),
-        (Code::InvalidArgument, Some("before"))
+        (ErrorCode::InvalidArgument, Some("before"))
     );
 }
 
@@ -276,7 +282,7 @@ async fn unknown() {
         "order_by \"createdat\" is unknown; known are last_message_at, updated_at, created_at, sort; \
          did you mean \"created_at\"?"
     );
-    let error = Status::parse("activ").unwrap_err();
+    let error = ChatStatus::parse("activ").unwrap_err();
     assert!(
         error.message.ends_with("did you mean \"active\"?"),
         "{}",

@@ -1,8 +1,8 @@
 //! Contexts: rows, items, cursors, clearing and removing.
 
 use crate::bed::{Bed, ann, bob, chief, cid, twin};
-use ambit_runtime::Code;
-use ambit_runtime::inspect::contexts::{self, Action, ItemFilter, RowFilter};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::inspect::contexts::{self, ContextAction, ContextItemFilter, ContextRowFilter};
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -38,11 +38,11 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ),
 ];
 
-fn history(chat: &str) -> RowFilter {
-    RowFilter {
+fn history(chat: &str) -> ContextRowFilter {
+    ContextRowFilter {
         chat: Some(chat.to_owned()),
         scope: Some("chatHistory".to_owned()),
-        ..RowFilter::default()
+        ..ContextRowFilter::default()
     }
 }
 
@@ -75,7 +75,7 @@ async fn listed(bed: Bed) {
             ("free", &of_nobody),
             ("never", unknown.as_ref().unwrap()),
         ] {
-            let reach = ambit_runtime::access::Access::of(&who);
+            let reach = ambit_runtime::access::DataAccess::of(&who);
             let lists = reach.lists(&bed.ambit, live.context().identity()).await;
             let page = contexts::list(&bed.ambit, &who, &history(chat), (None, 2)).await;
             let is_listed = !page.unwrap().items.is_empty();
@@ -109,7 +109,7 @@ async fn shows(bed: Bed) {
     });
     assert_eq!(json!(row), expected);
     let page = |before, limit| {
-        let filter = ItemFilter {
+        let filter = ContextItemFilter {
             before,
             limit,
             archive: false,
@@ -121,7 +121,7 @@ async fn shows(bed: Bed) {
     assert!(last.items[0].item.as_str().contains("to one"));
     let before = page(last.next, 1).await.unwrap();
     assert_eq!((before.items[0].position, before.next), (1, None));
-    let scopes = contexts::list(&bed.ambit, &ann(), &RowFilter::default(), (None, 10)).await;
+    let scopes = contexts::list(&bed.ambit, &ann(), &ContextRowFilter::default(), (None, 10)).await;
     let mut scopes: Vec<_> = scopes
         .unwrap()
         .items
@@ -140,15 +140,15 @@ async fn foreign(bed: Bed) {
     for who in [bob(), cid(), twin(), chief("t2"), crate::bed::nobody("t1")] {
         for id in [known.as_str(), "never", "a\0b", ""] {
             let told = |error: ambit_runtime::Error| (error.code, error.message);
-            let expected = (Code::NotFound, format!("context \"{id}\" not found"));
+            let expected = (ErrorCode::NotFound, format!("context \"{id}\" not found"));
             let ambit = &bed.ambit;
             let got = contexts::get(ambit, &who, id).await.unwrap_err();
             assert_eq!(told(got), expected);
-            let got = contexts::items(ambit, &who, id, ItemFilter::default())
+            let got = contexts::items(ambit, &who, id, ContextItemFilter::default())
                 .await
                 .unwrap_err();
             assert_eq!(told(got), expected);
-            for action in [Action::Clear, Action::Remove] {
+            for action in [ContextAction::Clear, ContextAction::Remove] {
                 let got = contexts::act(ambit, &who, id, action).await.unwrap_err();
                 assert_eq!(told(got), expected);
             }
@@ -163,7 +163,7 @@ async fn cursors(bed: Bed) {
         bed.talk(&bob(), "support", chat, &format!("bob {chat}"))
             .await;
     }
-    let all = RowFilter::default();
+    let all = ContextRowFilter::default();
     let ambit = &bed.ambit;
     let first = contexts::list(ambit, &ann(), &all, (None, 2))
         .await
@@ -189,7 +189,7 @@ async fn cursors(bed: Bed) {
         let param = if limit == 2 { "cursor" } else { "limit" };
         assert_eq!(
             (error.code, error.param.as_deref()),
-            (Code::InvalidArgument, Some(param))
+            (ErrorCode::InvalidArgument, Some(param))
         );
     }
     bed.clock.advance(Duration::from_secs(25 * 3_600));
@@ -200,9 +200,9 @@ async fn cursors(bed: Bed) {
 }
 
 async fn scope(bed: Bed) {
-    let filter = RowFilter {
+    let filter = ContextRowFilter {
         scope: Some("chathistory".to_owned()),
-        ..RowFilter::default()
+        ..ContextRowFilter::default()
     };
     let error = contexts::list(&bed.ambit, &ann(), &filter, (None, 1))
         .await
@@ -215,7 +215,7 @@ async fn scope(bed: Bed) {
     );
 }
 
-pub async fn count(bed: &Bed, filter: &RowFilter) -> usize {
+pub async fn count(bed: &Bed, filter: &ContextRowFilter) -> usize {
     let page = contexts::list(&bed.ambit, &chief("t1"), filter, (None, 1_000)).await;
     page.unwrap().items.len()
 }
@@ -224,21 +224,21 @@ async fn acts(bed: Bed) {
     bed.talk(&ann(), "support", "c", "one").await;
     bed.talk(&ann(), "support", "d", "two").await;
     let (one, other) = (id(&bed, "c").await, id(&bed, "d").await);
-    contexts::act(&bed.ambit, &ann(), &one, Action::Clear)
+    contexts::act(&bed.ambit, &ann(), &one, ContextAction::Clear)
         .await
         .unwrap();
     let row = contexts::get(&bed.ambit, &ann(), &one).await.unwrap();
     assert_eq!(json!(row.state), "cleared");
-    contexts::act(&bed.ambit, &ann(), &one, Action::Remove)
+    contexts::act(&bed.ambit, &ann(), &one, ContextAction::Remove)
         .await
         .unwrap();
-    let left = RowFilter {
+    let left = ContextRowFilter {
         chat: Some("c".to_owned()),
-        ..RowFilter::default()
+        ..ContextRowFilter::default()
     };
     // A history takes its memory along; usage is a context of its own.
     assert_eq!(count(&bed, &left).await, 1);
-    assert_eq!(count(&bed, &RowFilter::default()).await, 4);
+    assert_eq!(count(&bed, &ContextRowFilter::default()).await, 4);
     let row = contexts::get(&bed.ambit, &ann(), &other).await.unwrap();
     assert_eq!((json!(row.state), row.items), (json!("live"), 2));
 }
@@ -248,17 +248,19 @@ async fn bulk(bed: Bed) {
         bed.talk(&ann(), "support", chat, chat).await;
     }
     for chat in ["a%", "a*", "a_b"] {
-        let before = count(&bed, &RowFilter::default()).await;
+        let before = count(&bed, &ContextRowFilter::default()).await;
         let filter = history(chat);
-        let dry = contexts::act_on_all(&bed.ambit, &ann(), (&filter, true), Action::Remove).await;
+        let dry =
+            contexts::act_on_all(&bed.ambit, &ann(), (&filter, true), ContextAction::Remove).await;
         let expected = json!({
             "done": ["chatHistory_support_ann"], "unchanged": [], "skipped": [], "failed": [],
         });
         assert_eq!(json!(dry.unwrap()), expected);
-        assert_eq!(count(&bed, &RowFilter::default()).await, before);
-        let done = contexts::act_on_all(&bed.ambit, &ann(), (&filter, false), Action::Remove).await;
+        assert_eq!(count(&bed, &ContextRowFilter::default()).await, before);
+        let done =
+            contexts::act_on_all(&bed.ambit, &ann(), (&filter, false), ContextAction::Remove).await;
         assert_eq!(json!(done.unwrap()), expected);
-        assert_eq!(count(&bed, &RowFilter::default()).await, before - 2);
+        assert_eq!(count(&bed, &ContextRowFilter::default()).await, before - 2);
     }
     assert_eq!(count(&bed, &history("axb")).await, 1);
 }
@@ -267,11 +269,11 @@ async fn bulk_of_others(bed: Bed) {
     for who in [ann(), bob(), twin()] {
         bed.talk(&who, "support", "c", "one").await;
     }
-    let all = RowFilter::default();
-    for action in [Action::Clear, Action::Remove] {
-        let of_bob = RowFilter {
+    let all = ContextRowFilter::default();
+    for action in [ContextAction::Clear, ContextAction::Remove] {
+        let of_bob = ContextRowFilter {
             user: Some("bob".to_owned()),
-            ..RowFilter::default()
+            ..ContextRowFilter::default()
         };
         let report = contexts::act_on_all(&bed.ambit, &ann(), (&of_bob, false), action).await;
         assert_eq!(

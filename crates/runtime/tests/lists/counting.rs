@@ -1,10 +1,10 @@
 //! A driver that counts what is asked of the one behind it.
 
 use ambit_storage::Result;
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome};
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Page, Part, Range, Scan, Watch};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,20 +35,20 @@ impl Counting {
 
 #[async_trait]
 impl Driver for Counting {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         self.behind.commit(batch).await
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         self.behind.read(log, range).await
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         self.behind.get(key, part).await
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         let is_conversation = space.path.starts_with("a:");
         self.scans
             .fetch_add(u64::from(is_conversation), Ordering::SeqCst);
@@ -59,16 +59,16 @@ impl Driver for Counting {
         self.behind.logs(space).await
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         self.pages.fetch_add(1, Ordering::SeqCst);
         self.behind.identities(filter, page).await
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.behind.count(filter).await
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         self.behind.watch(log).await
     }
 

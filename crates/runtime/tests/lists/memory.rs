@@ -4,9 +4,9 @@ use crate::bed::{Bed, ann, bob, chief, cid, person};
 use crate::chats::ALL;
 use crate::contexts::count;
 use crate::names::share;
-use ambit_runtime::Code;
-use ambit_runtime::inspect::contexts::RowFilter;
-use ambit_runtime::inspect::memory::{self, Which};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::inspect::contexts::ContextRowFilter;
+use ambit_runtime::inspect::memory::{self, MemorySelector};
 use futures::FutureExt;
 use serde_json::json;
 use std::time::Duration;
@@ -28,8 +28,8 @@ pub const CASES: &[(&str, crate::Run)] = &[
     ),
 ];
 
-pub fn which<'a>(space: &'a str, owner: Option<&'a str>) -> Which<'a> {
-    Which {
+pub fn which<'a>(space: &'a str, owner: Option<&'a str>) -> MemorySelector<'a> {
+    MemorySelector {
         space,
         owner,
         assistant_id: None,
@@ -90,7 +90,7 @@ async fn patterns(bed: Bed) {
             assert_eq!(found.total, expected, "{pattern} in {space}");
         }
         let error = open.delete("a*").await.unwrap_err();
-        assert_eq!(error.code, Code::InvalidArgument);
+        assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert_eq!(
             open.list(Some(&format!("{space}:*")), ALL)
                 .await
@@ -124,13 +124,13 @@ async fn values(bed: Bed) {
             {"key": "c", "type": "object", "bytes": 10, "expires_at": null},
         ])
     );
-    let second = ambit_runtime::chats::Window { skip: 1, limit: 1 };
+    let second = ambit_runtime::chats::PageWindow { skip: 1, limit: 1 };
     let page = open.list(None, second).await.unwrap();
     assert_eq!((page.items[0].key.as_str(), page.total), ("b", 3));
     assert_eq!(open.get("c").await.unwrap().as_str(), "{\"x\":null}");
     open.delete("c").await.unwrap();
     open.delete("c").await.unwrap();
-    assert_eq!(open.get("c").await.unwrap_err().code, Code::NotFound);
+    assert_eq!(open.get("c").await.unwrap_err().code, ErrorCode::NotFound);
     bed.clock.advance(Duration::from_secs(3_601));
     assert_eq!(open.list(None, ALL).await.unwrap().total, 1);
 }
@@ -142,16 +142,16 @@ async fn memories(bed: Bed) {
         .unwrap();
     assert_eq!(open.get("key-one").await.unwrap().as_str(), "\"one\"");
     for (who, space, owner, code) in [
-        (bob(), "chat", "c", Some(Code::NotFound)),
-        (bob(), "chat", "never", Some(Code::NotFound)),
-        (bob(), "user", "ann", Some(Code::NotFound)),
-        (bob(), "user", "never", Some(Code::NotFound)),
+        (bob(), "chat", "c", Some(ErrorCode::NotFound)),
+        (bob(), "chat", "never", Some(ErrorCode::NotFound)),
+        (bob(), "user", "ann", Some(ErrorCode::NotFound)),
+        (bob(), "user", "never", Some(ErrorCode::NotFound)),
         (bob(), "user", "bob", None),
         (bob(), "team", "red", None),
-        (cid(), "team", "red", Some(Code::NotFound)),
+        (cid(), "team", "red", Some(ErrorCode::NotFound)),
         (chief("t1"), "user", "ann", None),
         (chief("t1"), "chat", "c", None),
-        (chief("t2"), "chat", "c", Some(Code::NotFound)),
+        (chief("t2"), "chat", "c", Some(ErrorCode::NotFound)),
     ] {
         let found = memory::open(&bed.ambit, &who, which(space, Some(owner))).await;
         let found = found.err().map(|error| error.code);
@@ -168,9 +168,9 @@ async fn memories(bed: Bed) {
         .unwrap();
     assert_eq!(hers.get("note").await.unwrap(), value);
     // It is still Ann's, and goes with her chat.
-    let filter = RowFilter {
+    let filter = ContextRowFilter {
         scope: Some("memory".to_owned()),
-        ..RowFilter::default()
+        ..ContextRowFilter::default()
     };
     assert_eq!(count(&bed, &filter).await, 1);
 }

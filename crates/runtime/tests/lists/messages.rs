@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, ann};
 use crate::chats::named;
-use ambit_runtime::chats::{self, MessageFilter, Messages, Shown};
+use ambit_runtime::chats::{self, ChatMessagePage, ChatMessageView, MessageFilter};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::{Message, ToolCall};
 use futures::FutureExt;
@@ -56,7 +56,7 @@ fn with(message: Message, extras: &Value) -> Message {
     Message { extras, ..message }
 }
 
-pub async fn page(bed: &Bed, filter: &MessageFilter) -> Messages {
+pub async fn page(bed: &Bed, filter: &MessageFilter) -> ChatMessagePage {
     let found = chats::messages(&bed.ambit, &ann(), named("c"), filter).await;
     found.unwrap()
 }
@@ -68,12 +68,12 @@ pub fn first(limit: usize) -> MessageFilter {
     }
 }
 
-pub async fn all(bed: &Bed) -> Vec<Shown> {
+pub async fn all(bed: &Bed) -> Vec<ChatMessageView> {
     page(bed, &first(1_000)).await.items
 }
 
 /// Id, type and props.
-fn short(shown: &[Shown]) -> Vec<(&str, &str, Value)> {
+fn short(shown: &[ChatMessageView]) -> Vec<(&str, &str, Value)> {
     let short = shown.iter();
     let short = short.map(|shown| (shown.id.as_str(), shown.kind.as_str(), json!(shown.props)));
     short.collect()
@@ -97,7 +97,7 @@ async fn whole(bed: Bed) {
         [hidden, said, with(Message::assistant(""), &sent)],
     )
     .await;
-    let user = Shown {
+    let user = ChatMessageView {
         id: "r1.U1".to_owned(),
         chat_id: "c".to_owned(),
         request_id: "r1".to_owned(),
@@ -117,7 +117,7 @@ async fn whole(bed: Bed) {
         metadata: None,
         created_at: 5,
     };
-    let table = Shown {
+    let table = ChatMessageView {
         id: "r1.M1".to_owned(),
         message_id: "M1".to_owned(),
         role: "assistant",
@@ -186,7 +186,7 @@ async fn parts(bed: Bed) {
     store(&live, "r1", [Message::result("k1", "sunny"), failed("k2")]).await;
     store(&live, "r2", [answer(), Message::result("k1", "rainy")]).await;
     let shown = all(&bed).await;
-    let calls: Vec<&Shown> = shown
+    let calls: Vec<&ChatMessageView> = shown
         .iter()
         .filter(|shown| shown.kind == "tool_call")
         .collect();

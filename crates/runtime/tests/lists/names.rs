@@ -1,8 +1,8 @@
 //! Which conversation a request opens, and finding the one that a request belongs to.
 
 use crate::bed::{Bed, ann, bob, chief, cid, nobody, twin};
-use ambit_runtime::chats::{self, Name};
-use ambit_runtime::{Authorized, Code, Result, requests};
+use ambit_runtime::chats::{self, ChatName};
+use ambit_runtime::{Authorized, ErrorCode, Result, turn_location};
 use ambit_storage::{LiveAgent, ids};
 use futures::FutureExt;
 use serde_json::json;
@@ -81,17 +81,17 @@ async fn bad_name(bed: Bed) {
     for name in ["", "a\0b", &"x".repeat(201)] {
         let opened = open(&bed, ann(), "support", Some(name));
         let error = opened.await.unwrap_err();
-        assert_eq!(error.code, Code::InvalidArgument, "{name:?}");
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{name:?}");
         assert_eq!(error.param.as_deref(), Some("chat_id"), "{name:?}");
     }
     let opened = open(&bed, ann(), "suport", None);
-    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
+    assert_eq!(opened.await.unwrap_err().code, ErrorCode::NotFound);
 }
 
 /// Shares a chat of Ann's agent `support` with her team.
 pub async fn share(bed: &Bed, chat_id: &str, with: &str) {
     let change = json!({"share": with});
-    let name = Name {
+    let name = ChatName {
         chat_id,
         assistant_id: Some("support"),
     };
@@ -133,10 +133,10 @@ async fn own_wins(bed: Bed) {
 async fn nameless(bed: Bed) {
     let who = nobody("t1");
     let guesses = [
-        ("billing", Code::InvalidArgument),
-        ("", Code::InvalidArgument),
-        ("_temp_1", Code::InvalidArgument),
-        (&ids::unguessable(), Code::NotFound),
+        ("billing", ErrorCode::InvalidArgument),
+        ("", ErrorCode::InvalidArgument),
+        ("_temp_1", ErrorCode::InvalidArgument),
+        (&ids::unguessable(), ErrorCode::NotFound),
     ];
     for (guess, expected) in guesses {
         let opened = chats::open(&bed.ambit, &who, "support", Some(guess));
@@ -150,12 +150,12 @@ async fn nameless(bed: Bed) {
     let name = live.chat_name().unwrap().to_owned();
     assert_eq!(heard(&bed, &who, &name).await, ["one", "to one"]);
     let elsewhere = open(&bed, nobody("t2"), "support", Some(&name));
-    assert_eq!(elsewhere.await.unwrap_err().code, Code::NotFound);
+    assert_eq!(elsewhere.await.unwrap_err().code, ErrorCode::NotFound);
     // A person's own chat is not nobody's, however well its name is known.
     let own = open(&bed, ann(), "support", None).await.unwrap();
     bed.turn(&own, "r2", "two").await;
     let opened = chats::open(&bed.ambit, &who, "support", own.chat_name());
-    assert_eq!(opened.await.unwrap_err().code, Code::NotFound);
+    assert_eq!(opened.await.unwrap_err().code, ErrorCode::NotFound);
     let opened = chats::open(&bed.ambit, &who, "support", Some("_temp"));
     let temporary = opened.await.unwrap();
     bed.turn(&temporary, "r3", "three").await;
@@ -170,18 +170,20 @@ async fn temporary(bed: Bed) {
     for other in [bob(), twin()] {
         assert!(heard(&bed, &other, "_temp_x").await.is_empty());
     }
-    let window = chats::Window { skip: 0, limit: 10 };
+    let window = chats::PageWindow { skip: 0, limit: 10 };
     let all = (&chats::ChatFilter::default(), chats::ChatOrder::default());
     let listed = chats::list(&bed.ambit, &ann(), all, window).await.unwrap();
     assert_eq!(listed.total, 0);
 }
 
 async fn finds(bed: &Bed, who: &Authorized, request: &str) -> bool {
-    match requests::find(&bed.ambit, who, request).await {
+    match turn_location::find(&bed.ambit, who, request).await {
         Ok(_) => true,
         Err(error) => {
-            let unknown = requests::find(&bed.ambit, who, "never").await.unwrap_err();
-            assert_eq!(error.code, Code::NotFound);
+            let unknown = turn_location::find(&bed.ambit, who, "never")
+                .await
+                .unwrap_err();
+            assert_eq!(error.code, ErrorCode::NotFound);
             let same = unknown.message.replace("never", request);
             assert_eq!(error.message, same);
             false
@@ -191,7 +193,9 @@ async fn finds(bed: &Bed, who: &Authorized, request: &str) -> bool {
 
 async fn found(bed: Bed) {
     let live = bed.talk(&ann(), "support", "plans", "one").await;
-    let place = requests::find(&bed.ambit, &ann(), "r-one").await.unwrap();
+    let place = turn_location::find(&bed.ambit, &ann(), "r-one")
+        .await
+        .unwrap();
     assert_eq!(place.space, live.context().place().0);
     assert_eq!(place.row.unwrap().id, live.context().row_id().unwrap());
     let asked = [
@@ -219,7 +223,7 @@ async fn found(bed: Bed) {
     assert!(finds(&bed, &nobody("t1"), "r-two").await);
     assert!(!finds(&bed, &nobody("t2"), "r-two").await);
     assert!(!finds(&bed, &ann(), "r-two").await);
-    let name = Name {
+    let name = ChatName {
         chat_id: "plans",
         assistant_id: None,
     };
@@ -236,10 +240,12 @@ async fn over(bed: Bed) {
 
 async fn temporary_request(bed: Bed) {
     bed.talk(&ann(), "support", "_temp", "one").await;
-    let place = requests::find(&bed.ambit, &ann(), "r-one").await.unwrap();
+    let place = turn_location::find(&bed.ambit, &ann(), "r-one")
+        .await
+        .unwrap();
     assert!(place.row.is_none());
     let log = place.space.log("turn/r-one/trace");
-    let range = ambit_storage::driver::Range::from(1, 10);
+    let range = ambit_storage::driver::LogRange::from(1, 10);
     assert_eq!(
         place.driver.read(&log, range).await.unwrap().entries.len(),
         1

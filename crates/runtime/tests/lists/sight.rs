@@ -4,11 +4,11 @@ use crate::bed::{Bed, ann, bob, chief, cid, nobody, person, twin};
 use crate::chats::{ALL, named};
 use crate::names::share;
 use ambit_runtime::chats::{self, ChatFilter, ChatOrder, MessageFilter};
-use ambit_runtime::inspect::contexts::{self, Action, ItemFilter, RowFilter};
-use ambit_runtime::inspect::memory::{self, Which};
+use ambit_runtime::inspect::contexts::{self, ContextAction, ContextItemFilter, ContextRowFilter};
+use ambit_runtime::inspect::memory::{self, MemorySelector};
 use ambit_runtime::inspect::traces::{self, TraceFilter};
 use ambit_runtime::inspect::usage::{self, UsageFilter};
-use ambit_runtime::{Authorized, requests};
+use ambit_runtime::{Authorized, turn_location};
 use ambit_storage::UsageField;
 use futures::FutureExt;
 
@@ -45,8 +45,8 @@ async fn populate(bed: &Bed) {
     share(bed, "chat-anns-shared", "team").await;
 }
 
-fn which<'a>(space: &'a str, owner: Option<&'a str>) -> Which<'a> {
-    Which {
+fn which<'a>(space: &'a str, owner: Option<&'a str>) -> MemorySelector<'a> {
+    MemorySelector {
         space,
         owner,
         assistant_id: None,
@@ -73,10 +73,10 @@ async fn told(bed: &Bed, who: &Authorized) -> Vec<(String, String)> {
             format!("{:?}", chats::list(ambit, who, order, ALL).await),
         );
     }
-    let rows = contexts::list(ambit, who, &RowFilter::default(), (None, 100)).await;
+    let rows = contexts::list(ambit, who, &ContextRowFilter::default(), (None, 100)).await;
     tell("contexts", format!("{rows:?}"));
-    for action in [Action::Clear, Action::Remove] {
-        let filter = (&RowFilter::default(), true);
+    for action in [ContextAction::Clear, ContextAction::Remove] {
+        let filter = (&ContextRowFilter::default(), true);
         let report = contexts::act_on_all(ambit, who, filter, action).await;
         tell("bulk", format!("{report:?}"));
     }
@@ -116,7 +116,7 @@ async fn told_of(bed: &Bed, who: &Authorized, text: &str, rows: &[String]) -> Ve
     let request = format!("r-{text}");
     tell(
         "request",
-        requests::find(ambit, who, &request).await.is_ok(),
+        turn_location::find(ambit, who, &request).await.is_ok(),
     );
     tell("trace", traces::open(ambit, who, &request).await.is_ok());
     let filter = TraceFilter {
@@ -132,9 +132,9 @@ async fn told_of(bed: &Bed, who: &Authorized, text: &str, rows: &[String]) -> Ve
             .is_ok(),
     );
     for id in rows {
-        let filter = ItemFilter {
+        let filter = ContextItemFilter {
             limit: 10,
-            ..ItemFilter::default()
+            ..ContextItemFilter::default()
         };
         let row = contexts::get(ambit, who, id).await.is_ok();
         let items = contexts::items(ambit, who, id, filter).await.is_ok();
@@ -205,10 +205,10 @@ const WAYS: [&str; 8] = [
 /// The ids of the rows of a conversation's history.
 async fn history_rows(bed: &Bed, text: &str) -> Vec<String> {
     let tenant = if text == "twins" { "t2" } else { "t1" };
-    let filter = RowFilter {
+    let filter = ContextRowFilter {
         chat: Some(format!("chat-{text}")),
         scope: Some("chatHistory".to_owned()),
-        ..RowFilter::default()
+        ..ContextRowFilter::default()
     };
     let page = contexts::list(&bed.ambit, &chief(tenant), &filter, (None, 10)).await;
     page.unwrap().items.into_iter().map(|row| row.id).collect()

@@ -3,9 +3,9 @@
 use crate::bed::{Bed, ann, bob, chief, twin};
 use crate::chats::ALL;
 use crate::contexts::id;
-use ambit_runtime::Code;
+use ambit_runtime::ErrorCode;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::inspect::usage::{self, Sums, UsageFilter};
+use ambit_runtime::inspect::usage::{self, UsageFilter, UsageSums};
 use ambit_storage::UsageField;
 use futures::FutureExt;
 use serde_json::json;
@@ -34,7 +34,7 @@ async fn sums(bed: Bed) {
     let by = async |who: &ambit_runtime::Authorized, filter: UsageFilter| {
         let sums = usage::sums(&bed.ambit, who, &filter, None).await.unwrap();
         match sums {
-            Sums::All(totals) => (totals.records, totals.total_tokens),
+            UsageSums::All(totals) => (totals.records, totals.total_tokens),
             other => panic!("totals were expected, not {other:?}"),
         }
     };
@@ -81,7 +81,7 @@ async fn sums(bed: Bed) {
     let error = usage::sums(&bed.ambit, &bob(), &theirs, None)
         .await
         .unwrap_err();
-    assert_eq!(error.code, Code::NotFound);
+    assert_eq!(error.code, ErrorCode::NotFound);
 }
 
 async fn groups(bed: Bed) {
@@ -89,7 +89,7 @@ async fn groups(bed: Bed) {
     bed.talk(&ann(), "sales", "d", "two").await;
     let (ann, filter) = (ann(), UsageFilter::default());
     let groups = usage::sums(&bed.ambit, &ann, &filter, Some(UsageField::Agent)).await;
-    let Sums::Groups(groups) = groups.unwrap() else {
+    let UsageSums::Groups(groups) = groups.unwrap() else {
         panic!("groups were expected");
     };
     let groups: Vec<_> = groups
@@ -125,7 +125,7 @@ async fn contradictions(bed: Bed) {
         let error = usage::sums(&bed.ambit, &ann(), &filter, Some(UsageField::Day))
             .await
             .unwrap_err();
-        assert_eq!(error.code, Code::InvalidArgument, "{filter:?}");
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{filter:?}");
         assert_eq!(
             error.param.as_deref(),
             Some(param),

@@ -3,13 +3,13 @@
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
 use crate::support::{answer, asking, failure, open};
-use ambit_runtime::llm::{Call, FailureKind};
+use ambit_runtime::llm::{ModelCall, ModelFailureKind};
 use serde_json::{Value, json};
 
 const FAKE: &crate::fake::Fake = &FAKES[2];
 
 /// The body of the request that a call becomes.
-async fn body(options: Value, call: &Call) -> Value {
+async fn body(options: Value, call: &ModelCall) -> Value {
     let server = Server::start(vec![Reply::stream(FAKE.text.0)]).await;
     answer(&*FAKE.open(&server, options), call).await;
     let asked = server.only();
@@ -17,17 +17,17 @@ async fn body(options: Value, call: &Call) -> Value {
     asked.body
 }
 
-fn with(options: Value) -> Call {
-    Call {
+fn with(options: Value) -> ModelCall {
+    ModelCall {
         options: options.as_object().unwrap().clone(),
         ..asking("hi")
     }
 }
 
-fn talk(messages: &[Value]) -> Call {
-    Call {
+fn talk(messages: &[Value]) -> ModelCall {
+    ModelCall {
         messages: messages.to_vec(),
-        ..Call::default()
+        ..ModelCall::default()
     }
 }
 
@@ -54,7 +54,7 @@ fn tool_use(id: &str) -> Value {
 #[tokio::test]
 async fn a_call_becomes_one_body() {
     let picture = |url| json!({"type": "image_url", "image_url": {"url": url}});
-    let call = Call {
+    let call = ModelCall {
         messages: vec![
             json!({"role": "system", "content": "be brief"}),
             json!({"role": "user", "content": [
@@ -272,7 +272,7 @@ async fn a_part_without_a_place_is_refused_by_name() {
     let message = "connector \"test.model\": a content part of type \"input_audio\" cannot be sent";
     assert_eq!(
         (failed.kind, failed.message.as_str()),
-        (FailureKind::Permanent, message)
+        (ModelFailureKind::Permanent, message)
     );
 }
 

@@ -2,18 +2,20 @@
 
 use crate::fake::tool_call;
 use crate::support::{asking, connector};
-use ambit_runtime::error::Code;
-use ambit_runtime::llm::capabilities::{Capabilities, NAMES, Vision, lacking, leave_out, refuse};
-use ambit_runtime::llm::{Answer, Call, Usage};
+use ambit_runtime::error::ErrorCode;
+use ambit_runtime::llm::capabilities::{
+    ModelCapabilities, NAMES, VisionFormat, lacking, leave_out, refuse,
+};
+use ambit_runtime::llm::{ModelAnswer, ModelCall, TokenUsage};
 use serde_json::{Value, json};
 
-fn of(capabilities: Value) -> Capabilities {
-    Capabilities::of(&connector("openai", json!({"capabilities": capabilities})))
+fn of(capabilities: Value) -> ModelCapabilities {
+    ModelCapabilities::of(&connector("openai", json!({"capabilities": capabilities})))
 }
 
 #[test]
 fn a_connector_that_names_no_ability_has_all_and_one_that_names_some_has_those() {
-    let names = |can: Capabilities| -> Vec<&str> {
+    let names = |can: ModelCapabilities| -> Vec<&str> {
         let has = NAMES.iter().filter(|name| can.has(name).unwrap());
         has.copied().collect()
     };
@@ -49,9 +51,12 @@ fn windows_and_the_form_of_pictures_are_read() {
     let can =
         of(json!({"vision": "claude", "max_input_tokens": 128_000, "max_output_tokens": 4096}));
     let read = (can.vision, can.max_input_tokens, can.max_output_tokens);
-    assert_eq!(read, (Vision::Claude, Some(128_000), Some(4096)));
+    assert_eq!(read, (VisionFormat::Claude, Some(128_000), Some(4096)));
     let can = of(json!({"vision": true, "max_input_tokens": "many"}));
-    assert_eq!((can.vision, can.max_input_tokens), (Vision::OpenAi, None));
+    assert_eq!(
+        (can.vision, can.max_input_tokens),
+        (VisionFormat::OpenAi, None)
+    );
 }
 
 #[test]
@@ -65,7 +70,7 @@ fn an_unknown_ability_is_refused_with_the_nearest_one() {
 
 #[test]
 fn what_a_model_cannot_do_is_left_out_and_noted() {
-    let call = Call {
+    let call = ModelCall {
         tools: vec![json!({"type": "function"}), json!({"type": "function"})],
         options: json!({"tool_choice": "auto", "reasoning_effort": "low", "response_format": {}, "temperature": 1})
             .as_object()
@@ -112,10 +117,10 @@ fn media_that_a_model_cannot_take_are_refused_by_name() {
         set uses.vision, or choose a connector that has it";
     assert_eq!(
         (error.code, error.message.as_str()),
-        (Code::InvalidArgument, message)
+        (ErrorCode::InvalidArgument, message)
     );
     assert_eq!(error.param.as_deref(), Some("messages[1].content[1]"));
-    let places = lacking(Capabilities::of(&bare), &messages);
+    let places = lacking(ModelCapabilities::of(&bare), &messages);
     assert_eq!(places, [(1, 1, "vision"), (1, 2, "audio")]);
     let seeing = connector("openai", json!({"capabilities": {"multimodal": true}}));
     refuse(&seeing, &messages).unwrap();
@@ -123,15 +128,15 @@ fn media_that_a_model_cannot_take_are_refused_by_name() {
 
 #[test]
 fn an_answer_goes_on_as_a_message_and_as_a_completion() {
-    let answer = Answer {
+    let answer = ModelAnswer {
         id: "x".to_owned(),
         model: "m".to_owned(),
         reasoning: "hm".to_owned(),
         reasoning_parts: vec![json!({"type": "thinking", "signature": "s"})],
         tool_calls: vec![tool_call("c1", "f", "{\"a\": 1}")],
-        usage: Usage::of(1, 2),
+        usage: TokenUsage::of(1, 2),
         finish_reason: "tool_calls".to_owned(),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     let calls = json!([{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]);
     assert_eq!(
@@ -139,7 +144,7 @@ fn an_answer_goes_on_as_a_message_and_as_a_completion() {
         json!({"role": "assistant", "content": null, "tool_calls": calls, "reasoning_content": "hm",
             "reasoning_parts": [{"type": "thinking", "signature": "s"}]})
     );
-    let mut usage = Usage::of(10, 20);
+    let mut usage = TokenUsage::of(10, 20);
     usage.add(&answer.usage);
     assert_eq!(
         answer.completion(&usage, Some("M3")),
@@ -148,19 +153,19 @@ fn an_answer_goes_on_as_a_message_and_as_a_completion() {
             "usage": {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}, "message_id": "M3"})
     );
     assert_eq!(
-        Answer::default().message(),
+        ModelAnswer::default().message(),
         json!({"role": "assistant", "content": ""})
     );
 }
 
 #[test]
 fn usage_adds_up_with_its_details() {
-    let usage = |cached: i64| Usage {
+    let usage = |cached: i64| TokenUsage {
         prompt_tokens_details: json!({"cached_tokens": cached, "note": "x"})
             .as_object()
             .unwrap()
             .clone(),
-        ..Usage::of(1, i64::MAX)
+        ..TokenUsage::of(1, i64::MAX)
     };
     let mut sum = usage(2);
     sum.add(&usage(3));

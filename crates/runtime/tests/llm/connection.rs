@@ -3,7 +3,7 @@
 use crate::fake::FAKES;
 use crate::server::{End, Reply, Server};
 use crate::support::{KEY, answer, asking, connector, failure, open, refused};
-use ambit_runtime::llm::{FailureKind, Models};
+use ambit_runtime::llm::{ModelFailureKind, ProviderCache};
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ async fn calls_can_go_through_a_proxy() {
 
 #[tokio::test]
 async fn one_connection_serves_one_call_after_the_other_of_all_connectors() {
-    let models = Models::new();
+    let models = ProviderCache::new();
     let server = Server::start(vec![Reply::stream(FAKES[0].text.0)]).await;
     for _ in 0..3 {
         let options = json!({"host": server.address, "model": "m"});
@@ -112,7 +112,7 @@ async fn one_connection_serves_one_call_after_the_other_of_all_connectors() {
 
 #[tokio::test]
 async fn a_connector_is_opened_once_until_it_is_loaded_again() {
-    let models = Models::new();
+    let models = ProviderCache::new();
     let one = connector("scripted", json!({}));
     let again = connector("scripted", json!({"model": "other"}));
     let first = models.open(&one).unwrap();
@@ -127,7 +127,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
         let reply = Reply::json(307, "").with("location", &other.address);
         let (_server, model) = fake.serve(vec![reply]).await;
         let failed = failure(&*model, &asking("hi")).await;
-        assert_eq!(failed.kind, FailureKind::Permanent);
+        assert_eq!(failed.kind, ModelFailureKind::Permanent);
         assert!(other.asked().is_empty());
     }
 }
@@ -145,7 +145,7 @@ async fn a_provider_that_is_not_there_may_be_tried_again() {
         let failed = failure(&*model, &asking("hi")).await;
         let start = "connector \"test.model\": the provider cannot be reached: Connection refused";
         assert!(failed.message.starts_with(start), "{failed}");
-        assert_eq!(failed.kind, FailureKind::Temporary);
+        assert_eq!(failed.kind, ModelFailureKind::Temporary);
     }
 }
 
@@ -161,7 +161,10 @@ async fn tls_is_spoken_where_the_address_says_so() {
     let call = asking("hi");
     let (failed, first) = tokio::join!(failure(&*model, &call), first_byte);
     const HANDSHAKE: u8 = 22;
-    assert_eq!((failed.kind, first), (FailureKind::Temporary, HANDSHAKE));
+    assert_eq!(
+        (failed.kind, first),
+        (ModelFailureKind::Temporary, HANDSHAKE)
+    );
 }
 
 #[test]
@@ -198,7 +201,7 @@ fn wrong_options_are_named() {
             options["model"] = "m".into();
             let failed = refused(fake.kind, options);
             assert_eq!(failed.message, format!("connector \"test.model\": {why}"));
-            assert_eq!(failed.kind, FailureKind::Permanent);
+            assert_eq!(failed.kind, ModelFailureKind::Permanent);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::server::{Reply, Server};
 use crate::support::{KEY, open};
 use ambit_runtime::llm::answer::ToolCall;
-use ambit_runtime::llm::{Answer, PROVIDERS, Provider, Usage};
+use ambit_runtime::llm::{ModelAnswer, PROVIDERS, Provider, TokenUsage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub struct Fake {
     pub path: &'static str,
     /// The header with the key, and how it stands there.
     pub key: (&'static str, &'static str),
-    pub text: (&'static str, fn() -> Answer),
-    pub reasoning: (&'static str, fn() -> Answer),
-    pub tools: (&'static str, fn() -> Answer),
+    pub text: (&'static str, fn() -> ModelAnswer),
+    pub reasoning: (&'static str, fn() -> ModelAnswer),
+    pub tools: (&'static str, fn() -> ModelAnswer),
     /// The beginning of a stream that has shown nothing yet.
     pub start: &'static str,
     /// An event behind it that shows `Hi`.
@@ -105,7 +105,7 @@ impl Fake {
     }
 
     /// Each recorded stream and what it says.
-    pub fn recorded(&self) -> [(&'static str, Answer); 3] {
+    pub fn recorded(&self) -> [(&'static str, ModelAnswer); 3] {
         [self.text, self.reasoning, self.tools].map(|(stream, answer)| (stream, answer()))
     }
 }
@@ -120,9 +120,9 @@ fn every_provider_has_a_fake() {
     assert_eq!(fakes, kinds);
 }
 
-fn usage(counts: [i64; 3], prompt: Value, completion: Value) -> Usage {
+fn usage(counts: [i64; 3], prompt: Value, completion: Value) -> TokenUsage {
     let details = |value: Value| value.as_object().unwrap().clone();
-    Usage {
+    TokenUsage {
         prompt_tokens: counts[0],
         completion_tokens: counts[1],
         total_tokens: counts[2],
@@ -139,22 +139,22 @@ pub fn tool_call(id: &str, name: &str, arguments: &str) -> ToolCall {
     }
 }
 
-fn said(id: &str, model: &str, text: &str, finish_reason: &str) -> Answer {
-    Answer {
+fn said(id: &str, model: &str, text: &str, finish_reason: &str) -> ModelAnswer {
+    ModelAnswer {
         id: id.to_owned(),
         model: model.to_owned(),
         text: text.to_owned(),
         finish_reason: finish_reason.to_owned(),
-        ..Answer::default()
+        ..ModelAnswer::default()
     }
 }
 
 const THOUGHT: &str = "9.11 is smaller.";
 const GREETING: &str = "Grüße 👋🏽 世界";
 
-fn openai_text() -> Answer {
+fn openai_text() -> ModelAnswer {
     let id = "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT";
-    Answer {
+    ModelAnswer {
         usage: usage(
             [19, 10, 29],
             json!({"cached_tokens": 4, "audio_tokens": 0}),
@@ -164,9 +164,9 @@ fn openai_text() -> Answer {
     }
 }
 
-fn openai_reasoning() -> Answer {
+fn openai_reasoning() -> ModelAnswer {
     let id = "1f633d8bfc032625086f14113c411638";
-    Answer {
+    ModelAnswer {
         reasoning: THOUGHT.to_owned(),
         reasoning_parts: vec![json!({"type": "reasoning_content"})],
         usage: usage(
@@ -178,9 +178,9 @@ fn openai_reasoning() -> Answer {
     }
 }
 
-fn openai_tools() -> Answer {
+fn openai_tools() -> ModelAnswer {
     let id = "chatcmpl-BAQ1f2c9Hc4ls5VnTqv6DzQ0pWbPz";
-    Answer {
+    ModelAnswer {
         tool_calls: vec![
             tool_call(
                 "call_qVeZ1LCuZ3DWFKLZ5wVl0Yd4",
@@ -193,14 +193,14 @@ fn openai_tools() -> Answer {
                 "{\"city\": \"Oslo\"}",
             ),
         ],
-        usage: Usage::of(82, 48),
+        usage: TokenUsage::of(82, 48),
         ..said(id, "gpt-4.1-2025-04-14", "", "tool_calls")
     }
 }
 
-fn anthropic_text() -> Answer {
+fn anthropic_text() -> ModelAnswer {
     let details = json!({"cached_tokens": 16, "cache_creation_tokens": 0});
-    Answer {
+    ModelAnswer {
         usage: usage([25, 12, 37], details, json!({})),
         ..said(
             "msg_01XFDUDYJgAACzvnptvVoYEL",
@@ -211,8 +211,8 @@ fn anthropic_text() -> Answer {
     }
 }
 
-fn anthropic_reasoning() -> Answer {
-    Answer {
+fn anthropic_reasoning() -> ModelAnswer {
+    ModelAnswer {
         reasoning: THOUGHT.to_owned(),
         reasoning_parts: vec![
             json!({"type": "thinking", "thinking": THOUGHT,
@@ -220,7 +220,7 @@ fn anthropic_reasoning() -> Answer {
             json!({"type": "redacted_thinking",
                 "data": "EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlxh0L5L8rLVyIwxtE3rAFBa8cr3qpP"}),
         ],
-        usage: Usage::of(44, 77),
+        usage: TokenUsage::of(44, 77),
         ..said(
             "msg_013Zva2CMHLNnXjNJJKqJ2EF",
             "claude-sonnet-4-5-20250929",
@@ -230,8 +230,8 @@ fn anthropic_reasoning() -> Answer {
     }
 }
 
-fn anthropic_tools() -> Answer {
-    Answer {
+fn anthropic_tools() -> ModelAnswer {
+    ModelAnswer {
         tool_calls: vec![
             tool_call(
                 "toolu_01T1x1fJ34qAmk2tNTrN7Up6",
@@ -240,7 +240,7 @@ fn anthropic_tools() -> Answer {
             ),
             tool_call("toolu_01A09q90qw90lq917835lq9", "clock__now", "{}"),
         ],
-        usage: Usage::of(472, 89),
+        usage: TokenUsage::of(472, 89),
         ..said(
             "msg_014p7gG3wDgGV9EUtLvnow3U",
             "claude-sonnet-4-5-20250929",
@@ -250,9 +250,9 @@ fn anthropic_tools() -> Answer {
     }
 }
 
-fn gemini_text() -> Answer {
-    Answer {
-        usage: Usage::of(7, 9),
+fn gemini_text() -> ModelAnswer {
+    ModelAnswer {
+        usage: TokenUsage::of(7, 9),
         ..said(
             "mAitaLmkHPPlz7IPvtfUqQ4",
             "gemini-2.5-flash",
@@ -262,10 +262,10 @@ fn gemini_text() -> Answer {
     }
 }
 
-fn gemini_reasoning() -> Answer {
+fn gemini_reasoning() -> ModelAnswer {
     let signature =
         json!({"type": "thought_signature", "signature": "EqcDCqQDAdHtim8mkmFxcEd2Vw=="});
-    Answer {
+    ModelAnswer {
         reasoning: THOUGHT.to_owned(),
         reasoning_parts: vec![signature],
         usage: usage([20, 45, 65], json!({}), json!({"reasoning_tokens": 42})),
@@ -278,8 +278,8 @@ fn gemini_reasoning() -> Answer {
     }
 }
 
-fn gemini_tools() -> Answer {
-    Answer {
+fn gemini_tools() -> ModelAnswer {
+    ModelAnswer {
         reasoning_parts: vec![
             json!({"type": "function_call", "call": 0, "signature": "CiQBjz1rX0tVZ3hXQ2VkZ2UK"}),
             json!({"type": "function_call", "call": 1, "id": "fc_2"}),

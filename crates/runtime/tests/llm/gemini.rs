@@ -3,20 +3,20 @@
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
 use crate::support::{answer, asking, failure, refused};
-use ambit_runtime::llm::{Call, FailureKind};
+use ambit_runtime::llm::{ModelCall, ModelFailureKind};
 use serde_json::{Value, json};
 
 const FAKE: &crate::fake::Fake = &FAKES[3];
 
 /// The body of the request that a call becomes.
-async fn body(options: Value, call: &Call) -> Value {
+async fn body(options: Value, call: &ModelCall) -> Value {
     let server = Server::start(vec![Reply::stream(FAKE.text.0)]).await;
     answer(&*FAKE.open(&server, options), call).await;
     server.only().body
 }
 
-fn with(options: Value) -> Call {
-    Call {
+fn with(options: Value) -> ModelCall {
+    ModelCall {
         options: options.as_object().unwrap().clone(),
         ..asking("hi")
     }
@@ -28,7 +28,7 @@ fn older() -> Value {
 
 #[tokio::test]
 async fn a_call_becomes_one_body() {
-    let call = Call {
+    let call = ModelCall {
         messages: vec![
             json!({"role": "system", "content": "be brief"}),
             json!({"role": "user", "content": [
@@ -166,9 +166,9 @@ async fn a_call_that_another_model_made_is_marked_where_signatures_are_wanted() 
     let made = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
     let user = json!({"role": "user", "content": "hi"});
-    let call = Call {
+    let call = ModelCall {
         messages: vec![user.clone(), made.clone(), user, made],
-        ..Call::default()
+        ..ModelCall::default()
     };
     let plain = json!({"functionCall": {"name": "f", "args": {}}});
     let marked = json!({"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"});
@@ -190,7 +190,7 @@ async fn a_blocked_prompt_is_a_refused_content() {
     let message = "connector \"test.model\": the provider blocked the prompt: SAFETY";
     assert_eq!(
         (failed.kind, failed.message.as_str()),
-        (FailureKind::ContentFilter, message)
+        (ModelFailureKind::ContentFilter, message)
     );
 }
 
@@ -213,7 +213,7 @@ async fn reasons_to_finish_have_four_names() {
     );
     let (_server, model) = FAKE.serve(vec![Reply::stream(&stream)]).await;
     let failed = failure(&*model, &asking("hi")).await;
-    assert_eq!(failed.kind, FailureKind::Temporary);
+    assert_eq!(failed.kind, ModelFailureKind::Temporary);
 }
 
 #[tokio::test]

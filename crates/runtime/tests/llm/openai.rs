@@ -4,11 +4,11 @@ use crate::fake::{FAKES, tool_call};
 use crate::server::{Reply, Server};
 use crate::support::{answer, asking, connector, failure, open};
 use ambit_runtime::llm::answer::ToolCall;
-use ambit_runtime::llm::{Call, FailureKind, Models, Usage};
+use ambit_runtime::llm::{ModelCall, ModelFailureKind, ProviderCache, TokenUsage};
 use serde_json::{Value, json};
 
 /// The body of the request that a call becomes.
-async fn body(options: Value, call: &Call) -> Value {
+async fn body(options: Value, call: &ModelCall) -> Value {
     let server = Server::start(vec![Reply::stream(FAKES[0].text.0)]).await;
     let mut all = json!({"host": server.address, "model": "m"});
     let own = all.as_object_mut().unwrap();
@@ -17,8 +17,8 @@ async fn body(options: Value, call: &Call) -> Value {
     server.only().body
 }
 
-fn with(options: Value) -> Call {
-    Call {
+fn with(options: Value) -> ModelCall {
+    ModelCall {
         options: options.as_object().unwrap().clone(),
         ..asking("hi")
     }
@@ -58,7 +58,7 @@ async fn a_call_becomes_one_body() {
         json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
     let options = json!({"temperature": 0.2, "top_p": 0.9, "stop": ["x"], "tool_choice": "auto",
         "max_tokens": 50, "history_size": 3, "seed": null, "search": true});
-    let call = Call {
+    let call = ModelCall {
         messages,
         tools: vec![tool.clone()],
         options: options.as_object().unwrap().clone(),
@@ -131,7 +131,10 @@ async fn a_model_without_streaming_is_asked_for_the_whole_answer() {
     let options = json!({"host": server.address, "capabilities": {"streaming": false}});
     let said = answer(&*open("openai", options), &asking("hi")).await;
     let body = server.only().body;
-    assert_eq!((said.text.as_str(), said.usage), ("Hi", Usage::of(1, 2)));
+    assert_eq!(
+        (said.text.as_str(), said.usage),
+        ("Hi", TokenUsage::of(1, 2))
+    );
     assert_eq!(body.get("stream").or(body.get("stream_options")), None);
 }
 
@@ -142,9 +145,9 @@ async fn pictures_can_be_written_as_anthropic_does() {
         picture("data:image/png;base64,QUJD"),
         picture("https://x.test/a.png")
     ]);
-    let call = Call {
+    let call = ModelCall {
         messages: vec![json!({"role": "user", "content": content})],
-        ..Call::default()
+        ..ModelCall::default()
     };
     let plain = body(json!({"capabilities": {"vision": true}}), &call).await;
     assert_eq!(plain["messages"][0]["content"], content);
@@ -223,12 +226,12 @@ async fn g039_calls_without_an_id_or_with_one_that_was_used_get_another() {
     let (_server, model) = FAKES[0].serve(vec![Reply::stream(&stream)]).await;
     let before = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "old", "type": "function", "function": function("f", "{}")}]});
-    let asked = Call {
+    let asked = ModelCall {
         messages: vec![
             before,
             json!({"role": "tool", "tool_call_id": "old", "content": "1"}),
         ],
-        ..Call::default()
+        ..ModelCall::default()
     };
     let said = answer(&*model, &asked).await;
     let mut ids: Vec<&str> = said
@@ -267,7 +270,7 @@ async fn other_choices_empty_choices_and_missing_fields_do_not_matter() {
         (said.text.as_str(), said.finish_reason.as_str()),
         ("yes", "stop")
     );
-    assert_eq!(said.usage, Usage::default());
+    assert_eq!(said.usage, TokenUsage::default());
 }
 
 #[tokio::test]
@@ -298,31 +301,35 @@ async fn a_server_that_gives_up_has_not_answered() {
         .serve(vec![Reply::stream(&format!("data: {chunk}\n\n"))])
         .await;
     let failed = failure(&*model, &asking("hi")).await;
-    assert_eq!(failed.kind, FailureKind::Temporary);
+    assert_eq!(failed.kind, ModelFailureKind::Temporary);
 }
 
 #[tokio::test]
 async fn an_error_in_mid_stream_has_many_forms() {
     let cases = [
-        (json!({"error": "busy"}), FailureKind::Permanent, "busy"),
+        (
+            json!({"error": "busy"}),
+            ModelFailureKind::Permanent,
+            "busy",
+        ),
         (
             json!({"error": {"message": "busy", "code": "rate_limit_exceeded"}}),
-            FailureKind::RateLimited,
+            ModelFailureKind::RateLimited,
             "busy",
         ),
         (
             json!({"error": {"message": "busy", "code": 502}}),
-            FailureKind::Temporary,
+            ModelFailureKind::Temporary,
             "busy",
         ),
         (
             json!({"object": "error", "message": "too long", "code": 400}),
-            FailureKind::Permanent,
+            ModelFailureKind::Permanent,
             "too long",
         ),
         (
             json!({"error": {"message": "no", "code": "content_filter"}}),
-            FailureKind::ContentFilter,
+            ModelFailureKind::ContentFilter,
             "no",
         ),
     ];
@@ -355,7 +362,7 @@ async fn thoughts_go_back_under_the_name_they_came_with() {
         let stream = deltas(&[delta, json!({"content": "yes"})]);
         let server = Server::start(vec![Reply::stream(&stream)]).await;
         let connector = connector("openai", json!({"host": server.address, "model": "m"}));
-        let model = Models::new().open(&connector).unwrap();
+        let model = ProviderCache::new().open(&connector).unwrap();
         let mut call = asking("hi");
         let said = answer(&*model, &call).await;
         assert_eq!((said.reasoning.as_str(), said.text.as_str()), ("hm", "yes"));

@@ -3,8 +3,8 @@
 use crate::fake::FAKES;
 use crate::server::{Reply, Server};
 use crate::support::{KEY, asking, failure};
-use ambit_runtime::error::{Code, Error};
-use ambit_runtime::llm::FailureKind;
+use ambit_runtime::error::{Error, ErrorCode};
+use ambit_runtime::llm::ModelFailureKind;
 use serde_json::json;
 use std::time::Duration;
 
@@ -15,16 +15,20 @@ fn refusal(status: u16) -> Reply {
 #[tokio::test]
 async fn a_status_says_whether_to_try_again() {
     let cases = [
-        (400, FailureKind::Permanent, Code::LlmError),
-        (401, FailureKind::Unusable, Code::LlmError),
-        (402, FailureKind::Unusable, Code::LlmError),
-        (403, FailureKind::Unusable, Code::LlmError),
-        (404, FailureKind::Unusable, Code::LlmError),
-        (408, FailureKind::Temporary, Code::LlmError),
-        (429, FailureKind::RateLimited, Code::LlmRateLimited),
-        (500, FailureKind::Temporary, Code::LlmError),
-        (503, FailureKind::Temporary, Code::LlmError),
-        (529, FailureKind::Temporary, Code::LlmError),
+        (400, ModelFailureKind::Permanent, ErrorCode::LlmError),
+        (401, ModelFailureKind::Unusable, ErrorCode::LlmError),
+        (402, ModelFailureKind::Unusable, ErrorCode::LlmError),
+        (403, ModelFailureKind::Unusable, ErrorCode::LlmError),
+        (404, ModelFailureKind::Unusable, ErrorCode::LlmError),
+        (408, ModelFailureKind::Temporary, ErrorCode::LlmError),
+        (
+            429,
+            ModelFailureKind::RateLimited,
+            ErrorCode::LlmRateLimited,
+        ),
+        (500, ModelFailureKind::Temporary, ErrorCode::LlmError),
+        (503, ModelFailureKind::Temporary, ErrorCode::LlmError),
+        (529, ModelFailureKind::Temporary, ErrorCode::LlmError),
     ];
     for fake in FAKES {
         let replies = cases.iter().map(|(status, ..)| refusal(*status)).collect();
@@ -103,7 +107,7 @@ async fn a_refused_key_is_told_apart_whatever_the_status() {
         {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}"#;
     let (_server, model) = FAKES[3].serve(vec![Reply::json(400, google)]).await;
     let failed = failure(&*model, &asking("hi")).await;
-    assert_eq!(failed.kind, FailureKind::Unusable);
+    assert_eq!(failed.kind, ModelFailureKind::Unusable);
     for name in [
         "authentication_error",
         "billing_error",
@@ -115,7 +119,7 @@ async fn a_refused_key_is_told_apart_whatever_the_status() {
         );
         let (_server, model) = FAKES[2].serve(vec![Reply::stream(&event)]).await;
         let failed = failure(&*model, &asking("hi")).await;
-        assert_eq!(failed.kind, FailureKind::Unusable, "{name}");
+        assert_eq!(failed.kind, ModelFailureKind::Unusable, "{name}");
     }
 }
 
@@ -124,8 +128,8 @@ async fn a_refused_content_is_told_apart() {
     let body = r#"{"error":{"message":"Filtered","type":null,"code":"content_filter"}}"#;
     let (_server, model) = FAKES[0].serve(vec![Reply::json(400, body)]).await;
     let failed = failure(&*model, &asking("hi")).await;
-    assert_eq!(failed.kind, FailureKind::ContentFilter);
-    assert_eq!(Error::from(failed).code, Code::LlmContentFilter);
+    assert_eq!(failed.kind, ModelFailureKind::ContentFilter);
+    assert_eq!(Error::from(failed).code, ErrorCode::LlmContentFilter);
 }
 
 #[tokio::test]

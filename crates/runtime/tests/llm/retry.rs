@@ -3,8 +3,10 @@
 use crate::fake::FAKES;
 use crate::server::{End, Reply, Server};
 use crate::support::{asking, fold, open};
-use ambit_runtime::llm::retry::{self, Retry};
-use ambit_runtime::llm::{Call, Failure, FailureKind, Piece, Pieces, Provider};
+use ambit_runtime::llm::retry::{self, RetryNotice};
+use ambit_runtime::llm::{
+    AnswerPiece, AnswerStream, ModelCall, ModelFailure, ModelFailureKind, Provider,
+};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde_json::{Value, json};
@@ -26,9 +28,9 @@ fn status(status: u16) -> Value {
 }
 
 struct Outcome {
-    pieces: Vec<Piece>,
-    failure: Option<Failure>,
-    retries: Vec<Retry>,
+    pieces: Vec<AnswerPiece>,
+    failure: Option<ModelFailure>,
+    retries: Vec<RetryNotice>,
     took: Duration,
 }
 
@@ -37,7 +39,7 @@ impl Outcome {
         fold(&self.pieces).text
     }
 
-    fn kind(&self) -> Option<FailureKind> {
+    fn kind(&self) -> Option<ModelFailureKind> {
         self.failure.as_ref().map(|failure| failure.kind)
     }
 }
@@ -64,7 +66,7 @@ struct Timed(Arc<dyn Provider>, Clock);
 
 #[async_trait]
 impl Provider for Timed {
-    async fn call(&self, call: &Call) -> Result<Pieces, Failure> {
+    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
         self.1.go_on();
         self.0.call(call).await
     }
@@ -90,7 +92,7 @@ async fn noting(
     let start = Instant::now();
     let mut retries = Vec::new();
     let deadline = time.map(|time| start + time);
-    let mut note = |retry: &Retry| {
+    let mut note = |retry: &RetryNotice| {
         retries.push(retry.clone());
         before_pause();
     };
@@ -144,11 +146,11 @@ async fn g132_what_fails_for_now_is_called_three_times_with_growing_pauses() {
 #[tokio::test(start_paused = true)]
 async fn what_stays_wrong_is_not_called_again() {
     for (code, kind) in [
-        (400, FailureKind::Permanent),
-        (401, FailureKind::Unusable),
-        (403, FailureKind::Unusable),
-        (404, FailureKind::Unusable),
-        (422, FailureKind::Permanent),
+        (400, ModelFailureKind::Permanent),
+        (401, ModelFailureKind::Unusable),
+        (403, ModelFailureKind::Unusable),
+        (404, ModelFailureKind::Unusable),
+        (422, ModelFailureKind::Permanent),
     ] {
         let outcome = call(&*failing(1, status(code)), None).await;
         assert_eq!((outcome.kind(), outcome.retries), (Some(kind), vec![]));
@@ -163,7 +165,7 @@ async fn g115_a_stream_that_broke_off_is_not_begun_again() {
     assert_eq!(unseen.failure, None);
     let seen = call(&*failing(1, rule(1)), None).await;
     assert_eq!((seen.text().as_str(), seen.retries.len()), ("one ", 0));
-    assert_eq!(seen.kind(), Some(FailureKind::Broken));
+    assert_eq!(seen.kind(), Some(ModelFailureKind::Broken));
 }
 
 #[tokio::test]
@@ -180,7 +182,7 @@ async fn g040_each_try_sends_the_same_call_and_its_usage_and_start_are_seen_once
         assert_eq!(outcome.failure, None, "{}", fake.kind);
         assert_eq!(fold(&outcome.pieces), fake.text.1());
         let starts = outcome.pieces.iter();
-        let starts = starts.filter(|piece| matches!(piece, Piece::Start { .. }));
+        let starts = starts.filter(|piece| matches!(piece, AnswerPiece::Start { .. }));
         assert_eq!(starts.count(), 1);
         let bodies: Vec<Value> = server.asked().into_iter().map(|asked| asked.body).collect();
         assert_eq!(bodies, vec![bodies[0].clone(); 3]);
@@ -209,7 +211,7 @@ async fn a_provider_says_how_long_to_wait_within_the_turns_time() {
         let outcome = call_server(model, Clock::default(), time).await;
         let pauses: Vec<Duration> = outcome.retries.iter().map(|retry| retry.pause).collect();
         assert_eq!(pauses, Vec::from_iter(expected));
-        let kind = expected.is_none().then_some(FailureKind::RateLimited);
+        let kind = expected.is_none().then_some(ModelFailureKind::RateLimited);
         assert_eq!(outcome.kind(), kind);
     }
 }

@@ -2,12 +2,14 @@
 
 use crate::support::{answer, asking, connector, failure, fold, open, pieces, refused};
 use ambit_runtime::llm::answer::ToolCall;
-use ambit_runtime::llm::{Answer, Call, FailureKind, Models, Piece, Usage};
+use ambit_runtime::llm::{
+    AnswerPiece, ModelAnswer, ModelCall, ModelFailureKind, ProviderCache, TokenUsage,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
 
-fn text(answer: &Answer) -> (&str, &str) {
+fn text(answer: &ModelAnswer) -> (&str, &str) {
     (&answer.text, &answer.finish_reason)
 }
 
@@ -16,13 +18,13 @@ async fn without_a_rule_it_echoes_in_words() {
     let model = open("scripted", json!({"model": "demo"}));
     let (said, failed) = pieces(&*model, &asking("hello  big\nworld")).await;
     let texts = ["echo: ", "hello  ", "big\n", "world"];
-    let mut expected = vec![Piece::Start {
+    let mut expected = vec![AnswerPiece::Start {
         id: Some("scripted-1".to_owned()),
         model: Some("demo".to_owned()),
     }];
-    expected.extend(texts.map(|text| Piece::Text(text.to_owned())));
-    expected.push(Piece::Usage(Usage::of(3, 4)));
-    expected.push(Piece::End {
+    expected.extend(texts.map(|text| AnswerPiece::Text(text.to_owned())));
+    expected.push(AnswerPiece::Usage(TokenUsage::of(3, 4)));
+    expected.push(AnswerPiece::End {
         finish_reason: "stop".to_owned(),
     });
     assert_eq!((said, failed), (expected, None));
@@ -56,10 +58,10 @@ async fn the_first_rule_that_holds_answers() {
         (vec![&user, &calls, &result, &calls], true, "two"),
     ];
     for (messages, has_tool, expected) in cases {
-        let call = Call {
+        let call = ModelCall {
             messages: messages.into_iter().cloned().collect(),
             tools: has_tool.then(|| tool.clone()).into_iter().collect(),
-            ..Call::default()
+            ..ModelCall::default()
         };
         assert_eq!(text(&answer(&*model, &call).await), (expected, "stop"));
     }
@@ -73,7 +75,7 @@ async fn the_first_rule_that_holds_answers() {
 async fn a_rule_is_used_at_most_so_many_times_as_long_as_the_model_is_open() {
     let rules = json!({"rules": [{"match": {"times": 2}, "reply": "once"}]});
     let connector = connector("scripted", rules);
-    let models = Models::new();
+    let models = ProviderCache::new();
     let mut said = Vec::new();
     for _ in 0..3 {
         let model = models.open(&connector).unwrap();
@@ -87,7 +89,7 @@ async fn variables_of_a_reply_are_put_in_once() {
     let reply =
         "{{last_user}}|{{ last_tool_result }}|{{tool_names}}|{{message_count}}|{{other}}|{{";
     let model = open("scripted", json!({"rules": [{"reply": reply}]}));
-    let call = Call {
+    let call = ModelCall {
         messages: vec![
             json!({"role": "user", "content": "{{message_count}}"}),
             json!({"role": "tool", "tool_call_id": "1", "content": "42"}),
@@ -96,7 +98,7 @@ async fn variables_of_a_reply_are_put_in_once() {
             json!({"type": "function", "function": {"name": "a"}}),
             json!({"type": "function", "function": {"name": "b"}}),
         ],
-        ..Call::default()
+        ..ModelCall::default()
     };
     let said = answer(&*model, &call).await.text;
     assert_eq!(said, "{{message_count}}|42|a, b|2|{{other}}|{{");
@@ -129,7 +131,7 @@ async fn it_thinks_speaks_and_calls_tools() {
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     };
-    let expected = Answer {
+    let expected = ModelAnswer {
         id: "scripted-1".to_owned(),
         model: "scripted".to_owned(),
         text: "calling".to_owned(),
@@ -139,9 +141,9 @@ async fn it_thinks_speaks_and_calls_tools() {
             call("call_2", "b", "{broken"),
             call("call_3", "c", "{}"),
         ],
-        usage: Usage::of(7, 3),
+        usage: TokenUsage::of(7, 3),
         finish_reason: "tool_calls".to_owned(),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(said, expected);
 }
@@ -156,10 +158,10 @@ async fn json_and_the_reason_to_finish_are_as_written() {
 #[tokio::test]
 async fn it_fails_as_a_server_would() {
     let cases = [
-        (429, FailureKind::RateLimited),
-        (503, FailureKind::Temporary),
-        (408, FailureKind::Temporary),
-        (401, FailureKind::Unusable),
+        (429, ModelFailureKind::RateLimited),
+        (503, ModelFailureKind::Temporary),
+        (408, ModelFailureKind::Temporary),
+        (401, ModelFailureKind::Unusable),
     ];
     for (status, kind) in cases {
         let rules = json!({"rules": [{"error": {"status": status, "message": "no luck"}}]});
@@ -172,9 +174,9 @@ async fn it_fails_as_a_server_would() {
 #[tokio::test]
 async fn its_stream_can_break_off() {
     for (most, expected, kind) in [
-        (0, "", FailureKind::Temporary),
-        (2, "one two ", FailureKind::Broken),
-        (9, "one two three", FailureKind::Broken),
+        (0, "", ModelFailureKind::Temporary),
+        (2, "one two ", ModelFailureKind::Broken),
+        (9, "one two three", ModelFailureKind::Broken),
     ] {
         let rules = json!({"rules": [{"reply": "one two three", "cut_after": most}]});
         let (said, failed) = pieces(&*open("scripted", rules), &asking("x")).await;
@@ -220,6 +222,6 @@ fn a_wrong_rule_is_named() {
         let start = "connector \"test.model\": option \"rules[1]\" ";
         assert!(failed.message.starts_with(start), "{failed}");
         assert!(failed.message.contains(why), "{failed}");
-        assert_eq!(failed.kind, FailureKind::Permanent);
+        assert_eq!(failed.kind, ModelFailureKind::Permanent);
     }
 }

@@ -3,12 +3,12 @@
 use crate::fake::FAKES;
 use crate::server::{End, Reply, Server};
 use crate::support::{answer, asking, failure, fold, pieces};
-use ambit_runtime::llm::{Answer, Failure, FailureKind, Provider, Usage};
+use ambit_runtime::llm::{ModelAnswer, ModelFailure, ModelFailureKind, Provider, TokenUsage};
 use futures::StreamExt;
 use serde_json::json;
 
 /// The answer with the ids that are ours taken away, once they are known to be good.
-fn without_own_ids(mut said: Answer, expected: &Answer) -> Answer {
+fn without_own_ids(mut said: ModelAnswer, expected: &ModelAnswer) -> ModelAnswer {
     for (call, expected) in said.tool_calls.iter_mut().zip(&expected.tool_calls) {
         if expected.id.is_empty() {
             let is_plain = call.id.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -70,13 +70,13 @@ async fn an_answer_may_come_in_one_piece() {
     for fake in FAKES {
         let whole = fake.whole.unwrap();
         let (_server, model) = fake.serve(vec![Reply::json(200, whole).in_chunks(9)]).await;
-        let expected = Answer {
+        let expected = ModelAnswer {
             id: "x".to_owned(),
             model: "m".to_owned(),
             text: "Hi".to_owned(),
-            usage: Usage::of(1, 2),
+            usage: TokenUsage::of(1, 2),
             finish_reason: "stop".to_owned(),
-            ..Answer::default()
+            ..ModelAnswer::default()
         };
         assert_eq!(answer(&*model, &asking("hi")).await, expected);
     }
@@ -94,7 +94,12 @@ async fn a_stream_without_its_end_is_broken() {
                 let (said, failed) = pieces(&*model, &asking("hi")).await;
                 let failed = failed.unwrap();
                 assert_eq!(fold(&said).text, "Hi");
-                assert_eq!(failed.kind, FailureKind::Broken, "{}: {failed}", fake.kind);
+                assert_eq!(
+                    failed.kind,
+                    ModelFailureKind::Broken,
+                    "{}: {failed}",
+                    fake.kind
+                );
             }
         }
     }
@@ -108,7 +113,7 @@ async fn a_stream_that_ends_before_it_shows_anything_may_be_tried_again() {
                 let reply = Reply::stream(stream).ending(end);
                 let (_server, model) = fake.serve(vec![reply]).await;
                 let failed = failure(&*model, &asking("hi")).await;
-                assert_eq!(failed.kind, FailureKind::Temporary, "{}", fake.kind);
+                assert_eq!(failed.kind, ModelFailureKind::Temporary, "{}", fake.kind);
             }
         }
     }
@@ -125,7 +130,7 @@ async fn a_chunk_that_cannot_be_read_breaks_the_stream() {
                 format!("connector \"test.model\": the provider sent what cannot be read: {chunk}");
             assert_eq!(
                 (failed.kind, failed.message),
-                (FailureKind::Broken, message)
+                (ModelFailureKind::Broken, message)
             );
         }
     }
@@ -135,8 +140,11 @@ async fn a_chunk_that_cannot_be_read_breaks_the_stream() {
 async fn an_error_in_mid_stream_is_told_and_may_be_tried_again_only_if_nothing_was_shown() {
     for fake in FAKES {
         for (before, kind) in [
-            (fake.start.to_owned(), FailureKind::Temporary),
-            (format!("{}{}", fake.start, fake.hi), FailureKind::Broken),
+            (fake.start.to_owned(), ModelFailureKind::Temporary),
+            (
+                format!("{}{}", fake.start, fake.hi),
+                ModelFailureKind::Broken,
+            ),
         ] {
             // The last empty line may be missing.
             let stream = before + fake.overloaded.trim_end();
@@ -155,9 +163,13 @@ async fn a_provider_that_says_nothing_is_not_waited_for_longer_than_its_time() {
         let start = Reply::stream(fake.start).ending(End::Silence);
         let shown = Reply::stream(&format!("{}{}", fake.start, fake.hi)).ending(End::Silence);
         for (reply, pieces, kind) in [
-            (start.clone().ending(End::NoHead), 0, FailureKind::Temporary),
-            (start, 1, FailureKind::Temporary),
-            (shown, 2, FailureKind::Broken),
+            (
+                start.clone().ending(End::NoHead),
+                0,
+                ModelFailureKind::Temporary,
+            ),
+            (start, 1, ModelFailureKind::Temporary),
+            (shown, 2, ModelFailureKind::Broken),
         ] {
             let server = Server::start(vec![reply]).await;
             let model = fake.open(&server, json!({"timeout": "3s"}));
@@ -169,7 +181,7 @@ async fn a_provider_that_says_nothing_is_not_waited_for_longer_than_its_time() {
 }
 
 /// The failure behind so many pieces.
-async fn silence(server: &Server, model: &dyn Provider, pieces: usize) -> Failure {
+async fn silence(server: &Server, model: &dyn Provider, pieces: usize) -> ModelFailure {
     let call = asking("hi");
     if pieces == 0 {
         let stop = async {

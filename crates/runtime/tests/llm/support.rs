@@ -1,7 +1,9 @@
 //! What all tests here need.
 
 use ambit_runtime::app::Connector;
-use ambit_runtime::llm::{Answer, Call, Failure, Models, Piece, Provider};
+use ambit_runtime::llm::{
+    AnswerPiece, ModelAnswer, ModelCall, ModelFailure, Provider, ProviderCache,
+};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -20,27 +22,32 @@ pub fn connector(kind: &str, options: Value) -> Arc<Connector> {
 }
 
 pub fn open(kind: &str, options: Value) -> Arc<dyn Provider> {
-    Models::new().open(&connector(kind, options)).unwrap()
+    ProviderCache::new()
+        .open(&connector(kind, options))
+        .unwrap()
 }
 
 /// Why a connector cannot be opened.
-pub fn refused(kind: &str, options: Value) -> Failure {
-    Models::new()
+pub fn refused(kind: &str, options: Value) -> ModelFailure {
+    ProviderCache::new()
         .open(&connector(kind, options))
         .err()
         .expect("a connector that cannot be opened")
 }
 
 /// A call with one message of the user.
-pub fn asking(text: &str) -> Call {
-    Call {
+pub fn asking(text: &str) -> ModelCall {
+    ModelCall {
         messages: vec![json!({"role": "user", "content": text})],
-        ..Call::default()
+        ..ModelCall::default()
     }
 }
 
 /// All pieces of an answer, and how it failed if it did.
-pub async fn pieces(provider: &dyn Provider, call: &Call) -> (Vec<Piece>, Option<Failure>) {
+pub async fn pieces(
+    provider: &dyn Provider,
+    call: &ModelCall,
+) -> (Vec<AnswerPiece>, Option<ModelFailure>) {
     let mut stream = match provider.call(call).await {
         Ok(stream) => stream,
         Err(failure) => return (Vec::new(), Some(failure)),
@@ -56,26 +63,26 @@ pub async fn pieces(provider: &dyn Provider, call: &Call) -> (Vec<Piece>, Option
         }
     }
     assert!(
-        matches!(pieces.last(), Some(Piece::End { .. })),
+        matches!(pieces.last(), Some(AnswerPiece::End { .. })),
         "{pieces:?}"
     );
     (pieces, None)
 }
 
 /// The whole answer.
-pub async fn answer(provider: &dyn Provider, call: &Call) -> Answer {
+pub async fn answer(provider: &dyn Provider, call: &ModelCall) -> ModelAnswer {
     let (pieces, failure) = pieces(provider, call).await;
     assert_eq!(failure, None);
     fold(&pieces)
 }
 
-pub fn fold(pieces: &[Piece]) -> Answer {
-    let mut answer = Answer::default();
+pub fn fold(pieces: &[AnswerPiece]) -> ModelAnswer {
+    let mut answer = ModelAnswer::default();
     pieces.iter().for_each(|piece| answer.take(piece));
     answer
 }
 
 /// How a call fails.
-pub async fn failure(provider: &dyn Provider, call: &Call) -> Failure {
+pub async fn failure(provider: &dyn Provider, call: &ModelCall) -> ModelFailure {
     pieces(provider, call).await.1.expect("a failure")
 }

@@ -3,8 +3,10 @@
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
 use ambit_runtime::error::{Error, Result};
-use ambit_runtime::mcp::{Pool, Servers};
-use ambit_runtime::tool::{Caller, NoProcesses, Outcome, Processes, Tool, Toolbox};
+use ambit_runtime::mcp::{McpServerPool, McpServers};
+use ambit_runtime::tool::{
+    NoProcesses, ProcessCaller, ServerTool, ToolCaller, ToolOutcome, Toolbox,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -114,9 +116,9 @@ pub fn stdio(witness: &Witness, environment: &Value) -> Value {
 
 /// The servers of an app.
 pub struct Bed {
-    pub servers: Arc<Servers>,
-    pub caller: Caller,
-    pub pool: Pool,
+    pub servers: Arc<McpServers>,
+    pub caller: ToolCaller,
+    pub pool: McpServerPool,
     pub root: TempDir,
 }
 
@@ -128,7 +130,7 @@ impl Bed {
             .map(|(name, text)| (*name, text.as_str()))
             .collect();
         let root = crate::place::files(&files);
-        let pool = Pool::new().unwrap();
+        let pool = McpServerPool::new().unwrap();
         let servers = Arc::new(pool.servers(&load(&root)));
         Self {
             servers,
@@ -144,17 +146,22 @@ impl Bed {
     }
 
     /// Calls a tool of `s`.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Outcome> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolOutcome> {
         self.call_as(&self.caller, tool, arguments).await
     }
 
     /// The same for somebody else.
-    pub async fn call_as(&self, caller: &Caller, tool: &str, arguments: Value) -> Result<Outcome> {
-        let tool = Tool {
+    pub async fn call_as(
+        &self,
+        caller: &ToolCaller,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<ToolOutcome> {
+        let tool = ServerTool {
             name: format!("s__{tool}"),
             server: "s".to_owned(),
             tool: tool.to_owned(),
-            ..Tool::default()
+            ..ServerTool::default()
         };
         Toolbox::call(self.servers.as_ref(), &tool, arguments, caller).await
     }
@@ -189,8 +196,8 @@ pub fn load(root: &TempDir) -> Arc<App> {
 }
 
 /// Somebody who asks.
-pub fn caller(user: &str) -> Caller {
-    Caller {
+pub fn caller(user: &str) -> ToolCaller {
+    ToolCaller {
         authorized: Authorized {
             user_id: Some(user.to_owned()),
             ..Authorized::default()
@@ -204,8 +211,8 @@ pub fn caller(user: &str) -> Caller {
 }
 
 /// The same with processes.
-pub fn with_processes(processes: impl Processes + 'static) -> Caller {
-    Caller {
+pub fn with_processes(processes: impl ProcessCaller + 'static) -> ToolCaller {
+    ToolCaller {
         processes: Arc::new(processes),
         ..caller("ann")
     }

@@ -1,14 +1,14 @@
 //! What a well-behaved server is asked.
 
 use crate::bed::{Bed, Witness, caller, python, stdio};
-use ambit_runtime::error::Code;
-use ambit_runtime::mcp::{Bounds, One, Until};
+use ambit_runtime::error::ErrorCode;
+use ambit_runtime::mcp::{ConcurrencyLimits, JoinPolicy, ServerToolCall};
 use ambit_runtime::tool::Toolbox;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// So many calls in one list, and at once.
-const BOUNDS: Bounds = Bounds {
+const BOUNDS: ConcurrencyLimits = ConcurrencyLimits {
     most: 3,
     at_once: 2,
 };
@@ -189,13 +189,13 @@ async fn g128_a_result_marked_as_an_error_is_one_everywhere() {
         let marks: Vec<&Value> = results.iter().map(|one| &one.result["isError"]).collect();
         assert_eq!(marks, [&json!(true), &json!(false)]);
     }
-    let one = |(mcp, tool, arguments): (&str, String, Value)| One {
+    let one = |(mcp, tool, arguments): (&str, String, Value)| ServerToolCall {
         mcp: mcp.to_owned(),
         tool,
         arguments,
     };
     let slots = servers
-        .many(&[one(call("fail"))], (Until::All, BOUNDS), caller)
+        .many(&[one(call("fail"))], (JoinPolicy::All, BOUNDS), caller)
         .await
         .unwrap();
     let failed = json!({"mcp": "s", "tool": "fail", "result": null, "error": "it does not work"});
@@ -243,7 +243,7 @@ async fn g129_in_a_batch_every_call_runs_once_and_a_failure_names_its_place() {
 #[tokio::test]
 async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let (bed, mut witness) = bed(&json!({})).await;
-    let one = |tool: &str, arguments: Value| One {
+    let one = |tool: &str, arguments: Value| ServerToolCall {
         mcp: "s".to_owned(),
         tool: tool.to_owned(),
         arguments,
@@ -253,7 +253,7 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     let calls = [one("hang", json!({})), one("echo", json!({"text": "x"}))];
     let slots = bed
         .servers
-        .many(&calls, (Until::Race, BOUNDS), &bed.caller)
+        .many(&calls, (JoinPolicy::Race, BOUNDS), &bed.caller)
         .await
         .unwrap();
     assert_eq!(slots, [None, Some(good.clone())]);
@@ -264,14 +264,14 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
         one("fail", json!({})),
         one("echo", json!({"text": "x"})),
     ];
-    let how = (Until::Any, BOUNDS);
+    let how = (JoinPolicy::Any, BOUNDS);
     let slots = bed.servers.many(&calls, how, &bed.caller).await.unwrap();
     assert_eq!(slots, [None, Some(bad.clone()), Some(good)]);
     witness.hear("cancelled").await;
     let calls = [one("fail", json!({})), one("hang", json!({}))];
     let slots = bed
         .servers
-        .many(&calls, (Until::Race, BOUNDS), &bed.caller)
+        .many(&calls, (JoinPolicy::Race, BOUNDS), &bed.caller)
         .await
         .unwrap();
     assert_eq!(slots, [Some(bad.clone()), None]);
@@ -282,7 +282,7 @@ async fn g133_any_and_race_end_with_the_first_result_and_cancel_the_others() {
     ];
     let slots = bed
         .servers
-        .many(&calls, (Until::Any, BOUNDS), &bed.caller)
+        .many(&calls, (JoinPolicy::Any, BOUNDS), &bed.caller)
         .await
         .unwrap();
     let gone = json!({"mcp": "s", "tool": "gone", "result": null, "error": "unknown tool \"gone\" on MCP server \"s\""});
@@ -297,15 +297,15 @@ async fn more_calls_at_once_than_may_be_are_refused_before_one_is_made() {
     let refused = servers.call_at_once("s", &batch, (BOUNDS, caller)).await;
     let refused = refused.err().unwrap();
     let told = (refused.code, refused.message.as_str());
-    assert_eq!(told, (Code::LimitExceeded, "at most 3 requests"));
-    let one = One {
+    assert_eq!(told, (ErrorCode::LimitExceeded, "at most 3 requests"));
+    let one = ServerToolCall {
         mcp: "s".to_owned(),
         tool: "add".to_owned(),
         arguments: json!({"a": 1}),
     };
     let calls = vec![one; 4];
-    let refused = servers.many(&calls, (Until::All, BOUNDS), caller);
-    assert_eq!(refused.await.unwrap_err().code, Code::LimitExceeded);
+    let refused = servers.many(&calls, (JoinPolicy::All, BOUNDS), caller);
+    assert_eq!(refused.await.unwrap_err().code, ErrorCode::LimitExceeded);
     let called = servers.call_in_order("s", &batch, caller).await.unwrap();
     assert_eq!(called.len(), 4);
     bed.text("picture", json!({})).await;

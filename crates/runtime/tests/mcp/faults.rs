@@ -1,7 +1,7 @@
 //! Servers that behave badly.
 
 use crate::bed::{Bed, Witness, stdio};
-use ambit_runtime::Code;
+use ambit_runtime::ErrorCode;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ async fn g125_a_server_killed_during_a_call_fails_it_at_once_and_is_started_agai
     });
     assert!(killed.elapsed() < Duration::from_secs(1));
     let failed = failed.unwrap_err();
-    assert_eq!(failed.code, Code::McpError);
+    assert_eq!(failed.code, ErrorCode::McpError);
     assert_eq!(
         failed.message,
         "MCP server \"s\": its process has ended (signal: 9 (SIGKILL))"
@@ -102,7 +102,7 @@ async fn g125_another_session_of_a_dying_server_is_not_affected() {
     let hi = json!({"text": "hi"});
     bed.call_as(&bob, "echo", hi.clone()).await.unwrap();
     let (died, answered) = tokio::join!(bed.call("die", json!({})), bed.call_as(&bob, "echo", hi));
-    assert_eq!(died.unwrap_err().code, Code::McpError);
+    assert_eq!(died.unwrap_err().code, ErrorCode::McpError);
     assert_eq!(answered.unwrap().text, "hi");
 }
 
@@ -177,7 +177,7 @@ async fn g125_a_server_that_never_starts_is_tried_again_with_back_off() {
 async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
     let (mut bed, mut witness) = hasty().await;
     let failed = bed.failure("hang", json!({})).await;
-    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.code, ErrorCode::Timeout);
     assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
     witness.hear("cancelled").await;
     let failed = bed
@@ -185,7 +185,7 @@ async fn g126_a_hung_call_ends_at_its_deadline_and_the_server_is_told() {
         .read_resource("s", "test://hang", &bed.caller)
         .await
         .unwrap_err();
-    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.code, ErrorCode::Timeout);
     bed.caller.timeout = Duration::from_secs(30);
     assert_eq!(bed.text("echo", json!({"text": "x"})).await, "x");
 }
@@ -199,7 +199,7 @@ async fn g126_a_hung_prompt_ends_at_its_deadline_and_the_server_is_told() {
         .get_prompt(("s", "greet"), given, &bed.caller)
         .await;
     let failed = prompt.unwrap_err();
-    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.code, ErrorCode::Timeout);
     assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
     witness.hear("cancelled").await;
 }
@@ -216,7 +216,7 @@ async fn g126_a_hung_list_ends_at_its_deadline_and_is_asked_for_again() {
         assert_eq!(failed.message, "MCP server \"s\": no answer within 300ms");
     }
     let failed = bed.failure("echo", json!({"text": "x"})).await;
-    assert_eq!(failed.code, Code::Timeout);
+    assert_eq!(failed.code, ErrorCode::Timeout);
 }
 
 #[tokio::test]
@@ -234,7 +234,10 @@ async fn a_call_that_nobody_waits_for_any_more_is_cancelled() {
 async fn a_server_that_answers_nothing_any_more_is_replaced() {
     let (mut bed, mut witness) = hasty().await;
     for _ in 0..3 {
-        assert_eq!(bed.failure("hang", json!({})).await.code, Code::Timeout);
+        assert_eq!(
+            bed.failure("hang", json!({})).await.code,
+            ErrorCode::Timeout
+        );
     }
     bed.caller.timeout = Duration::from_secs(30);
     assert_eq!(bed.text("add", json!({"a": 1})).await, "{\"total\": 11}");
@@ -331,7 +334,7 @@ async fn a_server_that_stops_reading_is_killed_and_replaced() {
     let long = json!({"text": "x".repeat(200 << 10)});
     for _ in 0..3 {
         let failed = bed.failure("echo", long.clone()).await;
-        assert_eq!(failed.code, Code::Timeout);
+        assert_eq!(failed.code, ErrorCode::Timeout);
     }
     reaped(&pid).await;
     bed.caller.timeout = Duration::from_secs(30);
@@ -344,7 +347,7 @@ async fn a_server_that_stops_reading_is_killed_when_it_is_closed() {
     let pid = witness.hear("begins").await;
     signal(&pid, Signal::STOP);
     let failed = bed.failure("echo", json!({"text": "x".repeat(200 << 10)}));
-    assert_eq!(failed.await.code, Code::Timeout);
+    assert_eq!(failed.await.code, ErrorCode::Timeout);
     bed.pool.close().await;
     assert!(!is_there(&pid));
 }

@@ -1,7 +1,7 @@
 //! Files of servers and their mappings, right and wrong.
 
 use crate::place::files;
-use ambit_runtime::app::{App, ToolMap};
+use ambit_runtime::app::{App, ToolMapping};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ fn an_entry_of_mcp_servers_names_one_server() {
 #[test]
 fn a_mapping_is_read_for_servers_of_the_app_and_of_agents() {
     let schema = "{\"type\": \"object\", // a comment\n \"x-process-args\": [\"$args.a\", 2], \"description\": \"adds\",}";
-    let tool = ToolMap {
+    let tool = ToolMapping {
         name: "add".to_owned(),
         process: "scripts.m.Add".to_owned(),
         input: json!({"type": "object", "description": "adds"}),

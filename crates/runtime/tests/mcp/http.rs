@@ -1,7 +1,7 @@
 //! Servers over the network.
 
 use crate::bed::{Bed, Witness, caller, program, python};
-use ambit_runtime::Code;
+use ambit_runtime::ErrorCode;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -123,7 +123,7 @@ async fn a_token_without_a_scheme_is_sent_as_bearer_and_headers_as_they_are() {
             let wrong =
                 Bed::with(&site.server(transport, &json!({"authorization_token": "wrong-token"})));
             let failed = wrong.tools().await.unwrap_err();
-            assert_eq!(failed.code, Code::McpError);
+            assert_eq!(failed.code, ErrorCode::McpError);
             assert!(!failed.message.contains("wrong-token"), "{failed}");
         }
     }
@@ -189,7 +189,10 @@ async fn a_hung_call_over_the_network_ends_at_its_deadline_and_the_server_is_tol
         let mut bed = Bed::with(&site.server(transport, &json!({})));
         bed.tools().await.unwrap();
         bed.caller.timeout = Duration::from_millis(300);
-        assert_eq!(bed.failure("hang", json!({})).await.code, Code::Timeout);
+        assert_eq!(
+            bed.failure("hang", json!({})).await.code,
+            ErrorCode::Timeout
+        );
         site.witness.hear("cancelled").await;
         bed.caller.timeout = Duration::from_secs(30);
         assert_eq!(
@@ -206,7 +209,7 @@ async fn g134_an_answer_over_the_network_that_is_too_large_fails_its_call() {
         let site = Site::new(&[]).await;
         let bed = Bed::with(&site.server(transport, &json!({"timeout": "20s"})));
         let failed = bed.failure("big", json!({"bytes": 50 << 20})).await;
-        assert_eq!(failed.code, Code::McpError, "{transport}: {failed}");
+        assert_eq!(failed.code, ErrorCode::McpError, "{transport}: {failed}");
         assert_eq!(
             bed.text("echo", json!({"text": "x"})).await,
             "x",
@@ -245,7 +248,7 @@ async fn an_answer_over_the_network_that_is_no_strict_json_fails_its_call_at_onc
             let failed = bed.failure("wrong", json!({"how": how})).await;
             assert_eq!(
                 failed.code,
-                Code::McpError,
+                ErrorCode::McpError,
                 "{transport} {faults}: {failed}"
             );
         }
@@ -278,7 +281,7 @@ async fn a_message_that_a_server_never_takes_is_given_up() {
     let mut site = Site::new(&[("FAULTS", "deaf")]).await;
     let bed = Bed::with(&site.server("sse", &json!({"timeout": "500ms"})));
     let failed = bed.failure("echo", json!({"text": "x"})).await;
-    assert_eq!(failed.code, Code::Timeout, "{failed}");
+    assert_eq!(failed.code, ErrorCode::Timeout, "{failed}");
     site.witness.hear("left").await;
 }
 

@@ -1,7 +1,7 @@
 //! What a server may not use up: time, and memory.
 
 use crate::bed::{Bed, Witness, caller, stdio};
-use ambit_runtime::Code;
+use ambit_runtime::ErrorCode;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn a_list_ends_or_is_refused() {
         let (bed, mut witness) = bed(&json!({"FAULTS": faults})).await;
         let failed = bed.tools().await.unwrap_err();
         assert_eq!(failed.message, format!("MCP server \"s\": {why}"));
-        assert_eq!(failed.code, Code::McpError);
+        assert_eq!(failed.code, ErrorCode::McpError);
         let given = json!({"who": "Ann"}).as_object().unwrap().clone();
         let prompt = bed
             .servers

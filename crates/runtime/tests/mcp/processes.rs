@@ -1,8 +1,8 @@
 //! An app's own processes as a server.
 
 use crate::bed::{Bed, with_processes};
-use ambit_runtime::error::{Code, Error, Result};
-use ambit_runtime::tool::{Processes, Toolbox};
+use ambit_runtime::error::{Error, ErrorCode, Result};
+use ambit_runtime::tool::{ProcessCaller, Toolbox};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -12,15 +12,15 @@ use std::sync::{Arc, Mutex};
 struct Shown(Arc<Mutex<Vec<Value>>>);
 
 #[async_trait]
-impl Processes for Shown {
+impl ProcessCaller for Shown {
     async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
         self.0.lock().unwrap().push(json!([process, arguments]));
         match process {
-            "scripts.m.Fail" => Err(Error::new(Code::HookError, "no luck")),
+            "scripts.m.Fail" => Err(Error::new(ErrorCode::HookError, "no luck")),
             "scripts.m.Text" => Ok(json!("just words")),
             "scripts.m.List" => Ok(json!([1, 2])),
             "scripts.m.Hang" => std::future::pending().await,
-            "scripts.m.Stop" => Err(Error::new(Code::Cancelled, "stopped")),
+            "scripts.m.Stop" => Err(Error::new(ErrorCode::Cancelled, "stopped")),
             "scripts.m.Prompt" => Ok(
                 json!({"description": "made", "messages": [{"role": "assistant", "content": "{{who}}"}]}),
             ),
@@ -129,7 +129,10 @@ async fn what_goes_wrong_in_a_process_is_told_to_the_model() {
         assert_eq!((outcome.is_error, outcome.text.as_str()), (true, text));
     }
     assert_eq!(shown.take(), [json!(["scripts.m.Fail", [{}]])]);
-    assert_eq!(bed.failure("stop", json!({})).await.code, Code::Cancelled);
+    assert_eq!(
+        bed.failure("stop", json!({})).await.code,
+        ErrorCode::Cancelled
+    );
     let hung = bed.failure("hang", json!({})).await;
     assert_eq!(hung.message, "MCP server \"s\": no answer within 200ms");
 }

@@ -7,8 +7,8 @@ use crate::place::{
 };
 use ambit_runtime::Runtime;
 use ambit_runtime::event::ToolChanged;
-use ambit_runtime::runtime::Listeners;
-use ambit_storage::driver::Options;
+use ambit_runtime::runtime::ListenerRegistration;
+use ambit_storage::driver::DriverOptions;
 use ambit_storage::{Context, Stores};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -22,9 +22,9 @@ async fn place(list: &[(String, String)]) -> Place {
 }
 
 /// The same with listeners.
-async fn place_heard(list: &[(String, String)], listeners: Option<Listeners>) -> Place {
+async fn place_heard(list: &[(String, String)], listeners: Option<ListenerRegistration>) -> Place {
     let app = files(&borrowed(list));
-    let stores = Stores::builder(Options::default()).build().unwrap();
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     let mut settings = settings(app.path(), stores);
     settings.listeners = listeners;
     settings.environment = BTreeMap::from([("PATH".to_owned(), python().1.to_owned())]);
@@ -213,7 +213,7 @@ async fn an_agent_is_told_of_tools_that_come_and_go_and_only_of_those_it_wants()
     let witness = Witness::new().await;
     let heard: Arc<Mutex<Vec<(String, String, bool)>>> = Arc::default();
     let hearing = heard.clone();
-    let listeners: Listeners = Arc::new(move |ambit| {
+    let listeners: ListenerRegistration = Arc::new(move |ambit| {
         let hearing = hearing.clone();
         ambit.after(move |event: Arc<ToolChanged>| {
             let agent = event.about.agent_name.clone();

@@ -2,9 +2,9 @@
 
 use ambit_runtime::Authorized;
 use ambit_runtime::app::App;
-use ambit_runtime::error::{Code, Error};
-use ambit_runtime::model::database::Lazy;
-use ambit_runtime::model::{Cipher, ModelStore, Models, With, rows, system};
+use ambit_runtime::error::{Error, ErrorCode};
+use ambit_runtime::model::database::LazyDatabase;
+use ambit_runtime::model::{ColumnCipher, ModelBackend, ModelStore, TableModels, rows, system};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,13 +42,13 @@ impl Place {
 
     /// The models of an app of these files over it.
     pub fn open(&self, files: &[(&str, &str)]) -> Bed {
-        let cipher = Cipher::new(SECRET).unwrap();
+        let cipher = ColumnCipher::new(SECRET).unwrap();
         Bed::new(self.store.clone(), cipher, files)
     }
 
     /// The same where nobody has set a secret.
     pub fn without_key(&self, files: &[(&str, &str)]) -> Bed {
-        Bed::new(self.store.clone(), Cipher::default(), files)
+        Bed::new(self.store.clone(), ColumnCipher::default(), files)
     }
 }
 
@@ -88,24 +88,24 @@ pub fn write(folder: &Path, file: &str, text: &str) {
 
 /// Models that can be called.
 pub struct Bed {
-    pub models: Models,
+    pub models: TableModels,
 }
 
 impl Bed {
-    fn new(store: ModelStore, cipher: Cipher, files: &[(&str, &str)]) -> Self {
+    fn new(store: ModelStore, cipher: ColumnCipher, files: &[(&str, &str)]) -> Self {
         let app = app(files);
         let models = app.models.iter().map(|(id, model)| {
             let model = model.clone();
             (id.clone(), model.map_err(|it| it.for_user("model", id)))
         });
         let roles = app.access.0.get(system::ROLES_FILE);
-        let with = With {
-            database: Arc::new(Lazy::new(store)),
+        let with = ModelBackend {
+            database: Arc::new(LazyDatabase::new(store)),
             cipher,
             roles: roles.map(system::roles).unwrap_or_default(),
         };
         Self {
-            models: Models::new(models.collect(), with),
+            models: TableModels::new(models.collect(), with),
         }
     }
 
@@ -137,7 +137,7 @@ impl Bed {
     }
 
     /// Why each model cannot be used whose table cannot be brought to what it says.
-    pub async fn unfit(&self) -> BTreeMap<String, (Code, String)> {
+    pub async fn unfit(&self) -> BTreeMap<String, (ErrorCode, String)> {
         let unfit = self.models.prepare().await.unwrap().iter();
         let unfit =
             unfit.map(|(id, error)| (id.clone(), (error.code.clone(), error.message.clone())));

@@ -1,7 +1,7 @@
 //! Types of columns: what goes in comes out, and what does not fit is refused.
 
 use crate::bed::with;
-use ambit_runtime::model::kind::KINDS;
+use ambit_runtime::model::column_kind::KINDS;
 use serde_json::{Value, json};
 
 /// A type, more about its column, what is written, and what is read then.

@@ -1,8 +1,8 @@
 //! Tables are made and added to, and nothing is dropped or narrowed.
 
 use crate::bed::{Place, both, with};
-use ambit_runtime::error::Code;
-use ambit_runtime::model::database::Access;
+use ambit_runtime::error::ErrorCode;
+use ambit_runtime::model::database::AccessMode;
 use serde_json::{Value, json};
 
 fn model(columns: &str) -> String {
@@ -140,7 +140,7 @@ async fn a_model_whose_table_is_unfit_takes_those_with_it_that_need_it() {
         let unfit = bed.unfit().await;
         let ids: Vec<&str> = unfit.keys().map(String::as_str).collect();
         assert_eq!(ids, ["owner", "pet"]);
-        assert!(unfit.values().all(|(code, _)| *code == Code::ConfigError));
+        assert!(unfit.values().all(|(code, _)| *code == ErrorCode::ConfigError));
         assert_eq!(unfit["owner"], unfit["pet"]);
         assert_eq!(bed.call("alone.Count", json!([])).await, json!(0));
     })
@@ -160,7 +160,7 @@ async fn an_index_that_rows_contradict_is_not_made() {
         // Nothing of it has happened.
         let bed = place.open(&[("models/it.mod.yao", &first)]);
         assert_eq!(bed.call("it.Count", json!([])).await, json!(2));
-        let mut transaction = bed.models.database().begin(Access::Read).await.unwrap();
+        let mut transaction = bed.models.database().begin(AccessMode::Read).await.unwrap();
         let sql = "SELECT b FROM it".to_owned();
         assert!(transaction.rows(sql.into()).await.is_err());
     })
@@ -179,7 +179,12 @@ async fn a_table_that_is_not_ours_is_used_as_it_is() {
         let message = "models.own: there is no table \"theirs\"";
         let answer = bed.call("own.Get", json!([])).await;
         assert_eq!(answer, json!(["config_error", message]));
-        let mut transaction = bed.models.database().begin(Access::Write).await.unwrap();
+        let mut transaction = bed
+            .models
+            .database()
+            .begin(AccessMode::Write)
+            .await
+            .unwrap();
         let sql = "CREATE TABLE theirs (id integer PRIMARY KEY, a text, c text)";
         transaction.run(sql.to_owned().into()).await.unwrap();
         let sql = "INSERT INTO theirs (id, a, c) VALUES (3, 'x', 'y')";

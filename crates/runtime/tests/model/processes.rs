@@ -24,7 +24,7 @@ async fn value(store: &Store, files: &[(&str, &str)], expression: &str) -> Value
 }
 
 async fn over(store: &Store, files: &[(&str, &str)], expression: &str) -> Place {
-    let models = model::Place {
+    let models = model::ModelSettings {
         store: store.store.clone(),
         key: None,
     };

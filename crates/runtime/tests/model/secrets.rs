@@ -1,7 +1,7 @@
 //! Encrypted columns and passwords.
 
 use crate::bed::{both, with};
-use ambit_runtime::model::database::{Access, Cell};
+use ambit_runtime::model::database::{AccessMode, SqlCell};
 use serde_json::json;
 
 const CARD: (&str, &str) = (
@@ -30,16 +30,16 @@ async fn what_is_encrypted_is_read_and_found_by_equality_and_stands_nowhere() {
         ]);
         let again = json!([{"number": "4111-1111"}]);
         assert_eq!(bed.call("card.Create", again).await, taken);
-        let mut transaction = bed.models.database().begin(Access::Read).await.unwrap();
+        let mut transaction = bed.models.database().begin(AccessMode::Read).await.unwrap();
         let sql = "SELECT \"number\", \"more\", \"pin\" FROM \"card\"".to_owned();
         let rows = transaction.rows(sql.into()).await.unwrap();
         for cell in &rows[0] {
-            let Cell::Text(text) = cell else {
+            let SqlCell::Text(text) = cell else {
                 panic!("{cell:?}")
             };
             assert!(!text.contains("4111") && !text.contains("1234"));
         }
-        assert!(matches!(&rows[0][2], Cell::Text(hash) if hash.starts_with("$argon2id$")));
+        assert!(matches!(&rows[0][2], SqlCell::Text(hash) if hash.starts_with("$argon2id$")));
     })
     .await;
 }

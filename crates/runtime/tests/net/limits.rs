@@ -1,7 +1,7 @@
 //! What requests may use.
 
 use crate::server::{After, Server, client, get, reply};
-use ambit_runtime::net::{Limits, RefusalKind};
+use ambit_runtime::net::{HttpLimits, NetErrorKind};
 use std::time::Duration;
 
 #[tokio::test]
@@ -13,9 +13,9 @@ async fn a_body_may_be_as_large_as_the_limit_and_no_larger() {
         (if is_chunked { chunked } else { reply("200 OK", "", &body) }, After::Close)
     })
     .await;
-    let limits = Limits {
+    let limits = HttpLimits {
         body: 100_000,
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let client = client(&[server.private("a.test")]).for_run(limits, None);
     let mut seen = Vec::new();
@@ -44,9 +44,9 @@ async fn an_answer_that_does_not_come_or_does_not_end_is_given_up() {
         ),
     })
     .await;
-    let limits = Limits {
+    let limits = HttpLimits {
         time: Duration::from_millis(300),
-        ..Limits::default()
+        ..HttpLimits::default()
     };
     let client = client(&[server.private("a.test")]).for_run(limits, None);
     for path in ["/nothing", "/half"] {
@@ -56,7 +56,7 @@ async fn an_answer_that_does_not_come_or_does_not_end_is_given_up() {
             .unwrap_err();
         assert_eq!(
             (refusal.kind, refusal.message.as_str()),
-            (RefusalKind::Limited, "no answer within 0.3s")
+            (NetErrorKind::Limited, "no answer within 0.3s")
         );
     }
 }
@@ -80,7 +80,7 @@ async fn an_answer_that_breaks_off_is_a_failure() {
             .unwrap_err();
         seen.push((refusal.kind, refusal.message));
     }
-    let failed = |message: &str| (RefusalKind::Failed, message.to_owned());
+    let failed = |message: &str| (NetErrorKind::Failed, message.to_owned());
     assert_eq!(
         seen,
         [
@@ -104,11 +104,11 @@ async fn the_seventeenth_request_at_once_is_refused_and_later_ones_are_not() {
         .unwrap_err();
     assert_eq!(
         (refusal.kind, refusal.message.as_str()),
-        (RefusalKind::Limited, "at most 16 requests at once")
+        (NetErrorKind::Limited, "at most 16 requests at once")
     );
     assert!(
         client
-            .for_run(Limits::default(), None)
+            .for_run(HttpLimits::default(), None)
             .send(get(server.url("a.test", "/")))
             .await
             .is_ok()

@@ -1,7 +1,7 @@
 //! Which hosts and addresses are reached.
 
 use crate::server::{Names, Server, client, get, list};
-use ambit_runtime::net::{AllowList, Client, Lookup, RefusalKind};
+use ambit_runtime::net::{AddressLookup, AllowList, HttpClient, NetErrorKind};
 use async_trait::async_trait;
 use serde_json::json;
 use std::io;
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[tokio::test]
 async fn g121_a_host_that_is_not_listed_is_not_even_looked_up() {
     let names = Names::at(&["127.0.0.1"]);
-    let client = Client::with_lookup(&AllowList::default(), names.clone()).unwrap();
+    let client = HttpClient::with_lookup(&AllowList::default(), names.clone()).unwrap();
     let refusal = client
         .send(get("https://api.example.com/x"))
         .await
         .unwrap_err();
-    assert_eq!(refusal.kind, RefusalKind::Denied);
+    assert_eq!(refusal.kind, NetErrorKind::Denied);
     assert_eq!(refusal.message, "host \"api.example.com\" is not allowed");
     assert_eq!(*names.asked.lock().unwrap(), Vec::<String>::new());
 }
@@ -39,7 +39,7 @@ async fn g121_a_listed_name_with_an_address_that_is_not_public_is_refused() {
         "fe80::1",
     ];
     for address in inner {
-        let client = Client::with_lookup(&list(&entries), Names::at(&[address])).unwrap();
+        let client = HttpClient::with_lookup(&list(&entries), Names::at(&[address])).unwrap();
         let refusal = client
             .send(get(server.url("api.test", "/")))
             .await
@@ -70,7 +70,7 @@ async fn g121_an_address_in_the_url_is_checked_however_it_is_written() {
         let answer = client.send(get(server.url(host, "/"))).await;
         kinds.push((host, answer.map_err(|refusal| refusal.kind)));
     }
-    assert_eq!(kinds, forms.map(|host| (host, Err(RefusalKind::Denied))));
+    assert_eq!(kinds, forms.map(|host| (host, Err(NetErrorKind::Denied))));
     assert_eq!(server.lines(), Vec::<String>::new());
 }
 
@@ -93,7 +93,7 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     /// Says the truth only once.
     struct Rebinds(AtomicUsize);
     #[async_trait]
-    impl Lookup for Rebinds {
+    impl AddressLookup for Rebinds {
         async fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
             let first = self.0.fetch_add(1, Ordering::Relaxed) == 0;
             let address = if first { "127.0.0.1" } else { "127.0.0.2" };
@@ -102,7 +102,8 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     }
     let server = Server::ok().await;
     let names = Arc::new(Rebinds(AtomicUsize::new(0)));
-    let client = Client::with_lookup(&list(&[server.private("api.test")]), names.clone()).unwrap();
+    let client =
+        HttpClient::with_lookup(&list(&[server.private("api.test")]), names.clone()).unwrap();
     assert_eq!(
         client
             .send(get(server.url("api.test", "/")))
@@ -119,12 +120,13 @@ async fn public_addresses_of_a_name_do_not_open_its_private_ones() {
     let server = Server::ok().await;
     // The first is of a network for documentation: nobody answers there, and it is not connected to either.
     let names = Names::at(&["203.0.113.1", "127.0.0.1"]);
-    let client = Client::with_lookup(&list(&[json!(server.url("api.test", ""))]), names).unwrap();
+    let client =
+        HttpClient::with_lookup(&list(&[json!(server.url("api.test", ""))]), names).unwrap();
     let refusal = client
         .send(get(server.url("api.test", "/")))
         .await
         .unwrap_err();
-    assert_eq!(refusal.kind, RefusalKind::Denied);
+    assert_eq!(refusal.kind, NetErrorKind::Denied);
     assert_eq!(server.lines(), Vec::<String>::new());
 }
 
@@ -133,7 +135,7 @@ async fn an_agent_reaches_only_what_the_app_and_it_allow() {
     let server = Server::ok().await;
     let app = client(&[server.private("a.test"), server.private("b.test")]);
     let agent = list(&[json!(server.url("a.test", "")), server.private("c.test")]);
-    let client = app.for_run(ambit_runtime::net::Limits::default(), Some(&agent));
+    let client = app.for_run(ambit_runtime::net::HttpLimits::default(), Some(&agent));
     let mut seen = Vec::new();
     for host in ["a.test", "b.test", "c.test"] {
         seen.push(client.send(get(server.url(host, "/"))).await.is_ok());

@@ -1,7 +1,7 @@
 //! Answers that point elsewhere: each is checked as if it were the first request.
 
 use crate::server::{After, Server, client, get, moved, reply};
-use ambit_runtime::net::{Redirect, RefusalKind, Request};
+use ambit_runtime::net::{HttpRequest, NetErrorKind, RedirectMode};
 use serde_json::json;
 
 /// Sends every request to the address in its query.
@@ -63,7 +63,7 @@ async fn credentials_stay_with_the_host_they_were_meant_for() {
         ("accept", "text/x"),
         ("content-type", "text/y"),
     ];
-    let request = Request {
+    let request = HttpRequest {
         method: "POST".to_owned(),
         url: first.url(
             "user:word@a.test",
@@ -73,7 +73,7 @@ async fn credentials_stay_with_the_host_they_were_meant_for() {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
         body: Some(b"hello".to_vec()),
-        redirect: Redirect::Follow,
+        redirect: RedirectMode::Follow,
     };
     let answer = client.send(request).await.unwrap();
     assert!(answer.redirected);
@@ -110,14 +110,14 @@ async fn on_the_same_host_headers_are_kept_and_a_post_becomes_a_get() {
         ("host", "other.test"),
         ("transfer-encoding", "chunked"),
     ];
-    let request = Request {
+    let request = HttpRequest {
         method: "POST".to_owned(),
         url: server.url("a.test", "/start"),
         headers: headers
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec(),
         body: Some(b"hello".to_vec()),
-        redirect: Redirect::Follow,
+        redirect: RedirectMode::Follow,
     };
     client.send(request).await.unwrap();
     let seen = &server.seen()[1];
@@ -154,7 +154,7 @@ async fn five_redirects_are_followed_and_a_sixth_is_not() {
         .unwrap_err();
     assert_eq!(
         (refusal.kind, refusal.message.as_str()),
-        (RefusalKind::Limited, "more than 5 redirects")
+        (NetErrorKind::Limited, "more than 5 redirects")
     );
     assert_eq!(server.lines().len(), 6 + 6);
 }
@@ -163,13 +163,13 @@ async fn five_redirects_are_followed_and_a_sixth_is_not() {
 async fn a_redirect_may_be_an_error_or_the_answer() {
     let server = sends_to("301 Moved Permanently").await;
     let client = client(&[server.private("a.test")]);
-    let with = |redirect| Request {
+    let with = |redirect| HttpRequest {
         redirect,
         ..get(server.url("a.test", "/?http://elsewhere.test/"))
     };
-    let answer = client.send(with(Redirect::Manual)).await.unwrap();
+    let answer = client.send(with(RedirectMode::Manual)).await.unwrap();
     assert_eq!((answer.status, answer.redirected), (301, false));
-    let refusal = client.send(with(Redirect::Error)).await.unwrap_err();
+    let refusal = client.send(with(RedirectMode::Error)).await.unwrap_err();
     assert_eq!(refusal.message, "the answer points elsewhere");
 }
 

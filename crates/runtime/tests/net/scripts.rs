@@ -1,9 +1,10 @@
 //! `http` and `fetch` as scripts use them.
 
 use crate::server::{After, Server, client, reply};
-use ambit_runtime::net::{Client, fetch, http};
+use ambit_runtime::net::{HttpClient, fetch, http};
 use ambit_script::{
-    Call, Engine, Host, HostError, Limits, Method, Run, Settings, Source, Surface, Value,
+    Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
+    ProgramSource, RunLimits, ScriptRun,
 };
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -11,16 +12,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Answers `http` and `fetch` and nothing else.
-struct Web(Client);
+struct Web(HttpClient);
 
 #[async_trait]
 impl Host for Web {
-    async fn call(&self, call: Call) -> Result<Value, HostError> {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
         let answer = match call.method.as_str() {
             "fetch" => fetch::call(&self.0, &call.arguments[0]).await,
             method => http::call(&self.0, method, &call.arguments, &call.callbacks).await,
         };
-        answer.map(Value::Json)
+        answer.map(HostValue::Json)
     }
 }
 
@@ -28,25 +29,27 @@ async fn ran(server: &Server, body: &str) -> Json {
     let functions = [
         "Get", "Post", "Put", "Patch", "Delete", "Head", "Send", "Stream",
     ];
-    let functions = functions.map(|name| Method::new(&format!("http.{name}")));
-    let surface = Surface {
+    let functions = functions.map(|name| HostMethod::new(&format!("http.{name}")));
+    let surface = HostApi {
         globals: functions
             .into_iter()
-            .chain([Method::promise("fetch")])
+            .chain([HostMethod::promise("fetch")])
             .collect(),
-        ..Surface::default()
+        ..HostApi::default()
     };
-    let engine = Engine::new(&Settings::default(), surface).unwrap();
+    let engine = Engine::new(&EngineSettings::default(), surface).unwrap();
     let file = "index.ts".to_owned();
     let text = format!("export async function Create(url: string): Promise<any> {{ {body} }}");
     let files = BTreeMap::from([(file.clone(), text)]);
     let folder = String::new();
-    let run = Run {
-        program: engine.load(&files, &Source { file, folder }).unwrap(),
+    let run = ScriptRun {
+        program: engine
+            .load(&files, &ProgramSource { file, folder })
+            .unwrap(),
         function: "Create".to_owned(),
         arguments: vec![json!(server.url("a.test", "")).into()],
         host: Arc::new(Web(client(&[server.private("a.test")]))),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
         within: None,
     };
     engine.run(run).await.unwrap().value.unwrap_or_default()

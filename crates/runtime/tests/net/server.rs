@@ -1,6 +1,6 @@
 //! A server for one test, and clients that find it under any name.
 
-use ambit_runtime::net::{AllowList, Client, Lookup, Request};
+use ambit_runtime::net::{AddressLookup, AllowList, HttpClient, HttpRequest};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::io;
@@ -165,7 +165,7 @@ impl Names {
 }
 
 #[async_trait]
-impl Lookup for Names {
+impl AddressLookup for Names {
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         self.asked.lock().unwrap().push(host.to_owned());
         Ok(self.addresses.clone())
@@ -177,14 +177,14 @@ pub fn list(entries: &[Value]) -> AllowList {
 }
 
 /// A client for which all names are this machine.
-pub fn client(entries: &[Value]) -> Client {
-    Client::with_lookup(&list(entries), Names::at(&["127.0.0.1"])).unwrap()
+pub fn client(entries: &[Value]) -> HttpClient {
+    HttpClient::with_lookup(&list(entries), Names::at(&["127.0.0.1"])).unwrap()
 }
 
-pub fn get(url: impl Into<String>) -> Request {
-    Request {
+pub fn get(url: impl Into<String>) -> HttpRequest {
+    HttpRequest {
         method: "GET".to_owned(),
         url: url.into(),
-        ..Request::default()
+        ..HttpRequest::default()
     }
 }

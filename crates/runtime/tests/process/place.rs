@@ -1,10 +1,10 @@
 //! An app in a folder of its own, and what its agent's hook finds.
 
 use ambit_runtime::model;
-use ambit_runtime::runtime::{Runtime, Settings, Started};
-use ambit_runtime::{Authorized, Request};
+use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
+use ambit_runtime::{Authorized, TurnRequest};
 use ambit_storage::Stores;
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,11 +21,15 @@ const PACKAGE: (&str, &str) = ("assistants/hello/package.yao", r#"{"name": "Hell
 
 /// An app of these files; the hook `Next` of its agent answers with this expression, or with what it throws.
 pub async fn place(files: &[(&str, &str)], expression: &str) -> Place {
-    place_over(files, expression, model::Place::default()).await
+    place_over(files, expression, model::ModelSettings::default()).await
 }
 
 /// The same with its models in this place.
-pub async fn place_over(files: &[(&str, &str)], expression: &str, models: model::Place) -> Place {
+pub async fn place_over(
+    files: &[(&str, &str)],
+    expression: &str,
+    models: model::ModelSettings,
+) -> Place {
     let hooks = format!(
         "const run = async (ctx: any): Promise<any> => ({expression});
         export async function Next(ctx: any) {{
@@ -44,11 +48,11 @@ pub async fn place_over(files: &[(&str, &str)], expression: &str, models: model:
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let stores = Stores::builder(Options::default()).build().unwrap();
-    let runtime = Runtime::open(Settings {
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+    let runtime = Runtime::open(RuntimeSettings {
         app: folder.path().to_owned(),
         stores: Arc::new(stores),
-        storage: ambit_storage::Settings::default(),
+        storage: ambit_storage::AmbitSettings::default(),
         models,
         environment: BTreeMap::new(),
         is_development: false,
@@ -81,12 +85,12 @@ impl Place {
     }
 
     /// Begins a turn of theirs.
-    pub async fn start(&self, who: &Authorized) -> Started {
-        let request = Request {
+    pub async fn start(&self, who: &Authorized) -> StartedTurn {
+        let request = TurnRequest {
             authorized: who.clone(),
             agent: "hello".to_owned(),
             messages: vec![serde_json::json!({"role": "user", "content": "hi"})],
-            ..Request::default()
+            ..TurnRequest::default()
         };
         self.runtime.start(request).await.unwrap()
     }

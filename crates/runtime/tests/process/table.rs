@@ -3,11 +3,11 @@
 use crate::place::place;
 use ambit_runtime::app::App;
 use ambit_runtime::ctx;
-use ambit_runtime::process::store::Opened;
-use ambit_runtime::process::{Catalogue, FAMILIES};
-use ambit_script::{Engine, Folder, Settings};
+use ambit_runtime::process::store::OpenStores;
+use ambit_runtime::process::{FAMILIES, ProcessRegistry};
+use ambit_script::{Engine, EngineSettings, SourceFolder};
 use ambit_storage::Stores;
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ async fn every_family_has_the_names_that_it_tells_and_no_others() {
     ];
     let place = place(&files, "0").await;
     let app = Arc::new(App::load(place.app.path(), &BTreeMap::new()).unwrap());
-    let engine = Engine::new(&Settings::default(), ctx::surface()).unwrap();
-    let stores = Stores::builder(Options::default()).build().unwrap();
-    let stores = Arc::new(Opened::new(Arc::new(stores)));
-    let folder = Folder::new(place.app.path()).unwrap();
-    let catalogue = Catalogue::load(&app, &engine, &folder, stores);
+    let engine = Engine::new(&EngineSettings::default(), ctx::surface()).unwrap();
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+    let stores = Arc::new(OpenStores::new(Arc::new(stores)));
+    let folder = SourceFolder::new(place.app.path()).unwrap();
+    let catalogue = ProcessRegistry::load(&app, &engine, &folder, stores);
     let mut prefixes = BTreeSet::new();
     for family in FAMILIES {
         assert!(prefixes.insert(family.prefix), "{} twice", family.prefix);

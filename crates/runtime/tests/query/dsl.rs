@@ -2,8 +2,8 @@
 
 use crate::place::anyone;
 use crate::shop::shop;
-use ambit_runtime::model::database::Dialect;
-use ambit_runtime::model::query::Reading;
+use ambit_runtime::model::database::SqlDialect;
+use ambit_runtime::model::query::ReadContext;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -245,10 +245,10 @@ async fn a_query_can_stand_in_the_place_of_a_table() {
 async fn values_beside_the_query_are_bound() {
     for place in shop("bound").await {
         let who = anyone();
-        let mut reading = Reading::new(&place.models, &who);
+        let mut reading = ReadContext::new(&place.models, &who);
         let database = place.models.database();
         let mut transaction = database
-            .begin(ambit_runtime::model::database::Access::Read)
+            .begin(ambit_runtime::model::database::AccessMode::Read)
             .await
             .unwrap();
         let dsl = json!({
@@ -279,11 +279,11 @@ async fn cutting_tables_down_leaves_their_indexes_in_use() {
     for place in shop("indexes")
         .await
         .iter()
-        .filter(|place| place.dialect() == Dialect::Sqlite)
+        .filter(|place| place.dialect() == SqlDialect::Sqlite)
     {
         let query = place.dsl(&dsl, &json!({})).unwrap();
         let who = anyone();
-        let mut reading = Reading::new(&place.models, &who);
+        let mut reading = ReadContext::new(&place.models, &who);
         let mut statement = place.dialect().write(&query.statement(&mut reading, None));
         statement.sql.insert_str(0, "EXPLAIN QUERY PLAN ");
         let mut transaction = query.begin(&place.models).await.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::place::{Place, anyone};
 use crate::shop::shop;
-use ambit_runtime::model::query::{Reading, Select, Window};
+use ambit_runtime::model::query::{QueryParam, ReadContext, RowWindow};
 use serde_json::{Value, json};
 
 /// What nobody's name is.
@@ -34,16 +34,16 @@ const HOSTILE: &[&str] = &[
     "orwhere 1=1",
 ];
 
-const WINDOW: Window = Window {
+const WINDOW: RowWindow = RowWindow {
     offset: 0,
     limit: 10,
 };
 
 fn sql(place: &Place, param: &Value) -> Result<String, String> {
     let model = place.model("customer");
-    let select = Select::parse(&place.models, &model, param).map_err(|error| error.message)?;
+    let select = QueryParam::parse(&place.models, &model, param).map_err(|error| error.message)?;
     let who = anyone();
-    let mut reading = Reading::new(&place.models, &who);
+    let mut reading = ReadContext::new(&place.models, &who);
     let columns = select.shown_columns();
     let statement = select.statement(&mut reading, (&columns, WINDOW));
     Ok(place.dialect().write(&statement).sql)
@@ -52,7 +52,7 @@ fn sql(place: &Place, param: &Value) -> Result<String, String> {
 fn dsl_sql(place: &Place, dsl: &Value) -> Result<String, String> {
     let dsl = place.dsl(dsl, &json!({})).map_err(|error| error.message)?;
     let who = anyone();
-    let mut reading = Reading::new(&place.models, &who);
+    let mut reading = ReadContext::new(&place.models, &who);
     let statement = dsl.statement(&mut reading, Some(WINDOW));
     Ok(place.dialect().write(&statement).sql)
 }

@@ -1,9 +1,9 @@
 //! Models of an app in both databases, with rows.
 
 use ambit_runtime::app::App;
-use ambit_runtime::model::database::{self, Access, Dialect, ModelStore};
-use ambit_runtime::model::query::{Dsl, Given, Reading, Select};
-use ambit_runtime::model::{Cipher, Model, Models, With};
+use ambit_runtime::model::database::{self, AccessMode, ModelStore, SqlDialect};
+use ambit_runtime::model::query::{QueryDsl, QueryParam, QueryRequest, ReadContext};
+use ambit_runtime::model::{ColumnCipher, ModelBackend, TableModel, TableModels};
 use ambit_runtime::{Authorized, Error};
 use sea_query::{Alias, Expr, Query};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// One database.
 pub struct Place {
-    pub models: Models,
+    pub models: TableModels,
 }
 
 /// The models of these files in SQLite, and in PostgreSQL where a server is named; `name` is the test's.
@@ -33,13 +33,13 @@ pub async fn places(name: &str, files: &[(&str, Value)]) -> Vec<Place> {
             let model = model.clone().map_err(|problem| panic!("{id}: {problem:?}"));
             (id.clone(), model)
         });
-        let with = With {
+        let with = ModelBackend {
             database: database::open(store).await.unwrap(),
-            cipher: Cipher::new("a secret of the tests, 32 letters long").unwrap(),
+            cipher: ColumnCipher::new("a secret of the tests, 32 letters long").unwrap(),
             roles: Vec::new(),
         };
         let place = Place {
-            models: Models::new(models.collect(), with),
+            models: TableModels::new(models.collect(), with),
         };
         assert!(place.models.prepare().await.unwrap().is_empty());
         places.push(place);
@@ -73,17 +73,17 @@ fn app(files: &[(&str, Value)]) -> App {
 }
 
 impl Place {
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> SqlDialect {
         self.models.database().dialect()
     }
 
-    pub fn model(&self, id: &str) -> Arc<Model> {
+    pub fn model(&self, id: &str) -> Arc<TableModel> {
         self.models.find(id, "").unwrap()
     }
 
-    async fn write(&self, statement: database::Statement) {
+    async fn write(&self, statement: database::SqlStatement) {
         let database = self.models.database();
-        let mut transaction = database.begin(Access::Write).await.unwrap();
+        let mut transaction = database.begin(AccessMode::Write).await.unwrap();
         transaction.run(statement).await.unwrap();
         transaction.commit().await.unwrap();
     }
@@ -112,9 +112,9 @@ impl Place {
 
     /// The rows that somebody gets, and what was left out.
     pub async fn load(&self, who: &Authorized, id: &str, param: &Value) -> Result<Loaded, Error> {
-        let select = Select::parse(&self.models, &self.model(id), param)?;
-        let mut reading = Reading::new(&self.models, who);
-        let mut transaction = self.models.database().begin(Access::Read).await?;
+        let select = QueryParam::parse(&self.models, &self.model(id), param)?;
+        let mut reading = ReadContext::new(&self.models, who);
+        let mut transaction = self.models.database().begin(AccessMode::Read).await?;
         let rows = select.load(&mut *transaction, &mut reading).await?;
         Ok(Loaded {
             rows: Value::Array(rows),
@@ -139,11 +139,11 @@ impl Place {
 
     /// A page.
     pub async fn page(&self, id: &str, param: &Value) -> Value {
-        let select = Select::parse(&self.models, &self.model(id), param).unwrap();
+        let select = QueryParam::parse(&self.models, &self.model(id), param).unwrap();
         let who = anyone();
-        let mut reading = Reading::new(&self.models, &who);
+        let mut reading = ReadContext::new(&self.models, &who);
         let database = self.models.database();
-        let mut transaction = database.begin(Access::Read).await.unwrap();
+        let mut transaction = database.begin(AccessMode::Read).await.unwrap();
         select
             .paginate(&mut *transaction, &mut reading)
             .await
@@ -153,7 +153,7 @@ impl Place {
     /// What a QueryDSL gives to somebody.
     pub async fn query_as(&self, who: &Authorized, dsl: &Value) -> Result<Value, Error> {
         let dsl = self.dsl(dsl, &json!({}))?;
-        let mut reading = Reading::new(&self.models, who);
+        let mut reading = ReadContext::new(&self.models, who);
         let mut transaction = dsl.begin(&self.models).await?;
         dsl.run(&mut *transaction, &mut reading).await
     }
@@ -165,7 +165,7 @@ impl Place {
     }
 
     /// A QueryDSL, read.
-    pub fn dsl(&self, dsl: &Value, values: &Value) -> Result<Dsl, Error> {
+    pub fn dsl(&self, dsl: &Value, values: &Value) -> Result<QueryDsl, Error> {
         let values = values.as_object().unwrap().clone();
         self.given(dsl, &values).read()
     }
@@ -175,8 +175,8 @@ impl Place {
         self.given(dsl, &Map::new()).lint()
     }
 
-    fn given<'g>(&'g self, dsl: &'g Value, values: &'g Map<String, Value>) -> Given<'g> {
-        Given {
+    fn given<'g>(&'g self, dsl: &'g Value, values: &'g Map<String, Value>) -> QueryRequest<'g> {
+        QueryRequest {
             models: &self.models,
             near: "",
             dsl,

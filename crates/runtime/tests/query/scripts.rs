@@ -1,10 +1,10 @@
 //! Queries of scripts: the patterns of the reference as they are printed, `undefined`, and `Query`.
 
 use crate::place::caller;
-use ambit_runtime::runtime::{Runtime, Settings};
-use ambit_runtime::{Authorized, Request, model};
+use ambit_runtime::runtime::{Runtime, RuntimeSettings};
+use ambit_runtime::{Authorized, TurnRequest, model};
 use ambit_storage::Stores;
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,11 +110,11 @@ impl Shop {
             &voucher.to_string(),
         );
         Self {
-            runtime: Runtime::open(Settings {
+            runtime: Runtime::open(RuntimeSettings {
                 app: folder.path().to_owned(),
-                stores: Arc::new(Stores::builder(Options::default()).build().unwrap()),
-                storage: ambit_storage::Settings::default(),
-                models: model::Place::default(),
+                stores: Arc::new(Stores::builder(DriverOptions::default()).build().unwrap()),
+                storage: ambit_storage::AmbitSettings::default(),
+                models: model::ModelSettings::default(),
                 environment: BTreeMap::new(),
                 is_development: false,
                 tools: None,
@@ -131,11 +131,11 @@ impl Shop {
         let script = format!("{REFERENCE}\nconst answer = (ctx) => ({expression});\n{NEXT}");
         write(&self.folder, "assistants/expense/src/index.js", &script);
         self.runtime.reload().await.unwrap();
-        let request = Request {
+        let request = TurnRequest {
             authorized: who.clone(),
             agent: "expense".to_owned(),
             messages: vec![json!({"role": "user", "content": "hi"})],
-            ..Request::default()
+            ..TurnRequest::default()
         };
         let mut started = self.runtime.start(request).await.unwrap();
         let mut last = Value::Null;

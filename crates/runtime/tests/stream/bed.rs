@@ -1,8 +1,8 @@
 //! Logs and outboxes over real stores, for tests.
 
 use ambit_runtime::frame::Frame;
-use ambit_runtime::outbox::{Limits, Outbox, Speaker, Voice};
-use ambit_runtime::stream::{Entry, Log, Options, Place, Reader};
+use ambit_runtime::outbox::{AgentOutbox, MessageAuthor, Outbox, OutboxLimits};
+use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamReader, StreamTarget, StreamWriter};
 use ambit_storage::address::{LogKey, Space};
 use ambit_storage::clock::Clock;
 use ambit_storage::driver::{self, Driver};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A driver in memory.
 pub async fn memory() -> Arc<dyn Driver> {
-    driver::open("memory:", driver::Options::default())
+    driver::open("memory:", driver::DriverOptions::default())
         .await
         .unwrap()
 }
@@ -20,7 +20,7 @@ pub async fn memory() -> Arc<dyn Driver> {
 /// A driver over a file, as another process would open it.
 pub async fn sqlite(folder: &Path) -> Arc<dyn Driver> {
     let url = format!("sqlite:{}", folder.join("ambit.db").display());
-    driver::open(&url, driver::Options::default())
+    driver::open(&url, driver::DriverOptions::default())
         .await
         .unwrap()
 }
@@ -31,8 +31,8 @@ pub fn key() -> LogKey {
 }
 
 /// Where the stream is kept.
-pub fn place(driver: &Arc<dyn Driver>) -> Place {
-    Place {
+pub fn place(driver: &Arc<dyn Driver>) -> StreamTarget {
+    StreamTarget {
         driver: driver.clone(),
         log: key(),
         check: None,
@@ -40,16 +40,16 @@ pub fn place(driver: &Arc<dyn Driver>) -> Place {
 }
 
 /// Entries are seen at once.
-pub fn unstored() -> Options {
-    Options {
+pub fn unstored() -> StreamOptions {
+    StreamOptions {
         is_persistent: false,
-        ..Options::default()
+        ..StreamOptions::default()
     }
 }
 
 /// The main voice of a turn.
-pub fn voice() -> Voice {
-    Voice {
+pub fn voice() -> MessageAuthor {
+    MessageAuthor {
         thread: None,
         is_silent: false,
         assistant_id: "a".to_owned(),
@@ -57,22 +57,22 @@ pub fn voice() -> Voice {
 }
 
 /// An outbox whose stream has started, and its main voice.
-pub fn outbox(log: &Log, limits: Limits) -> (Outbox, Speaker) {
+pub fn outbox(log: &StreamWriter, limits: OutboxLimits) -> (Outbox, AgentOutbox) {
     let outbox = Outbox::new(log.clone(), limits, Clock::default());
     outbox.emit("stream_start", json!({"assistant": {"assistant_id": "a"}}));
-    let speaker = outbox.speaker(voice());
+    let speaker = outbox.for_author(voice());
     (outbox, speaker)
 }
 
 /// Ends a stream as a turn does.
 pub async fn end(outbox: &Outbox) {
-    outbox.close_all(ambit_runtime::frame::Status::Completed, true);
+    outbox.close_all(ambit_runtime::frame::MessageStatus::Completed, true);
     outbox.emit("stream_end", json!({"status": "completed"}));
     outbox.log().flush().await.unwrap();
 }
 
 /// Everything that a reader gets, to the end.
-pub async fn drain(reader: &mut Reader) -> Vec<Entry> {
+pub async fn drain(reader: &mut StreamReader) -> Vec<StreamEntry> {
     let mut all = Vec::new();
     while let Some(entries) = reader.next().await.unwrap() {
         all.extend(entries);
@@ -81,8 +81,8 @@ pub async fn drain(reader: &mut Reader) -> Vec<Entry> {
 }
 
 /// The frames of entries.
-pub fn frames(entries: &[Entry]) -> Vec<Frame> {
-    let read = |entry: &Entry| serde_json::from_str(&entry.text).unwrap();
+pub fn frames(entries: &[StreamEntry]) -> Vec<Frame> {
+    let read = |entry: &StreamEntry| serde_json::from_str(&entry.text).unwrap();
     entries.iter().map(read).collect()
 }
 
@@ -119,7 +119,11 @@ impl Random {
 }
 
 /// Calls a method as a script does.
-pub fn call(speaker: &Speaker, method: &str, arguments: &Value) -> ambit_runtime::Result<Value> {
+pub fn call(
+    speaker: &AgentOutbox,
+    method: &str,
+    arguments: &Value,
+) -> ambit_runtime::Result<Value> {
     let arguments = arguments.as_array().unwrap();
     match method {
         "Send" => speaker.send(arguments),

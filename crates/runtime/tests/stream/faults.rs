@@ -1,27 +1,27 @@
 //! Stores that fail while a stream is written.
 
 use crate::bed::{drain, key, memory, place};
-use ambit_runtime::Code;
-use ambit_runtime::stream::{Entry, Log, Options, Place, read_all};
-use ambit_storage::batch::Check;
-use ambit_storage::conformance::{Fault, Flaky};
+use ambit_runtime::ErrorCode;
+use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamTarget, StreamWriter, read_all};
+use ambit_storage::batch::BatchCheck;
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
 use ambit_storage::driver::Driver;
 use std::sync::Arc;
 
-fn texts(entries: &[Entry]) -> Vec<&str> {
+fn texts(entries: &[StreamEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.text.as_ref()).collect()
 }
 
 #[tokio::test]
 async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
-    for fault in [Fault::Write, Fault::Answer] {
-        let flaky = Arc::new(Flaky::new(memory().await));
+    for fault in [FaultKind::Write, FaultKind::Answer] {
+        let flaky = Arc::new(FlakyDriver::new(memory().await));
         let driver: Arc<dyn Driver> = flaky.clone();
-        let log = Log::open(
+        let log = StreamWriter::open(
             place(&driver),
-            Options {
+            StreamOptions {
                 bytes: 1,
-                ..Options::default()
+                ..StreamOptions::default()
             },
         );
         let mut reader = log.reader(0).unwrap();
@@ -29,7 +29,7 @@ async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
         // The writer goes on at once; each of these is tried in a step of its own.
         log.append("1");
         let failed = log.flush().await.unwrap_err();
-        assert_eq!((failed.code, log.last()), (Code::Unavailable, 0));
+        assert_eq!((failed.code, log.last()), (ErrorCode::Unavailable, 0));
         log.append("2");
         assert_eq!(reader.next().await.unwrap().unwrap()[0].number, 1);
         log.append_last("3");
@@ -46,18 +46,18 @@ async fn g086_a_store_that_is_down_delays_readers_and_never_the_turn() {
 
 #[tokio::test]
 async fn what_waits_beside_a_stream_is_stored_with_it_or_not_at_all() {
-    let flaky = Arc::new(Flaky::new(memory().await));
+    let flaky = Arc::new(FlakyDriver::new(memory().await));
     let driver: Arc<dyn Driver> = flaky.clone();
-    let log = Log::open(place(&driver), Options::default());
-    let other = Place {
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
+    let other = StreamTarget {
         log: key().space.log("turn/r1/trace"),
         ..place(&driver)
     };
-    let trace = log.open_beside(other.clone(), Options::beside());
+    let trace = log.open_companion(other.clone(), StreamOptions::companion());
     log.append("1");
     trace.append("2");
-    flaky.fail(Fault::Write, 1);
-    assert_eq!(log.flush().await.unwrap_err().code, Code::Unavailable);
+    flaky.fail(FaultKind::Write, 1);
+    assert_eq!(log.flush().await.unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!((log.last(), trace.last()), (0, 0));
     log.flush().await.unwrap();
     assert_eq!((log.last(), trace.last()), (1, 1));
@@ -67,21 +67,23 @@ async fn what_waits_beside_a_stream_is_stored_with_it_or_not_at_all() {
     assert_eq!(texts(&reader.next().await.unwrap().unwrap()), ["3"]);
     assert_eq!(log.last(), 1);
     drop((log, trace));
-    let log = Log::resume(place(&driver), Options::default());
+    let log = StreamWriter::resume(place(&driver), StreamOptions::default());
     let log = log.await.unwrap().log;
-    let trace = log.resume_beside(other, Options::beside()).await;
+    let trace = log
+        .resume_companion(other, StreamOptions::companion())
+        .await;
     assert_eq!(texts(&trace.unwrap().entries), ["2", "3"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_is_stored_on_purpose_and_not_with_a_step_of_the_log_beside() {
     let driver = memory().await;
-    let log = Log::open(place(&driver), Options::default());
-    let other = Place {
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
+    let other = StreamTarget {
         log: key().space.log("turn/r1/trace"),
         ..place(&driver)
     };
-    let trace = log.open_beside(other, Options::beside());
+    let trace = log.open_companion(other, StreamOptions::companion());
     let mut steps = trace.reader(0).unwrap();
     log.append("1");
     log.append_last("2");
@@ -95,19 +97,19 @@ async fn the_end_is_stored_on_purpose_and_not_with_a_step_of_the_log_beside() {
 #[tokio::test]
 async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_owner() {
     let driver = memory().await;
-    let old = Place {
-        check: Some(Check::Lease {
+    let old = StreamTarget {
+        check: Some(BatchCheck::Lease {
             key: key().space.lease(),
             epoch: 7,
         }),
         ..place(&driver)
     };
-    let old = Log::open(old, Options::default());
+    let old = StreamWriter::open(old, StreamOptions::default());
     let mut reader = old.reader(0).unwrap();
     old.append("\"never seen\"");
-    assert_eq!(old.failed().await.code, Code::Fenced);
-    assert_eq!(old.flush().await.unwrap_err().code, Code::Fenced);
-    let new = Log::resume(place(&driver), Options::default())
+    assert_eq!(old.failed().await.code, ErrorCode::Fenced);
+    assert_eq!(old.flush().await.unwrap_err().code, ErrorCode::Fenced);
+    let new = StreamWriter::resume(place(&driver), StreamOptions::default())
         .await
         .unwrap();
     new.log.append("\"seen\"");
@@ -118,19 +120,22 @@ async fn a_log_whose_lease_has_passed_on_says_so_and_its_readers_follow_the_new_
 
 #[tokio::test]
 async fn a_read_that_fails_can_be_repeated() {
-    let flaky = Arc::new(Flaky::new(memory().await));
+    let flaky = Arc::new(FlakyDriver::new(memory().await));
     let driver: Arc<dyn Driver> = flaky.clone();
-    let log = Log::open(
+    let log = StreamWriter::open(
         place(&driver),
-        Options {
-            kept: 0,
-            ..Options::default()
+        StreamOptions {
+            recent_bytes: 0,
+            ..StreamOptions::default()
         },
     );
     let mut reader = log.reader(0).unwrap();
     log.append_last("1");
     log.flush().await.unwrap();
-    flaky.fail(Fault::Read, 1);
-    assert_eq!(reader.next().await.unwrap_err().code, Code::Unavailable);
+    flaky.fail(FaultKind::Read, 1);
+    assert_eq!(
+        reader.next().await.unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     assert_eq!(texts(&drain(&mut reader).await), ["1"]);
 }

@@ -2,30 +2,30 @@
 
 use crate::bed::{drain, end, frames, key, memory, outbox, place};
 use crate::random::held;
-use ambit_runtime::frame::{Action, Status, invariants};
-use ambit_runtime::outbox::Limits;
-use ambit_runtime::stream::{Log, Options, Place, read_all};
+use ambit_runtime::frame::{DeltaAction, MessageStatus, invariants};
+use ambit_runtime::outbox::OutboxLimits;
+use ambit_runtime::stream::{StreamOptions, StreamTarget, StreamWriter, read_all};
 use ambit_storage::address::Space;
 use serde_json::{Map, json};
 
 #[tokio::test]
 async fn g086_a_full_log_loses_detail_and_nothing_else() {
     let driver = memory().await;
-    let log = Log::open(
+    let log = StreamWriter::open(
         place(&driver),
-        Options {
+        StreamOptions {
             budget: 5_000,
-            ..Options::default()
+            ..StreamOptions::default()
         },
     );
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let id = speaker.begin("text", Map::new()).unwrap();
     for _ in 0..2_000 {
         speaker.say(&id, "some words ").unwrap();
         // Each piece is an entry of its own: none is waiting for the next.
         log.flush().await.unwrap();
     }
-    speaker.finish(&id, Status::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed, Map::new());
     speaker.append(&[json!(id), json!("more")]).unwrap();
     speaker.append(&[json!(id), json!(" and more")]).unwrap();
     end(&outbox).await;
@@ -39,7 +39,7 @@ async fn g086_a_full_log_loses_detail_and_nothing_else() {
     assert_eq!(held(&frames).messages(), outbox.messages());
     let whole = frames
         .iter()
-        .filter(|frame| frame.delta_action == Some(Action::Replace));
+        .filter(|frame| frame.delta_action == Some(DeltaAction::Replace));
     assert_eq!(whole.count(), 2);
     assert!(entries.len() < 100, "{}", entries.len());
 }
@@ -47,21 +47,21 @@ async fn g086_a_full_log_loses_detail_and_nothing_else() {
 #[tokio::test]
 async fn g113_a_full_log_is_bounded_and_evicts_no_other() {
     let driver = memory().await;
-    let other = Place {
+    let other = StreamTarget {
         log: Space::settings("t").log("turn/r2/events"),
         ..place(&driver)
     };
-    let other = Log::open(other, Options::default());
+    let other = StreamWriter::open(other, StreamOptions::default());
     other.append_last("\"other\"");
     other.flush().await.unwrap();
-    let options = Options {
+    let options = StreamOptions {
         budget: 20_000,
-        ..Options::default()
+        ..StreamOptions::default()
     };
-    let log = Log::open(place(&driver), options);
-    let limits = Limits {
+    let log = StreamWriter::open(place(&driver), options);
+    let limits = OutboxLimits {
         output: 200_000,
-        ..Limits::default()
+        ..OutboxLimits::default()
     };
     let (outbox, speaker) = outbox(&log, limits);
     let id = speaker.send_stream(&[json!("")]).unwrap();

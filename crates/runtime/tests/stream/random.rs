@@ -1,9 +1,9 @@
 //! Random scripts of a turn: what is stored is what a client holds that applied every frame, whatever was said.
 
 use crate::bed::{Random, drain, end, frames, memory, object, place, unstored};
-use ambit_runtime::frame::{Frame, State, Status, apply, invariants};
-use ambit_runtime::outbox::{Limits, Outbox, Speaker};
-use ambit_runtime::stream::{Entry, Log, Options};
+use ambit_runtime::frame::{Frame, MessageStatus, OutputMessages, apply, invariants};
+use ambit_runtime::outbox::{AgentOutbox, Outbox, OutboxLimits};
+use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamWriter};
 use ambit_storage::clock::Clock;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct Turn {
     pub random: Random,
     pub outbox: Outbox,
-    pub speakers: Vec<Speaker>,
+    pub speakers: Vec<AgentOutbox>,
     ids: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ const PATHS: [&str; 12] = [
 ];
 
 impl Turn {
-    pub fn new(seed: u64, log: &Log, limits: Limits) -> Self {
+    pub fn new(seed: u64, log: &StreamWriter, limits: OutboxLimits) -> Self {
         let (outbox, speaker) = crate::bed::outbox(log, limits);
         Self {
             random: Random::new(seed),
@@ -121,26 +121,26 @@ impl Turn {
         }
     }
 
-    fn fork_or_end(&mut self, speaker: &Speaker) {
+    fn fork_or_end(&mut self, speaker: &AgentOutbox) {
         if self.speakers.len() < 4 {
             let is_silent = self.random.below(4) == 0;
             self.speakers.push(speaker.fork("fork", "b", is_silent));
         } else if self.random.below(5) == 0 {
-            speaker.end_thread(Status::Partial);
+            speaker.end_thread(MessageStatus::Partial);
         }
     }
 }
 
 /// What a client holds that applied these frames; each of them can be applied.
-pub fn held(frames: &[Frame]) -> State {
-    let mut state = State::default();
+pub fn held(frames: &[Frame]) -> OutputMessages {
+    let mut state = OutputMessages::default();
     for frame in frames {
         apply(&mut state, frame).unwrap();
     }
     state
 }
 
-fn check(entries: &[Entry], outbox: &Outbox) {
+fn check(entries: &[StreamEntry], outbox: &Outbox) {
     let frames = frames(entries);
     assert_eq!(invariants::check(&frames), Ok(()));
     let numbers = entries.iter().map(|entry| entry.number);
@@ -148,9 +148,9 @@ fn check(entries: &[Entry], outbox: &Outbox) {
     assert_eq!(held(&frames).messages(), outbox.messages());
 }
 
-async fn run(seed: u64, options: Options) {
-    let log = Log::open(place(&memory().await), options);
-    let mut turn = Turn::new(seed, &log, Limits::default());
+async fn run(seed: u64, options: StreamOptions) {
+    let log = StreamWriter::open(place(&memory().await), options);
+    let mut turn = Turn::new(seed, &log, OutboxLimits::default());
     for step in 0..200 {
         turn.step();
         if step % 20 == 0 {
@@ -160,7 +160,7 @@ async fn run(seed: u64, options: Options) {
     end(&turn.outbox).await;
     let entries = drain(&mut log.reader(0).unwrap()).await;
     check(&entries, &turn.outbox);
-    let again = Outbox::restore(log, Limits::default(), Clock::default(), &entries).unwrap();
+    let again = Outbox::restore(log, OutboxLimits::default(), Clock::default(), &entries).unwrap();
     assert_eq!(again.messages(), turn.outbox.messages());
 }
 
@@ -168,7 +168,7 @@ async fn run(seed: u64, options: Options) {
 async fn what_is_stored_is_what_a_client_holds() {
     for seed in 0..40 {
         run(seed, unstored()).await;
-        run(seed, Options::default()).await;
+        run(seed, StreamOptions::default()).await;
     }
 }
 
@@ -178,7 +178,7 @@ async fn g113_a_log_that_was_full_from_the_beginning_ends_with_the_same_messages
         let budget = usize::try_from(seed % 3).unwrap() * 2000;
         run(
             seed,
-            Options {
+            StreamOptions {
                 budget,
                 ..unstored()
             },
@@ -192,28 +192,28 @@ async fn g113_a_log_that_was_full_from_the_beginning_ends_with_the_same_messages
 async fn g110_a_turn_taken_up_again_ends_everything_that_was_open() {
     for seed in 200..230 {
         let driver = memory().await;
-        let log = Log::open(place(&driver), Options::default());
-        let mut turn = Turn::new(seed, &log, Limits::default());
+        let log = StreamWriter::open(place(&driver), StreamOptions::default());
+        let mut turn = Turn::new(seed, &log, OutboxLimits::default());
         for _ in 0..turn.random.below(60) {
             turn.step();
         }
         log.flush().await.unwrap();
         turn.step();
         drop((turn, log));
-        let resumed = Log::resume(place(&driver), Options::default())
+        let resumed = StreamWriter::resume(place(&driver), StreamOptions::default())
             .await
             .unwrap();
         assert!(!resumed.is_ended);
         let outbox = Outbox::restore(
             resumed.log.clone(),
-            Limits::default(),
+            OutboxLimits::default(),
             Clock::default(),
             &resumed.entries,
         )
         .unwrap();
-        let speaker = outbox.speaker(crate::bed::voice());
+        let speaker = outbox.for_author(crate::bed::voice());
         speaker.send(&[json!("back again"), json!("B1")]).unwrap();
-        outbox.close_all(Status::Error, false);
+        outbox.close_all(MessageStatus::Error, false);
         outbox.emit("stream_end", json!({"status": "error", "code": "internal"}));
         resumed.log.flush().await.unwrap();
         let entries = drain(&mut resumed.log.reader(0).unwrap()).await;

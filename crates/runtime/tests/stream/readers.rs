@@ -2,16 +2,16 @@
 
 use crate::bed::{Random, drain, end, frames, memory, outbox, place, unstored};
 use crate::random::{Turn, held};
-use ambit_runtime::frame::{Status, invariants};
-use ambit_runtime::outbox::Limits;
-use ambit_runtime::stream::{Entry, Log, Options};
-use ambit_runtime::{Code, Error};
+use ambit_runtime::frame::{MessageStatus, invariants};
+use ambit_runtime::outbox::OutboxLimits;
+use ambit_runtime::stream::{StreamEntry, StreamOptions, StreamWriter};
+use ambit_runtime::{Error, ErrorCode};
 use serde_json::{Map, json};
 
 /// Reads a log to its end, but leaves and comes again with the last number it has, also with half of what it was given.
-async fn read_with_breaks(log: Log, seed: u64) -> Vec<Entry> {
+async fn read_with_breaks(log: StreamWriter, seed: u64) -> Vec<StreamEntry> {
     let mut random = Random::new(seed);
-    let mut all: Vec<Entry> = Vec::new();
+    let mut all: Vec<StreamEntry> = Vec::new();
     loop {
         let after = all.last().map_or(0, |entry| entry.number);
         let mut reader = log.reader(after).unwrap();
@@ -37,17 +37,17 @@ async fn g106_readers_that_break_off_at_random_get_every_entry_once() {
         let options = if seed % 3 == 0 {
             unstored()
         } else {
-            Options {
-                kept: 2000,
+            StreamOptions {
+                recent_bytes: 2000,
                 bytes: 600,
-                ..Options::default()
+                ..StreamOptions::default()
             }
         };
-        let log = Log::open(place(&memory().await), options);
+        let log = StreamWriter::open(place(&memory().await), options);
         let readers =
             (0..5).map(|reader| tokio::spawn(read_with_breaks(log.clone(), seed * 100 + reader)));
         let readers: Vec<_> = readers.collect();
-        let mut turn = Turn::new(seed, &log, Limits::default());
+        let mut turn = Turn::new(seed, &log, OutboxLimits::default());
         for _ in 0..150 {
             turn.step();
             tokio::task::yield_now().await;
@@ -66,14 +66,14 @@ async fn g106_readers_that_break_off_at_random_get_every_entry_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g107_numbers_increase_while_forks_speak_at_the_same_time() {
-    let log = Log::open(
+    let log = StreamWriter::open(
         place(&memory().await),
-        Options {
+        StreamOptions {
             bytes: 500,
-            ..Options::default()
+            ..StreamOptions::default()
         },
     );
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let forks = (0..4).map(|fork| {
         let speaker = speaker.fork("fork", &format!("agent{fork}"), false);
         tokio::spawn(async move {
@@ -82,9 +82,9 @@ async fn g107_numbers_increase_while_forks_speak_at_the_same_time() {
                 speaker.say(&id, "one").unwrap();
                 tokio::task::yield_now().await;
                 speaker.say(&id, " two").unwrap();
-                speaker.finish(&id, Status::Completed, Map::new());
+                speaker.finish(&id, MessageStatus::Completed, Map::new());
             }
-            speaker.end_thread(Status::Completed);
+            speaker.end_thread(MessageStatus::Completed);
         })
     });
     let forks: Vec<_> = forks.collect();
@@ -111,15 +111,15 @@ async fn g107_numbers_increase_while_forks_speak_at_the_same_time() {
 
 #[tokio::test]
 async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
-    let log = Log::open(
+    let log = StreamWriter::open(
         place(&memory().await),
-        Options {
-            kept: 10_000,
+        StreamOptions {
+            recent_bytes: 10_000,
             budget: 16 << 20,
-            ..Options::default()
+            ..StreamOptions::default()
         },
     );
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut slow = log.reader(0).unwrap();
     log.flush().await.unwrap();
     let first = slow.next().await.unwrap().unwrap();
@@ -132,7 +132,7 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
         for _ in 0..100 {
             speaker.say(&id, &piece).unwrap();
         }
-        speaker.finish(&id, Status::Completed, Map::new());
+        speaker.finish(&id, MessageStatus::Completed, Map::new());
         log.flush().await.unwrap();
         let next = log.last();
         while got.last().unwrap().number < next {
@@ -150,11 +150,11 @@ async fn g112_a_slow_reader_delays_nobody_and_goes_on_without_loss() {
 
 #[tokio::test]
 async fn a_number_behind_the_last_is_refused() {
-    let log = Log::open(place(&memory().await), unstored());
+    let log = StreamWriter::open(place(&memory().await), unstored());
     log.append("1");
     let refused = |error: Error| (error.code, error.param, error.message);
     let expected = (
-        Code::InvalidArgument,
+        ErrorCode::InvalidArgument,
         Some("after".to_owned()),
         "the stream has 1 events so far; there is none with number 2".to_owned(),
     );
@@ -164,11 +164,11 @@ async fn a_number_behind_the_last_is_refused() {
 
 #[tokio::test]
 async fn readers_of_a_log_that_is_not_kept_are_told_when_it_is_given_up() {
-    let log = Log::open(place(&memory().await), unstored());
+    let log = StreamWriter::open(place(&memory().await), unstored());
     log.append("1");
     let mut reader = log.reader(0).unwrap();
     assert_eq!(reader.next().await.unwrap().unwrap().len(), 1);
     drop(log);
     let error = reader.next().await.unwrap_err();
-    assert_eq!(error.code, Code::Unavailable);
+    assert_eq!(error.code, ErrorCode::Unavailable);
 }

@@ -1,11 +1,11 @@
 //! How a stream is stored: in steps, with the turn's own batches, or not at all.
 
 use crate::bed::{drain, end, key, memory, outbox, place, unstored};
-use ambit_runtime::frame::Status;
-use ambit_runtime::outbox::Limits;
-use ambit_runtime::stream::{Log, Options, read_all};
+use ambit_runtime::frame::MessageStatus;
+use ambit_runtime::outbox::OutboxLimits;
+use ambit_runtime::stream::{StreamOptions, StreamWriter, read_all};
 use ambit_storage::batch::Batch;
-use ambit_storage::driver::Range;
+use ambit_storage::driver::LogRange;
 use serde_json::Map;
 use std::time::Instant;
 
@@ -13,8 +13,8 @@ use std::time::Instant;
 async fn g087_a_step_is_stored_at_most_every_100_ms_or_4_kb() {
     let driver = memory().await;
     let began = Instant::now();
-    let log = Log::open(place(&driver), Options::default());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut said = 0;
     while began.elapsed().as_millis() < 450 && said < 1000 {
         let id = speaker.begin("text", Map::new()).unwrap();
@@ -22,7 +22,7 @@ async fn g087_a_step_is_stored_at_most_every_100_ms_or_4_kb() {
             speaker.say(&id, "some words ").unwrap();
             tokio::task::yield_now().await;
         }
-        speaker.finish(&id, Status::Completed, Map::new());
+        speaker.finish(&id, MessageStatus::Completed, Map::new());
         said += 1;
     }
     end(&outbox).await;
@@ -33,7 +33,7 @@ async fn g087_a_step_is_stored_at_most_every_100_ms_or_4_kb() {
         .unwrap()
         .entries;
     let bytes: usize = entries.iter().map(|entry| entry.text.len()).sum();
-    let page = driver.read(&key(), Range::head()).await.unwrap();
+    let page = driver.read(&key(), LogRange::head()).await.unwrap();
     let rows = usize::try_from(page.head.unwrap().last).unwrap();
     // One more for the end, which is stored on purpose.
     assert!(
@@ -45,7 +45,7 @@ async fn g087_a_step_is_stored_at_most_every_100_ms_or_4_kb() {
 #[tokio::test]
 async fn g087_a_slow_stream_is_stored_by_time_alone() {
     let driver = memory().await;
-    let log = Log::open(place(&driver), Options::default());
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
     let mut reader = log.reader(0).unwrap();
     let began = Instant::now();
     for number in 1..=4 {
@@ -53,16 +53,16 @@ async fn g087_a_slow_stream_is_stored_by_time_alone() {
         assert_eq!(reader.next().await.unwrap().unwrap()[0].number, number);
     }
     assert!(began.elapsed().as_millis() >= 395, "{:?}", began.elapsed());
-    let page = driver.read(&key(), Range::head()).await.unwrap();
+    let page = driver.read(&key(), LogRange::head()).await.unwrap();
     assert_eq!(page.head.unwrap().last, 4);
 }
 
 #[tokio::test]
 async fn g087_with_storing_switched_off_readers_see_everything_and_nothing_is_stored() {
     let driver = memory().await;
-    let log = Log::open(place(&driver), unstored());
+    let log = StreamWriter::open(place(&driver), unstored());
     let mut reader = log.reader(0).unwrap();
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let id = speaker.begin("text", Map::new()).unwrap();
     speaker.say(&id, "a").unwrap();
     assert_eq!(log.last(), 3);
@@ -74,7 +74,7 @@ async fn g087_with_storing_switched_off_readers_see_everything_and_nothing_is_st
 #[tokio::test]
 async fn a_short_turn_is_stored_with_its_own_two_batches() {
     let driver = memory().await;
-    let log = Log::open(place(&driver), Options::default());
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
     let mut reader = log.reader(0).unwrap();
     log.append("1");
     let taken = log.take_waiting().await;
@@ -94,7 +94,7 @@ async fn a_short_turn_is_stored_with_its_own_two_batches() {
         .unwrap();
     taken.stored();
     assert_eq!(drain(&mut reader).await.len(), 2);
-    let page = driver.read(&key(), Range::from(1, 10)).await.unwrap();
+    let page = driver.read(&key(), LogRange::from(1, 10)).await.unwrap();
     let rows: Vec<_> = page
         .entries
         .iter()
@@ -109,7 +109,7 @@ async fn a_short_turn_is_stored_with_its_own_two_batches() {
 #[tokio::test]
 async fn what_was_taken_and_not_stored_waits_again() {
     let driver = memory().await;
-    let log = Log::open(place(&driver), Options::default());
+    let log = StreamWriter::open(place(&driver), StreamOptions::default());
     let mut reader = log.reader(0).unwrap();
     log.append("1");
     drop(log.take_waiting().await);
@@ -127,11 +127,11 @@ async fn what_was_taken_and_not_stored_waits_again() {
 #[tokio::test]
 async fn the_end_is_not_seen_before_it_is_stored_on_purpose() {
     let driver = memory().await;
-    let options = Options {
+    let options = StreamOptions {
         step: std::time::Duration::ZERO,
-        ..Options::default()
+        ..StreamOptions::default()
     };
-    let log = Log::open(place(&driver), options);
+    let log = StreamWriter::open(place(&driver), options);
     let mut reader = log.reader(0).unwrap();
     log.append("1");
     assert_eq!(reader.next().await.unwrap().unwrap().len(), 1);

@@ -1,10 +1,10 @@
 //! What a stream looks like, frame by frame.
 
 use crate::bed::{drain, end, frames, memory, object, outbox, place, unstored};
-use ambit_runtime::frame::path::Path;
-use ambit_runtime::frame::{Frame, Status, invariants};
-use ambit_runtime::outbox::Limits;
-use ambit_runtime::stream::{Log, Options};
+use ambit_runtime::frame::props_path::PropsPath;
+use ambit_runtime::frame::{Frame, MessageStatus, invariants};
+use ambit_runtime::outbox::OutboxLimits;
+use ambit_runtime::stream::{StreamOptions, StreamWriter};
 use serde_json::{Map, Value, json};
 
 /// What happened, without times: an event as its name and data, anything else as it is.
@@ -24,13 +24,13 @@ fn tell(frame: &Frame) -> Value {
 
 #[tokio::test]
 async fn a_text_of_a_model_is_a_start_its_pieces_and_an_end() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     let id = speaker.begin("text", Map::new()).unwrap();
     speaker.say(&id, "Hel").unwrap();
     speaker.say(&id, "lo \"\u{0}\n\u{1F600}").unwrap();
-    speaker.finish(&id, Status::Completed, Map::new());
+    speaker.finish(&id, MessageStatus::Completed, Map::new());
     end(&outbox).await;
     let frames = frames(&drain(&mut reader).await);
     assert_eq!(
@@ -49,8 +49,8 @@ async fn a_text_of_a_model_is_a_start_its_pieces_and_an_end() {
 
 #[tokio::test]
 async fn pieces_that_wait_together_become_one_entry() {
-    let log = Log::open(place(&memory().await), Options::default());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), StreamOptions::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let id = speaker
         .begin(
             "tool_call",
@@ -59,8 +59,12 @@ async fn pieces_that_wait_together_become_one_entry() {
         .unwrap();
     speaker.say(&id, "Hel").unwrap();
     speaker.say(&id, "lo").unwrap();
-    speaker.say_at(&id, &Path::key("arguments"), "{").unwrap();
-    speaker.say_at(&id, &Path::key("arguments"), "}").unwrap();
+    speaker
+        .say_at(&id, &PropsPath::key("arguments"), "{")
+        .unwrap();
+    speaker
+        .say_at(&id, &PropsPath::key("arguments"), "}")
+        .unwrap();
     let mut reader = log.reader(0).unwrap();
     end(&outbox).await;
     let frames = frames(&drain(&mut reader).await);
@@ -77,8 +81,8 @@ async fn pieces_that_wait_together_become_one_entry() {
 
 #[tokio::test]
 async fn sending_into_blocks_and_changing_after_the_end() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     speaker.send(&[json!("Step 1"), json!("B1")]).unwrap();
     speaker.end_block(&[json!("B1")]).unwrap();
@@ -120,16 +124,18 @@ async fn sending_into_blocks_and_changing_after_the_end() {
 /// A call of a tool, and its amendment when the tool has run.
 #[tokio::test]
 async fn a_tool_call_is_merged_appended_ended_and_amended() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     let call = json!({"tool_call": {"id": "c", "name": "n", "index": 0}});
     let id = speaker.begin("tool_call", object(call)).unwrap();
     let pending = json!({"id": "c", "name": "n", "arguments": "", "status": "pending"});
     speaker.update(&id, object(pending)).unwrap();
-    speaker.say_at(&id, &Path::key("arguments"), "{}").unwrap();
+    speaker
+        .say_at(&id, &PropsPath::key("arguments"), "{}")
+        .unwrap();
     let whole = json!({"tool_call": {"id": "c", "name": "n", "index": 0, "arguments": "{}"}});
-    speaker.finish(&id, Status::Completed, object(whole));
+    speaker.finish(&id, MessageStatus::Completed, object(whole));
     let done = json!({"status": "completed", "result": {"ok": true}});
     speaker.update(&id, object(done)).unwrap();
     end(&outbox).await;
@@ -152,14 +158,14 @@ async fn a_tool_call_is_merged_appended_ended_and_amended() {
 
 #[tokio::test]
 async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     let fork = speaker.fork("look it up", "b", false);
     let quiet = fork.fork("", "c", false);
-    quiet.end_thread(Status::Completed);
+    quiet.end_thread(MessageStatus::Completed);
     fork.send_stream(&[json!("hm"), json!("B1")]).unwrap();
-    fork.end_thread(Status::Partial);
+    fork.end_thread(MessageStatus::Partial);
     let silent = speaker.fork("", "d", true);
     let hidden = silent
         .send(&[json!("nobody sees it"), json!("B7")])
@@ -189,8 +195,8 @@ async fn a_fork_has_a_thread_that_ends_with_what_it_left_open() {
 
 #[tokio::test]
 async fn replaced_types_metadata_and_events_are_told() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     let loading = json!({"type": "loading", "props": {"message": "…"}, "id": "ignored", "metadata": {"k": 1, "trace_id": "forged"}});
     let id = speaker.send_stream(&[loading]).unwrap();
@@ -221,8 +227,8 @@ async fn replaced_types_metadata_and_events_are_told() {
 
 #[tokio::test]
 async fn the_deepest_value_at_the_longest_path_can_be_read_again() {
-    let log = Log::open(place(&memory().await), unstored());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let mut reader = log.reader(0).unwrap();
     let id = speaker.send_stream(&[json!({"type": "x"})]).unwrap();
     let value = (0..64).fold(json!(1), |inner, _| json!([inner]));
@@ -241,8 +247,8 @@ async fn the_deepest_value_at_the_longest_path_can_be_read_again() {
 
 #[tokio::test]
 async fn a_piece_behind_another_change_is_not_merged_into_one_before_it() {
-    let log = Log::open(place(&memory().await), Options::default());
-    let (outbox, speaker) = outbox(&log, Limits::default());
+    let log = StreamWriter::open(place(&memory().await), StreamOptions::default());
+    let (outbox, speaker) = outbox(&log, OutboxLimits::default());
     let id = speaker.begin("text", Map::new()).unwrap();
     speaker.say(&id, "one").unwrap();
     speaker.replace(&[json!(id), json!("two")]).unwrap();

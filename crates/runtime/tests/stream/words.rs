@@ -1,15 +1,15 @@
 //! What scripts are told when they use the messaging methods wrongly, word for word; nothing is changed then.
 
 use crate::bed::{call, memory, outbox, place, table, unstored};
-use ambit_runtime::Code;
-use ambit_runtime::outbox::{Limits, Outbox, Speaker};
-use ambit_runtime::stream::Log;
+use ambit_runtime::ErrorCode;
+use ambit_runtime::outbox::{AgentOutbox, Outbox, OutboxLimits};
+use ambit_runtime::stream::StreamWriter;
 use serde_json::{Value, json};
 
 /// An outbox with one open message `m` to be misused.
-pub async fn misused() -> (Outbox, Speaker, Log) {
-    let log = Log::open(place(&memory().await), unstored());
-    let limits = Limits {
+pub async fn misused() -> (Outbox, AgentOutbox, StreamWriter) {
+    let log = StreamWriter::open(place(&memory().await), unstored());
+    let limits = OutboxLimits {
         message: 300,
         output: 1000,
         messages: 4,
@@ -25,11 +25,11 @@ pub async fn misused() -> (Outbox, Speaker, Log) {
 async fn check_all(text: &str) {
     for [method, arguments, expected] in table(text) {
         let arguments = serde_json::from_str(arguments).unwrap();
-        check(method, &arguments, (expected, Code::InvalidArgument)).await;
+        check(method, &arguments, (expected, ErrorCode::InvalidArgument)).await;
     }
 }
 
-async fn check(method: &str, arguments: &Value, expected: (&str, Code)) {
+async fn check(method: &str, arguments: &Value, expected: (&str, ErrorCode)) {
     let (outbox, speaker, log) = misused().await;
     let before = (outbox.messages(), log.last());
     let error = call(&speaker, method, arguments).unwrap_err();
@@ -102,7 +102,7 @@ async fn g144_wrong_ids_are_refused_by_name() {
     )
     .await;
     let long = json!([{"type": "text", "message_id": "m".repeat(257)}]);
-    let expected = ("messageId exceeds 256 bytes", Code::InvalidArgument);
+    let expected = ("messageId exceeds 256 bytes", ErrorCode::InvalidArgument);
     check("Send", &long, expected).await;
 }
 
@@ -124,7 +124,7 @@ async fn wrong_paths_are_refused() {
     let deep = vec!["a"; 33].join(".");
     let invalid = format!("invalid path \"{deep}\"");
     let arguments = json!(["m", 1, deep]);
-    check("Set", &arguments, (&invalid, Code::InvalidArgument)).await;
+    check("Set", &arguments, (&invalid, ErrorCode::InvalidArgument)).await;
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn wrong_targets_and_values_are_refused() {
     let message = json!([{"type": "x", "props": {"a": nested}}]);
     let set = json!(["m", nested, "a"]);
     for (method, arguments) in [("Set", set), ("Send", message)] {
-        check(method, &arguments, (too_deep, Code::InvalidArgument)).await;
+        check(method, &arguments, (too_deep, ErrorCode::InvalidArgument)).await;
     }
 }
 
@@ -174,7 +174,7 @@ async fn the_names_of_the_runtimes_events_are_reserved() {
     for name in names {
         let event = json!([{"type": "event", "props": {"event": name}}]);
         let expected = format!("event \"{name}\" is reserved");
-        check("Send", &event, (&expected, Code::InvalidArgument)).await;
+        check("Send", &event, (&expected, ErrorCode::InvalidArgument)).await;
     }
 }
 
@@ -195,7 +195,7 @@ async fn what_is_too_large_is_refused() {
         ("End", json!(["m", long])),
     ];
     for (method, arguments) in calls {
-        let expected = ("message exceeds 300 bytes", Code::OutputLimit);
+        let expected = ("message exceeds 300 bytes", ErrorCode::OutputLimit);
         check(method, &arguments, expected).await;
     }
 }
@@ -231,7 +231,7 @@ async fn a_turn_that_says_too_much_is_refused() {
     for error in [said, sent, event] {
         assert_eq!(
             (error.message.as_str(), error.code),
-            (all, Code::OutputLimit)
+            (all, ErrorCode::OutputLimit)
         );
     }
     assert_eq!(outbox.messages(), before);
@@ -251,7 +251,7 @@ async fn too_many_messages_are_refused() {
     let expected = "output limit exceeded (4 messages per turn)";
     assert_eq!(
         (error.message.as_str(), error.code),
-        (expected, Code::OutputLimit)
+        (expected, ErrorCode::OutputLimit)
     );
 }
 
@@ -270,7 +270,7 @@ async fn nobody_speaks_behind_the_end() {
         let error = call(&speaker, method, &arguments).unwrap_err();
         assert_eq!(
             (error.message.as_str(), error.code),
-            ("the turn has ended", Code::Cancelled)
+            ("the turn has ended", ErrorCode::Cancelled)
         );
     }
     assert_eq!(outbox.messages(), before);

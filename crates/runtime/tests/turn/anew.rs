@@ -6,9 +6,9 @@ use crate::place::{
     request, shown,
 };
 use crate::toolbox::{Tools, outcome, patient};
-use ambit_runtime::runtime::Interrupt;
+use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::Ambit;
-use ambit_storage::driver::{self, Options};
+use ambit_storage::driver::{self, DriverOptions};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -33,11 +33,11 @@ fn calling(rules: &Value, options: &str) -> Vec<(String, String)> {
     files
 }
 
-fn force() -> Interrupt {
-    Interrupt {
+fn force() -> TurnInterrupt {
+    TurnInterrupt {
         messages: vec![json!({"role": "user", "content": "and be quick"})],
         is_forced: true,
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     }
 }
 
@@ -138,7 +138,9 @@ async fn g017_results_that_a_called_agent_had_at_a_forced_interrupt_are_what_its
 
 #[tokio::test]
 async fn g017_tools_of_a_called_agent_that_had_ended_when_a_node_closed_do_not_run_on_the_next() {
-    let store = driver::open("memory://", Options::default()).await.unwrap();
+    let store = driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap();
     let (may_end, settling) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
     let tools = pair(&may_end);
     let list = calling(&two(), "{}");

@@ -2,7 +2,7 @@
 
 use crate::place::{Place, agent, ask, borrowed, end, model, place, request, shown, tree};
 use ambit_runtime::Frame;
-use ambit_runtime::trace::{NodeView, Status};
+use ambit_runtime::trace::{NodeView, TraceStatus};
 use serde_json::{Value, json};
 
 const TOOLS: &str = "
@@ -74,12 +74,12 @@ async fn g128_tools_have_nodes_with_what_came_of_them_and_with_those_of_their_sc
         (look.kind.as_str(), look.status, &look.input, &look.output),
         (
             "tool",
-            Status::Completed,
+            TraceStatus::Completed,
             &json!({"what": "cat"}),
             &json!("seen")
         )
     );
-    assert_eq!(fail.status, Status::Failed);
+    assert_eq!(fail.status, TraceStatus::Failed);
     assert_eq!(
         fail.error.as_deref(),
         Some("Error executing tool fail: no luck")

@@ -5,9 +5,9 @@ use crate::place::{
     Place, agent, ann, borrowed, end, frames, history, model, node_with, request, shown,
 };
 use crate::toolbox::{Tools, outcome, patient};
-use ambit_runtime::runtime::{Interrupt, Started};
+use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
 use ambit_storage::Ambit;
-use ambit_storage::driver::{self, Driver, Options};
+use ambit_storage::driver::{self, Driver, DriverOptions};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -98,7 +98,7 @@ impl Held {
     }
 
     /// A turn at the point where all is as said.
-    async fn turn(&self, place: &Place) -> Started {
+    async fn turn(&self, place: &Place) -> StartedTurn {
         let started = place.runtime.start(request("hello", "hi")).await.unwrap();
         self.settling.notified().await;
         self.go.notify_one();
@@ -107,7 +107,9 @@ impl Held {
 }
 
 async fn store() -> Arc<dyn Driver> {
-    driver::open("memory://", Options::default()).await.unwrap()
+    driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap()
 }
 
 /// The results in the history: `(call, text, failed)`.
@@ -155,10 +157,10 @@ async fn g017_results_that_were_there_at_a_forced_interrupt_are_what_the_model_i
     let held = Held::new();
     let place = held.node(&store().await, true).await;
     let started = held.turn(&place).await;
-    let force = Interrupt {
+    let force = TurnInterrupt {
         messages: vec![json!({"role": "user", "content": "and be quick"})],
         is_forced: true,
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     };
     let id = started.request_id.clone();
     place.runtime.interrupt(&ann(), &id, force).await.unwrap();

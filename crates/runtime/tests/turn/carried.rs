@@ -2,22 +2,22 @@
 
 use crate::place::{Place, ann, files, frames, request, settings};
 use crate::retention::{DAY, HELLO, id, kept, logs, numbers, pass, pass_in, row, space, turn};
-use ambit_runtime::Code;
+use ambit_runtime::ErrorCode;
 use ambit_runtime::runtime::Runtime;
 use ambit_storage::Stores;
 use ambit_storage::backup::backup;
 use ambit_storage::doctor::{Finding, examine};
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, Options, Range, open};
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, open};
 use ambit_storage::relocation::relocate;
 use std::sync::Arc;
 
 /// A runtime over the drivers `a` and `b`, with everything in these.
 async fn two_drivers(used: &[&str]) -> Place {
-    let options = Options::default();
+    let options = DriverOptions::default();
     let mut builder = Stores::builder(options.clone());
     for name in ["a", "b"] {
-        builder = builder.driver(name, Arc::new(Memory::new(options.clone())));
+        builder = builder.driver(name, Arc::new(MemoryDriver::new(options.clone())));
     }
     let stores = builder.default_drivers(used).build().unwrap();
     let app = files(&[HELLO]);
@@ -42,7 +42,7 @@ async fn a_moved_conversation_takes_its_turns_along_and_they_end_there() {
     assert_eq!(numbers(&place.runtime, &id).await, Ok(last));
     pass(&place, DAY);
     place.runtime.drop_expired().await;
-    let gone = Err(Code::StreamExpired);
+    let gone = Err(ErrorCode::StreamExpired);
     assert_eq!(numbers(&place.runtime, &id).await, gone);
     assert_eq!(logs(&place.runtime).await, [format!("turn/{id}/trace")]);
 }
@@ -53,7 +53,7 @@ async fn in_a_chain_a_stream_goes_from_every_driver() {
     let (id, _) = turn(&place, "hi").await;
     pass(&place, DAY);
     place.runtime.drop_expired().await;
-    let gone = Err(Code::StreamExpired);
+    let gone = Err(ErrorCode::StreamExpired);
     assert_eq!(numbers(&place.runtime, &id).await, gone);
     let space = space(&row(&place.runtime).await);
     for (name, driver) in place.runtime.stores().drivers() {
@@ -72,7 +72,7 @@ async fn in_a_chain_a_stream_goes_from_every_driver() {
 async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
     let folder = tempfile::tempdir().unwrap();
     let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
-    let options = Options::default();
+    let options = DriverOptions::default();
     let driver = open(&url("ambit.db"), options.clone()).await.unwrap();
     let builder = Stores::builder(options.clone()).driver("sqlite", driver);
     let stores = builder.default_drivers(&["sqlite"]).build().unwrap();
@@ -104,7 +104,7 @@ async fn turns_are_in_a_backup_and_no_finding_of_the_doctor() {
     for name in names {
         let read = async |from: &dyn Driver| {
             let log = space.log(name.as_str());
-            from.read(&log, Range::from(1, 1_000)).await.unwrap()
+            from.read(&log, LogRange::from(1, 1_000)).await.unwrap()
         };
         assert_eq!(read(&*copied).await, read(&*driver).await, "{name}");
     }

@@ -5,11 +5,11 @@ use crate::place::{
     remembered, request, said, shown, traced,
 };
 use crate::toolbox::Tools;
-use ambit_runtime::{Code, Request};
+use ambit_runtime::{ErrorCode, TurnRequest};
 use serde_json::{Value, json};
 
 /// What the model gets where `Create` returns this, asked like that.
-async fn sent(returned: &str, package: &Value, change: impl FnOnce(&mut Request)) -> Value {
+async fn sent(returned: &str, package: &Value, change: impl FnOnce(&mut TurnRequest)) -> Value {
     let hooks = format!("export function Create(ctx, messages, options) {{ return {returned}; }}");
     let mut package = package.clone();
     package["connector"] = "mirror".into();
@@ -133,7 +133,7 @@ async fn a_connector_that_cannot_be_chosen_fails_the_turn_before_any_call() {
 
 #[tokio::test]
 async fn modes_choose_prompts_and_a_preset_counts_before_them() {
-    let with_mode = |asked: &mut Request| asked.mode = Some("calm".to_owned());
+    let with_mode = |asked: &mut TurnRequest| asked.mode = Some("calm".to_owned());
     let got = sent("null", &json!({"modes": ["calm"]}), with_mode).await;
     assert_eq!(said(&got["messages"])[1], "system: Be calm in en-us.");
     let got = sent(
@@ -300,5 +300,5 @@ async fn skipping_leaves_out_history_output_or_trace() {
     let id = end(&frames)["request_id"].as_str().unwrap().to_owned();
     let ambit = place.runtime.contexts(&ann());
     let untraced = ambit_runtime::inspect::traces::open(&ambit, &ann(), &id).await;
-    assert_eq!(untraced.err().unwrap().code, Code::NotFound);
+    assert_eq!(untraced.err().unwrap().code, ErrorCode::NotFound);
 }

@@ -2,8 +2,8 @@
 
 use crate::place::{Place, agent, ann, borrowed, model, named, request, session};
 use crate::toolbox::{Tools, outcome};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::{self, Driver, Options, Range};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::{self, Driver, DriverOptions, LogRange};
 use ambit_storage::json::Json;
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -28,7 +28,9 @@ async fn node(store: &Arc<dyn Driver>, tools: &Tools) -> Place {
 
 #[tokio::test]
 async fn what_only_an_earlier_version_knows_of_a_call_is_passed_over() {
-    let store = driver::open("memory://", Options::default()).await.unwrap();
+    let store = driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap();
     let waits = Arc::new(Notify::new());
     let reached = waits.clone();
     let hanging = Tools::new(&["show", "wait"], move |name, arguments| {
@@ -50,7 +52,7 @@ async fn what_only_an_earlier_version_knows_of_a_call_is_passed_over() {
     first.runtime.close(Duration::ZERO).await.unwrap();
     // As the earlier version noted what a model was called for.
     let log = space.log(format!("turn/{id}/calls"));
-    let page = store.read(&log, Range::from(1, 100)).await.unwrap();
+    let page = store.read(&log, LogRange::from(1, 100)).await.unwrap();
     let call = page.entries[0].body.to::<Value>().unwrap()["call"].clone();
     let number = page.entries.len();
     let used =
@@ -60,7 +62,7 @@ async fn what_only_an_earlier_version_knows_of_a_call_is_passed_over() {
         body: Json::of(&json!({"call": call, "done": {"used": used}})).unwrap(),
     };
     let entries = vec![old];
-    let append = Batch::of([Write::Append { log, entries }]);
+    let append = Batch::of([BatchWrite::Append { log, entries }]);
     store.commit(append).await.unwrap();
     let tools = Tools::new(&["show", "wait"], |_, arguments| {
         async { Ok(outcome(arguments)) }.boxed()

@@ -4,8 +4,8 @@ use crate::place::{
     agent, ann, ask, borrowed, end, model, node, place_of_tools, remembered, request, until,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::error::{Code, Error};
-use ambit_storage::driver::{self, Options};
+use ambit_runtime::error::{Error, ErrorCode};
+use ambit_storage::driver::{self, DriverOptions};
 use futures::FutureExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn tools(failed: &Arc<Notify>) -> Tools {
                 "slow" => failed.notified().await,
                 "broken" => {
                     failed.notify_one();
-                    return Err(Error::new(Code::McpError, "MCP server \"s\": gone"));
+                    return Err(Error::new(ErrorCode::McpError, "MCP server \"s\": gone"));
                 }
                 "hang" => std::future::pending().await,
                 _ => {}
@@ -107,7 +107,9 @@ async fn siblings_of_a_call_that_fails_the_step_come_to_their_end_and_no_other_b
 
 #[tokio::test]
 async fn a_step_that_has_failed_stays_so_on_the_node_that_goes_on() {
-    let store = driver::open("memory://", Options::default()).await.unwrap();
+    let store = driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap();
     let failed = Arc::new(Notify::new());
     let list = list(&json!({}), &["broken", "hang"], "");
     let first = node(&borrowed(&list), &store, tools(&failed)).await;

@@ -4,21 +4,23 @@ use crate::place::{Place, agent, ask, borrowed, end, files, model, remembered, r
 use crate::toolbox::{Tools, outcome};
 use ambit_runtime::Runtime;
 use ambit_storage::Stores;
-use ambit_storage::conformance::{Fault, Flaky};
-use ambit_storage::driver::{self, Options};
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
+use ambit_storage::driver::{self, DriverOptions};
 use futures::FutureExt;
 use serde_json::json;
 use std::sync::Arc;
 
 /// A turn with one tool, under which this many writes of its result fail.
 async fn failing(times: u64) -> (Place, Tools, serde_json::Value) {
-    failing_with(Fault::Write, times).await
+    failing_with(FaultKind::Write, times).await
 }
 
 /// The same with calls of another kind.
-async fn failing_with(fault: Fault, times: u64) -> (Place, Tools, serde_json::Value) {
-    let inner = driver::open("memory://", Options::default()).await.unwrap();
-    let flaky = Arc::new(Flaky::new(inner));
+async fn failing_with(fault: FaultKind, times: u64) -> (Place, Tools, serde_json::Value) {
+    let inner = driver::open("memory://", DriverOptions::default())
+        .await
+        .unwrap();
+    let flaky = Arc::new(FlakyDriver::new(inner));
     let store = flaky.clone();
     let tools = Tools::new(&["pay"], move |_, _| {
         let store = store.clone();
@@ -35,7 +37,7 @@ async fn failing_with(fault: Fault, times: u64) -> (Place, Tools, serde_json::Va
     );
     list.push(model("calling", &rules));
     let app = files(&borrowed(&list));
-    let stores = Stores::builder(Options::default())
+    let stores = Stores::builder(DriverOptions::default())
         .driver("flaky", flaky.clone())
         .build()
         .unwrap();
@@ -75,7 +77,7 @@ async fn g017_a_result_that_stays_unstored_fails_the_turn_and_is_not_forgotten()
 
 #[tokio::test]
 async fn g023_reads_that_fail_for_a_while_are_waited_for_and_the_turn_ends() {
-    let (place, tools, ended) = failing_with(Fault::Read, 4).await;
+    let (place, tools, ended) = failing_with(FaultKind::Read, 4).await;
     assert_eq!(ended["status"], "completed", "{ended}");
     assert_eq!(tools.names(), ["pay"]);
     assert_eq!(remembered(&place, "hello").await.len(), 4);

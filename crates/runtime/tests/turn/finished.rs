@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The states of the calls that a client shows.
 pub fn states(frames: &[Frame]) -> Vec<Value> {
-    let mut state = ambit_runtime::frame::State::default();
+    let mut state = ambit_runtime::frame::OutputMessages::default();
     for frame in frames {
         ambit_runtime::frame::apply(&mut state, frame).unwrap();
     }

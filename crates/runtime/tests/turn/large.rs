@@ -5,10 +5,10 @@ use crate::place::{
     traced, until,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::runtime::Interrupt;
+use ambit_runtime::runtime::TurnInterrupt;
 use ambit_storage::Stores;
-use ambit_storage::batch::Limits;
-use ambit_storage::driver::Options;
+use ambit_storage::batch::SizeLimits;
+use ambit_storage::driver::DriverOptions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ async fn place(files: &[(String, String)]) -> (Place, Tools) {
     let tools = Tools::new(&["read"], |_, _| {
         Box::pin(async { Ok(outcome(json!("x".repeat(900_000)))) })
     });
-    let limits = Limits {
+    let limits = SizeLimits {
         value: 2 << 20,
-        ..Limits::default()
+        ..SizeLimits::default()
     };
-    let options = Options {
+    let options = DriverOptions {
         limits,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let stores = Stores::builder(options).build().unwrap();
     let of_place = Arc::new(tools.clone());
@@ -64,10 +64,10 @@ async fn a_called_agent_whose_end_is_not_kept_is_not_asked_again() {
     let mut started = place.runtime.start(request("hello", "hi")).await.unwrap();
     let id = started.request_id.clone();
     until(&mut started, |frame| frame.kind == "text").await;
-    let force = Interrupt {
+    let force = TurnInterrupt {
         messages: vec![json!({"role": "user", "content": "and be quick"})],
         is_forced: true,
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     };
     place.runtime.interrupt(&ann(), &id, force).await.unwrap();
     started.stream = place.runtime.stream(&ann(), &id, 0).await.unwrap();

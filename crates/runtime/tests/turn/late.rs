@@ -2,13 +2,15 @@
 
 use crate::place::{Place, agent, ask, borrowed, end, files, request, settings};
 use ambit_runtime::Runtime;
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome, Write};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use ambit_storage::clock::Clock;
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::{self, Driver, Options, Page, Part, Range, Scan, Watch};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::{
+    self, Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use ambit_storage::lease::LEASE_LIFE;
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use ambit_storage::{Result, Stores};
 use async_trait::async_trait;
 use serde_json::json;
@@ -51,14 +53,13 @@ impl Late {
 
 #[async_trait]
 impl Driver for Late {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
-        let has = |what: fn(&Key, &Op) -> bool| {
-            let is_it =
-                |write: &Write| matches!(write, Write::Apply { key, op, .. } if what(key, op));
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        let has = |what: fn(&ValueKey, &Operation) -> bool| {
+            let is_it = |write: &BatchWrite| matches!(write, BatchWrite::Apply { key, op, .. } if what(key, op));
             batch.writes.iter().any(is_it)
         };
-        let asks = has(|_, op| matches!(op, Op::Acquire { .. }));
-        let begins = has(|key, op| key.space == Space::turns() && matches!(op, Op::Set(_)));
+        let asks = has(|_, op| matches!(op, Operation::Acquire { .. }));
+        let begins = has(|key, op| key.space == Space::turns() && matches!(op, Operation::Set(_)));
         self.asked.fetch_add(u64::from(asks), Ordering::SeqCst);
         let done = self.behind.commit(batch).await;
         if begins {
@@ -68,15 +69,15 @@ impl Driver for Late {
         done
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         self.behind.read(log, range).await
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         self.behind.get(key, part).await
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         if *space == Space::turns() && scan.pattern.is_all() {
             self.looks.add_permits(1);
         }
@@ -87,15 +88,15 @@ impl Driver for Late {
         self.behind.logs(space).await
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         self.behind.identities(filter, page).await
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.behind.count(filter).await
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         self.behind.watch(log).await
     }
 
@@ -115,9 +116,9 @@ impl Driver for Late {
 #[tokio::test(start_paused = true)]
 async fn g019_a_node_does_not_take_up_its_own_turn_whose_lease_is_late() {
     let clock = Clock::default();
-    let options = Options {
+    let options = DriverOptions {
         clock: clock.clone(),
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let memory = driver::open("memory://", options.clone()).await.unwrap();
     let late = Arc::new(Late::new(memory));

@@ -5,7 +5,7 @@ use crate::place::{
     remembered, request, said, session, shown,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::chats::{self, Name};
+use ambit_runtime::chats::{self, ChatName};
 use ambit_storage::storage::{Message, ToolCall};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -318,7 +318,7 @@ async fn a_chat_is_called_like_its_first_message() {
         ask(&place, request("hello", text)).await;
     }
     let ambit = place.runtime.contexts(&crate::place::ann());
-    let name = Name {
+    let name = ChatName {
         chat_id: "chat-1",
         assistant_id: None,
     };

@@ -1,11 +1,11 @@
 //! An app in a folder of its own, over stores of a test's choice.
 
 use crate::toolbox::Tools;
-use ambit_runtime::inspect::memory::Which;
-use ambit_runtime::runtime::{Runtime, Settings, Started};
-use ambit_runtime::trace::{Tree, fold_texts};
-use ambit_runtime::{Authorized, Frame, Request};
-use ambit_storage::driver::{Driver, Options};
+use ambit_runtime::inspect::memory::MemorySelector;
+use ambit_runtime::runtime::{Runtime, RuntimeSettings, StartedTurn};
+use ambit_runtime::trace::{TraceTree, fold_texts};
+use ambit_runtime::{Authorized, Frame, TurnRequest};
+use ambit_storage::driver::{Driver, DriverOptions};
 use ambit_storage::storage::Message;
 use ambit_storage::{LiveAgent, Stores};
 use serde_json::{Value, json};
@@ -39,12 +39,12 @@ pub fn files(files: &[(&str, &str)]) -> TempDir {
 }
 
 /// Settings of a runtime over these stores.
-pub fn settings(app: &Path, stores: Stores) -> Settings {
-    Settings {
+pub fn settings(app: &Path, stores: Stores) -> RuntimeSettings {
+    RuntimeSettings {
         app: app.to_owned(),
         stores: Arc::new(stores),
-        storage: ambit_storage::Settings::default(),
-        models: ambit_runtime::model::Place::default(),
+        storage: ambit_storage::AmbitSettings::default(),
+        models: ambit_runtime::model::ModelSettings::default(),
         environment: BTreeMap::new(),
         is_development: false,
         tools: None,
@@ -58,8 +58,8 @@ pub async fn place(list: &[(&str, &str)]) -> Place {
 }
 
 /// The same with other settings.
-pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut Settings)) -> Place {
-    let stores = Stores::builder(Options::default()).build().unwrap();
+pub async fn place_with(list: &[(&str, &str)], set: impl FnOnce(&mut RuntimeSettings)) -> Place {
+    let stores = Stores::builder(DriverOptions::default()).build().unwrap();
     opened(list, stores, set).await
 }
 
@@ -75,13 +75,17 @@ pub async fn node(list: &[(&str, &str)], store: &Arc<dyn Driver>, tools: Tools) 
 pub async fn node_with(
     list: &[(&str, &str)],
     store: &Arc<dyn Driver>,
-    set: impl FnOnce(&mut Settings),
+    set: impl FnOnce(&mut RuntimeSettings),
 ) -> Place {
-    let stores = Stores::builder(Options::default()).driver("shared", store.clone());
+    let stores = Stores::builder(DriverOptions::default()).driver("shared", store.clone());
     opened(list, stores.build().unwrap(), set).await
 }
 
-async fn opened(list: &[(&str, &str)], stores: Stores, set: impl FnOnce(&mut Settings)) -> Place {
+async fn opened(
+    list: &[(&str, &str)],
+    stores: Stores,
+    set: impl FnOnce(&mut RuntimeSettings),
+) -> Place {
     let app = files(list);
     let mut settings = settings(app.path(), stores);
     set(&mut settings);
@@ -203,7 +207,7 @@ pub async fn traced(place: &Place, frames: &[Frame]) -> String {
 
 /// What agents have left in Ann's memory under this name.
 pub async fn left(place: &Place, key: &str) -> Value {
-    let which = Which {
+    let which = MemorySelector {
         space: "user",
         owner: None,
         assistant_id: None,
@@ -214,7 +218,7 @@ pub async fn left(place: &Place, key: &str) -> Value {
 }
 
 /// The same trace, put together.
-pub async fn tree(place: &Place, frames: &[Frame]) -> Tree {
+pub async fn tree(place: &Place, frames: &[Frame]) -> TraceTree {
     let text = traced(place, frames).await;
     let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     let values = values.map(Result::unwrap).flat_map(|value| match value {
@@ -226,13 +230,13 @@ pub async fn tree(place: &Place, frames: &[Frame]) -> Tree {
 }
 
 /// A request of Ann's to this agent.
-pub fn request(agent: &str, text: &str) -> Request {
-    Request {
+pub fn request(agent: &str, text: &str) -> TurnRequest {
+    TurnRequest {
         authorized: ann(),
         agent: agent.to_owned(),
         chat: Some("chat-1".to_owned()),
         messages: vec![json!({"role": "user", "content": text})],
-        ..Request::default()
+        ..TurnRequest::default()
     }
 }
 
@@ -244,7 +248,7 @@ pub fn ann() -> Authorized {
 }
 
 /// All frames of a turn, to its end.
-pub async fn frames(mut started: Started) -> Vec<Frame> {
+pub async fn frames(mut started: StartedTurn) -> Vec<Frame> {
     let mut frames = Vec::new();
     while let Some(entries) = started.stream.next().await.unwrap() {
         for entry in entries {
@@ -258,7 +262,7 @@ pub async fn frames(mut started: Started) -> Vec<Frame> {
 
 /// The messages that a client shows after all frames: `(type, content)`.
 pub fn shown(frames: &[Frame]) -> Vec<(String, Value)> {
-    let mut state = ambit_runtime::frame::State::default();
+    let mut state = ambit_runtime::frame::OutputMessages::default();
     for frame in frames {
         ambit_runtime::frame::apply(&mut state, frame).unwrap();
     }
@@ -279,12 +283,12 @@ pub fn end(frames: &[Frame]) -> Value {
 }
 
 /// Runs a request to its end.
-pub async fn ask(place: &Place, request: Request) -> Vec<Frame> {
+pub async fn ask(place: &Place, request: TurnRequest) -> Vec<Frame> {
     frames(place.runtime.start(request).await.unwrap()).await
 }
 
 /// Reads a stream until there is such an event.
-pub async fn until(started: &mut Started, is_it: impl Fn(&Frame) -> bool) {
+pub async fn until(started: &mut StartedTurn, is_it: impl Fn(&Frame) -> bool) {
     let mut is_there = false;
     while !is_there {
         let entries = started.stream.next().await.unwrap().unwrap();

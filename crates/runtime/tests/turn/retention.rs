@@ -1,13 +1,13 @@
 //! How long what turns leave is kept, and what keeps it from staying for ever.
 
 use crate::place::{ECHO, Place, ann, ask, end, place, request, settings};
-use ambit_runtime::chats::Window;
+use ambit_runtime::chats::PageWindow;
 use ambit_runtime::inspect::traces::{self, TraceFilter};
-use ambit_runtime::runtime::{Runtime, Status};
-use ambit_runtime::{Code, Frame};
+use ambit_runtime::runtime::{Runtime, TurnStatus};
+use ambit_runtime::{ErrorCode, Frame};
 use ambit_storage::address::{ITEMS, Space};
-use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::{Driver, Options, Part, Range, Scan};
+use ambit_storage::directory::{IndexRow, RowFilter};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{ChatHistoryStorage, StorageKind};
 use ambit_storage::{Context, Stores};
@@ -42,7 +42,7 @@ pub fn pass_in(runtime: &Runtime, time: Duration) {
 }
 
 /// The numbers that the turn's stream has, or why there are none.
-pub async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
+pub async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, ErrorCode> {
     let stream = runtime.stream(&ann(), request_id, 0).await;
     let mut stream = stream.map_err(|error| error.code)?;
     let mut last = 0;
@@ -53,14 +53,14 @@ pub async fn numbers(runtime: &Runtime, request_id: &str) -> Result<u64, Code> {
 }
 
 /// The row of the history of `chat-1`.
-pub async fn row(runtime: &Runtime) -> Tracked {
+pub async fn row(runtime: &Runtime) -> IndexRow {
     let ambit = runtime.contexts(&ann());
     let query = Context::named(&ambit, "hello").for_scope(ChatHistoryStorage::PREFIX);
     let rows = query.rows().next().await.unwrap().unwrap();
     rows.into_iter().next().unwrap()
 }
 
-pub fn space(row: &Tracked) -> Space {
+pub fn space(row: &IndexRow) -> Space {
     Space::of(&row.tenant, &row.identity)
 }
 
@@ -81,22 +81,22 @@ pub async fn logs(runtime: &Runtime) -> Vec<String> {
 
 /// Names and texts of all values in a space.
 async fn values(driver: &dyn Driver, space: &Space) -> Vec<(String, String)> {
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 1_000,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let found = driver.scan(space, &scan).await.unwrap();
     let text =
-        |(name, entry): (String, ambit_storage::batch::Entry)| (name, entry.value.to_string());
+        |(name, entry): (String, ambit_storage::batch::ValueEntry)| (name, entry.value.to_string());
     found.into_iter().map(text).collect()
 }
 
 /// What is noted of turns outside of their conversations.
 async fn notes(driver: &dyn Driver) -> Vec<(String, String)> {
     let tenant = ann().tenant().to_owned();
-    let mut found = values(driver, &Space::left_by_turns()).await;
+    let mut found = values(driver, &Space::ended_turns()).await;
     found.extend(values(driver, &Space::turns()).await);
     found.extend(values(driver, &Space::requests(&tenant)).await);
     found
@@ -122,12 +122,12 @@ async fn g113_a_stream_goes_a_day_after_its_end_and_takes_no_other_along() {
     assert_eq!(numbers(&place.runtime, &first).await, Ok(last));
     pass(&place, SECOND);
     assert_eq!(place.runtime.drop_expired().await, 1);
-    let gone = Err(Code::StreamExpired);
+    let gone = Err(ErrorCode::StreamExpired);
     assert_eq!(numbers(&place.runtime, &first).await, gone);
     let last = later.len() as u64;
     assert_eq!(numbers(&place.runtime, &second).await, Ok(last));
     let info = place.runtime.turn(&ann(), &first).await.unwrap();
-    assert_eq!((info.status, info.response), (Status::Completed, None));
+    assert_eq!((info.status, info.response), (TurnStatus::Completed, None));
     let info = place.runtime.turn(&ann(), &second).await.unwrap();
     assert!(info.response.is_some());
     let expected = [
@@ -158,8 +158,11 @@ async fn g086_streams_and_traces_are_kept_as_long_as_the_app_says() {
     assert!(place.runtime.turn(&ann(), &id).await.is_ok());
     let ambit = place.runtime.contexts(&ann());
     let trace = traces::open(&ambit, &ann(), &id).await;
-    assert_eq!(trace.err().map(|error| error.code), Some(Code::NotFound));
-    let window = Window { skip: 0, limit: 10 };
+    assert_eq!(
+        trace.err().map(|error| error.code),
+        Some(ErrorCode::NotFound)
+    );
+    let window = PageWindow { skip: 0, limit: 10 };
     let listed = traces::list(&ambit, &ann(), &TraceFilter::default(), window).await;
     assert_eq!(listed.unwrap().items, []);
 }
@@ -169,20 +172,20 @@ async fn g086_nothing_but_the_messages_is_left_of_a_turn_after_a_month() {
     let place = place(&[HELLO]).await;
     let (id, _) = turn(&place, "hi").await;
     let (driver, space) = kept(&place.runtime).await;
-    let before = driver.read(&space.log(ITEMS), Range::from(1, 10)).await;
+    let before = driver.read(&space.log(ITEMS), LogRange::from(1, 10)).await;
     pass(&place, 30 * DAY - SECOND);
     place.runtime.drop_expired().await;
     assert!(place.runtime.turn(&ann(), &id).await.is_ok());
     pass(&place, SECOND);
     place.runtime.drop_expired().await;
     let error = place.runtime.turn(&ann(), &id).await.unwrap_err();
-    assert_eq!(error.code, Code::NotFound);
+    assert_eq!(error.code, ErrorCode::NotFound);
     assert_eq!(logs(&place.runtime).await, Vec::<String>::new());
     assert_eq!(notes(&*driver).await, []);
     let mut left = values(&*driver, &space).await;
     left.retain(|(name, _)| name.starts_with("turn/"));
     assert_eq!(left, []);
-    let after = driver.read(&space.log(ITEMS), Range::from(1, 10)).await;
+    let after = driver.read(&space.log(ITEMS), LogRange::from(1, 10)).await;
     assert_eq!(after.unwrap(), before.unwrap());
 }
 
@@ -209,9 +212,9 @@ async fn nodes_that_drop_the_same_streams_do_not_hinder_each_other() {
 }
 
 /// Settings of another runtime of the same app over these stores.
-fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::runtime::Settings {
-    let none = Stores::builder(Options::default()).build().unwrap();
-    ambit_runtime::runtime::Settings {
+fn over(place: &Place, stores: Arc<Stores>) -> ambit_runtime::runtime::RuntimeSettings {
+    let none = Stores::builder(DriverOptions::default()).build().unwrap();
+    ambit_runtime::runtime::RuntimeSettings {
         stores,
         ..settings(place.app.path(), none)
     }
@@ -238,7 +241,7 @@ async fn a_turn_that_was_left_and_is_closed_by_the_next_one_goes_with_its_time()
     for id in [&left, &quick] {
         assert_ne!(
             next.runtime.turn(&ann(), id).await.unwrap().status,
-            Status::Running
+            TurnStatus::Running
         );
     }
     pass(&next, DAY);
@@ -259,7 +262,7 @@ async fn a_node_drops_what_is_over_without_being_asked() {
     let stores = place.runtime.stores().clone();
     let _later = Runtime::open(over(&place, stores)).await.unwrap();
     while driver
-        .read(&log, Range::head())
+        .read(&log, LogRange::head())
         .await
         .unwrap()
         .head
@@ -306,7 +309,7 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
     turn(&place, "secret words").await;
     let (driver, _) = kept(&place.runtime).await;
     let ambit = place.runtime.contexts(&ann());
-    let name = ambit_runtime::chats::Name {
+    let name = ambit_runtime::chats::ChatName {
         chat_id: "chat-1",
         assistant_id: None,
     };
@@ -326,7 +329,7 @@ async fn g069_what_is_noted_of_a_removed_conversations_turns_tells_nothing_of_it
     pass(&place, 30 * DAY);
     assert_eq!(place.runtime.drop_expired().await, 2);
     assert_eq!(notes(&*driver).await, []);
-    let rows = driver.count(&Filter::default()).await.unwrap();
+    let rows = driver.count(&RowFilter::default()).await.unwrap();
     assert_eq!(rows, 0);
 }
 
@@ -336,7 +339,13 @@ async fn chats_that_nobody_uses_for_as_long_as_the_app_says_are_removed() {
     turn(&place, "hi").await;
     let retired = async || {
         let ambit = place.runtime.contexts(&ann());
-        ambit.patrol().step(100).await.unwrap().unwrap().retired
+        ambit
+            .index_sweep()
+            .step(100)
+            .await
+            .unwrap()
+            .unwrap()
+            .retired
     };
     pass(&place, 2 * DAY - SECOND);
     assert_eq!(retired().await, 0);

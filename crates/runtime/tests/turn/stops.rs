@@ -6,14 +6,14 @@ use crate::place::{
 };
 use crate::toolbox::Tools;
 use ambit_runtime::Frame;
-use ambit_runtime::runtime::{Interrupt, Started};
+use ambit_runtime::runtime::{StartedTurn, TurnInterrupt};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Reads until a frame says this, and stops the turn; the answer is all frames, and how long the end took.
 async fn stopped_at(
     place: &Place,
-    mut started: Started,
+    mut started: StartedTurn,
     is_it: impl Fn(&Frame) -> bool,
 ) -> (Vec<Frame>, Duration) {
     let id = started.request_id.clone();
@@ -223,13 +223,13 @@ async fn messages_that_no_step_takes_in_stay_in_the_conversation() {
     let mut started = place.runtime.start(request("hello", "hang")).await.unwrap();
     let id = started.request_id.clone();
     until(&mut started, |frame| frame.kind == "tool_call").await;
-    let added = Interrupt {
+    let added = TurnInterrupt {
         messages: vec![json!({"role": "user", "content": "and this"})],
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     };
-    let stop = Interrupt {
+    let stop = TurnInterrupt {
         is_forced: true,
-        ..Interrupt::default()
+        ..TurnInterrupt::default()
     };
     for interrupt in [added, stop] {
         place

@@ -3,7 +3,7 @@
 use crate::place::{
     Place, agent, ann, ask, borrowed, end, left, model, named, place, request, session,
 };
-use ambit_runtime::chats::{self, Name};
+use ambit_runtime::chats::{self, ChatName};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn app(rules: &Value, hooks: &str) -> Place {
 
 async fn title(place: &Place) -> String {
     let ambit = place.runtime.contexts(&ann());
-    let name = Name {
+    let name = ChatName {
         chat_id: "chat-1",
         assistant_id: Some("hello"),
     };

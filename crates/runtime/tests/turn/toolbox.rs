@@ -1,8 +1,8 @@
 //! Tools of a test's choice.
 
-use ambit_runtime::error::{Code, Error, Result};
+use ambit_runtime::error::{Error, ErrorCode, Result};
 use ambit_runtime::event::AfterToolExecution;
-use ambit_runtime::tool::{Caller, Outcome, Tool, Toolbox};
+use ambit_runtime::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use ambit_storage::Ambit;
 use ambit_storage::event::ListenerOptions;
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What a call does.
-pub type Act = Arc<dyn Fn(String, Value) -> BoxFuture<'static, Result<Outcome>> + Send + Sync>;
+pub type Act = Arc<dyn Fn(String, Value) -> BoxFuture<'static, Result<ToolOutcome>> + Send + Sync>;
 
 /// One server with these tools.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Tools {
     /// Tools that all do this.
     pub fn new(
         names: &[&str],
-        act: impl Fn(String, Value) -> BoxFuture<'static, Result<Outcome>> + Send + Sync + 'static,
+        act: impl Fn(String, Value) -> BoxFuture<'static, Result<ToolOutcome>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
@@ -42,13 +42,13 @@ impl Tools {
             Box::pin(async move {
                 match name.as_str() {
                     "hang" => std::future::pending().await,
-                    "fail" => Ok(Outcome {
+                    "fail" => Ok(ToolOutcome {
                         data: Value::Null,
                         text: "it does not work".to_owned(),
                         is_error: true,
-                        ..Outcome::default()
+                        ..ToolOutcome::default()
                     }),
-                    "broken" => Err(Error::new(Code::McpError, "MCP server \"s\": gone")),
+                    "broken" => Err(Error::new(ErrorCode::McpError, "MCP server \"s\": gone")),
                     _ => Ok(outcome(arguments)),
                 }
             })
@@ -67,33 +67,38 @@ impl Tools {
 }
 
 /// A good outcome.
-pub fn outcome(data: Value) -> Outcome {
-    Outcome {
+pub fn outcome(data: Value) -> ToolOutcome {
+    ToolOutcome {
         text: data.to_string(),
         data,
         is_error: false,
-        ..Outcome::default()
+        ..ToolOutcome::default()
     }
 }
 
 #[async_trait]
 impl Toolbox for Tools {
-    async fn list(&self, servers: &[Value], _caller: &Caller) -> Result<Vec<Tool>> {
+    async fn list(&self, servers: &[Value], _caller: &ToolCaller) -> Result<Vec<ServerTool>> {
         if servers.is_empty() {
             return Ok(Vec::new());
         }
-        let tool = |name: &String| Tool {
+        let tool = |name: &String| ServerTool {
             name: format!("s__{name}"),
             server: "s".to_owned(),
             tool: name.clone(),
             description: format!("does {name}"),
             parameters: json!({"type": "object"}),
-            ..Tool::default()
+            ..ServerTool::default()
         };
         Ok(self.names.iter().map(tool).collect())
     }
 
-    async fn call(&self, tool: &Tool, arguments: Value, _caller: &Caller) -> Result<Outcome> {
+    async fn call(
+        &self,
+        tool: &ServerTool,
+        arguments: Value,
+        _caller: &ToolCaller,
+    ) -> Result<ToolOutcome> {
         let call = (tool.tool.clone(), arguments.clone());
         self.called.lock().unwrap().push(call);
         (self.act)(tool.tool.clone(), arguments).await

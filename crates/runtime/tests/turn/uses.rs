@@ -5,7 +5,7 @@ use crate::place::{
     request, traced,
 };
 use crate::toolbox::{Tools, outcome};
-use ambit_runtime::{Frame, Request};
+use ambit_runtime::{Frame, TurnRequest};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
@@ -27,8 +27,8 @@ fn sound() -> Value {
 }
 
 /// A request with this part behind a text.
-pub fn with(part: &Value) -> Request {
-    Request {
+pub fn with(part: &Value) -> TurnRequest {
+    TurnRequest {
         messages: vec![
             json!({"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}),
         ],

@@ -1,8 +1,8 @@
 //! What was compiled and is still in use is not compiled again.
 
-use super::compile::{Compiler, Module};
-use super::link::{self, Names};
-use super::{Files, Program, Source};
+use super::compile::{CompiledModule, ModuleCompiler};
+use super::link::{self, BuiltInNames};
+use super::{Program, ProgramSource, SourceFiles};
 use crate::error::LoadError;
 use crate::task::lock;
 use sha2::{Digest, Sha256};
@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex, Weak};
 /// Room for the compiler's recursion: source is nested as deep as its author likes.
 const STACK: usize = 256 << 20;
 
-type Key = [u8; 32];
+type SourceDigest = [u8; 32];
 
 /// Compiled files by what is in them. A file that no program uses any more is forgotten.
-pub struct Cache {
-    modules: Mutex<HashMap<Key, Weak<Module>>>,
+pub struct ModuleCache {
+    modules: Mutex<HashMap<SourceDigest, Weak<CompiledModule>>>,
     largest: usize,
     names: BTreeSet<String>,
 }
 
-impl Cache {
+impl ModuleCache {
     /// A cache for programs of at most `largest` bytes of source.
     pub fn new(largest: usize, names: BTreeSet<String>) -> Self {
         Self {
@@ -32,14 +32,18 @@ impl Cache {
     }
 
     /// Loads a program.
-    pub fn load(&self, files: &dyn Files, source: &Source) -> Result<Arc<Program>, LoadError> {
+    pub fn load(
+        &self,
+        files: &dyn SourceFiles,
+        source: &ProgramSource,
+    ) -> Result<Arc<Program>, LoadError> {
         let load = || {
-            let mut compiled = Compiled {
+            let mut compiled = ProgramModules {
                 cache: self,
                 compiler: None,
                 size: 0,
             };
-            link::load(files, source, &mut compiled, &Names(&self.names)).map(Arc::new)
+            link::load(files, source, &mut compiled, &BuiltInNames(&self.names)).map(Arc::new)
         };
         let failed = || LoadError {
             at: None,
@@ -56,15 +60,15 @@ impl Cache {
 }
 
 /// The files compiled for one program.
-pub struct Compiled<'c> {
-    cache: &'c Cache,
-    compiler: Option<Compiler>,
+pub struct ProgramModules<'c> {
+    cache: &'c ModuleCache,
+    compiler: Option<ModuleCompiler>,
     size: usize,
 }
 
-impl Compiled<'_> {
+impl ProgramModules<'_> {
     /// The compiled file, from the cache if it has not changed.
-    pub fn module(&mut self, path: &str, text: &str) -> Result<Arc<Module>, LoadError> {
+    pub fn module(&mut self, path: &str, text: &str) -> Result<Arc<CompiledModule>, LoadError> {
         self.size += text.len();
         if self.size > self.cache.largest {
             return Err(LoadError {
@@ -80,7 +84,7 @@ impl Compiled<'_> {
             return Ok(module);
         }
         if self.compiler.is_none() {
-            self.compiler = Some(Compiler::new()?);
+            self.compiler = Some(ModuleCompiler::new()?);
         }
         let Some(compiler) = &self.compiler else {
             return Err(LoadError {
@@ -96,7 +100,7 @@ impl Compiled<'_> {
     }
 }
 
-fn key(path: &str, text: &str) -> Key {
+fn key(path: &str, text: &str) -> SourceDigest {
     let mut hash = Sha256::new();
     hash.update(path.len().to_le_bytes());
     hash.update(path);

@@ -1,11 +1,11 @@
 //! One file: from TypeScript to what the engine runs.
 
 use super::diagnostics::{first_error, locate};
-use super::map::{Place, SourceMap};
-use super::names::{self, Default, Exports, Import};
+use super::module_syntax::{self, DefaultExport, ModuleExports, ModuleImport};
 use super::nesting;
+use super::source_map::{MappedPosition, SourceMap};
 use crate::bare::Bytecode;
-use crate::error::{LoadError, Location};
+use crate::error::{LoadError, SourceLocation};
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
     ArrowFunctionExpression, AwaitExpression, Decorator, Expression, ForOfStatement, Function,
@@ -25,7 +25,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// A compiled file.
-pub struct Module {
+pub struct CompiledModule {
     /// Its path.
     pub path: String,
     /// What the engine runs.
@@ -33,7 +33,7 @@ pub struct Module {
     /// From there back to the source.
     pub map: SourceMap,
     /// What it imports, and where.
-    pub imports: Vec<(Import, Location)>,
+    pub imports: Vec<(ModuleImport, SourceLocation)>,
     /// The names it exports itself.
     pub exports: BTreeSet<String>,
     /// Those of them that are types alone.
@@ -43,29 +43,29 @@ pub struct Module {
     /// Top-level functions that it does not export.
     pub plain: BTreeSet<String>,
     /// Its default export.
-    pub default: Default,
+    pub default: DefaultExport,
 }
 
 /// Compiles files; keeps one engine for all of them.
-pub struct Compiler {
+pub struct ModuleCompiler {
     context: Context,
 }
 
 /// JavaScript and what is known about it.
-struct Script {
+struct TranspiledScript {
     code: String,
     map: SourceMap,
-    imports: Vec<Import>,
-    exports: Exports,
+    imports: Vec<ModuleImport>,
+    exports: ModuleExports,
 }
 
-impl Compiler {
+impl ModuleCompiler {
     /// A compiler.
     pub fn new() -> Result<Self, LoadError> {
         let context = Runtime::new().and_then(|runtime| {
             // Source nested deeper than a script may call is refused by the engine's own check.
             runtime.set_max_stack_size(8 << 20);
-            runtime.set_loader(Nothing, Nothing);
+            runtime.set_loader(EmptyLoader, EmptyLoader);
             Context::full(&runtime)
         });
         let context = context
@@ -74,20 +74,20 @@ impl Compiler {
     }
 
     /// Compiles one file.
-    pub fn compile(&self, path: &str, text: &str) -> Result<Module, LoadError> {
+    pub fn compile(&self, path: &str, text: &str) -> Result<CompiledModule, LoadError> {
         let script = if Path::new(path).extension().is_some_and(|end| end == "json") {
             data(path, text)?
         } else {
             transpile(path, text)?
         };
         let code = self.bytecode(path, &script.code)?;
-        let placed = |import: Import| {
+        let placed = |import: ModuleImport| {
             let at = locate(path, text, import.offset);
             (import, at)
         };
         let exported = &script.exports.names;
         let plain = script.exports.functions.difference(exported).cloned();
-        Ok(Module {
+        Ok(CompiledModule {
             path: path.to_owned(),
             code,
             map: script.map,
@@ -116,9 +116,9 @@ impl Compiler {
 }
 
 /// The engine asks for imported files when it compiles; what is in them matters only when the program is linked.
-struct Nothing;
+struct EmptyLoader;
 
-impl Resolver for Nothing {
+impl Resolver for EmptyLoader {
     fn resolve<'js>(
         &mut self,
         _: &Ctx<'js>,
@@ -130,21 +130,21 @@ impl Resolver for Nothing {
     }
 }
 
-impl Loader for Nothing {
+impl Loader for EmptyLoader {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
         name: &str,
         _: Option<ImportAttributes<'js>>,
-    ) -> rquickjs::Result<Declared<'js>> {
+    ) -> rquickjs::Result<DeclaredModule<'js>> {
         rquickjs::Module::declare(ctx.clone(), name, "")
     }
 }
 
-type Declared<'js> = rquickjs::Module<'js, rquickjs::module::Declared>;
+type DeclaredModule<'js> = rquickjs::Module<'js, rquickjs::module::Declared>;
 
 fn failure(path: Option<&str>, message: String) -> LoadError {
-    let at = path.map(|path| Location {
+    let at = path.map(|path| SourceLocation {
         file: path.to_owned(),
         line: 1,
         column: 1,
@@ -153,10 +153,10 @@ fn failure(path: Option<&str>, message: String) -> LoadError {
 }
 
 /// A JSON file as a module whose default export is its value.
-fn data(path: &str, text: &str) -> Result<Script, LoadError> {
+fn data(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
     let text = text.trim_start_matches('\u{feff}');
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| LoadError {
-        at: Some(Location {
+        at: Some(SourceLocation {
             file: path.to_owned(),
             line: u32::try_from(error.line()).unwrap_or(1),
             column: u32::try_from(error.column()).unwrap_or(1),
@@ -164,19 +164,19 @@ fn data(path: &str, text: &str) -> Result<Script, LoadError> {
         message: format!("not JSON: {error}"),
     })?;
     let literal = serde_json::Value::String(value.to_string()).to_string();
-    Ok(Script {
+    Ok(TranspiledScript {
         code: format!("export default JSON.parse({literal});"),
         map: SourceMap::default(),
         imports: Vec::new(),
-        exports: Exports {
+        exports: ModuleExports {
             names: BTreeSet::from(["default".to_owned()]),
-            ..Exports::default()
+            ..ModuleExports::default()
         },
     })
 }
 
 /// TypeScript, or JavaScript, to JavaScript.
-fn transpile(path: &str, text: &str) -> Result<Script, LoadError> {
+fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
     let file = Path::new(path);
     // The built-in modules have no ending.
     let kind = match file.extension() {
@@ -201,24 +201,24 @@ fn transpile(path: &str, text: &str) -> Result<Script, LoadError> {
         .with_check_syntax_error(true)
         .build(&program);
     refuse(path, text, semantic.diagnostics.errors())?;
-    let mut refused = Refused::default();
+    let mut refused = SyntaxVisitor::default();
     refused.visit_program(&program);
     if let Some((span, message)) = refused.found {
         let at = Some(locate(path, text, span.start as usize));
         let message = message.to_owned();
         return Err(LoadError { at, message });
     }
-    let before = names::exports(&program);
+    let before = module_syntax::exports(&program);
     let scoping = semantic.semantic.into_scoping();
     let transformed = Transformer::new(&allocator, file, &TransformOptions::default())
         .build_with_scoping(scoping, &mut program);
     refuse(path, text, transformed.diagnostics.errors())?;
-    let mut exports = names::exports(&program);
-    let mut imports = names::imports(&program);
+    let mut exports = module_syntax::exports(&program);
+    let mut imports = module_syntax::imports(&program);
     imports.extend(refused.imports);
     let (mut code, map) = generate(file, text, &program);
     append(&mut code, &before, &mut exports);
-    Ok(Script {
+    Ok(TranspiledScript {
         code,
         map,
         imports,
@@ -244,7 +244,7 @@ fn generate(file: &Path, text: &str, program: &Program<'_>) -> (String, SourceMa
         .with_source_text(text)
         .build(program);
     let places = made.map.iter().flat_map(|map| {
-        map.get_tokens().map(|token| Place {
+        map.get_tokens().map(|token| MappedPosition {
             code: (token.get_dst_line(), token.get_dst_col()),
             source: (token.get_src_line(), token.get_src_col()),
         })
@@ -254,10 +254,10 @@ fn generate(file: &Path, text: &str, program: &Program<'_>) -> (String, SourceMa
 
 /// Exports plain top-level functions under names of their own, and gives the names of types a value: another file may pass
 /// them on without saying that they are types.
-fn append(code: &mut String, before: &Exports, exports: &mut Exports) {
+fn append(code: &mut String, before: &ModuleExports, exports: &mut ModuleExports) {
     let mut tail = String::new();
     for function in exports.functions.difference(&exports.names) {
-        let _ = write!(tail, "{function} as {}, ", names::plain(function));
+        let _ = write!(tail, "{function} as {}, ", module_syntax::plain(function));
     }
     let types: BTreeSet<String> = before.names.difference(&exports.names).cloned().collect();
     for name in &types {
@@ -275,13 +275,13 @@ fn append(code: &mut String, before: &Exports, exports: &mut Exports) {
 
 /// Finds what is not supported, and imports that are made while running.
 #[derive(Default)]
-struct Refused {
+struct SyntaxVisitor {
     depth: usize,
     found: Option<(Span, &'static str)>,
-    imports: Vec<Import>,
+    imports: Vec<ModuleImport>,
 }
 
-impl Refused {
+impl SyntaxVisitor {
     fn refuse(&mut self, span: Span, message: &'static str) {
         self.found.get_or_insert((span, message));
     }
@@ -293,7 +293,7 @@ impl Refused {
     }
 }
 
-impl<'a> Visit<'a> for Refused {
+impl<'a> Visit<'a> for SyntaxVisitor {
     fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
         self.depth += 1;
         walk::walk_function(self, it, flags);
@@ -324,7 +324,7 @@ impl<'a> Visit<'a> for Refused {
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
         if let Expression::StringLiteral(source) = &it.source {
-            self.imports.push(Import {
+            self.imports.push(ModuleImport {
                 specifier: source.value.to_string(),
                 names: Vec::new(),
                 whole: true,

@@ -1,6 +1,6 @@
 //! What the TypeScript compiler says, as load errors.
 
-use crate::error::{LoadError, Location};
+use crate::error::{LoadError, SourceLocation};
 use oxc::diagnostics::OxcDiagnostic;
 
 /// The first error among what the compiler says.
@@ -24,7 +24,7 @@ pub fn first_error<'d>(
 }
 
 /// The place of a byte.
-pub fn locate(path: &str, text: &str, offset: usize) -> Location {
+pub fn locate(path: &str, text: &str, offset: usize) -> SourceLocation {
     let before = text.get(..offset.min(text.len())).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before
@@ -35,7 +35,7 @@ pub fn locate(path: &str, text: &str, offset: usize) -> Location {
         .count()
         + 1;
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-    Location {
+    SourceLocation {
         file: path.to_owned(),
         line: number(line),
         column: number(column),

@@ -5,23 +5,23 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Component, Path, PathBuf};
 
 /// Files by their path below a root, with `/` between its parts.
-pub trait Files: Sync {
+pub trait SourceFiles: Sync {
     /// The text of a file; `None` if there is none.
     fn read(&self, path: &str) -> Result<Option<String>>;
 }
 
 /// A folder of the machine. Links that lead out of it are refused.
 #[derive(Debug, Clone)]
-pub struct Folder(PathBuf);
+pub struct SourceFolder(PathBuf);
 
-impl Folder {
+impl SourceFolder {
     /// The files below a folder that exists.
     pub fn new(root: &Path) -> Result<Self> {
         Ok(Self(root.canonicalize()?))
     }
 }
 
-impl Files for Folder {
+impl SourceFiles for SourceFolder {
     fn read(&self, path: &str) -> Result<Option<String>> {
         let plain = Path::new(path)
             .components()
@@ -54,7 +54,7 @@ impl Files for Folder {
     }
 }
 
-impl Files for BTreeMap<String, String> {
+impl SourceFiles for BTreeMap<String, String> {
     fn read(&self, path: &str) -> Result<Option<String>> {
         Ok(self.get(path).cloned())
     }

@@ -1,24 +1,24 @@
 //! Puts a program together: every import leads to a file that exports what is asked for.
 
-use super::cache::Compiled;
-use super::compile::Module;
-use super::resolve::{Meaning, Rules, unreadable};
-use super::{Files, Program, Source};
+use super::cache::ProgramModules;
+use super::compile::CompiledModule;
+use super::resolve::{ImportResolver, ImportTarget, unreadable};
+use super::{Program, ProgramSource, SourceFiles};
 use crate::error::LoadError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The value names of the built-in modules.
-pub struct Names<'n>(pub &'n BTreeSet<String>);
+pub struct BuiltInNames<'n>(pub &'n BTreeSet<String>);
 
 /// Loads a file and everything it imports.
 pub fn load(
-    files: &dyn Files,
-    source: &Source,
-    compiled: &mut Compiled<'_>,
-    names: &Names<'_>,
+    files: &dyn SourceFiles,
+    source: &ProgramSource,
+    compiled: &mut ProgramModules<'_>,
+    names: &BuiltInNames<'_>,
 ) -> Result<Program, LoadError> {
-    let rules = Rules::new(files, source)?;
+    let rules = ImportResolver::new(files, source)?;
     let text = files
         .read(&source.file)
         .map_err(|error| unreadable(&source.file, &error))?;
@@ -37,7 +37,7 @@ pub fn load(
     while let Some(module) = open.pop() {
         for (import, at) in &module.imports {
             let path = match rules.find(&module.path, &import.specifier, at)? {
-                Meaning::BuiltIn => {
+                ImportTarget::BuiltIn => {
                     let asked = built_in.entry(import.specifier.clone()).or_default();
                     if import.whole {
                         asked.extend(names.0.iter().cloned());
@@ -45,7 +45,7 @@ pub fn load(
                     asked.extend(import.names.iter().cloned());
                     import.specifier.clone()
                 }
-                Meaning::File(path, text) => {
+                ImportTarget::File(path, text) => {
                     if !program.modules.contains_key(&path) {
                         let next = compiled.module(&path, &text)?;
                         program.modules.insert(path.clone(), Arc::clone(&next));
@@ -97,7 +97,7 @@ fn check(program: &Program) -> Result<(), LoadError> {
 }
 
 /// True if a module exports a name, its own or one of a file whose exports it passes on.
-pub fn exports(program: &Program, module: &Module, name: &str) -> bool {
+pub fn exports(program: &Program, module: &CompiledModule, name: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![module];
     while let Some(module) = open.pop() {

@@ -7,7 +7,7 @@ pub const DEEPEST: usize = 8_000;
 /// Where a source is nested deeper than allowed, as a byte: every bracket, operator and keyword between two separators may
 /// nest what follows in it, on each level of brackets that is open there.
 pub fn too_deep(text: &str) -> Option<usize> {
-    let mut scan = Scan::default();
+    let mut scan = NestingScan::default();
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -21,7 +21,7 @@ pub fn too_deep(text: &str) -> Option<usize> {
 
 /// One level of brackets.
 #[derive(Default)]
-struct Level {
+struct BracketLevel {
     /// What may nest, since the last separator.
     count: usize,
     /// It is the `${ … }` of a template.
@@ -29,17 +29,17 @@ struct Level {
 }
 
 #[derive(Default)]
-struct Scan {
-    levels: Vec<Level>,
-    current: Level,
+struct NestingScan {
+    levels: Vec<BracketLevel>,
+    current: BracketLevel,
     depth: usize,
     /// What came last decides whether a slash divides and whether a line break separates.
-    last: Last,
+    last: LastToken,
 }
 
 /// The token before.
 #[derive(Default, Clone, Copy, PartialEq)]
-enum Last {
+enum LastToken {
     /// Something that needs an operand after it.
     #[default]
     Operator,
@@ -49,7 +49,7 @@ enum Last {
     Parenthesis,
 }
 
-impl Scan {
+impl NestingScan {
     /// Reads one token; returns where the next begins.
     fn step(&mut self, bytes: &[u8], at: usize) -> usize {
         let rest = &bytes[at..];
@@ -58,7 +58,7 @@ impl Scan {
             b' ' | b'\t' | b'\r' => {}
             b'/' if rest.starts_with(b"//") => return at + find(rest, b"\n"),
             b'/' if rest.starts_with(b"/*") => return at + find(&rest[2..], b"*/") + 4,
-            b'/' if self.last == Last::Operator => return at + self.literal(rest, b'/'),
+            b'/' if self.last == LastToken::Operator => return at + self.literal(rest, b'/'),
             quote @ (b'"' | b'\'') => return at + self.literal(rest, quote),
             b'`' => return self.template(bytes, at + 1),
             b'(' | b'[' | b'{' => self.open(false),
@@ -69,9 +69,9 @@ impl Scan {
             bracket @ (b')' | b']' | b'}') => {
                 self.close();
                 self.last = if bracket == b')' {
-                    Last::Parenthesis
+                    LastToken::Parenthesis
                 } else {
-                    Last::Operand
+                    LastToken::Operand
                 };
             }
             b',' | b';' => self.separate(),
@@ -86,18 +86,18 @@ impl Scan {
     fn count(&mut self) {
         self.current.count += 1;
         self.depth += 1;
-        self.last = Last::Operator;
+        self.last = LastToken::Operator;
     }
 
     fn separate(&mut self) {
         self.depth -= self.current.count;
         self.current.count = 0;
-        self.last = Last::Operator;
+        self.last = LastToken::Operator;
     }
 
     fn open(&mut self, template: bool) {
         self.count();
-        let level = Level { count: 0, template };
+        let level = BracketLevel { count: 0, template };
         self.levels
             .push(std::mem::replace(&mut self.current, level));
     }
@@ -114,7 +114,7 @@ impl Scan {
             byte.is_ascii_alphanumeric()
                 || matches!(byte, b'_' | b'$' | b'"' | b'\'' | b'}' | b'/' | 128..)
         });
-        if begins && self.last == Last::Operand {
+        if begins && self.last == LastToken::Operand {
             self.separate();
         }
     }
@@ -127,7 +127,7 @@ impl Scan {
         if KEYWORDS.contains(&&rest[..length]) {
             self.count();
         } else {
-            self.last = Last::Operand;
+            self.last = LastToken::Operand;
         }
         length
     }
@@ -144,7 +144,7 @@ impl Scan {
                 b'[' if quote == b'/' => class = true,
                 b']' => class = false,
                 byte if *byte == quote && !class => {
-                    self.last = Last::Operand;
+                    self.last = LastToken::Operand;
                     return index + 1;
                 }
                 _ => {}
@@ -162,7 +162,7 @@ impl Scan {
             match bytes[at] {
                 b'\\' => at += 1,
                 b'`' => {
-                    self.last = Last::Operand;
+                    self.last = LastToken::Operand;
                     return at + 1;
                 }
                 b'$' if bytes.get(at + 1) == Some(&b'{') => {

@@ -1,27 +1,27 @@
 //! Which file an import means.
 
-use super::{Files, Source};
-use crate::error::{LoadError, Location};
+use super::{ProgramSource, SourceFiles};
+use crate::error::{LoadError, SourceLocation};
 use serde_json::Value as Json;
 
 /// Rules of one program.
-pub struct Rules<'f> {
-    files: &'f dyn Files,
+pub struct ImportResolver<'f> {
+    files: &'f dyn SourceFiles,
     folder: String,
     paths: Vec<(String, String)>,
 }
 
 /// What an import means.
-pub enum Meaning {
+pub enum ImportTarget {
     /// A module of the runtime itself.
     BuiltIn,
     /// A file and its text.
     File(String, String),
 }
 
-impl<'f> Rules<'f> {
+impl<'f> ImportResolver<'f> {
     /// The rules for a program: its folder, and the paths of the app's `tsconfig.json`.
-    pub fn new(files: &'f dyn Files, source: &Source) -> Result<Self, LoadError> {
+    pub fn new(files: &'f dyn SourceFiles, source: &ProgramSource) -> Result<Self, LoadError> {
         let file = "tsconfig.json";
         let text = files.read(file).map_err(|error| unreadable(file, &error))?;
         let paths = match text {
@@ -37,13 +37,18 @@ impl<'f> Rules<'f> {
     }
 
     /// Finds what an import of a file means.
-    pub fn find(&self, base: &str, specifier: &str, at: &Location) -> Result<Meaning, LoadError> {
+    pub fn find(
+        &self,
+        base: &str,
+        specifier: &str,
+        at: &SourceLocation,
+    ) -> Result<ImportTarget, LoadError> {
         let refuse = |message: String| LoadError {
             at: Some(at.clone()),
             message,
         };
         if specifier == "@ambit/runtime" || specifier.starts_with("@yao/") {
-            return Ok(Meaning::BuiltIn);
+            return Ok(ImportTarget::BuiltIn);
         }
         let Some(path) = self.path(base, specifier) else {
             return Err(refuse(format!(
@@ -68,7 +73,7 @@ impl<'f> Rules<'f> {
             if let Some(text) =
                 text.map_err(|error| refuse(format!("cannot import \"{specifier}\": {error}")))?
             {
-                return Ok(Meaning::File(candidate, text));
+                return Ok(ImportTarget::File(candidate, text));
             }
         }
         Err(refuse(format!(

@@ -1,24 +1,23 @@
 //! Calls of a script to its host.
 
-use super::thrown;
-use super::world::{Promised, World};
+use super::exception;
+use super::run_context::{PendingPromise, RunContext};
 use crate::error::HostError;
-use crate::host::{Call, Callback, CallbackCall, Caller, Returns, Value};
-use crate::task::{Letter, Task};
-use crate::value::{Reader, json_to_js, to_js};
+use crate::host::{Callback, CallbackCall, HostCall, HostValue, ParentRun, ReturnKind};
+use crate::task::{RunTask, TaskMessage};
+use crate::value::JsValue;
+use crate::value::{ValueReader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value as Json;
 use std::rc::Rc;
 use std::sync::Arc;
 
-type Js<'js> = rquickjs::Value<'js>;
-
 /// One call as the prelude hands it over.
-pub struct Asked<'js> {
+pub struct PreludeCall<'js> {
     /// The number of what is called.
     pub target: usize,
     /// The object's handle.
-    pub handle: Js<'js>,
+    pub handle: JsValue<'js>,
     /// The arguments.
     pub arguments: Array<'js>,
     /// The prelude's function that makes objects of a class.
@@ -26,7 +25,11 @@ pub struct Asked<'js> {
 }
 
 /// Calls the host. Waits for the value, or returns the number under which the promise will be settled.
-pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Result<Js<'js>> {
+pub fn call<'js>(
+    world: &Rc<RunContext>,
+    ctx: &Ctx<'js>,
+    asked: &PreludeCall<'js>,
+) -> Result<JsValue<'js>> {
     let (Some(task), Some(host)) = (world.task(), world.host()) else {
         return Err(Exception::throw_message(
             ctx,
@@ -37,7 +40,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         return Err(Exception::throw_message(ctx, "no such host function"));
     };
     let number = world.number();
-    let mut reader = Reader::new(ctx, task.budget.limits.value);
+    let mut reader = ValueReader::new(ctx, task.budget.limits.value);
     let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
     let handle = reader.read(&asked.handle)?.unwrap_or_default();
     let functions = std::mem::take(&mut reader.functions);
@@ -50,23 +53,23 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
             number: index,
             task: Arc::downgrade(&task),
         });
-    let call = Call {
+    let call = HostCall {
         class: target.class.clone(),
         handle,
         method: target.method.clone(),
         arguments,
         undefined,
         callbacks: callbacks.collect(),
-        run: Caller(Arc::clone(&task.budget)),
+        run: ParentRun(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move { host.call(call).await });
     if world.ask(&task, number, future) {
         return Err(world.terminate(ctx));
     }
-    if target.returns == Returns::Promise {
+    if target.returns == ReturnKind::Promise {
         let functions = functions.into_iter();
         let kept = functions.map(|(_, function)| Persistent::save(ctx, function));
-        let promised = Promised {
+        let promised = PendingPromise {
             functions: kept.collect(),
             threw: None,
         };
@@ -77,7 +80,7 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
         world,
         ctx,
         &task,
-        &Waits {
+        &PendingCall {
             number,
             functions,
             make: asked.make.clone(),
@@ -87,10 +90,10 @@ pub fn call<'js>(world: &Rc<World>, ctx: &Ctx<'js>, asked: &Asked<'js>) -> Resul
 
 /// The arguments as JSON, and the numbers of those that are `undefined`.
 fn arguments<'js>(
-    world: &Rc<World>,
-    asked: &Asked<'js>,
+    world: &Rc<RunContext>,
+    asked: &PreludeCall<'js>,
     is_lenient: bool,
-    reader: &mut Reader<'js>,
+    reader: &mut ValueReader<'js>,
 ) -> Result<(Vec<Json>, Vec<usize>)> {
     let ctx = asked.arguments.ctx();
     let has_ended = || {
@@ -100,14 +103,14 @@ fn arguments<'js>(
     };
     let mut arguments = Vec::with_capacity(asked.arguments.len());
     let mut undefined = Vec::new();
-    for (index, argument) in asked.arguments.iter::<Js<'js>>().enumerate() {
+    for (index, argument) in asked.arguments.iter::<JsValue<'js>>().enumerate() {
         let argument = argument?;
         if argument.is_undefined() {
             undefined.push(index);
         }
         arguments.push(match reader.argument(index, &argument) {
             Err(_) if is_lenient && !has_ended() => {
-                thrown::thrown(ctx, &ctx.catch()).message.into()
+                exception::read_exception(ctx, &ctx.catch()).message.into()
             }
             read => read?,
         });
@@ -115,7 +118,7 @@ fn arguments<'js>(
     Ok((arguments, undefined))
 }
 
-struct Waits<'js> {
+struct PendingCall<'js> {
     number: u64,
     functions: Vec<(String, Function<'js>)>,
     make: Function<'js>,
@@ -123,18 +126,18 @@ struct Waits<'js> {
 
 /// Waits for the answer; runs the script's functions meanwhile when the host calls them.
 fn answer<'js>(
-    world: &Rc<World>,
+    world: &Rc<RunContext>,
     ctx: &Ctx<'js>,
-    task: &Task,
-    waits: &Waits<'js>,
-) -> Result<Js<'js>> {
+    task: &RunTask,
+    waits: &PendingCall<'js>,
+) -> Result<JsValue<'js>> {
     let mut last_thrown = None;
     loop {
         let Some(letter) = world.wait(task) else {
             return Err(world.terminate(ctx));
         };
         match letter {
-            Letter::Reply(number, reply) if number == waits.number => {
+            TaskMessage::Reply(number, reply) if number == waits.number => {
                 return match reply {
                     Ok(value) => to_js(ctx, &waits.make, &value),
                     Err(error) => match last_thrown.filter(|_| error.from_callback) {
@@ -143,7 +146,7 @@ fn answer<'js>(
                     },
                 };
             }
-            Letter::Callback(call) if call.call == waits.number => {
+            TaskMessage::Callback(call) if call.call == waits.number => {
                 let Some((_, function)) = waits.functions.get(call.number) else {
                     continue;
                 };
@@ -151,18 +154,18 @@ fn answer<'js>(
                     last_thrown = Some(value);
                 }
             }
-            other => world.later.borrow_mut().push_back(other),
+            other => world.deferred.borrow_mut().push_back(other),
         }
     }
 }
 
 /// Runs one of the script's functions for the host; returns what it threw.
 fn callback<'js>(
-    world: &World,
+    world: &RunContext,
     ctx: &Ctx<'js>,
     function: &Function<'js>,
     call: CallbackCall,
-) -> Result<Option<Js<'js>>> {
+) -> Result<Option<JsValue<'js>>> {
     let Some(task) = world.task() else {
         return Ok(None);
     };
@@ -171,8 +174,8 @@ fn callback<'js>(
         for argument in &call.arguments {
             arguments.push_arg(json_to_js(ctx, argument)?)?;
         }
-        let value: Js<'js> = function.call_arg(arguments)?;
-        Reader::new(ctx, task.budget.limits.value).read(&value)
+        let value: JsValue<'js> = function.call_arg(arguments)?;
+        ValueReader::new(ctx, task.budget.limits.value).read(&value)
     };
     let result = run();
     if task.budget.stopped().is_some() {
@@ -182,7 +185,7 @@ fn callback<'js>(
         Ok(value) => (Ok(value.unwrap_or_default()), None),
         Err(_) => {
             let value = ctx.catch();
-            (Err(thrown::thrown(ctx, &value)), Some(value))
+            (Err(exception::read_exception(ctx, &value)), Some(value))
         }
     };
     // The host may have stopped waiting for this answer.
@@ -192,7 +195,7 @@ fn callback<'js>(
 
 /// Runs a function that was given to a call that returned a promise. If that call has ended, its host learns it from the
 /// dropped answer.
-pub fn promised_callback(world: &World, ctx: &Ctx<'_>, call: CallbackCall) -> Result<()> {
+pub fn promised_callback(world: &RunContext, ctx: &Ctx<'_>, call: CallbackCall) -> Result<()> {
     let number = call.call;
     let function = {
         let promised = world.promised.borrow();
@@ -212,11 +215,11 @@ pub fn promised_callback(world: &World, ctx: &Ctx<'_>, call: CallbackCall) -> Re
 
 /// Settles the promise of a call.
 pub fn settle_call<'js>(
-    world: &World,
+    world: &RunContext,
     ctx: &Ctx<'js>,
     core: &Object<'js>,
     number: u64,
-    reply: std::result::Result<Value, HostError>,
+    reply: std::result::Result<HostValue, HostError>,
 ) -> Result<()> {
     let Some(promised) = world.promised.borrow_mut().remove(&number) else {
         // The script cancelled it while the answer was on its way.
@@ -239,7 +242,7 @@ pub fn settle_call<'js>(
 const ENGINES: [&str; 2] = ["TypeError", "RangeError"];
 
 /// The `Error` object for a host's error.
-fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Js<'js>> {
+fn error_value<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<JsValue<'js>> {
     let made = match error.name {
         Some("TypeError") => Exception::throw_type(ctx, &error.message),
         Some("RangeError") => Exception::throw_range(ctx, &error.message),

@@ -1,24 +1,23 @@
 //! What the prelude is given to build on.
 
-use super::calls::{self, Asked};
-use super::thrown;
-use super::world::World;
+use super::calls::{self, PreludeCall};
+use super::exception;
+use super::run_context::RunContext;
 use crate::error::HostError;
-use crate::host::{Call, Caller, Value};
-use crate::task::Request;
-use crate::value::Reader;
+use crate::host::{HostCall, HostValue, ParentRun};
+use crate::task::TaskRequest;
+use crate::value::JsValue;
+use crate::value::ValueReader;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-type Js<'js> = rquickjs::Value<'js>;
-
 /// The longest timer: a day. Runs do not live that long.
 const LONGEST: f64 = 86_400_000.0;
 
 /// The object that the prelude closes over.
-pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
+pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<RunContext>) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let own = Rc::clone(world);
     // A name that is no text is no method's.
@@ -35,10 +34,10 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     let own = Rc::clone(world);
     let call = move |ctx: Ctx<'js>,
                      target: usize,
-                     handle: Js<'js>,
+                     handle: JsValue<'js>,
                      arguments: Array<'js>,
                      make: Function<'js>| {
-        let asked = Asked {
+        let asked = PreludeCall {
             target,
             handle,
             arguments,
@@ -55,7 +54,7 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
     native.set("part", Function::new(ctx.clone(), part)?)?;
     let own = Rc::clone(world);
     let stack = move |text: String| match own.program() {
-        Some(program) => thrown::mapped(&text, &program),
+        Some(program) => exception::mapped(&text, &program),
         None => text,
     };
     native.set("stack", Function::new(ctx.clone(), stack)?)?;
@@ -64,7 +63,7 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
         own.promised.borrow_mut().remove(&number);
         if let Some(task) = own.task() {
             // Whoever waited for the run may be gone, and its calls with them.
-            let _ = task.requests.send(Request::Cancel(number));
+            let _ = task.requests.send(TaskRequest::Cancel(number));
         }
     };
     native.set("drop", Function::new(ctx.clone(), drop_call)?)?;
@@ -79,7 +78,7 @@ pub fn make<'js>(ctx: &Ctx<'js>, world: &Rc<World>) -> Result<Object<'js>> {
 }
 
 /// Setting and stopping timers.
-fn add_timers<'js>(ctx: &Ctx<'js>, world: &Rc<World>, native: &Object<'js>) -> Result<()> {
+fn add_timers<'js>(ctx: &Ctx<'js>, world: &Rc<RunContext>, native: &Object<'js>) -> Result<()> {
     let own = Rc::clone(world);
     let timer = move |ctx: Ctx<'js>, id: u32, wait: f64| {
         let at = Instant::now() + Duration::from_secs_f64(wait.clamp(0.0, LONGEST) / 1000.0);
@@ -101,31 +100,36 @@ fn add_timers<'js>(ctx: &Ctx<'js>, world: &Rc<World>, native: &Object<'js>) -> R
 }
 
 /// One line of the console: a host call `console.<level>` whose answer nobody needs.
-fn log<'js>(world: &Rc<World>, ctx: &Ctx<'js>, level: &str, arguments: &Array<'js>) -> Result<()> {
+fn log<'js>(
+    world: &Rc<RunContext>,
+    ctx: &Ctx<'js>,
+    level: &str,
+    arguments: &Array<'js>,
+) -> Result<()> {
     let (Some(task), Some(host)) = (world.task(), world.host()) else {
         return Ok(());
     };
-    let mut reader = Reader::new(ctx, task.budget.limits.value);
+    let mut reader = ValueReader::new(ctx, task.budget.limits.value);
     let mut values = Vec::new();
-    for argument in arguments.iter::<Js<'js>>() {
+    for argument in arguments.iter::<JsValue<'js>>() {
         values.push(match reader.read(&argument?) {
             Ok(value) => value.unwrap_or_default(),
             Err(_) if task.budget.stopped().is_some() => return Err(world.terminate(ctx)),
             // Writing a line never fails; it says what could not be written.
-            Err(_) => thrown::thrown(ctx, &ctx.catch()).message.into(),
+            Err(_) => exception::read_exception(ctx, &ctx.catch()).message.into(),
         });
     }
-    let call = Call {
+    let call = HostCall {
         class: "console".to_owned(),
         handle: serde_json::Value::Null,
         method: level.to_owned(),
         arguments: values,
         undefined: Vec::new(),
         callbacks: Vec::new(),
-        run: Caller(Arc::clone(&task.budget)),
+        run: ParentRun(Arc::clone(&task.budget)),
     };
     let future = Box::pin(async move {
-        let answered: std::result::Result<Value, HostError> = host.call(call).await;
+        let answered: std::result::Result<HostValue, HostError> = host.call(call).await;
         answered
     });
     if world.ask(&task, 0, future) {

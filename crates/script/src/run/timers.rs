@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// Which timer fires when.
 #[derive(Default)]
-pub struct Timers {
+pub struct RunTimers {
     waiting: BTreeSet<(Instant, u32)>,
     /// How many may wait at once.
     pub limit: usize,
@@ -13,7 +13,7 @@ pub struct Timers {
     pub asked: Option<Instant>,
 }
 
-impl Timers {
+impl RunTimers {
     /// Adds a timer; false if there are too many.
     pub fn add(&mut self, at: Instant, id: u32) -> bool {
         let fits = self.waiting.len() < self.limit;

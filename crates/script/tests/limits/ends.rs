@@ -1,21 +1,21 @@
 //! The ways in which a run does not end by itself.
 
 use crate::watch::{AFTER, Code, Ended, Stage, alone};
-use ambit_script::Limits;
+use ambit_script::RunLimits;
 use std::time::Duration;
 
 const CPU: Duration = Duration::from_millis(200);
 const WALL: Duration = Duration::from_millis(500);
 
 /// Short of processor time, with more than enough time even on a busy machine.
-fn busy() -> Limits {
-    Limits {
+fn busy() -> RunLimits {
+    RunLimits {
         cpu: CPU,
-        ..Limits::default()
+        ..RunLimits::default()
     }
 }
 
-async fn ended(body: &str, limits: Limits) -> Ended {
+async fn ended(body: &str, limits: RunLimits) -> Ended {
     let _alone = alone().await;
     Stage::new().run(body, limits).await
 }
@@ -50,9 +50,9 @@ async fn g116_a_built_in_that_cannot_be_stopped_is_given_up_at_its_processor_tim
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g116_a_promise_that_never_settles_ends_at_its_time_while_others_go_on() {
-    let limits = Limits {
+    let limits = RunLimits {
         wall: WALL,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let ended = ended("return never();", limits).await;
     assert_eq!(ended.code(), Code::Wall, "{ended:?}");
@@ -63,9 +63,9 @@ async fn g116_a_promise_that_never_settles_ends_at_its_time_while_others_go_on()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g117_a_heap_bomb_ends_at_its_memory_while_others_go_on() {
     let body = "const all = []; for (;;) all.push('x'.repeat(1 << 20) + all.length);";
-    let limits = Limits {
+    let limits = RunLimits {
         heap: 64 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let ended = ended(body, limits).await;
     assert_eq!(ended.code(), Code::Heap, "{ended:?}");

@@ -1,7 +1,7 @@
 //! A table of hostile scripts. Each ends within its limit and 250 ms, while others go on.
 
 use crate::watch::{AFTER, Code, Ended, Stage, alone};
-use ambit_script::Limits;
+use ambit_script::RunLimits;
 use std::time::Duration;
 
 /// How a script ends.
@@ -137,22 +137,22 @@ const HOSTILE: &[(&str, End, &str)] = &[
 
 /// Little of what is to end it, but enough to fill the memory or to end by itself, and of the rest so much that it does not end
 /// it on a busy machine.
-fn limits(expected: End) -> Limits {
+fn limits(expected: End) -> RunLimits {
     let (cpu, wall) = match expected {
         Heap | Itself => (3_000, 60_000),
         Cpu | Any => (150, 60_000),
         Wall => (3_000, 500),
     };
-    Limits {
+    RunLimits {
         cpu: Duration::from_millis(cpu),
         wall: Duration::from_millis(wall),
         heap: 32 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     }
 }
 
 /// What is wrong with an end.
-fn wrong(expected: End, limits: &Limits, ended: &Ended) -> Option<&'static str> {
+fn wrong(expected: End, limits: &RunLimits, ended: &Ended) -> Option<&'static str> {
     let fits = match expected {
         Cpu => ended.code() == Code::Cpu,
         Wall => ended.code() == Code::Wall,

@@ -6,8 +6,8 @@
 )]
 
 use ambit_script::{
-    Call, Engine, Error, Host, HostError, Limits, Method, Outcome, Program, Run, Settings, Source,
-    Surface, Value,
+    Engine, EngineSettings, Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
+    Program, ProgramSource, RunLimits, RunOutcome, ScriptRun,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub enum Code {
 /// How a run ended.
 #[derive(Debug)]
 pub struct Ended {
-    pub result: Result<Outcome, Error>,
+    pub result: Result<RunOutcome, Error>,
     /// From its start, without the time for which the machine kept it from a processor.
     pub took: Duration,
     /// Its processor time.
@@ -81,20 +81,20 @@ struct Never;
 
 #[async_trait]
 impl Host for Never {
-    async fn call(&self, _: Call) -> Result<Value, HostError> {
+    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
         std::future::pending().await
     }
 }
 
 impl Stage {
     pub fn new() -> Self {
-        let settings = Settings {
+        let settings = EngineSettings {
             threads: 2,
-            ..Settings::default()
+            ..EngineSettings::default()
         };
-        let surface = Surface {
-            globals: vec![Method::promise("never")],
-            ..Surface::default()
+        let surface = HostApi {
+            globals: vec![HostMethod::promise("never")],
+            ..HostApi::default()
         };
         let engine = Engine::new(&settings, surface).expect("an engine starts");
         let small = program(&engine, "return [1, 2, 3].map(x => x * 2);");
@@ -102,12 +102,12 @@ impl Stage {
         let (runs, counted) = (engine.clone(), Arc::clone(&count));
         let others = tokio::spawn(async move {
             loop {
-                let run = Run {
+                let run = ScriptRun {
                     program: Arc::clone(&small),
                     function: "Create".to_owned(),
                     arguments: Vec::new(),
                     host: Arc::new(Never),
-                    limits: Limits::default(),
+                    limits: RunLimits::default(),
                     within: None,
                 };
                 if runs.run(run).await.is_ok() {
@@ -123,7 +123,7 @@ impl Stage {
     }
 
     /// Runs the body of a function.
-    pub async fn run(&self, body: &str, limits: Limits) -> Ended {
+    pub async fn run(&self, body: &str, limits: RunLimits) -> Ended {
         let program = program(&self.engine, body);
         let before = self.count.load(Ordering::Relaxed);
         let (waiting, start) = (waits(), Instant::now());
@@ -152,7 +152,7 @@ fn program(engine: &Engine, body: &str) -> Arc<Program> {
     let files = BTreeMap::from([(file.clone(), text)]);
     let folder = String::new();
     engine
-        .load(&files, &Source { file, folder })
+        .load(&files, &ProgramSource { file, folder })
         .expect("the program loads")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::pets::{Pets, pets, surface};
 use crate::support::{ENTRY, create, engine_of, hosted, message, program};
-use ambit_script::{Call, Host, HostError, Run, Value};
+use ambit_script::{Host, HostCall, HostError, HostValue, ScriptRun};
 use async_trait::async_trait;
 use serde_json::json;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ async fn g013_two_interleaved_runs_on_one_engine_see_their_own_host() {
     struct Named(&'static str);
     #[async_trait]
     impl Host for Named {
-        async fn call(&self, _: Call) -> Result<Value, HostError> {
+        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
             tokio::task::yield_now().await;
             Ok(json!(self.0).into())
         }
@@ -71,7 +71,7 @@ async fn g013_two_interleaved_runs_on_one_engine_see_their_own_host() {
     );
     let runs = ["a", "b", "c", "d"].map(|name| {
         let host = Arc::new(Named(name));
-        engine.run(Run {
+        engine.run(ScriptRun {
             host,
             ..create(&program)
         })
@@ -98,7 +98,7 @@ async fn cancelling_a_run_cancels_its_host_call_and_its_code() {
     }
     #[async_trait]
     impl Host for Watched {
-        async fn call(&self, call: Call) -> Result<Value, HostError> {
+        async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
             assert_eq!(
                 call.method, "never",
                 "nothing runs after the call that was cancelled"

@@ -1,19 +1,19 @@
 //! Errors, in terms of the source that was written.
 
 use crate::support::{ENTRY, create, engine, load, message, run};
-use ambit_script::{Error, Frame, Location, Thrown};
+use ambit_script::{Error, ScriptException, SourceLocation, StackFrame};
 
-async fn thrown(text: &str) -> Thrown {
+async fn thrown(text: &str) -> ScriptException {
     match run(text).await {
         Err(Error::Thrown(thrown)) => *thrown,
         other => panic!("it throws, but gave {other:?}"),
     }
 }
 
-fn frame(function: &str, file: &str, line: u32, column: u32) -> Frame {
-    Frame {
+fn frame(function: &str, file: &str, line: u32, column: u32) -> StackFrame {
+    StackFrame {
         function: Some(function.to_owned()),
-        at: Location {
+        at: SourceLocation {
             file: file.to_owned(),
             line,
             column,
@@ -39,15 +39,15 @@ async fn g118_an_error_has_the_typescript_file_line_and_stack() {
     let Err(Error::Thrown(thrown)) = engine.run(create(&program)).await else {
         panic!("it throws");
     };
-    let anonymous = Frame {
+    let anonymous = StackFrame {
         function: None,
-        at: Location {
+        at: SourceLocation {
             file: ENTRY.to_owned(),
             line: 11,
             column: 55,
         },
     };
-    let expected = Thrown {
+    let expected = ScriptException {
         name: "TypeError".to_owned(),
         message: "cannot read property 'missing' of undefined".to_owned(),
         stack: vec![
@@ -56,7 +56,7 @@ async fn g118_an_error_has_the_typescript_file_line_and_stack() {
             frame("outer", ENTRY, 11, 38),
             frame("Create", ENTRY, 9, 16),
         ],
-        ..Thrown::default()
+        ..ScriptException::default()
     };
     assert_eq!(*thrown, expected);
 }
@@ -160,7 +160,7 @@ async fn errors_that_make_trouble_when_looked_at_are_reported_anyway() {
         Object.defineProperty(e, 'code', { get() { throw 1; } });
         e.stack = 7; e.name = { toString() { throw 1; } };
         throw e; }";
-    assert_eq!(thrown(text).await, Thrown::default());
+    assert_eq!(thrown(text).await, ScriptException::default());
 }
 
 #[tokio::test]

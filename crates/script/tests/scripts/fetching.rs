@@ -1,7 +1,7 @@
 //! `fetch` over a host call.
 
 use crate::support::hosted;
-use ambit_script::{Call, Host, HostError, Method, Surface, Value};
+use ambit_script::{Host, HostApi, HostCall, HostError, HostMethod, HostValue};
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Drop for Dropped {
 
 #[async_trait]
 impl Host for Server {
-    async fn call(&self, mut call: Call) -> Result<Value, HostError> {
+    async fn call(&self, mut call: HostCall) -> Result<HostValue, HostError> {
         if call.method == "wasDropped" {
             self.dropped.notified().await;
             return Ok(Json::Bool(true).into());
@@ -58,9 +58,9 @@ impl Host for Server {
 }
 
 async fn fetched(body: &str) -> Json {
-    let surface = Surface {
-        globals: vec![Method::promise("fetch"), Method::new("wasDropped")],
-        ..Surface::default()
+    let surface = HostApi {
+        globals: vec![HostMethod::promise("fetch"), HostMethod::new("wasDropped")],
+        ..HostApi::default()
     };
     let text = format!("export async function Create(): Promise<any> {{ {body} }}");
     let result = hosted(surface, Server::default(), &text, vec![]).await;

@@ -6,7 +6,7 @@
 )]
 
 use crate::support::{create, program};
-use ambit_script::{Engine, Limits, Program, Run, Settings, Surface};
+use ambit_script::{Engine, EngineSettings, HostApi, Program, RunLimits, ScriptRun};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -61,22 +61,22 @@ const VANDALS: &[&str] = &[
     "Object.getPrototypeOf(console).left = 1; Object.getPrototypeOf(async () => {}).constructor = null; return (async () => 1)();",
 ];
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> RunLimits {
+    RunLimits {
         cpu: Duration::from_millis(300),
         heap: 16 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     }
 }
 
 /// One thread, so that runs follow each other on the same runtime.
 fn engine() -> Engine {
-    let settings = Settings {
+    let settings = EngineSettings {
         threads: 1,
         warm: 1,
-        ..Settings::default()
+        ..EngineSettings::default()
     };
-    Engine::new(&settings, Surface::default()).unwrap()
+    Engine::new(&settings, HostApi::default()).unwrap()
 }
 
 async fn seen(engine: &Engine, look: &Arc<Program>) -> Json {
@@ -93,7 +93,7 @@ async fn nothing_of_a_run_is_there_in_the_next() {
         let text = format!("let runs = 0; export function Create() {{ runs++; {body} }}");
         let vandal = program(&engine, &text);
         for _ in 0..3 {
-            let run = Run {
+            let run = ScriptRun {
                 limits: limits(),
                 ..create(&vandal)
             };

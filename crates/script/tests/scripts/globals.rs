@@ -1,7 +1,7 @@
 //! The globals that need no later part.
 
 use crate::support::{create, engine, engine_of, hosted, message, program, returned, run};
-use ambit_script::{Call, Host, HostError, Run, Surface, Value};
+use ambit_script::{Host, HostApi, HostCall, HostError, HostValue, ScriptRun};
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};
@@ -103,20 +103,20 @@ async fn the_console_speaks_to_the_host_in_json() {
     struct Log(Mutex<Vec<(String, Vec<Json>)>>);
     #[async_trait]
     impl Host for Log {
-        async fn call(&self, call: Call) -> Result<Value, HostError> {
+        async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
             if let Ok(mut lines) = self.0.lock() {
                 lines.push((format!("{}.{}", call.class, call.method), call.arguments));
             }
-            Ok(Value::Undefined)
+            Ok(HostValue::Undefined)
         }
     }
     let log = Arc::new(Log(Mutex::default()));
-    let engine = engine_of(Surface::default());
+    let engine = engine_of(HostApi::default());
     let program = program(
         &engine,
         "export function Create() { console.log('a', { b: [1] }, undefined); console.warn(1); console.debug(); console.log(1n); console.error(new TypeError('bad')); }",
     );
-    let run = Run {
+    let run = ScriptRun {
         host: Arc::clone(&log) as Arc<dyn Host>,
         ..create(&program)
     };
@@ -161,9 +161,9 @@ async fn g121_what_must_be_absent_is_absent() {
 
 #[tokio::test]
 async fn what_is_not_available_says_so() {
-    let surface = || Surface {
+    let surface = || HostApi {
         unavailable: ["FS", "Eval"].map(str::to_owned).to_vec(),
-        ..Surface::default()
+        ..HostApi::default()
     };
     for (code, name) in [
         ("FS.Read('x')", "FS"),

@@ -6,7 +6,7 @@
 )]
 
 use crate::support::{ENTRY, engine, program};
-use ambit_script::{Error, Instance, Limits, NoHost};
+use ambit_script::{Error, NoHost, ProgramInstance, RunLimits};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const COUNTER: &str = "let n = 0;
     export const Loop = () => { for (;;) {} };
     export const Sleep = () => new Promise(resolve => setTimeout(resolve, 60_000));";
 
-fn open(limits: Limits) -> Instance {
+fn open(limits: RunLimits) -> ProgramInstance {
     let engine = engine();
     let program = program(&engine, COUNTER);
     engine
@@ -28,7 +28,11 @@ fn open(limits: Limits) -> Instance {
         .unwrap()
 }
 
-async fn call(instance: &mut Instance, function: &str, arguments: &[Json]) -> Result<Json, String> {
+async fn call(
+    instance: &mut ProgramInstance,
+    function: &str,
+    arguments: &[Json],
+) -> Result<Json, String> {
     let arguments = arguments.iter().cloned().map(Into::into).collect();
     let result = instance.call(function, arguments).await;
     result
@@ -38,8 +42,8 @@ async fn call(instance: &mut Instance, function: &str, arguments: &[Json]) -> Re
 
 #[tokio::test]
 async fn calls_of_one_instance_share_its_state() {
-    let mut one = open(Limits::default());
-    let mut other = open(Limits::default());
+    let mut one = open(RunLimits::default());
+    let mut other = open(RunLimits::default());
     assert_eq!(call(&mut one, "Add", &[json!(2)]).await, Ok(json!(2)));
     assert_eq!(call(&mut other, "Add", &[json!(5)]).await, Ok(json!(5)));
     assert_eq!(call(&mut one, "Later", &[]).await, Ok(json!(2)));
@@ -48,7 +52,7 @@ async fn calls_of_one_instance_share_its_state() {
 
 #[tokio::test]
 async fn an_error_ends_the_call_and_not_the_instance() {
-    let mut one = open(Limits::default());
+    let mut one = open(RunLimits::default());
     let thrown = call(&mut one, "Throw", &[]).await;
     assert_eq!(thrown, Err(format!("Error: no ({ENTRY}:3:49)")));
     let never = call(&mut one, "Never", &[]).await;
@@ -63,16 +67,16 @@ async fn an_error_ends_the_call_and_not_the_instance() {
 
 #[tokio::test]
 async fn what_a_call_leaves_over_does_not_reach_the_next() {
-    let mut one = open(Limits::default());
+    let mut one = open(RunLimits::default());
     assert_eq!(call(&mut one, "Leave", &[]).await, Ok(json!(0)));
     assert_eq!(call(&mut one, "Later", &[]).await, Ok(json!(0)));
 }
 
 #[tokio::test]
 async fn a_limit_ends_the_instance() {
-    let mut one = open(Limits {
+    let mut one = open(RunLimits {
         cpu: Duration::from_millis(100),
-        ..Limits::default()
+        ..RunLimits::default()
     });
     let over = |function: &str| {
         Err(format!(
@@ -86,7 +90,7 @@ async fn a_limit_ends_the_instance() {
 
 #[tokio::test]
 async fn a_call_that_nobody_waits_for_ends_the_instance() {
-    let mut one = open(Limits::default());
+    let mut one = open(RunLimits::default());
     let sleeps = tokio::time::timeout(Duration::from_millis(20), one.call("Sleep", vec![])).await;
     assert!(sleeps.is_err());
     assert_eq!(one.call("Add", vec![]).await, Err(Error::Cancelled));
@@ -94,8 +98,8 @@ async fn a_call_that_nobody_waits_for_ends_the_instance() {
 
 #[tokio::test]
 async fn an_instance_outlives_the_engine_it_came_from_and_may_never_be_called() {
-    let mut one = open(Limits::default());
+    let mut one = open(RunLimits::default());
     assert_eq!(call(&mut one, "Add", &[json!(1)]).await, Ok(json!(1)));
-    drop(open(Limits::default()));
+    drop(open(RunLimits::default()));
     drop(one);
 }

@@ -1,24 +1,27 @@
 //! The limits and what they say.
 
 use crate::support::{ENTRY, create, engine, hosted, message, program, returned, run};
-use ambit_script::{Call, Error, Host, HostError, Limits, Method, Outcome, Run, Surface, Value};
+use ambit_script::{
+    Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, RunLimits, RunOutcome,
+    ScriptRun,
+};
 use async_trait::async_trait;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-async fn limited(text: &str, limits: Limits) -> Result<Outcome, Error> {
+async fn limited(text: &str, limits: RunLimits) -> Result<RunOutcome, Error> {
     let engine = engine();
     let program = program(&engine, text);
     engine
-        .run(Run {
+        .run(ScriptRun {
             limits,
             ..create(&program)
         })
         .await
 }
 
-fn limit(code: &'static str, text: &str) -> Result<Outcome, Error> {
+fn limit(code: &'static str, text: &str) -> Result<RunOutcome, Error> {
     Err(Error::Limited {
         code,
         message: format!("{ENTRY} Create: {text}"),
@@ -27,9 +30,9 @@ fn limit(code: &'static str, text: &str) -> Result<Outcome, Error> {
 
 #[tokio::test]
 async fn g116_an_endless_loop_is_named_with_file_hook_and_limit() {
-    let limits = Limits {
+    let limits = RunLimits {
         cpu: Duration::from_millis(250),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let result = limited("export function Create() { for (;;) {} }", limits).await;
     assert_eq!(
@@ -43,24 +46,24 @@ async fn g116_a_host_call_that_never_returns_ends_at_the_time_limit() {
     struct Never;
     #[async_trait]
     impl Host for Never {
-        async fn call(&self, _: Call) -> Result<Value, HostError> {
+        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
             std::future::pending().await
         }
     }
-    for method in [Method::new("never"), Method::promise("never")] {
-        let surface = Surface {
+    for method in [HostMethod::new("never"), HostMethod::promise("never")] {
+        let surface = HostApi {
             globals: vec![method],
-            ..Surface::default()
+            ..HostApi::default()
         };
         let engine = crate::support::engine_of(surface);
         let text =
             "export async function Create() { for (;;) { try { await never(); } catch {} } }";
         let program = program(&engine, text);
-        let run = Run {
+        let run = ScriptRun {
             host: Arc::new(Never),
-            limits: Limits {
+            limits: RunLimits {
                 wall: Duration::from_secs(1),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..create(&program)
         };
@@ -94,9 +97,9 @@ async fn g117_a_script_that_fills_its_memory_fails_alone() {
 async fn the_end_of_a_run_cannot_be_caught() {
     let text = "export async function Create() {
         for (;;) { try { const all = []; for (;;) all.push(new Uint8Array(1 << 20)); } catch { } finally { await null; } } }";
-    let limits = Limits {
+    let limits = RunLimits {
         heap: 16 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     assert_eq!(
         limited(text, limits).await,
@@ -107,9 +110,9 @@ async fn the_end_of_a_run_cannot_be_caught() {
 #[tokio::test]
 async fn memory_that_is_given_back_can_be_used_again() {
     let text = "export function Create() { let n = 0; for (let i = 0; i < 200; i++) { const a: any = { b: 'x'.repeat(1 << 18) }; a.a = a; n += a.b.length; } return n; }";
-    let limits = Limits {
+    let limits = RunLimits {
         heap: 4 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let value = limited(text, limits).await.map(|outcome| outcome.value);
     assert_eq!(value, Ok(Some(json!(200 << 18))));
@@ -120,14 +123,14 @@ async fn waiting_does_not_count_as_processor_time() {
     struct Sleeps;
     #[async_trait]
     impl Host for Sleeps {
-        async fn call(&self, _: Call) -> Result<Value, HostError> {
+        async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(Value::Undefined)
+            Ok(HostValue::Undefined)
         }
     }
-    let surface = Surface {
-        globals: vec![Method::new("wait")],
-        ..Surface::default()
+    let surface = HostApi {
+        globals: vec![HostMethod::new("wait")],
+        ..HostApi::default()
     };
     let text = "export async function Create() { wait(); wait(); wait(); await new Promise(r => setTimeout(r, 100)); return 1; }";
     let outcome = hosted(surface, Sleeps, text, vec![]).await.unwrap();
@@ -161,9 +164,9 @@ async fn a_stack_may_be_used_up_to_its_limit() {
     let text = "let most = 0; function deep(n: number): void { most = n; deep(n + 1); }
         export function Create() { try { deep(0); } catch {} return most; }";
     let large = returned(text).await.as_u64().unwrap();
-    let limits = Limits {
+    let limits = RunLimits {
         stack: 256 << 10,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let small = limited(text, limits)
         .await
@@ -180,13 +183,13 @@ async fn host_calls_work_at_the_end_of_the_stack() {
     struct Echo;
     #[async_trait]
     impl Host for Echo {
-        async fn call(&self, mut call: Call) -> Result<Value, HostError> {
+        async fn call(&self, mut call: HostCall) -> Result<HostValue, HostError> {
             Ok(call.arguments.remove(0).into())
         }
     }
-    let surface = Surface {
-        globals: vec![Method::new("echo")],
-        ..Surface::default()
+    let surface = HostApi {
+        globals: vec![HostMethod::new("echo")],
+        ..HostApi::default()
     };
     let text = "export function Create() {
         let nested: any = 1; for (let i = 0; i < 150; i++) nested = [nested];

@@ -6,7 +6,10 @@
 )]
 
 use crate::support::{ENTRY, create, engine, engine_of, load, program, returned};
-use ambit_script::{Engine, Error, Files, Folder, Method, Run, Settings, Source, Surface};
+use ambit_script::{
+    Engine, EngineSettings, Error, HostApi, HostMethod, ProgramSource, ScriptRun, SourceFiles,
+    SourceFolder,
+};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -63,7 +66,7 @@ async fn a_function_that_is_not_there_is_said_to_be_absent() {
     assert_eq!(engine.run(create(&none)).await, Err(absent.clone()));
     let computed = program(&engine, "export default Object.fromEntries([]);");
     assert_eq!(engine.run(create(&computed)).await, Err(absent));
-    let next = Run {
+    let next = ScriptRun {
         function: "Next".to_owned(),
         ..create(&none)
     };
@@ -120,9 +123,9 @@ async fn imports_made_while_running_find_only_what_the_file_names() {
 
 #[tokio::test]
 async fn the_built_in_modules_hold_the_globals() {
-    let surface = Surface {
-        globals: vec![Method::new("Process"), Method::new("http.Get")],
-        ..Surface::default()
+    let surface = HostApi {
+        globals: vec![HostMethod::new("Process"), HostMethod::new("http.Get")],
+        ..HostApi::default()
     };
     let engine = engine_of(surface);
     let text = "import { Process, http, Exception, type Context } from '@ambit/runtime';\nimport { Exception as Other } from '@yao/agent';
@@ -195,8 +198,8 @@ async fn a_folder_gives_only_its_own_files() {
         "import { secret } from './link';\nexport const Create = () => secret;",
     )
     .unwrap();
-    let files = Folder::new(app.path()).unwrap();
-    let source = |file: &str| Source {
+    let files = SourceFolder::new(app.path()).unwrap();
+    let source = |file: &str| ProgramSource {
         file: file.to_owned(),
         folder: String::new(),
     };
@@ -220,7 +223,7 @@ async fn a_folder_gives_only_its_own_files() {
 
 #[tokio::test]
 async fn an_engine_that_is_dropped_ends_its_threads() {
-    let engine = Arc::new(Engine::new(&Settings::default(), Surface::default()).unwrap());
+    let engine = Arc::new(Engine::new(&EngineSettings::default(), HostApi::default()).unwrap());
     let program = program(&engine, "export const Create = () => 1;");
     assert!(engine.run(create(&program)).await.is_ok());
     let weak = Arc::downgrade(&engine);

@@ -2,7 +2,8 @@
 
 use crate::support::{ENTRY, create, engine_of, program};
 use ambit_script::{
-    Call, Engine, Error, Host, HostError, Limits, Method, Outcome, Program, Run, Surface, Value,
+    Engine, Error, Host, HostApi, HostCall, HostError, HostMethod, HostValue, Program, RunLimits,
+    RunOutcome, ScriptRun,
 };
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
@@ -17,7 +18,7 @@ struct Within {
 
 #[async_trait]
 impl Host for Within {
-    async fn call(&self, call: Call) -> Result<Value, HostError> {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
         let host = self.own.get().and_then(Weak::upgrade);
         let setting = self
             .engine
@@ -27,9 +28,9 @@ impl Host for Within {
             return Err(HostError::default());
         };
         let mut arguments = call.arguments;
-        let run = Run {
+        let run = ScriptRun {
             function: arguments.remove(0).as_str().unwrap_or_default().to_owned(),
-            arguments: arguments.into_iter().map(Value::Json).collect(),
+            arguments: arguments.into_iter().map(HostValue::Json).collect(),
             host,
             within: Some(call.run),
             ..create(program)
@@ -41,10 +42,10 @@ impl Host for Within {
     }
 }
 
-async fn nested(text: &str, limits: Limits) -> Result<Outcome, Error> {
-    let surface = Surface {
-        globals: vec![Method::new("Process"), Method::promise("Start")],
-        ..Surface::default()
+async fn nested(text: &str, limits: RunLimits) -> Result<RunOutcome, Error> {
+    let surface = HostApi {
+        globals: vec![HostMethod::new("Process"), HostMethod::promise("Start")],
+        ..HostApi::default()
     };
     let engine = Arc::new(engine_of(surface));
     let program = program(&engine, text);
@@ -57,7 +58,7 @@ async fn nested(text: &str, limits: Limits) -> Result<Outcome, Error> {
         .engine
         .set((Arc::downgrade(&engine), Arc::clone(&program)));
     let _ = host.own.set(Arc::downgrade(&host));
-    let run = Run {
+    let run = ScriptRun {
         host,
         limits,
         ..create(&program)
@@ -65,7 +66,7 @@ async fn nested(text: &str, limits: Limits) -> Result<Outcome, Error> {
     engine.run(run).await
 }
 
-fn limit(code: &'static str, text: &str) -> Result<Outcome, Error> {
+fn limit(code: &'static str, text: &str) -> Result<RunOutcome, Error> {
     Err(Error::Limited {
         code,
         message: format!("{ENTRY} Create: {text}"),
@@ -76,7 +77,7 @@ fn limit(code: &'static str, text: &str) -> Result<Outcome, Error> {
 async fn runs_within_runs_have_their_own_state_and_go_deep() {
     let text = "let n = 0; export const Create = (depth: number): unknown => Sum(32);
         export function Sum(depth: number): number { n++; if (n > 1) throw new Error('state is shared'); return depth === 0 ? 0 : depth + Process('Sum', depth - 1); }";
-    let value = nested(text, Limits::default())
+    let value = nested(text, RunLimits::default())
         .await
         .map(|outcome| outcome.value);
     assert_eq!(value, Ok(Some(json!(32 * 33 / 2))));
@@ -86,7 +87,7 @@ async fn runs_within_runs_have_their_own_state_and_go_deep() {
 async fn the_thirty_third_run_within_a_run_is_refused() {
     let text = "export const Create = () => Deep(0);
         export function Deep(n: number): unknown { try { return Process('Deep', n + 1); } catch (e: any) { return [n, e.message]; } }";
-    let value = nested(text, Limits::default())
+    let value = nested(text, RunLimits::default())
         .await
         .map(|outcome| outcome.value);
     let refused = json!([32, "process depth limit 32 exceeded"]);
@@ -97,10 +98,10 @@ async fn the_thirty_third_run_within_a_run_is_refused() {
 async fn processor_time_within_a_run_is_the_runs() {
     let text = "export function Create() { for (;;) { try { Process('Work'); } catch {} } }
         export function Work() { for (let i = 0; i < 1e6; i++); }";
-    let limits = Limits {
+    let limits = RunLimits {
         cpu: Duration::from_millis(300),
         wall: Duration::from_secs(20),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     assert_eq!(
         nested(text, limits).await,
@@ -113,16 +114,16 @@ async fn memory_within_a_run_is_the_runs_while_it_lasts() {
     let text = "export async function Create() { for (let i = 0; i < 20; i++) Process('Fill', 2);
         return Promise.all([1, 2, 3, 4].map(() => Start('Fill', 2))); }
         export async function Fill(mib: number) { const kept = 'x'.repeat(mib << 20); await new Promise(r => setTimeout(r, 20)); return kept.length; }";
-    let small = Limits {
+    let small = RunLimits {
         heap: 6 << 20,
-        ..Limits::default()
+        ..RunLimits::default()
     };
     assert_eq!(
         nested(text, small).await,
         limit("script_out_of_memory", "script used more than 6 MiB")
     );
     let sizes: Json = json!([2 << 20, 2 << 20, 2 << 20, 2 << 20]);
-    let value = nested(text, Limits::default())
+    let value = nested(text, RunLimits::default())
         .await
         .map(|outcome| outcome.value);
     assert_eq!(value, Ok(Some(sizes)));
@@ -133,9 +134,9 @@ async fn the_end_of_a_run_within_is_the_end_of_its_time() {
     let text =
         "export const Create = () => { try { Process('Wait'); } catch (e) { return 'caught'; } };
         export const Wait = () => new Promise(r => setTimeout(r, 60_000));";
-    let limits = Limits {
+    let limits = RunLimits {
         wall: Duration::from_millis(500),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     assert_eq!(
         nested(text, limits).await,

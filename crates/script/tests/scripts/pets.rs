@@ -6,7 +6,9 @@
 )]
 
 use crate::support::hosted;
-use ambit_script::{Call, Class, Host, HostError, Method, Object, Surface, Value};
+use ambit_script::{
+    Host, HostApi, HostCall, HostClass, HostError, HostMethod, HostObject, HostValue,
+};
 use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 use tokio::sync::Semaphore;
@@ -25,10 +27,10 @@ impl Pets {
 }
 
 /// What it offers.
-pub fn surface() -> Surface {
-    let class = |name: &str, methods: &[&str]| Class {
+pub fn surface() -> HostApi {
+    let class = |name: &str, methods: &[&str]| HostClass {
         name: name.to_owned(),
-        methods: methods.iter().map(|name| Method::new(name)).collect(),
+        methods: methods.iter().map(|name| HostMethod::new(name)).collect(),
     };
     let globals = [
         "echo",
@@ -43,10 +45,10 @@ pub fn surface() -> Surface {
         "gone",
         "absent",
     ]
-    .map(Method::new);
+    .map(HostMethod::new);
     let promised =
-        ["later", "laterFail", "eachLater", "waits", "lets", "never"].map(Method::promise);
-    Surface {
+        ["later", "laterFail", "eachLater", "waits", "lets", "never"].map(HostMethod::promise);
+    HostApi {
         classes: vec![
             class("Context", &["Send"]),
             class("Memory", &["Get", "Set"]),
@@ -54,35 +56,35 @@ pub fn surface() -> Surface {
         globals: globals
             .into_iter()
             .chain(promised)
-            .chain([Method::new("lenient").lenient()])
+            .chain([HostMethod::new("lenient").lenient()])
             .collect(),
         unavailable: vec!["FS".to_owned()],
     }
 }
 
-fn memory(owner: &str) -> Value {
-    Value::Object(Object {
+fn memory(owner: &str) -> HostValue {
+    HostValue::Object(HostObject {
         class: "Memory".to_owned(),
         handle: json!(owner),
         members: vec![("space".to_owned(), json!(owner).into())],
     })
 }
 
-fn ctx() -> Value {
+fn ctx() -> HostValue {
     let spaces = ["user", "team"].map(|owner| (owner.to_owned(), memory(owner)));
-    Value::Object(Object {
+    HostValue::Object(HostObject {
         class: "Context".to_owned(),
         handle: json!({"turn": 7}),
         members: vec![
             ("chat_id".to_owned(), json!("c1").into()),
-            ("memory".to_owned(), Value::Map(spaces.into())),
+            ("memory".to_owned(), HostValue::Map(spaces.into())),
         ],
     })
 }
 
 #[async_trait]
 impl Host for Pets {
-    async fn call(&self, call: Call) -> Result<Value, HostError> {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
         let first = call.arguments.first().cloned().unwrap_or_default();
         match call.method.as_str() {
             "late" | "later" => tokio::task::yield_now().await,
@@ -109,18 +111,18 @@ impl Host for Pets {
             }
             "each" | "eachLater" => return each(&call).await,
             "Store" => return Ok(memory(first.as_str().unwrap())),
-            "gone" => return Ok(Value::Undefined),
+            "gone" => return Ok(HostValue::Undefined),
             "absent" => return Ok(json!(call.undefined).into()),
             _ => {}
         }
-        Ok(Value::Json(
+        Ok(HostValue::Json(
             json!({"class": call.class, "handle": call.handle, "method": call.method, "arguments": call.arguments}),
         ))
     }
 }
 
 /// Calls the function it was given for each item.
-async fn each(call: &Call) -> Result<Value, HostError> {
+async fn each(call: &HostCall) -> Result<HostValue, HostError> {
     let mut answers = Vec::new();
     for item in call.arguments[0].as_array().unwrap() {
         tokio::task::yield_now().await;

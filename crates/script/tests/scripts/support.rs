@@ -6,8 +6,8 @@
 )]
 
 use ambit_script::{
-    Engine, Error, Host, Limits, LoadError, NoHost, Outcome, Program, Run, Settings, Source,
-    Surface, Value,
+    Engine, EngineSettings, Error, Host, HostApi, HostValue, LoadError, NoHost, Program,
+    ProgramSource, RunLimits, RunOutcome, ScriptRun,
 };
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -17,17 +17,17 @@ use std::sync::Arc;
 pub const ENTRY: &str = "assistants/pet/src/index.ts";
 
 /// An engine with two threads.
-pub fn engine_of(surface: Surface) -> Engine {
-    let settings = Settings {
+pub fn engine_of(surface: HostApi) -> Engine {
+    let settings = EngineSettings {
         threads: 2,
-        ..Settings::default()
+        ..EngineSettings::default()
     };
     Engine::new(&settings, surface).expect("an engine starts")
 }
 
 /// An engine whose scripts can call nothing.
 pub fn engine() -> Engine {
-    engine_of(Surface::default())
+    engine_of(HostApi::default())
 }
 
 /// Loads files; the first is the entry.
@@ -36,7 +36,7 @@ pub fn load(engine: &Engine, files: &[(&str, &str)]) -> Result<Arc<Program>, Loa
         .iter()
         .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
         .collect();
-    let source = Source {
+    let source = ProgramSource {
         file: files.first().map_or(ENTRY, |(path, _)| path).to_owned(),
         folder: "assistants/pet".to_owned(),
     };
@@ -49,19 +49,19 @@ pub fn program(engine: &Engine, text: &str) -> Arc<Program> {
 }
 
 /// A run of `Create` without arguments, host or unusual limits.
-pub fn create(program: &Arc<Program>) -> Run {
-    Run {
+pub fn create(program: &Arc<Program>) -> ScriptRun {
+    ScriptRun {
         program: Arc::clone(program),
         function: "Create".to_owned(),
         arguments: Vec::new(),
         host: Arc::new(NoHost),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
         within: None,
     }
 }
 
 /// Runs `Create` of one file.
-pub async fn run(text: &str) -> Result<Outcome, Error> {
+pub async fn run(text: &str) -> Result<RunOutcome, Error> {
     let engine = engine();
     let program = program(&engine, text);
     engine.run(create(&program)).await
@@ -76,8 +76,8 @@ pub async fn returned(text: &str) -> Json {
 pub async fn given(text: &str, argument: Json) -> Json {
     let engine = engine();
     let program = program(&engine, text);
-    let run = Run {
-        arguments: vec![Value::Json(argument)],
+    let run = ScriptRun {
+        arguments: vec![HostValue::Json(argument)],
         ..create(&program)
     };
     engine
@@ -90,14 +90,14 @@ pub async fn given(text: &str, argument: Json) -> Json {
 
 /// What `Create` of one file returns with a host.
 pub async fn hosted(
-    surface: Surface,
+    surface: HostApi,
     host: impl Host + 'static,
     text: &str,
-    arguments: Vec<Value>,
-) -> Result<Outcome, Error> {
+    arguments: Vec<HostValue>,
+) -> Result<RunOutcome, Error> {
     let engine = engine_of(surface);
     let program = program(&engine, text);
-    let run = Run {
+    let run = ScriptRun {
         arguments,
         host: Arc::new(host),
         ..create(&program)
@@ -106,6 +106,6 @@ pub async fn hosted(
 }
 
 /// The error of a run that fails by throwing.
-pub fn message(result: Result<Outcome, Error>) -> String {
+pub fn message(result: Result<RunOutcome, Error>) -> String {
     result.expect_err("it fails").to_string()
 }

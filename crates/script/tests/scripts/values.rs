@@ -1,7 +1,7 @@
 //! Values across the border.
 
 use crate::support::{ENTRY, create, engine, given, load, message, program, returned, run};
-use ambit_script::{Error, Limits, Run};
+use ambit_script::{Error, RunLimits, ScriptRun};
 use serde_json::json;
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn g117_a_returned_value_larger_than_allowed_fails_alone() {
         limit: 4 << 20,
     };
     assert_eq!(result, Err(expected));
-    let next = Run {
+    let next = ScriptRun {
         function: "Next".to_owned(),
         ..create(&program)
     };
@@ -133,10 +133,10 @@ async fn a_value_that_shares_its_parts_cannot_grow_without_end() {
     let engine = engine();
     let text = "export function Create() { let a: unknown[] = []; for (let i = 0; i < 60; i++) a = [a, a]; return a; }";
     let program = load(&engine, &[(ENTRY, text)]);
-    let run = Run {
-        limits: Limits {
+    let run = ScriptRun {
+        limits: RunLimits {
             returned: 1 << 20,
-            ..Limits::default()
+            ..RunLimits::default()
         },
         ..create(&program.unwrap())
     };

@@ -7,7 +7,8 @@
 )]
 
 use ambit_script::{
-    Call, Engine, Host, HostError, Limits, Method, Run, Settings, Source, Surface, Value,
+    Engine, EngineSettings, Host, HostApi, HostCall, HostError, HostMethod, HostValue,
+    ProgramSource, RunLimits, ScriptRun,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -23,14 +24,14 @@ struct Waits {
 
 #[async_trait]
 impl Host for Waits {
-    async fn call(&self, _: Call) -> Result<Value, HostError> {
+    async fn call(&self, _: HostCall) -> Result<HostValue, HostError> {
         self.all_wait.wait().await;
         let _going = self
             .go_on
             .acquire()
             .await
             .map_err(|_| HostError::default())?;
-        Ok(Value::Undefined)
+        Ok(HostValue::Undefined)
     }
 }
 
@@ -42,14 +43,14 @@ fn status(field: &str) -> usize {
 
 #[tokio::test]
 async fn a_thousand_waiting_runs_hold_no_threads() {
-    let surface = Surface {
-        globals: vec![Method::new("wait")],
-        ..Surface::default()
+    let surface = HostApi {
+        globals: vec![HostMethod::new("wait")],
+        ..HostApi::default()
     };
-    let engine = Arc::new(Engine::new(&Settings::default(), surface).unwrap());
+    let engine = Arc::new(Engine::new(&EngineSettings::default(), surface).unwrap());
     let text = "export function Create() { const before = 1; wait(); return before + 1; }";
     let files = BTreeMap::from([("index.ts".to_owned(), text.to_owned())]);
-    let source = Source {
+    let source = ProgramSource {
         file: "index.ts".to_owned(),
         folder: String::new(),
     };
@@ -61,12 +62,12 @@ async fn a_thousand_waiting_runs_hold_no_threads() {
     let runs: Vec<_> = (0..RUNS)
         .map(|_| {
             let engine = Arc::clone(&engine);
-            let run = Run {
+            let run = ScriptRun {
                 host: Arc::clone(&host) as Arc<dyn Host>,
                 program: Arc::clone(&program),
                 function: "Create".to_owned(),
                 arguments: Vec::new(),
-                limits: Limits::default(),
+                limits: RunLimits::default(),
                 within: None,
             };
             tokio::spawn(async move { engine.run(run).await })

@@ -1,10 +1,10 @@
 //! What listeners made of staged items takes their place.
 
-use crate::batch::{NewEntry, Write};
+use crate::batch::{BatchWrite, NewEntry};
 use crate::context::Context;
 use crate::json::Json;
 use crate::storage::{
-    ChatHistoryStorage, Labels, Message, SharedCell, StorageKind, UsageRecord, UsageStorage,
+    ChatHistoryStorage, Message, SharedCell, StorageKind, UsageLabels, UsageRecord, UsageStorage,
     new_entry, record_sums, tally,
 };
 use crate::{Error, Result, ids};
@@ -83,8 +83,8 @@ fn messages(context: &Context, shown: &[NewEntry], bodies: &[Json]) -> Result<Ve
 }
 
 /// What a staged usage record adds to the sums.
-fn sums_of(tenant: &str, body: &Json) -> Result<Write> {
+fn sums_of(tenant: &str, body: &Json) -> Result<BatchWrite> {
     let record: UsageRecord = body.to()?;
     record.check()?;
-    tally(tenant, &Labels::of(&record), record_sums(&record))
+    tally(tenant, &UsageLabels::of(&record), record_sums(&record))
 }

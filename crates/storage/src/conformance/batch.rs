@@ -1,14 +1,14 @@
 //! Batches: in order, and whole or not at all.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::address::Space;
-use crate::batch::{Batch, Check, Head, LogEntry, Mirror, Outcome, Write};
-use crate::driver::{Driver, Page};
-use crate::op::{Op, Output};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, MirrorWrite, WriteOutcome};
+use crate::driver::{Driver, LogPage};
+use crate::operation::{Operation, OperationOutput};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     an_empty_batch_does_nothing,
     each_write_has_its_outcome_in_order,
     a_later_write_sees_the_earlier_ones,
@@ -20,10 +20,10 @@ pub(super) const CASES: &[Case] = cases![
     a_value_of_many_writes_has_the_version_of_the_last,
 ];
 
-async fn an_empty_batch_does_nothing(fixture: Arc<dyn Fixture>) {
+async fn an_empty_batch_does_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     assert_eq!(must(driver.commit(Batch::default()).await), []);
-    let check = Check::Version {
+    let check = BatchCheck::Version {
         key: space("s").key("k"),
         version: Some(1),
     };
@@ -31,7 +31,7 @@ async fn an_empty_batch_does_nothing(fixture: Arc<dyn Fixture>) {
     assert!(driver.commit(checked).await.is_err());
 }
 
-async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
+async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let batch = Batch::of([
@@ -40,7 +40,7 @@ async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
         append(&here.log("items"), &[("x", "1")]),
         track("another", &identity("s")),
         wipe(&here, "a"),
-        Write::Untrack {
+        BatchWrite::Untrack {
             tenant: here.tenant.clone(),
             id: "row".to_owned(),
         },
@@ -48,40 +48,40 @@ async fn each_write_has_its_outcome_in_order(fixture: Arc<dyn Fixture>) {
         remove(&here),
     ]);
     let outcomes = must(driver.commit(batch).await);
-    let Outcome::Appended { head, .. } = outcomes[2].clone() else {
+    let WriteOutcome::Appended { head, .. } = outcomes[2].clone() else {
         panic!("{:?} is no append", outcomes[2]);
     };
-    let Outcome::Applied { version, .. } = outcomes[1].clone() else {
+    let WriteOutcome::Applied { version, .. } = outcomes[1].clone() else {
         panic!("{:?} is no answer", outcomes[1]);
     };
     assert!(version.is_some());
     let expected = [
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "row".to_owned(),
             is_new: true,
         },
-        Outcome::Applied {
-            output: Output::Number(json("2")),
+        WriteOutcome::Applied {
+            output: OperationOutput::Number(json("2")),
             version,
         },
-        Outcome::Appended {
+        WriteOutcome::Appended {
             head,
             seqs: vec![1],
         },
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "row".to_owned(),
             is_new: false,
         },
-        Outcome::Erased(1),
-        Outcome::Erased(1),
-        Outcome::Erased(1),
-        Outcome::Erased(0),
+        WriteOutcome::Erased(1),
+        WriteOutcome::Erased(1),
+        WriteOutcome::Erased(1),
+        WriteOutcome::Erased(0),
     ];
     assert_eq!(outcomes, expected);
-    assert_eq!(snapshot(&*driver, &here).await, Snapshot::nothing());
+    assert_eq!(snapshot(&*driver, &here).await, SpaceSnapshot::nothing());
 }
 
-async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn Fixture>) {
+async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let (number, log) = (here.key("n"), here.log("items"));
@@ -89,7 +89,7 @@ async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn Fixture>) {
         apply(&number, set("1")),
         apply(&number, incr(1)),
         append(&log, &[("a", "1"), ("b", "2")]),
-        Write::Redact {
+        BatchWrite::Redact {
             log: log.clone(),
             bodies: vec![(2, json("\"redacted\""))],
         },
@@ -109,7 +109,7 @@ async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn Fixture>) {
         clear(&here),
         append(&log, &[("a", "5")]),
         apply(&number, incr(1)),
-        apply(&number, Op::Del),
+        apply(&number, Operation::Del),
         apply(&number, incr(7)),
     ]);
     must(driver.commit(batch).await);
@@ -117,10 +117,10 @@ async fn a_later_write_sees_the_earlier_ones(fixture: Arc<dyn Fixture>) {
     assert_eq!(entries(&*driver, &log).await, [entry(1, "a", "5")]);
 }
 
-async fn checks_are_judged_before_any_write(fixture: Arc<dyn Fixture>) {
+async fn checks_are_judged_before_any_write(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
-    let absent = Check::Version {
+    let absent = BatchCheck::Version {
         key: key.clone(),
         version: None,
     };
@@ -131,21 +131,21 @@ async fn checks_are_judged_before_any_write(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("1"));
 }
 
-async fn a_batch_with_a_failed_check_changes_nothing(fixture: Arc<dyn Fixture>) {
+async fn a_batch_with_a_failed_check_changes_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     furnish(&*driver, &here).await;
     let version = some(get(&*driver, &here.key("text")).await).version;
     let before = snapshot(&*driver, &here).await;
-    let seen = Check::Version {
+    let seen = BatchCheck::Version {
         key: here.key("text"),
         version: Some(version),
     };
-    let moved = Check::Head {
+    let moved = BatchCheck::Head {
         log: here.log("items"),
         head: None,
     };
-    let fenced = Check::Lease {
+    let fenced = BatchCheck::Lease {
         key: here.lease(),
         epoch: version,
     };
@@ -171,7 +171,7 @@ async fn furnish(driver: &dyn Driver, here: &Space) {
 }
 
 /// Every kind of write, each with an effect on a furnished space.
-async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
+async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<BatchWrite> {
     let number = some(get(driver, &here.key("number")).await);
     let page = page(driver, &here.log("items")).await;
     let mut row = some(row(driver, &identity("s")).await);
@@ -181,47 +181,47 @@ async fn every_write(driver: &dyn Driver, here: &Space) -> Vec<Write> {
     vec![
         append(&here.log("items"), &[("c", "3")]),
         append(&here.log("new"), &[("a", "1")]),
-        Write::Redact {
+        BatchWrite::Redact {
             log: here.log("items"),
             bodies: vec![(1, json("null")), (1, json("0"))],
         },
         apply(&here.key("new"), set("{}")),
         apply(&here.key("list"), push(&["4"])),
-        apply(&here.key("list"), Op::Pop),
-        apply(&here.key("list"), Op::Pull(2)),
-        apply(&here.key("list"), Op::PullAll),
+        apply(&here.key("list"), Operation::Pop),
+        apply(&here.key("list"), Operation::Pull(2)),
+        apply(&here.key("list"), Operation::PullAll),
         apply(&here.key("list"), add_to_set(&["9"])),
-        apply(&here.key("list"), Op::ArraySet(0, json("9"))),
+        apply(&here.key("list"), Operation::ArraySet(0, json("9"))),
         apply(&here.key("list"), set("[7]")),
         apply(&here.key("number"), incr(1)),
-        apply(&here.key("number"), Op::Del),
-        apply(&here.key("number"), Op::GetDel),
+        apply(&here.key("number"), Operation::Del),
+        apply(&here.key("number"), Operation::GetDel),
         wipe(here, "*"),
         drop_log(&here.log("items")),
         clear(here),
         remove(here),
         track("other", &identity("other")),
-        Write::Track(Box::new(touch)),
-        Write::Untrack {
+        BatchWrite::Track(Box::new(touch)),
+        BatchWrite::Untrack {
             tenant: here.tenant.clone(),
             id: "row".to_owned(),
         },
         mirrored(here, &page, 0),
         mirrored(here, &page, 1_000),
-        Write::Mirror(Mirror::Value {
+        BatchWrite::Mirror(MirrorWrite::Value {
             key: here.key("list"),
             entry: Some(number),
         }),
-        Write::Mirror(Mirror::Value {
+        BatchWrite::Mirror(MirrorWrite::Value {
             key: here.key("list"),
             entry: None,
         }),
-        Write::Mirror(Mirror::Row(Box::new(row))),
+        BatchWrite::Mirror(MirrorWrite::Row(Box::new(row))),
     ]
 }
 
 /// Copies a source that has one entry more, at a generation so much higher.
-fn mirrored(here: &Space, page: &Page, higher: u64) -> Write {
+fn mirrored(here: &Space, page: &LogPage, higher: u64) -> BatchWrite {
     let mut entries = page.entries.clone();
     entries.push(LogEntry {
         seq: 3,
@@ -229,7 +229,7 @@ fn mirrored(here: &Space, page: &Page, higher: u64) -> Write {
         ..entries[0].clone()
     });
     let head = some(page.head);
-    Write::Mirror(Mirror::Log {
+    BatchWrite::Mirror(MirrorWrite::Log {
         log: here.log("items"),
         head: Head {
             generation: head.generation + higher,
@@ -239,7 +239,7 @@ fn mirrored(here: &Space, page: &Page, higher: u64) -> Write {
     })
 }
 
-async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn Fixture>) {
+async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (here, other) = (space("s"), space("other"));
     let bystander = space("bystander").key("text");
@@ -258,7 +258,7 @@ async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn F
         assert_eq!(snapshot(&*driver, &here).await, before, "{shown}");
         assert_eq!(
             snapshot(&*driver, &other).await,
-            Snapshot::nothing(),
+            SpaceSnapshot::nothing(),
             "{shown}"
         );
     }
@@ -278,14 +278,14 @@ async fn a_batch_that_fails_in_its_last_write_changes_nothing(fixture: Arc<dyn F
     );
 }
 
-async fn a_batch_over_several_spaces_fails_whole(fixture: Arc<dyn Fixture>) {
+async fn a_batch_over_several_spaces_fails_whole(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let spaces: Vec<Space> = (0..5).map(|number| space(&format!("s{number}"))).collect();
     act(&*driver, &spaces[4].key("k"), set("\"text\"")).await;
     let batch = || Batch::of(spaces.iter().map(|space| apply(&space.key("k"), incr(1))));
     assert!(driver.commit(batch()).await.is_err());
     for space in &spaces[..4] {
-        assert_eq!(snapshot(&*driver, space).await, Snapshot::nothing());
+        assert_eq!(snapshot(&*driver, space).await, SpaceSnapshot::nothing());
     }
     act(&*driver, &spaces[4].key("k"), set("1")).await;
     must(driver.commit(batch()).await);
@@ -297,7 +297,7 @@ async fn a_batch_over_several_spaces_fails_whole(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g014_the_writer_after_a_failed_one_succeeds(fixture: Arc<dyn Fixture>) {
+async fn g014_the_writer_after_a_failed_one_succeeds(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     let (key, log) = (space("s").key("text"), space("s").log("items"));
@@ -311,7 +311,7 @@ async fn g014_the_writer_after_a_failed_one_succeeds(fixture: Arc<dyn Fixture>) 
     assert_eq!(page(&*driver, &log).await.entries.len(), 20);
 }
 
-async fn a_value_of_many_writes_has_the_version_of_the_last(fixture: Arc<dyn Fixture>) {
+async fn a_value_of_many_writes_has_the_version_of_the_last(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let outcomes = must(
@@ -322,7 +322,7 @@ async fn a_value_of_many_writes_has_the_version_of_the_last(fixture: Arc<dyn Fix
     let versions: Vec<u64> = outcomes
         .iter()
         .map(|outcome| match outcome {
-            Outcome::Applied {
+            WriteOutcome::Applied {
                 version: Some(version),
                 ..
             } => *version,

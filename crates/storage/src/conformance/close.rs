@@ -1,16 +1,16 @@
 //! The end of a driver, and its beginning again.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::address::DEFAULT_TENANT;
 use crate::batch::Batch;
-use crate::directory::{Filter, PageRequest};
-use crate::driver::{Part, Range};
+use crate::directory::{PageRequest, RowFilter};
+use crate::driver::{LogRange, ValuePart};
 use crate::{Error, Result};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_sound_store_has_no_findings,
     a_closed_driver_is_unavailable,
     closing_twice_is_no_error,
@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = cases![
     every_handle_sees_what_another_wrote,
 ];
 
-async fn a_sound_store_has_no_findings(fixture: Arc<dyn Fixture>) {
+async fn a_sound_store_has_no_findings(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     assert_eq!(must(driver.check().await), Vec::<String>::new());
     let here = space("s");
@@ -46,20 +46,20 @@ fn is_unavailable<T: Debug>(what: &str, result: Result<T>) {
     }
 }
 
-async fn a_closed_driver_is_unavailable(fixture: Arc<dyn Fixture>) {
+async fn a_closed_driver_is_unavailable(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
     must(driver.close().await);
     let log = here.log("items");
-    let filter = Filter::tenant(DEFAULT_TENANT);
+    let filter = RowFilter::tenant(DEFAULT_TENANT);
     let page = PageRequest::first(1);
     is_unavailable(
         "commit",
         attempt(&*driver, append(&log, &[("b", "2")])).await,
     );
-    is_unavailable("read", driver.read(&log, Range::last(1)).await);
-    is_unavailable("get", driver.get(&here.key("k"), Part::Whole).await);
+    is_unavailable("read", driver.read(&log, LogRange::last(1)).await);
+    is_unavailable("get", driver.get(&here.key("k"), ValuePart::Whole).await);
     is_unavailable("scan", driver.scan(&here, &scan("*", 1)).await);
     is_unavailable("logs", driver.logs(&here).await);
     is_unavailable("identities", driver.identities(&filter, &page).await);
@@ -68,13 +68,13 @@ async fn a_closed_driver_is_unavailable(fixture: Arc<dyn Fixture>) {
     is_unavailable("check", driver.check().await);
 }
 
-async fn closing_twice_is_no_error(fixture: Arc<dyn Fixture>) {
+async fn closing_twice_is_no_error(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     must(driver.close().await);
     must(driver.close().await);
 }
 
-async fn closing_a_handle_leaves_the_others_open(fixture: Arc<dyn Fixture>) {
+async fn closing_a_handle_leaves_the_others_open(fixture: Arc<dyn DriverFixture>) {
     if !fixture.is_shared() {
         return;
     }
@@ -90,7 +90,7 @@ async fn closing_a_handle_leaves_the_others_open(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn g022_what_was_stored_is_there_after_reopening(fixture: Arc<dyn Fixture>) {
+async fn g022_what_was_stored_is_there_after_reopening(fixture: Arc<dyn DriverFixture>) {
     if !fixture.is_shared() {
         return;
     }
@@ -129,7 +129,7 @@ async fn g022_what_was_stored_is_there_after_reopening(fixture: Arc<dyn Fixture>
     assert_eq!(get(&*driver, &full.key("number")).await, None);
 }
 
-async fn numbers_grow_on_after_reopening(fixture: Arc<dyn Fixture>) {
+async fn numbers_grow_on_after_reopening(fixture: Arc<dyn DriverFixture>) {
     if !fixture.is_shared() {
         return;
     }
@@ -145,7 +145,7 @@ async fn numbers_grow_on_after_reopening(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn every_handle_sees_what_another_wrote(fixture: Arc<dyn Fixture>) {
+async fn every_handle_sees_what_another_wrote(fixture: Arc<dyn DriverFixture>) {
     let handles = [
         fixture.open().await,
         fixture.open().await,

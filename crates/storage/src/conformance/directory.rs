@@ -1,17 +1,17 @@
 //! The index: one row per storage, and what it says.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::SessionIdentity;
 use crate::address::{DEFAULT_TENANT, Space};
-use crate::batch::{Batch, Outcome, Write};
+use crate::batch::{Batch, BatchWrite, WriteOutcome};
 use crate::clock::Millis;
-use crate::directory::{Filter, Order, PageRequest, State, Touch, Tracked};
+use crate::directory::{AgentTouch, IndexRow, PageRequest, RowFilter, RowOrder, RowState};
 use crate::driver::Driver;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_row_says_what_it_was_made_with,
     tracking_again_changes_nothing_but_touches,
     agents_of_a_group_share_a_row,
@@ -25,25 +25,25 @@ pub(super) const CASES: &[Case] = cases![
     g081_pages_give_each_row_once_under_inserts,
 ];
 
-fn tenant() -> Filter {
-    Filter::tenant(DEFAULT_TENANT)
+fn tenant() -> RowFilter {
+    RowFilter::tenant(DEFAULT_TENANT)
 }
 
-fn untrack(tenant: &str, id: &str) -> Write {
-    Write::Untrack {
+fn untrack(tenant: &str, id: &str) -> BatchWrite {
+    BatchWrite::Untrack {
         tenant: tenant.to_owned(),
         id: id.to_owned(),
     }
 }
 
 /// A row of these times, touched by its own agent.
-fn expected(id: &str, identity: &SessionIdentity, row: &Tracked) -> Tracked {
-    Tracked {
+fn expected(id: &str, identity: &SessionIdentity, row: &IndexRow) -> IndexRow {
+    IndexRow {
         id: id.to_owned(),
         ordinal: row.ordinal,
         tenant: DEFAULT_TENANT.to_owned(),
         identity: identity.clone(),
-        state: State::Live,
+        state: RowState::Live,
         generation: 0,
         items: 0,
         created_at: row.created_at,
@@ -52,7 +52,7 @@ fn expected(id: &str, identity: &SessionIdentity, row: &Tracked) -> Tracked {
         created_by: None,
         team: None,
         labels: BTreeMap::new(),
-        touches: vec![Touch {
+        touches: vec![AgentTouch {
             agent: identity.agent_name().to_owned(),
             base: identity.base(),
             first_at: row.created_at,
@@ -61,7 +61,7 @@ fn expected(id: &str, identity: &SessionIdentity, row: &Tracked) -> Tracked {
     }
 }
 
-async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn Fixture>) {
+async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let plain = identity("plain");
     write(&*driver, track("one", &plain)).await;
@@ -84,9 +84,9 @@ async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn Fixture>) {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    write(&*driver, Write::Track(Box::new(request.clone()))).await;
+    write(&*driver, BatchWrite::Track(Box::new(request.clone()))).await;
     let found = some(row(&*driver, &full).await);
-    let expected = Tracked {
+    let expected = IndexRow {
         placement: request.placement,
         created_by: request.created_by,
         team: request.team,
@@ -98,7 +98,7 @@ async fn a_row_says_what_it_was_made_with(fixture: Arc<dyn Fixture>) {
     assert!(distance < millis(HOUR), "{distance} ms from this clock");
 }
 
-async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn Fixture>) {
+async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let identity = identity("s");
     write(&*driver, track("one", &identity)).await;
@@ -106,10 +106,10 @@ async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn Fixture>) {
     let mut again = request("two", &identity);
     again.team = Some("other".to_owned());
     again.labels = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
-    let again = || Write::Track(Box::new(again.clone()));
+    let again = || BatchWrite::Track(Box::new(again.clone()));
     assert_eq!(
         write(&*driver, again()).await,
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "one".to_owned(),
             is_new: false
         }
@@ -124,7 +124,7 @@ async fn tracking_again_changes_nothing_but_touches(fixture: Arc<dyn Fixture>) {
     assert_eq!(second, expected);
 }
 
-async fn agents_of_a_group_share_a_row(fixture: Arc<dyn Fixture>) {
+async fn agents_of_a_group_share_a_row(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let member = |agent: &str| {
         must(
@@ -137,7 +137,7 @@ async fn agents_of_a_group_share_a_row(fixture: Arc<dyn Fixture>) {
     for (id, agent) in [("one", "First"), ("two", "Second"), ("three", "First")] {
         write(&*driver, track(id, &member(agent))).await;
     }
-    let rows = rows(&*driver, &tenant(), Order::Oldest).await;
+    let rows = rows(&*driver, &tenant(), RowOrder::Oldest).await;
     let touched: Vec<(&str, Vec<&str>)> = rows
         .iter()
         .map(|row| {
@@ -148,7 +148,7 @@ async fn agents_of_a_group_share_a_row(fixture: Arc<dyn Fixture>) {
     assert_eq!(touched, [("one", vec!["First", "Second"])]);
     assert_eq!(rows[0].touches[1].base, member("Second").base());
     for agent in ["First", "Second"] {
-        let filter = Filter {
+        let filter = RowFilter {
             agent: Some(agent.to_owned()),
             ..tenant()
         };
@@ -156,7 +156,7 @@ async fn agents_of_a_group_share_a_row(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_row_tells_the_state_of_its_items(fixture: Arc<dyn Fixture>) {
+async fn a_row_tells_the_state_of_its_items(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (identity, here) = (identity("s"), space("s"));
     let told = async || {
@@ -165,26 +165,26 @@ async fn a_row_tells_the_state_of_its_items(fixture: Arc<dyn Fixture>) {
     };
     write(&*driver, track("one", &identity)).await;
     write(&*driver, append(&here.log("usage"), &[("a", "1")])).await;
-    assert_eq!(told().await, (State::Live, 0, 0));
+    assert_eq!(told().await, (RowState::Live, 0, 0));
     write(&*driver, append(&here.log("items"), &[])).await;
     let begun = some(head(&*driver, &here.log("items")).await).generation;
-    assert_eq!(told().await, (State::Cleared, 0, begun));
+    assert_eq!(told().await, (RowState::Cleared, 0, begun));
     write(
         &*driver,
         append(&here.log("items"), &[("a", "1"), ("b", "2")]),
     )
     .await;
-    assert_eq!(told().await, (State::Live, 2, begun));
+    assert_eq!(told().await, (RowState::Live, 2, begun));
     write(&*driver, clear(&here)).await;
     let cleared = some(head(&*driver, &here.log("items")).await).generation;
-    assert_eq!(told().await, (State::Cleared, 0, cleared));
+    assert_eq!(told().await, (RowState::Cleared, 0, cleared));
     write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
-    assert_eq!(told().await, (State::Live, 1, cleared));
+    assert_eq!(told().await, (RowState::Live, 1, cleared));
     write(&*driver, remove(&here)).await;
-    assert_eq!(told().await, (State::Live, 0, 0));
+    assert_eq!(told().await, (RowState::Live, 0, 0));
 }
 
-async fn a_row_moves_when_items_are_added(fixture: Arc<dyn Fixture>) {
+async fn a_row_moves_when_items_are_added(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (identity, here) = (identity("s"), space("s"));
     let active = async || some(row(&*driver, &identity).await).last_activity_at;
@@ -208,17 +208,17 @@ async fn a_row_moves_when_items_are_added(fixture: Arc<dyn Fixture>) {
     assert_eq!(active().await, moved, "time set back moves nothing");
 }
 
-async fn a_row_that_was_untracked_is_new_again(fixture: Arc<dyn Fixture>) {
+async fn a_row_that_was_untracked_is_new_again(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let identity = identity("s");
     write(&*driver, track("one", &identity)).await;
     let first = some(row(&*driver, &identity).await);
     let erased = write(&*driver, untrack(DEFAULT_TENANT, "one")).await;
-    assert_eq!(erased, Outcome::Erased(1));
+    assert_eq!(erased, WriteOutcome::Erased(1));
     assert_eq!(row(&*driver, &identity).await, None);
     assert_eq!(
         write(&*driver, track("two", &identity)).await,
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "two".to_owned(),
             is_new: true
         }
@@ -228,7 +228,7 @@ async fn a_row_that_was_untracked_is_new_again(fixture: Arc<dyn Fixture>) {
     assert_eq!(second, expected("two", &identity, &second));
 }
 
-async fn untracking_takes_the_row_of_its_tenant_alone(fixture: Arc<dyn Fixture>) {
+async fn untracking_takes_the_row_of_its_tenant_alone(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(&*driver, track("one", &identity("s"))).await;
     write(&*driver, append(&space("s").log("items"), &[("a", "1")])).await;
@@ -238,7 +238,7 @@ async fn untracking_takes_the_row_of_its_tenant_alone(fixture: Arc<dyn Fixture>)
         (DEFAULT_TENANT, "on%"),
     ] {
         let erased = write(&*driver, untrack(tenant, id)).await;
-        assert_eq!(erased, Outcome::Erased(0));
+        assert_eq!(erased, WriteOutcome::Erased(0));
     }
     assert_eq!(must(driver.count(&tenant()).await), 1);
     write(&*driver, untrack(DEFAULT_TENANT, "one")).await;
@@ -250,7 +250,7 @@ async fn untracking_takes_the_row_of_its_tenant_alone(fixture: Arc<dyn Fixture>)
     );
 }
 
-async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn Fixture>) {
+async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let identity = identity("s");
     for (number, name) in ["acme", "acme-corp", "ACME"].iter().enumerate() {
@@ -259,11 +259,14 @@ async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn Fixture>) {
         let items = Space::of(name, &identity).log("items");
         let ids = ["a", "b", "c"];
         let entries: Vec<(&str, &str)> = ids[..=number].iter().map(|id| (*id, "1")).collect();
-        let writes = [Write::Track(Box::new(request)), append(&items, &entries)];
+        let writes = [
+            BatchWrite::Track(Box::new(request)),
+            append(&items, &entries),
+        ];
         must(driver.commit(Batch::of(writes)).await);
     }
     for (number, name) in ["acme", "acme-corp", "ACME"].iter().enumerate() {
-        let found = rows(&*driver, &Filter::tenant(*name), Order::Oldest).await;
+        let found = rows(&*driver, &RowFilter::tenant(*name), RowOrder::Oldest).await;
         let found: Vec<(&str, u64)> = found
             .iter()
             .map(|row| (row.id.as_str(), row.items))
@@ -273,11 +276,11 @@ async fn one_identity_of_two_tenants_has_two_rows(fixture: Arc<dyn Fixture>) {
             [(format!("row{number}").as_str(), number as u64 + 1)]
         );
     }
-    assert_eq!(must(driver.count(&Filter::default()).await), 3);
+    assert_eq!(must(driver.count(&RowFilter::default()).await), 3);
 }
 
 /// Rows of ten chats, made a minute apart; then three of them are worked on again.
-async fn ten(fixture: &dyn Fixture, driver: &dyn Driver) {
+async fn ten(fixture: &dyn DriverFixture, driver: &dyn Driver) {
     for number in 0..10 {
         let row = format!("row{number}");
         write(driver, track(&row, &identity(&row))).await;
@@ -290,17 +293,17 @@ async fn ten(fixture: &dyn Fixture, driver: &dyn Driver) {
     }
 }
 
-const ORDERS: [(Order, [u64; 10]); 3] = [
-    (Order::Oldest, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
-    (Order::Newest, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
-    (Order::Recent, [7, 1, 4, 9, 8, 6, 5, 3, 2, 0]),
+const ORDERS: [(RowOrder, [u64; 10]); 3] = [
+    (RowOrder::Oldest, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    (RowOrder::Newest, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+    (RowOrder::Recent, [7, 1, 4, 9, 8, 6, 5, 3, 2, 0]),
 ];
 
-fn ids(rows: &[Tracked]) -> Vec<String> {
+fn ids(rows: &[IndexRow]) -> Vec<String> {
     rows.iter().map(|row| row.id.clone()).collect()
 }
 
-async fn rows_come_in_each_order(fixture: Arc<dyn Fixture>) {
+async fn rows_come_in_each_order(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     ten(&*fixture, &*driver).await;
     for (order, expected) in ORDERS {
@@ -316,15 +319,15 @@ async fn rows_come_in_each_order(fixture: Arc<dyn Fixture>) {
 /// All rows, page by page; after most pages the driver `inserts` makes one more.
 async fn paged(
     driver: &dyn Driver,
-    order: Order,
+    order: RowOrder,
     limit: usize,
     inserts: Option<&dyn Driver>,
-) -> Vec<Tracked> {
-    let mut found: Vec<Tracked> = Vec::new();
+) -> Vec<IndexRow> {
+    let mut found: Vec<IndexRow> = Vec::new();
     for number in 0.. {
         let page = PageRequest {
             order,
-            after: found.last().map(Tracked::position),
+            after: found.last().map(IndexRow::position),
             limit,
         };
         let page = must(driver.identities(&tenant(), &page).await);
@@ -341,7 +344,7 @@ async fn paged(
     found
 }
 
-async fn g080_pages_of_any_size_give_each_row_once(fixture: Arc<dyn Fixture>) {
+async fn g080_pages_of_any_size_give_each_row_once(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     ten(&*fixture, &*driver).await;
     for (order, _) in ORDERS {
@@ -359,7 +362,7 @@ async fn g080_pages_of_any_size_give_each_row_once(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g081_pages_give_each_row_once_under_inserts(fixture: Arc<dyn Fixture>) {
+async fn g081_pages_give_each_row_once_under_inserts(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     ten(&*fixture, &*driver).await;

@@ -1,13 +1,13 @@
 //! Dropping one log of a space.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::batch::{Batch, Check, Head, Outcome};
-use crate::directory::State;
-use crate::driver::Page;
+use super::{ConformanceCase, DriverFixture};
+use crate::batch::{Batch, BatchCheck, Head, WriteOutcome};
+use crate::directory::RowState;
+use crate::driver::LogPage;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_dropped_log_is_absent_for_every_handle,
     dropping_a_log_leaves_the_rest_of_its_space,
     dropping_an_absent_log_erases_nothing,
@@ -19,23 +19,26 @@ pub(super) const CASES: &[Case] = cases![
     a_name_of_any_letters_is_dropped_alone,
 ];
 
-async fn a_dropped_log_is_absent_for_every_handle(fixture: Arc<dyn Fixture>) {
+async fn a_dropped_log_is_absent_for_every_handle(fixture: Arc<dyn DriverFixture>) {
     let (driver, other) = (fixture.open().await, fixture.open().await);
     let log = space("s").log("turn/1/journal");
     write(&*driver, append(&log, &[("a", "1"), ("b", "2")])).await;
     write(&*other, append(&log, &[("c", "3")])).await;
-    assert_eq!(write(&*driver, drop_log(&log)).await, Outcome::Erased(3));
+    assert_eq!(
+        write(&*driver, drop_log(&log)).await,
+        WriteOutcome::Erased(3)
+    );
     for handle in [&driver, &other] {
-        assert_eq!(page(&**handle, &log).await, Page::default());
+        assert_eq!(page(&**handle, &log).await, LogPage::default());
         assert_eq!(
             snapshot(&**handle, &log.space).await,
-            Snapshot::nothing(),
+            SpaceSnapshot::nothing(),
             "nothing tells that the space was there"
         );
     }
 }
 
-async fn dropping_a_log_leaves_the_rest_of_its_space(fixture: Arc<dyn Fixture>) {
+async fn dropping_a_log_leaves_the_rest_of_its_space(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (here, there) = (space("s"), space("t"));
     let rest = |name: &'static str| append(&here.log(name), &[("a", "1")]);
@@ -53,7 +56,10 @@ async fn dropping_a_log_leaves_the_rest_of_its_space(fixture: Arc<dyn Fixture>) 
     );
     let log = here.log("turn/1/journal");
     write(&*driver, append(&log, &[("a", "1")])).await;
-    assert_eq!(write(&*driver, drop_log(&log)).await, Outcome::Erased(1));
+    assert_eq!(
+        write(&*driver, drop_log(&log)).await,
+        WriteOutcome::Erased(1)
+    );
     let after = (
         snapshot(&*driver, &here).await,
         snapshot(&*driver, &there).await,
@@ -61,19 +67,28 @@ async fn dropping_a_log_leaves_the_rest_of_its_space(fixture: Arc<dyn Fixture>) 
     assert_eq!(after, before);
 }
 
-async fn dropping_an_absent_log_erases_nothing(fixture: Arc<dyn Fixture>) {
+async fn dropping_an_absent_log_erases_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("none");
     for _ in 0..2 {
-        assert_eq!(write(&*driver, drop_log(&log)).await, Outcome::Erased(0));
-        assert_eq!(snapshot(&*driver, &log.space).await, Snapshot::nothing());
+        assert_eq!(
+            write(&*driver, drop_log(&log)).await,
+            WriteOutcome::Erased(0)
+        );
+        assert_eq!(
+            snapshot(&*driver, &log.space).await,
+            SpaceSnapshot::nothing()
+        );
     }
     write(&*driver, append(&log, &[])).await;
-    assert_eq!(write(&*driver, drop_log(&log)).await, Outcome::Erased(0));
+    assert_eq!(
+        write(&*driver, drop_log(&log)).await,
+        WriteOutcome::Erased(0)
+    );
     assert_eq!(page(&*driver, &log).await.head, None, "it was empty");
 }
 
-async fn a_dropped_log_begins_anew_with_a_higher_generation(fixture: Arc<dyn Fixture>) {
+async fn a_dropped_log_begins_anew_with_a_higher_generation(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let mut generation = 0;
@@ -88,7 +103,7 @@ async fn a_dropped_log_begins_anew_with_a_higher_generation(fixture: Arc<dyn Fix
 }
 
 async fn a_log_dropped_and_appended_to_in_one_batch_has_the_new_entries_alone(
-    fixture: Arc<dyn Fixture>,
+    fixture: Arc<dyn DriverFixture>,
 ) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
@@ -104,7 +119,7 @@ async fn a_log_dropped_and_appended_to_in_one_batch_has_the_new_entries_alone(
     let outcomes = must(driver.commit(batch).await);
     assert_eq!(
         [&outcomes[1], &outcomes[3]],
-        [&Outcome::Erased(3), &Outcome::Erased(1)]
+        [&WriteOutcome::Erased(3), &WriteOutcome::Erased(1)]
     );
     assert_eq!(
         entries(&*driver, &log).await,
@@ -116,16 +131,19 @@ async fn a_log_dropped_and_appended_to_in_one_batch_has_the_new_entries_alone(
             .commit(Batch::of([append(&log, &[]), drop_log(&log)]))
             .await,
     );
-    assert_eq!(snapshot(&*driver, &log.space).await, Snapshot::nothing());
+    assert_eq!(
+        snapshot(&*driver, &log.space).await,
+        SpaceSnapshot::nothing()
+    );
 }
 
-async fn a_dropped_log_does_not_have_the_head_that_it_had(fixture: Arc<dyn Fixture>) {
+async fn a_dropped_log_does_not_have_the_head_that_it_had(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     write(&*driver, append(&log, &[("a", "1")])).await;
     let seen = head(&*driver, &log).await;
     let expecting = |head: Option<Head>| {
-        let check = Check::Head {
+        let check = BatchCheck::Head {
             log: log.clone(),
             head,
         };
@@ -140,7 +158,7 @@ async fn a_dropped_log_does_not_have_the_head_that_it_had(fixture: Arc<dyn Fixtu
     assert_eq!(entries(&*driver, &log).await, [entry(1, "z", "9")]);
 }
 
-async fn a_refused_batch_drops_nothing(fixture: Arc<dyn Fixture>) {
+async fn a_refused_batch_drops_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let log = here.log("items");
@@ -161,7 +179,7 @@ async fn a_refused_batch_drops_nothing(fixture: Arc<dyn Fixture>) {
     assert_eq!(entries(&*driver, &log).await.len(), 3);
 }
 
-async fn a_drop_of_items_leaves_a_row_that_counts_none(fixture: Arc<dyn Fixture>) {
+async fn a_drop_of_items_leaves_a_row_that_counts_none(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let batch = Batch::of([track("row", &identity("s")), append(&log, &[("a", "1")])]);
@@ -170,14 +188,14 @@ async fn a_drop_of_items_leaves_a_row_that_counts_none(fixture: Arc<dyn Fixture>
     let found = some(row(&*driver, &identity("s")).await);
     assert_eq!(
         (found.state, found.items, found.generation),
-        (State::Live, 0, 0)
+        (RowState::Live, 0, 0)
     );
     write(&*driver, append(&log, &[("b", "2")])).await;
     let found = some(row(&*driver, &identity("s")).await);
-    assert_eq!((found.state, found.items), (State::Live, 1));
+    assert_eq!((found.state, found.items), (RowState::Live, 1));
 }
 
-async fn a_name_of_any_letters_is_dropped_alone(fixture: Arc<dyn Fixture>) {
+async fn a_name_of_any_letters_is_dropped_alone(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let names = ["a%", "a_", "ab", "a", "A", "a*", "ü/é", "a b"];
     let here = space("s");

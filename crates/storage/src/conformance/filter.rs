@@ -1,16 +1,16 @@
 //! Filters of the index: each field, all together, and as bytes.
 
 use super::steps::{HOUR, append, identity, must, request, rows, space, track, write};
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::SessionIdentity;
 use crate::address::DEFAULT_TENANT;
-use crate::batch::{Batch, Write};
-use crate::directory::{Filter, Order, PageRequest, Track, Tracked, Viewer};
+use crate::batch::{Batch, BatchWrite};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, TrackRequest, Viewer};
 use crate::driver::Driver;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     each_field_of_a_filter_selects_its_rows,
     fields_of_a_filter_must_all_hold,
     g054_a_filter_compares_ids_as_bytes,
@@ -31,7 +31,7 @@ const ROWS: [(&str, &str); 7] = [
     ("blue", "chat=three team=blue by=ann scope=usage"),
 ];
 
-fn made((id, fields): &(&str, &str)) -> Track {
+fn made((id, fields): &(&str, &str)) -> TrackRequest {
     let field = |wanted: &str| {
         let mut pairs = fields.split(' ').filter_map(|pair| pair.split_once('='));
         pairs.find(|(name, _)| *name == wanted)
@@ -50,7 +50,7 @@ fn made((id, fields): &(&str, &str)) -> Track {
     if let Some(scope) = text("scope") {
         builder = builder.scope(scope);
     }
-    Track {
+    TrackRequest {
         created_by: text("by"),
         team: text("team"),
         labels: text("kind").map_or(BTreeMap::new(), |kind| label("kind", &kind)),
@@ -63,13 +63,15 @@ fn bob() -> SessionIdentity {
 }
 
 async fn furnish(driver: &dyn Driver) {
-    let tracks = ROWS.iter().map(|row| Write::Track(Box::new(made(row))));
+    let tracks = ROWS
+        .iter()
+        .map(|row| BatchWrite::Track(Box::new(made(row))));
     must(driver.commit(Batch::of(tracks)).await);
 }
 
 /// Expects these rows, in the order they were made, and their number.
-async fn finds(driver: &dyn Driver, filter: &Filter, expected: &[&str]) {
-    let found = rows(driver, filter, Order::Oldest).await;
+async fn finds(driver: &dyn Driver, filter: &RowFilter, expected: &[&str]) {
+    let found = rows(driver, filter, RowOrder::Oldest).await;
     let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, expected, "{filter:?}");
     let count = must(driver.count(filter).await);
@@ -77,8 +79,8 @@ async fn finds(driver: &dyn Driver, filter: &Filter, expected: &[&str]) {
 }
 
 /// A filter of the default tenant.
-fn by(set: impl FnOnce(&mut Filter)) -> Filter {
-    let mut filter = Filter::tenant(DEFAULT_TENANT);
+fn by(set: impl FnOnce(&mut RowFilter)) -> RowFilter {
+    let mut filter = RowFilter::tenant(DEFAULT_TENANT);
     set(&mut filter);
     filter
 }
@@ -91,7 +93,7 @@ fn label(name: &str, value: &str) -> BTreeMap<String, String> {
     BTreeMap::from([(name.to_owned(), value.to_owned())])
 }
 
-async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn Fixture>) {
+async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     furnish(&*driver).await;
     let all = ROWS.map(|(id, _)| id);
@@ -110,13 +112,13 @@ async fn each_field_of_a_filter_selects_its_rows(fixture: Arc<dyn Fixture>) {
         (by(|f| f.scope = text("usage")), &["bob", "blue"]),
         (by(|f| f.labels = label("kind", "test")), &["ann2"]),
         (by(|f| f.labels = label("kind", "x")), &[]),
-        (Filter::tenant("other"), &[]),
+        (RowFilter::tenant("other"), &[]),
     ] {
         finds(&*driver, &filter, expected).await;
     }
 }
 
-async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn Fixture>) {
+async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     furnish(&*driver).await;
     for (set, expected) in [
@@ -150,7 +152,7 @@ async fn fields_of_a_filter_must_all_hold(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn Fixture>) {
+async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let texts = [
         "a_b", "axb", "a%", "ab", "a*", "A_B", "é", "e\u{301}", "a'b", "a\"b", "a\\b", " a",
@@ -165,7 +167,7 @@ async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn Fixture>) {
         );
         let mut request = request(given, &identity);
         request.labels = label(given, given);
-        write(&*driver, Write::Track(Box::new(request))).await;
+        write(&*driver, BatchWrite::Track(Box::new(request))).await;
     }
     for given in texts {
         for filter in [
@@ -179,18 +181,18 @@ async fn g054_a_filter_compares_ids_as_bytes(fixture: Arc<dyn Fixture>) {
             finds(&*driver, &filter, &[given]).await;
         }
         finds(&*driver, &by(|f| f.group = text(given)), &[]).await;
-        finds(&*driver, &Filter::tenant(given), &[]).await;
+        finds(&*driver, &RowFilter::tenant(given), &[]).await;
     }
 }
 
-async fn rows_are_selected_by_time(fixture: Arc<dyn Fixture>) {
+async fn rows_are_selected_by_time(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     for id in ["one", "two", "three"] {
         write(&*driver, track(id, &identity(id))).await;
         fixture.clock().advance(HOUR);
     }
     write(&*driver, append(&space("one").log("items"), &[("a", "1")])).await;
-    let made = rows(&*driver, &by(|_| {}), Order::Oldest).await;
+    let made = rows(&*driver, &by(|_| {}), RowOrder::Oldest).await;
     let two = made[1].created_at;
     let one = made[0].last_activity_at;
     for (filter, expected) in [
@@ -210,10 +212,10 @@ async fn rows_are_selected_by_time(fixture: Arc<dyn Fixture>) {
     finds(&*driver, &between, &["two", "three"]).await;
 }
 
-async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn Fixture>) {
+async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     furnish(&*driver).await;
-    let sees = |user: Option<&str>, team: Option<&str>| Filter {
+    let sees = |user: Option<&str>, team: Option<&str>| RowFilter {
         visible_to: Some(Viewer {
             user: user.map(str::to_owned),
             team: team.map(str::to_owned),
@@ -236,20 +238,20 @@ async fn a_viewer_sees_their_own_and_their_teams(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn Fixture>) {
+async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     furnish(&*driver).await;
     let filter = by(|f| f.chat = text("one"));
     for (order, expected) in [
-        (Order::Oldest, ["ann", "bob", "team", "group"]),
-        (Order::Newest, ["group", "team", "bob", "ann"]),
-        (Order::Recent, ["group", "team", "bob", "ann"]),
+        (RowOrder::Oldest, ["ann", "bob", "team", "group"]),
+        (RowOrder::Newest, ["group", "team", "bob", "ann"]),
+        (RowOrder::Recent, ["group", "team", "bob", "ann"]),
     ] {
-        let mut found: Vec<Tracked> = Vec::new();
+        let mut found: Vec<IndexRow> = Vec::new();
         for _ in 0..expected.len() {
             let page = PageRequest {
                 order,
-                after: found.last().map(Tracked::position),
+                after: found.last().map(IndexRow::position),
                 limit: 1,
             };
             found.extend(must(driver.identities(&filter, &page).await));
@@ -259,22 +261,22 @@ async fn a_filtered_page_holds_wanted_rows_only(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn the_rows_of_all_tenants_are_found_without_one(fixture: Arc<dyn Fixture>) {
+async fn the_rows_of_all_tenants_are_found_without_one(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     for name in ["one", "two"] {
         let mut request = request(name, &identity("s"));
         request.tenant = name.to_owned();
-        write(&*driver, Write::Track(Box::new(request))).await;
+        write(&*driver, BatchWrite::Track(Box::new(request))).await;
     }
-    finds(&*driver, &Filter::default(), &["one", "two"]).await;
-    let by_key = Filter {
+    finds(&*driver, &RowFilter::default(), &["one", "two"]).await;
+    let by_key = RowFilter {
         storage_key: Some(identity("s").storage_key()),
-        ..Filter::default()
+        ..RowFilter::default()
     };
     finds(&*driver, &by_key, &["one", "two"]).await;
-    let by_id = Filter {
+    let by_id = RowFilter {
         id: text("two"),
-        ..Filter::default()
+        ..RowFilter::default()
     };
     finds(&*driver, &by_id, &["two"]).await;
 }

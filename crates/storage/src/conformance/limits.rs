@@ -1,16 +1,16 @@
 //! Limits and names: what is too large or has no proper name is refused whole.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::address::DEFAULT_TENANT;
-use crate::batch::{Batch, NewEntry, Write};
-use crate::directory::Track;
-use crate::driver::{Driver, Part};
-use crate::op::{MAX_LIST, Op, Output};
-use crate::{Json, Value};
+use crate::batch::{Batch, BatchWrite, NewEntry};
+use crate::directory::TrackRequest;
+use crate::driver::{Driver, ValuePart};
+use crate::operation::{MAX_LIST, Operation, OperationOutput};
+use crate::{Json, StoredValue};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g024_a_value_over_the_limit_is_refused_with_the_limit,
     g024_a_value_of_the_limit_is_stored,
     g024_a_batch_over_the_limit_is_refused_with_the_limit,
@@ -27,8 +27,8 @@ fn sized(bytes: usize) -> Json {
     json(&format!("\"{}\"", "x".repeat(bytes - 2)))
 }
 
-fn entry_of(id: &str, body: Json) -> Write {
-    Write::Append {
+fn entry_of(id: &str, body: Json) -> BatchWrite {
+    BatchWrite::Append {
         log: space("s").log("items"),
         entries: vec![NewEntry {
             id: id.to_owned(),
@@ -38,29 +38,29 @@ fn entry_of(id: &str, body: Json) -> Write {
 }
 
 /// Expects the write to be refused in these words, alone and as the last of a batch, and nothing to be written.
-async fn refused(driver: &dyn Driver, write: Write, words: &str) {
+async fn refused(driver: &dyn Driver, write: BatchWrite, words: &str) {
     let good = apply(&space("s").key("good"), set("1"));
     for batch in [Batch::of([write.clone()]), Batch::of([good, write])] {
         assert_eq!(refusal(driver.commit(batch).await), words);
         assert_eq!(
             snapshot(driver, &space("s")).await,
-            Snapshot::nothing(),
+            SpaceSnapshot::nothing(),
             "after: {words}"
         );
     }
 }
 
-async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let limit = fixture.limits().value;
     let large = sized(limit + 1);
     let key = space("s").key("k");
     let words = format!("value exceeds {limit} bytes");
     for op in [
-        Op::Set(Value::Plain(large.clone())),
-        Op::Push(vec![json("1"), large.clone()]),
-        Op::AddToSet(vec![large.clone()]),
-        Op::ArraySet(0, large.clone()),
+        Operation::Set(StoredValue::Plain(large.clone())),
+        Operation::Push(vec![json("1"), large.clone()]),
+        Operation::AddToSet(vec![large.clone()]),
+        Operation::ArraySet(0, large.clone()),
     ] {
         refused(&*driver, apply(&key, op), &words).await;
     }
@@ -68,12 +68,16 @@ async fn g024_a_value_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn 
     refused(&*driver, entry_of("a", large), &words).await;
 }
 
-async fn g024_a_value_of_the_limit_is_stored(fixture: Arc<dyn Fixture>) {
+async fn g024_a_value_of_the_limit_is_stored(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let bytes = fixture.limits().value;
     let large = sized(bytes);
     let key = space("s").key("k");
-    write(&*driver, apply(&key, Op::Set(Value::Plain(large.clone())))).await;
+    write(
+        &*driver,
+        apply(&key, Operation::Set(StoredValue::Plain(large.clone()))),
+    )
+    .await;
     let found = some(get(&*driver, &key).await).value;
     assert!(found == large, "{bytes} bytes came back different");
     write(&*driver, entry_of("a", large.clone())).await;
@@ -81,41 +85,44 @@ async fn g024_a_value_of_the_limit_is_stored(fixture: Arc<dyn Fixture>) {
     assert!(found[0].body == large, "{bytes} bytes came back different");
 }
 
-async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+async fn g024_a_batch_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let limit = fixture.limits().batch;
     let entries = (0..limit).map(|number| NewEntry {
         id: number.to_string(),
         body: json("1"),
     });
-    let append = Write::Append {
+    let append = BatchWrite::Append {
         log: space("s").log("items"),
         entries: entries.collect(),
     };
     let words = format!("batch exceeds {limit} entries");
     assert_eq!(refusal(attempt(&*driver, append).await), words);
-    assert_eq!(snapshot(&*driver, &space("s")).await, Snapshot::nothing());
+    assert_eq!(
+        snapshot(&*driver, &space("s")).await,
+        SpaceSnapshot::nothing()
+    );
 }
 
-async fn g024_a_list_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn Fixture>) {
+async fn g024_a_list_over_the_limit_is_refused_with_the_limit(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let zeros = |count: u64| vec![json("0"); usize::try_from(count).unwrap_or(0)];
-    act(&*driver, &key, Op::Push(zeros(MAX_LIST - 1))).await;
+    act(&*driver, &key, Operation::Push(zeros(MAX_LIST - 1))).await;
     act(&*driver, &key, push(&["1"])).await;
-    let before = must(driver.get(&key, Part::Nothing).await);
+    let before = must(driver.get(&key, ValuePart::Nothing).await);
     for op in [push(&["2"]), add_to_set(&["2"])] {
         assert_eq!(
             refusal(attempt(&*driver, apply(&key, op)).await),
             format!("list exceeds {MAX_LIST} items")
         );
     }
-    assert_eq!(must(driver.get(&key, Part::Nothing).await), before);
+    assert_eq!(must(driver.get(&key, ValuePart::Nothing).await), before);
     let known = act(&*driver, &key, add_to_set(&["1", "0"])).await;
-    assert_eq!(known, Output::Length(MAX_LIST));
+    assert_eq!(known, OperationOutput::Length(MAX_LIST));
 }
 
-async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
+async fn g144_names_without_text_are_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     for (write, field) in [
@@ -128,7 +135,7 @@ async fn g144_names_without_text_are_refused(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn Fixture>) {
+async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let limit = fixture.limits().name;
@@ -160,7 +167,9 @@ async fn g144_names_over_the_limit_are_refused(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Arc<dyn Fixture>) {
+async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(
+    fixture: Arc<dyn DriverFixture>,
+) {
     let driver = fixture.open().await;
     let here = space("s");
     for (write, field) in [
@@ -178,19 +187,19 @@ async fn g144_names_with_a_nul_are_refused_where_they_cannot_be_kept(fixture: Ar
     );
 }
 
-async fn g144_owners_and_row_texts_with_a_nul_are_refused(fixture: Arc<dyn Fixture>) {
+async fn g144_owners_and_row_texts_with_a_nul_are_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let nul = || "a\0b".to_owned();
-    let changed = |change: &dyn Fn(&mut Track)| {
+    let changed = |change: &dyn Fn(&mut TrackRequest)| {
         let mut track = request("one", &identity("s"));
         change(&mut track);
-        Write::Track(Box::new(track))
+        BatchWrite::Track(Box::new(track))
     };
     let mut foreign = space("s");
     foreign.tenant = nul();
     let mut unowned = space("s");
     unowned.path = nul();
-    let untrack = |tenant: &str, id: String| Write::Untrack {
+    let untrack = |tenant: &str, id: String| BatchWrite::Untrack {
         tenant: tenant.to_owned(),
         id,
     };
@@ -222,7 +231,7 @@ async fn g144_owners_and_row_texts_with_a_nul_are_refused(fixture: Arc<dyn Fixtu
     assert_eq!(found.labels, labels.into(), "labels may hold any text");
 }
 
-async fn g144_zero_is_an_ordinary_name(fixture: Arc<dyn Fixture>) {
+async fn g144_zero_is_an_ordinary_name(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("0");
     let batch = Batch::of([

@@ -1,12 +1,12 @@
 //! Logs: dense sequences, ids stored once, absent and empty apart.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::batch::{Batch, Check, Head, NewEntry, Outcome, Write};
-use crate::driver::Page;
+use super::{ConformanceCase, DriverFixture};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, NewEntry, WriteOutcome};
+use crate::driver::LogPage;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     entries_are_numbered_from_one_without_gaps,
     an_id_is_stored_once_per_log,
     an_id_twice_in_one_write_is_stored_once,
@@ -22,18 +22,18 @@ pub(super) const CASES: &[Case] = cases![
     entries_bear_the_time_of_the_store,
 ];
 
-async fn entries_are_numbered_from_one_without_gaps(fixture: Arc<dyn Fixture>) {
+async fn entries_are_numbered_from_one_without_gaps(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let first = write(&*driver, append(&log, &[("a", "1"), ("b", "2")])).await;
-    let Outcome::Appended { head, seqs } = first else {
+    let WriteOutcome::Appended { head, seqs } = first else {
         panic!("{first:?} is no append");
     };
     assert_eq!((head.last, seqs), (2, vec![1, 2]));
     let generation = head.generation;
     assert_eq!(
         write(&*driver, append(&log, &[("c", "3")])).await,
-        Outcome::Appended {
+        WriteOutcome::Appended {
             head: Head {
                 generation,
                 last: 3
@@ -47,7 +47,7 @@ async fn entries_are_numbered_from_one_without_gaps(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn an_id_is_stored_once_per_log(fixture: Arc<dyn Fixture>) {
+async fn an_id_is_stored_once_per_log(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (log, other) = (space("s").log("items"), space("s").log("other"));
     write(&*driver, append(&log, &[("a", "1"), ("b", "2")])).await;
@@ -55,7 +55,7 @@ async fn an_id_is_stored_once_per_log(fixture: Arc<dyn Fixture>) {
     let again = append(&log, &[("b", "\"late\""), ("c", "3"), ("a", "9")]);
     assert_eq!(
         write(&*driver, again).await,
-        Outcome::Appended {
+        WriteOutcome::Appended {
             head: Head {
                 generation,
                 last: 3
@@ -71,7 +71,7 @@ async fn an_id_is_stored_once_per_log(fixture: Arc<dyn Fixture>) {
     assert_eq!(entries(&*driver, &other).await, [entry(1, "a", "7")]);
 }
 
-async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn Fixture>) {
+async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let batch = Batch::of([
@@ -82,7 +82,7 @@ async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn Fixture>) {
     let seqs: Vec<Vec<u64>> = outcomes
         .into_iter()
         .map(|outcome| match outcome {
-            Outcome::Appended { seqs, .. } => seqs,
+            WriteOutcome::Appended { seqs, .. } => seqs,
             other => panic!("{other:?} is no append"),
         })
         .collect();
@@ -93,7 +93,7 @@ async fn an_id_twice_in_one_write_is_stored_once(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn redacting_replaces_bodies_and_nothing_else(fixture: Arc<dyn Fixture>) {
+async fn redacting_replaces_bodies_and_nothing_else(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     write(
@@ -102,7 +102,7 @@ async fn redacting_replaces_bodies_and_nothing_else(fixture: Arc<dyn Fixture>) {
     )
     .await;
     let mut expected = page(&*driver, &log).await;
-    let redact = Write::Redact {
+    let redact = BatchWrite::Redact {
         log: log.clone(),
         bodies: vec![
             (0, json("0")),
@@ -111,25 +111,25 @@ async fn redacting_replaces_bodies_and_nothing_else(fixture: Arc<dyn Fixture>) {
             (4, json("4")),
         ],
     };
-    assert_eq!(write(&*driver, redact).await, Outcome::Erased(2));
+    assert_eq!(write(&*driver, redact).await, WriteOutcome::Erased(2));
     expected.entries[0].body = json("null");
     expected.entries[2].body = json("{\"gone\":true}");
     assert_eq!(page(&*driver, &log).await, expected);
 }
 
-async fn redacting_an_absent_log_does_not_make_it(fixture: Arc<dyn Fixture>) {
+async fn redacting_an_absent_log_does_not_make_it(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
-    let redact = Write::Redact {
+    let redact = BatchWrite::Redact {
         log: log.clone(),
         bodies: vec![(1, json("null"))],
     };
-    assert_eq!(write(&*driver, redact).await, Outcome::Erased(0));
-    assert_eq!(page(&*driver, &log).await, Page::default());
+    assert_eq!(write(&*driver, redact).await, WriteOutcome::Erased(0));
+    assert_eq!(page(&*driver, &log).await, LogPage::default());
     assert_eq!(log_names(&*driver, &log.space).await, Vec::<String>::new());
 }
 
-async fn logs_are_listed_by_space(fixture: Arc<dyn Fixture>) {
+async fn logs_are_listed_by_space(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (here, there) = (space("s"), space("t"));
     let batch = Batch::of([
@@ -143,7 +143,7 @@ async fn logs_are_listed_by_space(fixture: Arc<dyn Fixture>) {
     assert_eq!(log_names(&*driver, &there).await, ["usage"]);
 }
 
-async fn g008_order_is_by_sequence_when_the_clock_is_set_back(fixture: Arc<dyn Fixture>) {
+async fn g008_order_is_by_sequence_when_the_clock_is_set_back(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     write(&*driver, append(&log, &[("c", "1"), ("b", "2")])).await;
@@ -167,17 +167,17 @@ async fn g008_order_is_by_sequence_when_the_clock_is_set_back(fixture: Arc<dyn F
     assert!(before < after, "version {after} follows {before}");
 }
 
-async fn g009_a_log_that_moved_since_it_was_read_conflicts(fixture: Arc<dyn Fixture>) {
+async fn g009_a_log_that_moved_since_it_was_read_conflicts(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
-    let absent = Check::Head {
+    let absent = BatchCheck::Head {
         log: log.clone(),
         head: None,
     };
     let first = Batch::of([append(&log, &[("a", "1")])]).checking(absent.clone());
     must(driver.commit(first).await);
     let seen = some(head(&*driver, &log).await);
-    let check = Check::Head {
+    let check = BatchCheck::Head {
         log: log.clone(),
         head: Some(seen),
     };
@@ -197,7 +197,7 @@ async fn g009_a_log_that_moved_since_it_was_read_conflicts(fixture: Arc<dyn Fixt
     );
 }
 
-async fn g009_a_log_cleared_since_it_was_read_conflicts(fixture: Arc<dyn Fixture>) {
+async fn g009_a_log_cleared_since_it_was_read_conflicts(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     write(&*driver, append(&log, &[("a", "1")])).await;
@@ -207,7 +207,7 @@ async fn g009_a_log_cleared_since_it_was_read_conflicts(fixture: Arc<dyn Fixture
     let now = some(head(&*driver, &log).await);
     assert_eq!(now.last, seen.last);
     assert!(now.generation > seen.generation, "{now:?} follows {seen:?}");
-    let late = Batch::of([append(&log, &[("b", "2")])]).checking(Check::Head {
+    let late = Batch::of([append(&log, &[("b", "2")])]).checking(BatchCheck::Head {
         log: log.clone(),
         head: Some(seen),
     });
@@ -217,11 +217,11 @@ async fn g009_a_log_cleared_since_it_was_read_conflicts(fixture: Arc<dyn Fixture
     );
 }
 
-async fn g012_a_batch_is_stored_as_it_was_at_the_call(fixture: Arc<dyn Fixture>) {
+async fn g012_a_batch_is_stored_as_it_was_at_the_call(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let mut ours = vec![new_entry("a", "{\"text\":\"before\"}")];
-    let pending = driver.commit(Batch::of([Write::Append {
+    let pending = driver.commit(Batch::of([BatchWrite::Append {
         log: log.clone(),
         entries: ours.clone(),
     }]));
@@ -234,10 +234,10 @@ async fn g012_a_batch_is_stored_as_it_was_at_the_call(fixture: Arc<dyn Fixture>)
     );
 }
 
-async fn g022_absent_and_empty_logs_differ(fixture: Arc<dyn Fixture>) {
+async fn g022_absent_and_empty_logs_differ(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
-    assert_eq!(page(&*driver, &log).await, Page::default());
+    assert_eq!(page(&*driver, &log).await, LogPage::default());
     write(&*driver, append(&log, &[])).await;
     let empty = page(&*driver, &log).await;
     assert_eq!(empty.entries, []);
@@ -250,13 +250,13 @@ async fn g022_absent_and_empty_logs_differ(fixture: Arc<dyn Fixture>) {
     assert_eq!(cleared.last, 0);
     assert!(cleared.generation > begun.generation);
     write(&*driver, remove(&log.space)).await;
-    assert_eq!(page(&*driver, &log).await, Page::default());
+    assert_eq!(page(&*driver, &log).await, LogPage::default());
     write(&*driver, append(&log, &[("a", "1")])).await;
     let again = some(head(&*driver, &log).await);
     assert!(again.generation > cleared.generation);
 }
 
-async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn Fixture>) {
+async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let count: u64 = if fixture.is_small() { 2_000 } else { 20_000 };
     let log = space("s").log("items");
@@ -266,13 +266,13 @@ async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn Fixture>) {
     };
     let outcome = write(
         &*driver,
-        Write::Append {
+        BatchWrite::Append {
             log: log.clone(),
             entries: (1..=count).map(new).collect(),
         },
     )
     .await;
-    let Outcome::Appended { head, seqs } = outcome else {
+    let WriteOutcome::Appended { head, seqs } = outcome else {
         panic!("{outcome:?} is no append");
     };
     assert_eq!(head.last, count);
@@ -290,7 +290,7 @@ async fn g083_twenty_thousand_entries_fit_one_batch(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn entries_bear_the_time_of_the_store(fixture: Arc<dyn Fixture>) {
+async fn entries_bear_the_time_of_the_store(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     write(&*driver, append(&log, &[("a", "1")])).await;

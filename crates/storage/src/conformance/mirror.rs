@@ -1,15 +1,17 @@
 //! Mirrors: one store made equal to another, as often as wanted.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::address::{Key, LogKey};
-use crate::batch::{Batch, Entry, Head, LogEntry, MAX_COPIED, Mirror, Outcome, Write};
-use crate::directory::{State, Touch, Track, Tracked};
-use crate::driver::{Driver, Page};
+use super::{ConformanceCase, DriverFixture};
+use crate::address::{LogKey, ValueKey};
+use crate::batch::{
+    Batch, BatchWrite, Head, LogEntry, MAX_COPIED, MirrorWrite, ValueEntry, WriteOutcome,
+};
+use crate::directory::{AgentTouch, IndexRow, RowState, TrackRequest};
+use crate::driver::{Driver, LogPage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_mirrored_log_equals_its_source,
     a_mirrored_log_goes_on_where_it_ended,
     a_mirrored_log_of_another_generation_begins_anew,
@@ -34,27 +36,27 @@ fn source(seq: u64) -> LogEntry {
     }
 }
 
-fn copied(generation: u64, last: u64, seqs: std::ops::RangeInclusive<u64>) -> Write {
-    Write::Mirror(Mirror::Log {
+fn copied(generation: u64, last: u64, seqs: std::ops::RangeInclusive<u64>) -> BatchWrite {
+    BatchWrite::Mirror(MirrorWrite::Log {
         log: log(),
         head: Head { generation, last },
         entries: seqs.map(source).collect(),
     })
 }
 
-fn whole(generation: u64, last: u64) -> Page {
-    Page {
+fn whole(generation: u64, last: u64) -> LogPage {
+    LogPage {
         head: Some(Head { generation, last }),
         entries: (1..=last).map(source).collect(),
         stale_possible: false,
     }
 }
 
-async fn mirror(driver: &dyn Driver, mirror: Write) {
-    assert_eq!(write(driver, mirror).await, Outcome::Done);
+async fn mirror(driver: &dyn Driver, mirror: BatchWrite) {
+    assert_eq!(write(driver, mirror).await, WriteOutcome::Done);
 }
 
-async fn a_mirrored_log_equals_its_source(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_log_equals_its_source(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     for _ in 0..2 {
         mirror(&*driver, copied(700, 3, 1..=3)).await;
@@ -65,20 +67,20 @@ async fn a_mirrored_log_equals_its_source(fixture: Arc<dyn Fixture>) {
         generation: 701,
         last: 0,
     };
-    let copy = Mirror::Log {
+    let copy = MirrorWrite::Log {
         log: empty.clone(),
         head,
         entries: Vec::new(),
     };
-    mirror(&*driver, Write::Mirror(copy)).await;
-    let expected = Page {
+    mirror(&*driver, BatchWrite::Mirror(copy)).await;
+    let expected = LogPage {
         head: Some(head),
-        ..Page::default()
+        ..LogPage::default()
     };
     assert_eq!(page(&*driver, &empty).await, expected);
 }
 
-async fn a_mirrored_log_goes_on_where_it_ended(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_log_goes_on_where_it_ended(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     mirror(&*driver, copied(700, 5, 1..=2)).await;
     assert_eq!(page(&*driver, &log()).await, whole(700, 2));
@@ -87,7 +89,7 @@ async fn a_mirrored_log_goes_on_where_it_ended(fixture: Arc<dyn Fixture>) {
     assert_eq!(page(&*driver, &log()).await, whole(700, 5));
 }
 
-async fn a_mirrored_log_of_another_generation_begins_anew(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_log_of_another_generation_begins_anew(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(
         &*driver,
@@ -100,7 +102,7 @@ async fn a_mirrored_log_of_another_generation_begins_anew(fixture: Arc<dyn Fixtu
     assert_eq!(page(&*driver, &log()).await, whole(650, 2));
 }
 
-async fn mirrored_entries_must_join(fixture: Arc<dyn Fixture>) {
+async fn mirrored_entries_must_join(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     mirror(&*driver, copied(700, 2, 1..=2)).await;
     assert_eq!(
@@ -113,7 +115,7 @@ async fn mirrored_entries_must_join(fixture: Arc<dyn Fixture>) {
     assert_eq!(page(&*driver, &log()).await, whole(700, 2));
 }
 
-async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let ends = fixture.clock().now() + millis(HOUR);
@@ -123,7 +125,7 @@ async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn Fixture>) {
         ("list", 0, "[]", Some(ends)),
         ("object", 1, "{\"z\":1,\"a\":2}", None),
     ] {
-        let entry = Entry {
+        let entry = ValueEntry {
             kind,
             length,
             value: json(text),
@@ -144,20 +146,20 @@ async fn a_mirrored_value_equals_its_source(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("[1]"));
 }
 
-fn value(key: &Key, entry: Option<Entry>) -> Write {
-    Write::Mirror(Mirror::Value {
+fn value(key: &ValueKey, entry: Option<ValueEntry>) -> BatchWrite {
+    BatchWrite::Mirror(MirrorWrite::Value {
         key: key.clone(),
         entry,
     })
 }
 
-fn source_row(ordinal: u64, id: &str) -> Tracked {
+fn source_row(ordinal: u64, id: &str) -> IndexRow {
     let identity = identity("s");
-    Tracked {
+    IndexRow {
         id: id.to_owned(),
         ordinal,
         tenant: "default".to_owned(),
-        state: State::Live,
+        state: RowState::Live,
         generation: 0,
         items: 0,
         created_at: 1_000,
@@ -167,7 +169,7 @@ fn source_row(ordinal: u64, id: &str) -> Tracked {
         team: Some("red".to_owned()),
         labels: BTreeMap::from([("a".to_owned(), "b".to_owned())]),
         touches: ["First", "Second"]
-            .map(|agent| Touch {
+            .map(|agent| AgentTouch {
                 agent: agent.to_owned(),
                 base: identity.base(),
                 first_at: 1_000,
@@ -178,24 +180,24 @@ fn source_row(ordinal: u64, id: &str) -> Tracked {
     }
 }
 
-async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let identity = identity("s");
     for (ordinal, id) in [(800, "one"), (800, "one"), (850, "two")] {
         let source = source_row(ordinal, id);
-        let copy = Mirror::Row(Box::new(source.clone()));
-        mirror(&*driver, Write::Mirror(copy)).await;
+        let copy = MirrorWrite::Row(Box::new(source.clone()));
+        mirror(&*driver, BatchWrite::Mirror(copy)).await;
         assert_eq!(row(&*driver, &identity).await, Some(source));
     }
     assert_eq!(must(driver.count(&Default::default()).await), 1);
-    let track = Track {
+    let track = TrackRequest {
         placement: source_row(850, "two").placement,
         ..request("three", &identity)
     };
-    let again = write(&*driver, Write::Track(Box::new(track))).await;
+    let again = write(&*driver, BatchWrite::Track(Box::new(track))).await;
     assert_eq!(
         again,
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "two".to_owned(),
             is_new: false
         }
@@ -203,8 +205,12 @@ async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn Fixture>) {
     let mut source = source_row(800, "one");
     source.items = 9;
     source.generation = 9;
-    source.state = State::Cleared;
-    mirror(&*driver, Write::Mirror(Mirror::Row(Box::new(source)))).await;
+    source.state = RowState::Cleared;
+    mirror(
+        &*driver,
+        BatchWrite::Mirror(MirrorWrite::Row(Box::new(source))),
+    )
+    .await;
     let told = some(row(&*driver, &identity).await);
     assert_eq!(
         told,
@@ -213,14 +219,14 @@ async fn a_mirrored_row_equals_its_source(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn numbers_given_after_a_mirror_are_higher(fixture: Arc<dyn Fixture>) {
+async fn numbers_given_after_a_mirror_are_higher(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     let key = space("t").key("k");
     mirror(&*driver, copied(70_000, 1, 1..=1)).await;
     let first = version_after(&*other, &key, set("1")).await;
     assert!(first > 70_000, "{first}");
-    let copy = Entry {
+    let copy = ValueEntry {
         version: 80_000,
         ..some(get(&*driver, &key).await)
     };
@@ -228,19 +234,19 @@ async fn numbers_given_after_a_mirror_are_higher(fixture: Arc<dyn Fixture>) {
     write(&*other, append(&space("u").log("items"), &[])).await;
     let generation = some(head(&*driver, &space("u").log("items")).await).generation;
     assert!(generation > 80_000, "{generation}");
-    let copy = Mirror::Row(Box::new(source_row(90_000, "one")));
-    mirror(&*driver, Write::Mirror(copy)).await;
+    let copy = MirrorWrite::Row(Box::new(source_row(90_000, "one")));
+    mirror(&*driver, BatchWrite::Mirror(copy)).await;
     write(&*other, track("two", &identity("t"))).await;
     let ordinal = some(row(&*driver, &identity("t")).await).ordinal;
     assert!(ordinal > 90_000, "{ordinal}");
 }
 
-async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn Fixture>) {
+async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("t").key("k");
     let first = version_after(&*driver, &key, set("1")).await;
     let copy = |version| {
-        let entry = Entry {
+        let entry = ValueEntry {
             kind: "number",
             length: 1,
             value: json("1"),
@@ -254,7 +260,7 @@ async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn Fixtu
         for write in [
             copy(number),
             copied(number, 1, 1..=1),
-            Write::Mirror(Mirror::Row(Box::new(source_row(number, "one")))),
+            BatchWrite::Mirror(MirrorWrite::Row(Box::new(source_row(number, "one")))),
         ] {
             let words = refusal(attempt(&*driver, write).await);
             assert!(words.contains(&number.to_string()), "{words}");
@@ -268,7 +274,7 @@ async fn numbers_that_leave_none_to_give_are_not_mirrored(fixture: Arc<dyn Fixtu
     }
 }
 
-async fn a_mirrored_id_is_known_to_appends(fixture: Arc<dyn Fixture>) {
+async fn a_mirrored_id_is_known_to_appends(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let batch = Batch::of([
         copied(700, 2, 1..=2),
@@ -280,5 +286,8 @@ async fn a_mirrored_id_is_known_to_appends(fixture: Arc<dyn Fixture>) {
         last: 3,
     };
     let seqs = vec![2, 3];
-    assert_eq!(outcomes, [Outcome::Done, Outcome::Appended { head, seqs }]);
+    assert_eq!(
+        outcomes,
+        [WriteOutcome::Done, WriteOutcome::Appended { head, seqs }]
+    );
 }

@@ -1,15 +1,15 @@
 //! Index rows under conditions: the first placement stays, and a mark tells whether a row was touched.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::address::DEFAULT_TENANT;
-use crate::batch::{Batch, Check, Mirror, Outcome, Write};
-use crate::directory::{Filter, Mark, Order, Track, Tracked};
+use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
+use crate::directory::{IndexRow, RowFilter, RowMark, RowOrder, TrackRequest};
 use crate::driver::Driver;
 use crate::{Result, SessionIdentity};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g068_a_second_placement_is_refused_naming_both,
     g068_of_writers_at_once_one_placement_stays,
     g068_a_copied_row_changes_the_placement,
@@ -24,10 +24,10 @@ fn member(agent: &str) -> SessionIdentity {
     must(member.scope("chatHistory").build())
 }
 
-fn placed(id: &str, agent: &str, names: &[&str]) -> Write {
+fn placed(id: &str, agent: &str, names: &[&str]) -> BatchWrite {
     let placement = names.iter().map(|name| (*name).to_owned()).collect();
     let track = request(id, &member(agent));
-    Write::Track(Box::new(Track { placement, ..track }))
+    BatchWrite::Track(Box::new(TrackRequest { placement, ..track }))
 }
 
 fn refused(wanted: &str, kept: &str, agent: &str) -> String {
@@ -38,7 +38,7 @@ fn refused(wanted: &str, kept: &str, agent: &str) -> String {
     )
 }
 
-async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn Fixture>) {
+async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     write(&*driver, placed("one", "First", &["main", "second"])).await;
@@ -59,14 +59,14 @@ async fn g068_a_second_placement_is_refused_naming_both(fixture: Arc<dyn Fixture
     }
     assert_eq!(
         write(&*other, placed("two", "Second", &["main", "second"])).await,
-        Outcome::Tracked {
+        WriteOutcome::Tracked {
             id: "one".to_owned(),
             is_new: false
         }
     );
 }
 
-async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn Fixture>) {
+async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let mut writers = tokio::task::JoinSet::new();
     for number in 0..8 {
@@ -90,28 +90,28 @@ async fn g068_of_writers_at_once_one_placement_stays(fixture: Arc<dyn Fixture>) 
     }
 }
 
-async fn g068_a_copied_row_changes_the_placement(fixture: Arc<dyn Fixture>) {
+async fn g068_a_copied_row_changes_the_placement(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(&*driver, placed("one", "First", &["main"])).await;
     let mut moved = some(row(&*driver, &member("First")).await);
     moved.placement = vec!["second".to_owned()];
-    let copy = Write::Mirror(Mirror::Row(Box::new(moved)));
+    let copy = BatchWrite::Mirror(MirrorWrite::Row(Box::new(moved)));
     let batch = Batch::of([copy, placed("two", "Second", &["second"])]);
     must(driver.commit(batch).await);
     let late = attempt(&*driver, placed("three", "First", &["main"])).await;
     assert_eq!(refusal(late), refused("main", "second", "First"));
 }
 
-fn under(mark: Option<Mark>) -> Check {
-    Check::Row {
+fn under(mark: Option<RowMark>) -> BatchCheck {
+    BatchCheck::Row {
         space: space("s"),
         mark,
     }
 }
 
-async fn untrack(driver: &dyn Driver, mark: Option<Mark>) -> Result<Vec<Outcome>> {
+async fn untrack(driver: &dyn Driver, mark: Option<RowMark>) -> Result<Vec<WriteOutcome>> {
     let id = mark.as_ref().map_or("none", |mark| mark.id.as_str());
-    let write = Write::Untrack {
+    let write = BatchWrite::Untrack {
         tenant: DEFAULT_TENANT.to_owned(),
         id: id.to_owned(),
     };
@@ -120,31 +120,35 @@ async fn untrack(driver: &dyn Driver, mark: Option<Mark>) -> Result<Vec<Outcome>
         .await
 }
 
-fn moved_on(expected: Option<&Mark>, found: Option<&Mark>) -> String {
-    let spell =
-        |mark: Option<&Mark>| mark.map_or_else(|| "nothing".to_owned(), |mark| format!("{mark:?}"));
+fn moved_on(expected: Option<&RowMark>, found: Option<&RowMark>) -> String {
+    let spell = |mark: Option<&RowMark>| {
+        mark.map_or_else(|| "nothing".to_owned(), |mark| format!("{mark:?}"))
+    };
     let (expected, found) = (spell(expected), spell(found));
     let what = format!("the index row of {}", space("s"));
     format!("{what} changed since it was read: expected {expected}, found {found}")
 }
 
-async fn marked(driver: &dyn Driver) -> Mark {
+async fn marked(driver: &dyn Driver) -> RowMark {
     some(row(driver, &identity("s")).await).mark()
 }
 
-async fn a_marked_row_is_untracked(fixture: Arc<dyn Fixture>) {
+async fn a_marked_row_is_untracked(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(&*driver, track("one", &identity("s"))).await;
     let mark = marked(&*driver).await;
     fixture.clock().advance(MINUTE);
     write(&*driver, append(&space("s").log("items"), &[("a", "1")])).await;
     let done = must(untrack(&*driver, Some(mark)).await);
-    assert_eq!(done, [Outcome::Erased(1)]);
+    assert_eq!(done, [WriteOutcome::Erased(1)]);
     assert_eq!(row(&*driver, &identity("s")).await, None);
-    assert_eq!(must(untrack(&*driver, None).await), [Outcome::Erased(0)]);
+    assert_eq!(
+        must(untrack(&*driver, None).await),
+        [WriteOutcome::Erased(0)]
+    );
 }
 
-async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn Fixture>) {
+async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     write(&*driver, track("one", &identity("s"))).await;
@@ -159,7 +163,11 @@ async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn 
     let mut copy = some(row(&*driver, &identity("s")).await);
     copy.placement = vec!["elsewhere".to_owned()];
     let moved = copy.mark();
-    write(&*other, Write::Mirror(Mirror::Row(Box::new(copy)))).await;
+    write(
+        &*other,
+        BatchWrite::Mirror(MirrorWrite::Row(Box::new(copy))),
+    )
+    .await;
     assert_eq!(
         refusal(untrack(&*driver, Some(touched.clone())).await),
         moved_on(Some(&touched), Some(&moved))
@@ -172,7 +180,7 @@ async fn g031_a_row_touched_or_moved_since_it_was_marked_stays(fixture: Arc<dyn 
     );
 }
 
-async fn g031_a_row_made_since_its_absence_was_seen_stays(fixture: Arc<dyn Fixture>) {
+async fn g031_a_row_made_since_its_absence_was_seen_stays(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(&*driver, track("one", &identity("s"))).await;
     let made = marked(&*driver).await;
@@ -183,33 +191,38 @@ async fn g031_a_row_made_since_its_absence_was_seen_stays(fixture: Arc<dyn Fixtu
     assert_eq!(marked(&*driver).await, made);
 }
 
-async fn a_copied_row_leaves_the_row_that_has_its_ordinal(fixture: Arc<dyn Fixture>) {
+async fn a_copied_row_leaves_the_row_that_has_its_ordinal(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     write(&*driver, track("here", &identity("s"))).await;
     let here = some(row(&*driver, &identity("s")).await);
     let other = identity("other");
-    let source = Tracked {
+    let source = IndexRow {
         id: "there".to_owned(),
-        touches: vec![crate::directory::Touch {
+        touches: vec![crate::directory::AgentTouch {
             base: other.base(),
             ..here.touches[0].clone()
         }],
         identity: other.clone(),
         ..here.clone()
     };
-    let copy = Write::Mirror(Mirror::Row(Box::new(source.clone())));
+    let copy = BatchWrite::Mirror(MirrorWrite::Row(Box::new(source.clone())));
     let mut ordinals = Vec::new();
     for _ in 0..2 {
         write(&*driver, copy.clone()).await;
         let copied = some(row(&*driver, &other).await);
         ordinals.push(copied.ordinal);
-        let expected = Tracked {
+        let expected = IndexRow {
             ordinal: copied.ordinal,
             ..source.clone()
         };
         assert_eq!(copied, expected);
         assert_eq!(row(&*driver, &identity("s")).await, Some(here.clone()));
-        let all = rows(&*driver, &Filter::tenant(DEFAULT_TENANT), Order::Oldest).await;
+        let all = rows(
+            &*driver,
+            &RowFilter::tenant(DEFAULT_TENANT),
+            RowOrder::Oldest,
+        )
+        .await;
         assert_eq!(all, [here.clone(), copied]);
     }
     assert!(ordinals[0] > here.ordinal, "{ordinals:?}");

@@ -1,18 +1,18 @@
 //! Many writers at once, on several handles of one store.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::Result;
 use crate::address::DEFAULT_TENANT;
-use crate::batch::{Batch, Check, Outcome, Write};
-use crate::directory::{Filter, Order};
+use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
+use crate::directory::{RowFilter, RowOrder};
 use crate::driver::Driver;
-use crate::op::{Op, Output};
+use crate::operation::{Operation, OperationOutput};
 use futures::future::join_all;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     two_batches_on_one_version_have_one_winner,
     two_batches_on_one_head_have_one_winner,
     one_of_many_takes_a_free_lease,
@@ -30,10 +30,10 @@ const HANDLES: usize = 4;
 
 /// So many batches at once, spread over several handles; their results in the order of the numbers.
 async fn at_once(
-    fixture: &dyn Fixture,
+    fixture: &dyn DriverFixture,
     count: usize,
     batch: impl Fn(usize) -> Batch,
-) -> Vec<Result<Vec<Outcome>>> {
+) -> Vec<Result<Vec<WriteOutcome>>> {
     let mut handles = Vec::new();
     for _ in 0..HANDLES {
         handles.push(fixture.open().await);
@@ -52,14 +52,14 @@ async fn at_once(
         .collect()
 }
 
-fn outputs(results: Vec<Result<Vec<Outcome>>>) -> Vec<Output> {
+fn outputs(results: Vec<Result<Vec<WriteOutcome>>>) -> Vec<OperationOutput> {
     results.into_iter().flat_map(must).map(output).collect()
 }
 
 async fn winners(
-    fixture: &dyn Fixture,
+    fixture: &dyn DriverFixture,
     driver: &dyn Driver,
-    check: Check,
+    check: BatchCheck,
     conflict: &str,
 ) -> Vec<String> {
     let log = space("s").log("items");
@@ -86,11 +86,11 @@ async fn winners(
     won
 }
 
-async fn two_batches_on_one_version_have_one_winner(fixture: Arc<dyn Fixture>) {
+async fn two_batches_on_one_version_have_one_winner(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let version = version_after(&*driver, &key, set("10")).await;
-    let check = Check::Version {
+    let check = BatchCheck::Version {
         key: key.clone(),
         version: Some(version),
     };
@@ -99,9 +99,9 @@ async fn two_batches_on_one_version_have_one_winner(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("11"));
 }
 
-async fn two_batches_on_one_head_have_one_winner(fixture: Arc<dyn Fixture>) {
+async fn two_batches_on_one_head_have_one_winner(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
-    let check = Check::Head {
+    let check = BatchCheck::Head {
         log: space("s").log("items"),
         head: None,
     };
@@ -109,7 +109,7 @@ async fn two_batches_on_one_head_have_one_winner(fixture: Arc<dyn Fixture>) {
     assert_eq!(won.len(), 1);
 }
 
-async fn one_of_many_takes_a_free_lease(fixture: Arc<dyn Fixture>) {
+async fn one_of_many_takes_a_free_lease(fixture: Arc<dyn DriverFixture>) {
     let lease = space("s").lease();
     let results = at_once(&*fixture, 8, |number| {
         let take = acquire(&format!("holder{number}"));
@@ -127,7 +127,7 @@ async fn one_of_many_takes_a_free_lease(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g006_first_messages_at_once_make_one_row(fixture: Arc<dyn Fixture>) {
+async fn g006_first_messages_at_once_make_one_row(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let identity = identity("s");
     let log = space("s").log("items");
@@ -137,9 +137,14 @@ async fn g006_first_messages_at_once_make_one_row(fixture: Arc<dyn Fixture>) {
     })
     .await;
     let made = results.into_iter().flat_map(must);
-    let made = made.filter(|outcome| matches!(outcome, Outcome::Tracked { is_new: true, .. }));
+    let made = made.filter(|outcome| matches!(outcome, WriteOutcome::Tracked { is_new: true, .. }));
     assert_eq!(made.count(), 1);
-    let rows = rows(&*driver, &Filter::tenant(DEFAULT_TENANT), Order::Oldest).await;
+    let rows = rows(
+        &*driver,
+        &RowFilter::tenant(DEFAULT_TENANT),
+        RowOrder::Oldest,
+    )
+    .await;
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].items, 50);
     let stored = entries(&*driver, &log).await;
@@ -149,7 +154,7 @@ async fn g006_first_messages_at_once_make_one_row(fixture: Arc<dyn Fixture>) {
     assert_eq!(ids.len(), 50);
 }
 
-async fn g005_appends_at_once_are_all_stored_once(fixture: Arc<dyn Fixture>) {
+async fn g005_appends_at_once_are_all_stored_once(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let results = at_once(&*fixture, 60, |number| {
@@ -161,7 +166,7 @@ async fn g005_appends_at_once_are_all_stored_once(fixture: Arc<dyn Fixture>) {
         .into_iter()
         .flat_map(must)
         .flat_map(|outcome| match outcome {
-            Outcome::Appended { seqs, .. } => seqs,
+            WriteOutcome::Appended { seqs, .. } => seqs,
             other => panic!("{other:?} is no append"),
         })
         .collect();
@@ -173,18 +178,18 @@ async fn g005_appends_at_once_are_all_stored_once(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g011_writers_of_different_keys_never_conflict(fixture: Arc<dyn Fixture>) {
+async fn g011_writers_of_different_keys_never_conflict(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
     let seen = head(&*driver, &here.log("items")).await;
     let results = at_once(&*fixture, 40, |number| {
         let key = here.key(format!("key{number:02}"));
-        let unchanged = Check::Version {
+        let unchanged = BatchCheck::Version {
             key: key.clone(),
             version: None,
         };
-        let turn = Check::Head {
+        let turn = BatchCheck::Head {
             log: here.log("items"),
             head: seen,
         };
@@ -200,14 +205,14 @@ async fn g011_writers_of_different_keys_never_conflict(fixture: Arc<dyn Fixture>
     assert_eq!(values(&*driver, &here, "*").await, expected);
 }
 
-async fn g093_increments_at_once_are_all_counted(fixture: Arc<dyn Fixture>) {
+async fn g093_increments_at_once_are_all_counted(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let results = at_once(&*fixture, 100, |_| Batch::of([apply(&key, incr(1))])).await;
     let mut answers: Vec<u64> = outputs(results)
         .into_iter()
         .map(|output| match output {
-            Output::Number(number) => must(number.to()),
+            OperationOutput::Number(number) => must(number.to()),
             other => panic!("{other:?} is no number"),
         })
         .collect();
@@ -216,16 +221,16 @@ async fn g093_increments_at_once_are_all_counted(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("100"));
 }
 
-async fn g097_an_item_is_popped_by_one_consumer(fixture: Arc<dyn Fixture>) {
+async fn g097_an_item_is_popped_by_one_consumer(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let items = (0..90).map(|number| json(&number.to_string())).collect();
-    act(&*driver, &key, Op::Push(items)).await;
-    let results = at_once(&*fixture, 100, |_| Batch::of([apply(&key, Op::Pop)])).await;
+    act(&*driver, &key, Operation::Push(items)).await;
+    let results = at_once(&*fixture, 100, |_| Batch::of([apply(&key, Operation::Pop)])).await;
     let mut taken: Vec<u64> = outputs(results)
         .into_iter()
         .filter_map(|output| match output {
-            Output::Taken(taken) => taken.map(|value| must(value.json().to())),
+            OperationOutput::Taken(taken) => taken.map(|value| must(value.json().to())),
             other => panic!("{other:?} is no item"),
         })
         .collect();
@@ -234,18 +239,24 @@ async fn g097_an_item_is_popped_by_one_consumer(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("[]"));
 }
 
-async fn g097_a_value_is_taken_by_one_caller(fixture: Arc<dyn Fixture>) {
+async fn g097_a_value_is_taken_by_one_caller(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     act(&*driver, &key, set("\"once\"")).await;
-    let results = at_once(&*fixture, 16, |_| Batch::of([apply(&key, Op::GetDel)])).await;
-    let nothing = Output::Taken(None);
+    let results = at_once(&*fixture, 16, |_| {
+        Batch::of([apply(&key, Operation::GetDel)])
+    })
+    .await;
+    let nothing = OperationOutput::Taken(None);
     let mut taken = outputs(results);
     taken.retain(|output| *output != nothing);
-    assert_eq!(taken, [Output::Taken(Some(json("\"once\"").into()))]);
+    assert_eq!(
+        taken,
+        [OperationOutput::Taken(Some(json("\"once\"").into()))]
+    );
 }
 
-async fn g098_writers_of_a_set_leave_no_duplicate(fixture: Arc<dyn Fixture>) {
+async fn g098_writers_of_a_set_leave_no_duplicate(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let results = at_once(&*fixture, 40, |number| {
@@ -260,14 +271,14 @@ async fn g098_writers_of_a_set_leave_no_duplicate(fixture: Arc<dyn Fixture>) {
     assert_eq!((stored.len(), distinct.len()), (10, 10));
 }
 
-async fn batches_over_the_same_keys_in_any_order_all_succeed(fixture: Arc<dyn Fixture>) {
+async fn batches_over_the_same_keys_in_any_order_all_succeed(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let keys: Vec<_> = (0..6)
         .map(|number| space(&format!("s{}", number % 3)).key(format!("k{number}")))
         .collect();
     let results = at_once(&*fixture, 60, |number| {
         let turned = (0..keys.len()).map(|step| (number * 7 + step * (1 + 4 * (number % 2))) % 6);
-        let writes: Vec<Write> = turned.map(|at| apply(&keys[at], incr(1))).collect();
+        let writes: Vec<BatchWrite> = turned.map(|at| apply(&keys[at], incr(1))).collect();
         Batch::of(writes)
     })
     .await;

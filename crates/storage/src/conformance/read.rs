@@ -1,11 +1,11 @@
 //! Parts of logs and of values.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::driver::{Part, Range};
+use super::{ConformanceCase, DriverFixture};
+use crate::driver::{LogRange, ValuePart};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_range_gives_its_part_of_a_log,
     a_part_gives_its_window_of_a_list,
     a_window_of_anything_else_is_the_whole,
@@ -13,27 +13,27 @@ pub(super) const CASES: &[Case] = cases![
     a_limit_may_be_as_large_as_a_number_can_be,
 ];
 
-async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn Fixture>) {
+async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let five = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")];
     write(&*driver, append(&log, &five)).await;
     let whole = page(&*driver, &log).await;
     for (range, expected) in [
-        (Range::from(1, 10), vec![1, 2, 3, 4, 5]),
-        (Range::from(0, 2), vec![1, 2]),
-        (Range::from(2, 2), vec![2, 3]),
-        (Range::from(5, 3), vec![5]),
-        (Range::from(6, 3), vec![]),
-        (Range::from(u64::MAX, 3), vec![]),
-        (Range::from(1, 0), vec![]),
-        (Range::last(2), vec![5, 4]),
-        (Range::last(10), vec![5, 4, 3, 2, 1]),
-        (Range::back_from(3, 2), vec![3, 2]),
-        (Range::back_from(1, 5), vec![1]),
-        (Range::back_from(0, 5), vec![]),
-        (Range::back_from(99, 1), vec![5]),
-        (Range::head(), vec![]),
+        (LogRange::from(1, 10), vec![1, 2, 3, 4, 5]),
+        (LogRange::from(0, 2), vec![1, 2]),
+        (LogRange::from(2, 2), vec![2, 3]),
+        (LogRange::from(5, 3), vec![5]),
+        (LogRange::from(6, 3), vec![]),
+        (LogRange::from(u64::MAX, 3), vec![]),
+        (LogRange::from(1, 0), vec![]),
+        (LogRange::last(2), vec![5, 4]),
+        (LogRange::last(10), vec![5, 4, 3, 2, 1]),
+        (LogRange::back_from(3, 2), vec![3, 2]),
+        (LogRange::back_from(1, 5), vec![1]),
+        (LogRange::back_from(0, 5), vec![]),
+        (LogRange::back_from(99, 1), vec![5]),
+        (LogRange::head(), vec![]),
     ] {
         let page = must(driver.read(&log, range).await);
         let entries: Vec<_> = expected
@@ -45,7 +45,7 @@ async fn a_range_gives_its_part_of_a_log(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_part_gives_its_window_of_a_list(fixture: Arc<dyn Fixture>) {
+async fn a_part_gives_its_window_of_a_list(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     act(&*driver, &key, push(&["0", "1", "2", "3", "4"])).await;
@@ -64,16 +64,19 @@ async fn a_part_gives_its_window_of_a_list(fixture: Arc<dyn Fixture>) {
         (i64::MIN, i64::MAX, "[0,1,2,3,4]"),
         (i64::MAX, i64::MIN, "[]"),
     ] {
-        let part = must(driver.get(&key, Part::Items(from, to)).await);
+        let part = must(driver.get(&key, ValuePart::Items(from, to)).await);
         let mut entry = whole.clone();
         entry.value = json(expected);
         assert_eq!(part, Some(entry), "items {from} to {to}");
     }
     let absent = space("s").key("absent");
-    assert_eq!(must(driver.get(&absent, Part::Items(0, -1)).await), None);
+    assert_eq!(
+        must(driver.get(&absent, ValuePart::Items(0, -1)).await),
+        None
+    );
 }
 
-async fn a_window_of_anything_else_is_the_whole(fixture: Arc<dyn Fixture>) {
+async fn a_window_of_anything_else_is_the_whole(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     for (name, value) in [
         ("text", "\"abc\""),
@@ -84,12 +87,12 @@ async fn a_window_of_anything_else_is_the_whole(fixture: Arc<dyn Fixture>) {
         act(&*driver, &key, set(value)).await;
         let whole = some(get(&*driver, &key).await);
         assert_eq!(whole.value, json(value));
-        let part = must(driver.get(&key, Part::Items(5, 9)).await);
+        let part = must(driver.get(&key, ValuePart::Items(5, 9)).await);
         assert_eq!(part, Some(whole));
     }
 }
 
-async fn nothing_of_a_value_tells_about_it(fixture: Arc<dyn Fixture>) {
+async fn nothing_of_a_value_tells_about_it(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     for (name, value) in [("list", "[1,2,3]"), ("empty", "[]"), ("text", "\"abc\"")] {
         let key = space("s").key(name);
@@ -97,31 +100,31 @@ async fn nothing_of_a_value_tells_about_it(fixture: Arc<dyn Fixture>) {
         let mut expected = some(get(&*driver, &key).await);
         assert!(expected.expires_at.is_some());
         expected.value = json("null");
-        let nothing = must(driver.get(&key, Part::Nothing).await);
+        let nothing = must(driver.get(&key, ValuePart::Nothing).await);
         assert_eq!(nothing, Some(expected), "{value}");
     }
 }
 
-async fn a_limit_may_be_as_large_as_a_number_can_be(fixture: Arc<dyn Fixture>) {
+async fn a_limit_may_be_as_large_as_a_number_can_be(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     write(&*driver, append(&here.log("items"), &[("a", "1")])).await;
     act(&*driver, &here.key("k"), set("1")).await;
     let read = must(
         driver
-            .read(&here.log("items"), Range::from(1, usize::MAX))
+            .read(&here.log("items"), LogRange::from(1, usize::MAX))
             .await,
     );
     assert_eq!(read.entries.len(), 1);
     let back = must(
         driver
-            .read(&here.log("items"), Range::last(usize::MAX))
+            .read(&here.log("items"), LogRange::last(usize::MAX))
             .await,
     );
     assert_eq!(back.entries, read.entries);
     let found = must(driver.scan(&here, &scan("*", usize::MAX)).await);
     assert_eq!(found.len(), 1);
-    let filter = crate::directory::Filter::default();
+    let filter = crate::directory::RowFilter::default();
     let page = crate::directory::PageRequest::first(usize::MAX);
     assert_eq!(must(driver.identities(&filter, &page).await), []);
     assert_eq!(must(driver.sweep(usize::MAX).await), 0);

@@ -1,13 +1,13 @@
 //! Scans: patterns, pages and order.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::address::Space;
-use crate::batch::{Batch, Outcome};
-use crate::driver::{Driver, Part, Scan};
+use crate::batch::{Batch, WriteOutcome};
+use crate::driver::{Driver, ValuePart, ValueScan};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g102_only_the_star_is_a_wildcard,
     g102_a_wipe_takes_what_matches_in_its_own_space,
     names_come_in_byte_order,
@@ -62,7 +62,7 @@ const PATTERNS: &[(&str, &[&str])] = &[
     ("A*", &["A:1"]),
 ];
 
-async fn g102_only_the_star_is_a_wildcard(fixture: Arc<dyn Fixture>) {
+async fn g102_only_the_star_is_a_wildcard(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     fill(&*driver, &here, NAMES).await;
@@ -73,7 +73,7 @@ async fn g102_only_the_star_is_a_wildcard(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g102_a_wipe_takes_what_matches_in_its_own_space(fixture: Arc<dyn Fixture>) {
+async fn g102_a_wipe_takes_what_matches_in_its_own_space(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let (here, there) = (space("s"), space("t"));
     fill(&*driver, &there, NAMES).await;
@@ -83,7 +83,7 @@ async fn g102_a_wipe_takes_what_matches_in_its_own_space(fixture: Arc<dyn Fixtur
         fill(&*driver, &here, NAMES).await;
         let count = gone.len() as u64;
         let erased = write(&*driver, wipe(&here, pattern)).await;
-        assert_eq!(erased, Outcome::Erased(count), "{pattern}");
+        assert_eq!(erased, WriteOutcome::Erased(count), "{pattern}");
         let left: Vec<&str> = NAMES
             .iter()
             .filter(|name| !gone.contains(name))
@@ -102,7 +102,7 @@ async fn g102_a_wipe_takes_what_matches_in_its_own_space(fixture: Arc<dyn Fixtur
     );
 }
 
-async fn names_come_in_byte_order(fixture: Arc<dyn Fixture>) {
+async fn names_come_in_byte_order(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let expected = [
@@ -115,7 +115,7 @@ async fn names_come_in_byte_order(fixture: Arc<dyn Fixture>) {
     assert_eq!(names(&*driver, &here, "*").await, expected);
 }
 
-async fn g081_pages_of_names_join_without_gap(fixture: Arc<dyn Fixture>) {
+async fn g081_pages_of_names_join_without_gap(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     fill(&*driver, &here, NAMES).await;
@@ -123,7 +123,7 @@ async fn g081_pages_of_names_join_without_gap(fixture: Arc<dyn Fixture>) {
         for limit in [1, 2, 3, 100] {
             let mut found: Vec<String> = Vec::new();
             loop {
-                let page = Scan {
+                let page = ValueScan {
                     after: found.last().cloned(),
                     ..scan(pattern, limit)
                 };
@@ -137,7 +137,7 @@ async fn g081_pages_of_names_join_without_gap(fixture: Arc<dyn Fixture>) {
             assert_eq!(found, sorted(expected), "{pattern} by {limit}");
         }
     }
-    let behind = Scan {
+    let behind = ValueScan {
         after: Some("a:15".to_owned()),
         ..scan("a:*", MANY)
     };
@@ -146,19 +146,19 @@ async fn g081_pages_of_names_join_without_gap(fixture: Arc<dyn Fixture>) {
     assert_eq!(must(driver.scan(&here, &scan("*", 0)).await), []);
 }
 
-async fn a_scan_gives_the_part_that_is_asked_for(fixture: Arc<dyn Fixture>) {
+async fn a_scan_gives_the_part_that_is_asked_for(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     for (name, value) in [("list", "[1,2,3]"), ("text", "\"abc\"")] {
         act(&*driver, &here.key(name), set(value)).await;
     }
     for part in [
-        Part::Whole,
-        Part::Nothing,
-        Part::Items(-2, -1),
-        Part::Items(1, 1),
+        ValuePart::Whole,
+        ValuePart::Nothing,
+        ValuePart::Items(-2, -1),
+        ValuePart::Items(1, 1),
     ] {
-        let scan = Scan {
+        let scan = ValueScan {
             part,
             ..scan("*", MANY)
         };
@@ -171,7 +171,7 @@ async fn a_scan_gives_the_part_that_is_asked_for(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_scan_tells_about_each_value(fixture: Arc<dyn Fixture>) {
+async fn a_scan_tells_about_each_value(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     write(&*driver, apply_for(&here.key("a"), set("[1,2]"), HOUR)).await;

@@ -1,15 +1,15 @@
 //! Spaces: what belongs to one owner is never met by another.
 
 use super::steps::*;
-use super::{Case, Fixture};
+use super::{ConformanceCase, DriverFixture};
 use crate::SessionIdentity;
 use crate::address::{DEFAULT_TENANT, LogKey, Space};
-use crate::batch::{Batch, Outcome};
-use crate::directory::State;
+use crate::batch::{Batch, WriteOutcome};
+use crate::directory::RowState;
 use crate::driver::Driver;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g051_distinct_identities_never_share_a_byte,
     g052_tenants_never_share_a_byte,
     g052_spaces_that_look_alike_never_share_a_byte,
@@ -72,7 +72,7 @@ async fn kept_apart(driver: &dyn Driver, spaces: &[Space]) {
     }
 }
 
-async fn g051_distinct_identities_never_share_a_byte(fixture: Arc<dyn Fixture>) {
+async fn g051_distinct_identities_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let spaces: Vec<Space> = identities()
         .iter()
@@ -81,7 +81,7 @@ async fn g051_distinct_identities_never_share_a_byte(fixture: Arc<dyn Fixture>) 
     kept_apart(&*driver, &spaces).await;
 }
 
-async fn g052_tenants_never_share_a_byte(fixture: Arc<dyn Fixture>) {
+async fn g052_tenants_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let spaces: Vec<Space> = TEXTS
         .iter()
@@ -90,7 +90,7 @@ async fn g052_tenants_never_share_a_byte(fixture: Arc<dyn Fixture>) {
     kept_apart(&*driver, &spaces).await;
 }
 
-async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn Fixture>) {
+async fn g052_spaces_that_look_alike_never_share_a_byte(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let lease = here.lease().space;
@@ -144,7 +144,7 @@ async fn ends_alone(driver: &dyn Driver, identities: &[SessionIdentity], removed
     }
     for (number, space) in spaces.iter().enumerate() {
         let end = if removed { remove(space) } else { clear(space) };
-        assert_eq!(write(driver, end).await, Outcome::Erased(3), "{space}");
+        assert_eq!(write(driver, end).await, WriteOutcome::Erased(3), "{space}");
         before[number] = snapshot(driver, space).await;
         let left = log_names(driver, space).await.len();
         assert_eq!(left, usize::from(!removed), "logs of {space}");
@@ -164,12 +164,12 @@ fn alike() -> Vec<SessionIdentity> {
     chats.into_iter().map(identity).collect()
 }
 
-async fn g054_wildcards_in_ids_are_letters(fixture: Arc<dyn Fixture>) {
+async fn g054_wildcards_in_ids_are_letters(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     ends_alone(&*driver, &alike(), true).await;
 }
 
-async fn g055_a_prefix_is_a_whole_segment(fixture: Arc<dyn Fixture>) {
+async fn g055_a_prefix_is_a_whole_segment(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let build = |builder: crate::IdentityBuilder| must(builder.build());
     let agent = |name: &str| SessionIdentity::builder(name);
@@ -191,17 +191,17 @@ fn siblings() -> Vec<SessionIdentity> {
     scoped.chain([base.clone()]).collect()
 }
 
-async fn g065_a_removed_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn Fixture>) {
+async fn g065_a_removed_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     ends_alone(&*driver, &siblings(), true).await;
 }
 
-async fn g065_a_cleared_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn Fixture>) {
+async fn g065_a_cleared_space_leaves_its_siblings_as_they_were(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     ends_alone(&*driver, &siblings(), false).await;
 }
 
-async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn Fixture>) {
+async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let batch = Batch::of([
@@ -212,7 +212,7 @@ async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn Fixture>) {
     ]);
     must(driver.commit(batch).await);
     let first = some(head(&*driver, &here.log("items")).await);
-    assert_eq!(write(&*driver, clear(&here)).await, Outcome::Erased(4));
+    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(4));
     let second = some(head(&*driver, &here.log("items")).await);
     assert_eq!(second.last, 0);
     assert!(second.generation > first.generation);
@@ -221,9 +221,9 @@ async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn Fixture>) {
     let row = some(row(&*driver, &identity("s")).await);
     assert_eq!(
         (row.state, row.items, row.generation),
-        (State::Cleared, 0, second.generation)
+        (RowState::Cleared, 0, second.generation)
     );
-    assert_eq!(write(&*driver, clear(&here)).await, Outcome::Erased(0));
+    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(0));
     let third = some(head(&*driver, &here.log("items")).await);
     assert!(third.generation > second.generation);
     write(&*driver, append(&here.log("items"), &[("a", "3")])).await;
@@ -234,21 +234,21 @@ async fn clear_leaves_an_empty_log_of_items(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn clear_of_a_space_without_items_leaves_nothing(fixture: Arc<dyn Fixture>) {
+async fn clear_of_a_space_without_items_leaves_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
-    assert_eq!(write(&*driver, clear(&here)).await, Outcome::Erased(0));
-    assert_eq!(snapshot(&*driver, &here).await, Snapshot::nothing());
+    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(0));
+    assert_eq!(snapshot(&*driver, &here).await, SpaceSnapshot::nothing());
     let batch = Batch::of([
         append(&here.log("usage"), &[("a", "1")]),
         apply(&here.key("k"), set("1")),
     ]);
     must(driver.commit(batch).await);
-    assert_eq!(write(&*driver, clear(&here)).await, Outcome::Erased(2));
-    assert_eq!(snapshot(&*driver, &here).await, Snapshot::nothing());
+    assert_eq!(write(&*driver, clear(&here)).await, WriteOutcome::Erased(2));
+    assert_eq!(snapshot(&*driver, &here).await, SpaceSnapshot::nothing());
 }
 
-async fn g022_absent_empty_and_removed_differ(fixture: Arc<dyn Fixture>) {
+async fn g022_absent_empty_and_removed_differ(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let log = here.log("items");
@@ -262,12 +262,12 @@ async fn g022_absent_empty_and_removed_differ(fixture: Arc<dyn Fixture>) {
     assert_eq!(items(head(&*driver, &log).await), None);
 }
 
-async fn g069_nothing_of_a_removed_space_can_be_read(fixture: Arc<dyn Fixture>) {
+async fn g069_nothing_of_a_removed_space_can_be_read(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     let here = space("s");
     let untouched = snapshot(&*driver, &here).await;
-    assert_eq!(untouched, Snapshot::nothing());
+    assert_eq!(untouched, SpaceSnapshot::nothing());
     let batch = Batch::of([
         append(&here.log("items"), &[("a", "1")]),
         append(&here.log("blobs"), &[("a", "1")]),
@@ -276,11 +276,17 @@ async fn g069_nothing_of_a_removed_space_can_be_read(fixture: Arc<dyn Fixture>) 
         apply_for(&here.key("short"), set("1"), MINUTE),
     ]);
     must(driver.commit(batch).await);
-    assert_eq!(write(&*driver, remove(&here)).await, Outcome::Erased(4));
+    assert_eq!(
+        write(&*driver, remove(&here)).await,
+        WriteOutcome::Erased(4)
+    );
     for handle in [&driver, &other] {
-        assert_eq!(snapshot(&**handle, &here).await, Snapshot::nothing());
+        assert_eq!(snapshot(&**handle, &here).await, SpaceSnapshot::nothing());
     }
-    assert_eq!(write(&*driver, remove(&here)).await, Outcome::Erased(0));
+    assert_eq!(
+        write(&*driver, remove(&here)).await,
+        WriteOutcome::Erased(0)
+    );
     fixture.clock().advance(2 * MINUTE);
     assert_eq!(must(driver.sweep(MANY).await), 0);
 }

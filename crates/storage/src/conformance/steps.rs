@@ -1,13 +1,13 @@
 //! The words that cases are written in.
 
-use crate::address::{DEFAULT_TENANT, Key, LogKey, Space};
-use crate::batch::{Batch, Entry, Head, NewEntry, Outcome, Write};
+use crate::address::{DEFAULT_TENANT, LogKey, Space, ValueKey};
+use crate::batch::{Batch, BatchWrite, Head, NewEntry, ValueEntry, WriteOutcome};
 use crate::clock::{Millis, to_millis};
-use crate::directory::{Filter, Order, PageRequest, Track, Tracked};
-use crate::driver::{Driver, Page, Part, Range, Scan};
-use crate::op::{Op, Output};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, TrackRequest};
+use crate::driver::{Driver, LogPage, LogRange, ValuePart, ValueScan};
+use crate::operation::{Operation, OperationOutput};
 use crate::pattern::Pattern;
-use crate::{Json, Result, SessionIdentity, Value};
+use crate::{Json, Result, SessionIdentity, StoredValue};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -72,77 +72,77 @@ pub(super) fn new_entry(id: &str, body: &str) -> NewEntry {
     }
 }
 
-pub(super) fn append(log: &LogKey, entries: &[(&str, &str)]) -> Write {
+pub(super) fn append(log: &LogKey, entries: &[(&str, &str)]) -> BatchWrite {
     let entries = entries.iter().map(|(id, body)| new_entry(id, body));
-    Write::Append {
+    BatchWrite::Append {
         log: log.clone(),
         entries: entries.collect(),
     }
 }
 
-pub(super) fn apply(key: &Key, op: Op) -> Write {
-    Write::Apply {
+pub(super) fn apply(key: &ValueKey, op: Operation) -> BatchWrite {
+    BatchWrite::Apply {
         key: key.clone(),
         op,
         life: None,
     }
 }
 
-pub(super) fn apply_for(key: &Key, op: Op, life: Duration) -> Write {
-    Write::Apply {
+pub(super) fn apply_for(key: &ValueKey, op: Operation, life: Duration) -> BatchWrite {
+    BatchWrite::Apply {
         key: key.clone(),
         op,
         life: Some(millis(life)),
     }
 }
 
-pub(super) fn set(text: &str) -> Op {
-    Op::Set(Value::from(json(text)))
+pub(super) fn set(text: &str) -> Operation {
+    Operation::Set(StoredValue::from(json(text)))
 }
 
-pub(super) fn incr(by: i64) -> Op {
-    Op::Incr(by.into())
+pub(super) fn incr(by: i64) -> Operation {
+    Operation::Incr(by.into())
 }
 
-pub(super) fn push(texts: &[&str]) -> Op {
-    Op::Push(jsons(texts))
+pub(super) fn push(texts: &[&str]) -> Operation {
+    Operation::Push(jsons(texts))
 }
 
-pub(super) fn add_to_set(texts: &[&str]) -> Op {
-    Op::AddToSet(jsons(texts))
+pub(super) fn add_to_set(texts: &[&str]) -> Operation {
+    Operation::AddToSet(jsons(texts))
 }
 
-pub(super) fn acquire(holder: &str) -> Op {
-    Op::Acquire {
+pub(super) fn acquire(holder: &str) -> Operation {
+    Operation::Acquire {
         holder: holder.to_owned(),
     }
 }
 
-pub(super) fn clear(space: &Space) -> Write {
-    Write::Clear {
+pub(super) fn clear(space: &Space) -> BatchWrite {
+    BatchWrite::Clear {
         space: space.clone(),
     }
 }
 
-pub(super) fn drop_log(log: &LogKey) -> Write {
-    Write::Drop { log: log.clone() }
+pub(super) fn drop_log(log: &LogKey) -> BatchWrite {
+    BatchWrite::Drop { log: log.clone() }
 }
 
-pub(super) fn remove(space: &Space) -> Write {
-    Write::Remove {
+pub(super) fn remove(space: &Space) -> BatchWrite {
+    BatchWrite::Remove {
         space: space.clone(),
     }
 }
 
-pub(super) fn wipe(space: &Space, pattern: &str) -> Write {
-    Write::Wipe {
+pub(super) fn wipe(space: &Space, pattern: &str) -> BatchWrite {
+    BatchWrite::Wipe {
         space: space.clone(),
         pattern: Pattern::parse(pattern),
     }
 }
 
-pub(super) fn request(id: &str, identity: &SessionIdentity) -> Track {
-    Track {
+pub(super) fn request(id: &str, identity: &SessionIdentity) -> TrackRequest {
+    TrackRequest {
         id: id.to_owned(),
         tenant: DEFAULT_TENANT.to_owned(),
         agent: identity.agent_name().to_owned(),
@@ -155,8 +155,8 @@ pub(super) fn request(id: &str, identity: &SessionIdentity) -> Track {
     }
 }
 
-pub(super) fn track(id: &str, identity: &SessionIdentity) -> Write {
-    Write::Track(Box::new(request(id, identity)))
+pub(super) fn track(id: &str, identity: &SessionIdentity) -> BatchWrite {
+    BatchWrite::Track(Box::new(request(id, identity)))
 }
 
 pub(super) fn millis(time: Duration) -> Millis {
@@ -164,26 +164,26 @@ pub(super) fn millis(time: Duration) -> Millis {
 }
 
 /// Commits one write; its outcome or its error.
-pub(super) async fn attempt(driver: &dyn Driver, write: Write) -> Result<Outcome> {
+pub(super) async fn attempt(driver: &dyn Driver, write: BatchWrite) -> Result<WriteOutcome> {
     let outcomes = driver.commit(Batch::of([write])).await?;
     assert_eq!(outcomes.len(), 1, "one write has one outcome: {outcomes:?}");
     Ok(some(outcomes.into_iter().next()))
 }
 
 /// Commits one write that has to succeed.
-pub(super) async fn write(driver: &dyn Driver, write: Write) -> Outcome {
+pub(super) async fn write(driver: &dyn Driver, write: BatchWrite) -> WriteOutcome {
     must(attempt(driver, write).await)
 }
 
 /// Does one operation that has to succeed; its answer.
-pub(super) async fn act(driver: &dyn Driver, key: &Key, op: Op) -> Output {
+pub(super) async fn act(driver: &dyn Driver, key: &ValueKey, op: Operation) -> OperationOutput {
     output(write(driver, apply(key, op)).await)
 }
 
 /// Does one operation on a value that is there afterwards; its version.
-pub(super) async fn version_after(driver: &dyn Driver, key: &Key, op: Op) -> u64 {
+pub(super) async fn version_after(driver: &dyn Driver, key: &ValueKey, op: Operation) -> u64 {
     match write(driver, apply(key, op)).await {
-        Outcome::Applied {
+        WriteOutcome::Applied {
             version: Some(version),
             ..
         } => version,
@@ -192,27 +192,32 @@ pub(super) async fn version_after(driver: &dyn Driver, key: &Key, op: Op) -> u64
 }
 
 /// Takes a lease that has to be free; its epoch.
-pub(super) async fn grant(driver: &dyn Driver, key: &Key, holder: &str, life: Duration) -> u64 {
+pub(super) async fn grant(
+    driver: &dyn Driver,
+    key: &ValueKey,
+    holder: &str,
+    life: Duration,
+) -> u64 {
     match output(write(driver, apply_for(key, acquire(holder), life)).await) {
-        Output::Epoch(epoch) => epoch,
+        OperationOutput::Epoch(epoch) => epoch,
         other => panic!("{other:?} is no epoch"),
     }
 }
 
-pub(super) fn output(outcome: Outcome) -> Output {
+pub(super) fn output(outcome: WriteOutcome) -> OperationOutput {
     match outcome {
-        Outcome::Applied { output, .. } => output,
+        WriteOutcome::Applied { output, .. } => output,
         other => panic!("{other:?} is no answer of an operation"),
     }
 }
 
 /// All of a log.
-pub(super) async fn page(driver: &dyn Driver, log: &LogKey) -> Page {
-    must(driver.read(log, Range::from(1, MANY)).await)
+pub(super) async fn page(driver: &dyn Driver, log: &LogKey) -> LogPage {
+    must(driver.read(log, LogRange::from(1, MANY)).await)
 }
 
 pub(super) async fn head(driver: &dyn Driver, log: &LogKey) -> Option<Head> {
-    must(driver.read(log, Range::head()).await).head
+    must(driver.read(log, LogRange::head()).await).head
 }
 
 /// Sequence, id and body of each entry of a log.
@@ -228,12 +233,12 @@ pub(super) fn entry(seq: u64, id: &str, body: &str) -> (u64, String, String) {
     (seq, id.to_owned(), body.to_owned())
 }
 
-pub(super) async fn get(driver: &dyn Driver, key: &Key) -> Option<Entry> {
-    must(driver.get(key, Part::Whole).await)
+pub(super) async fn get(driver: &dyn Driver, key: &ValueKey) -> Option<ValueEntry> {
+    must(driver.get(key, ValuePart::Whole).await)
 }
 
 /// The text of a value, if there is one.
-pub(super) async fn text(driver: &dyn Driver, key: &Key) -> Option<String> {
+pub(super) async fn text(driver: &dyn Driver, key: &ValueKey) -> Option<String> {
     get(driver, key)
         .await
         .map(|entry| entry.value.as_str().to_owned())
@@ -252,17 +257,21 @@ pub(super) async fn values(
         .collect()
 }
 
-pub(super) fn scan(pattern: &str, limit: usize) -> Scan {
-    Scan {
+pub(super) fn scan(pattern: &str, limit: usize) -> ValueScan {
+    ValueScan {
         pattern: Pattern::parse(pattern),
         after: None,
         limit,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     }
 }
 
 /// The rows that a filter wants, in this order.
-pub(super) async fn rows(driver: &dyn Driver, filter: &Filter, order: Order) -> Vec<Tracked> {
+pub(super) async fn rows(
+    driver: &dyn Driver,
+    filter: &RowFilter,
+    order: RowOrder,
+) -> Vec<IndexRow> {
     let page = PageRequest {
         order,
         after: None,
@@ -272,23 +281,23 @@ pub(super) async fn rows(driver: &dyn Driver, filter: &Filter, order: Order) -> 
 }
 
 /// The row of an identity of the default tenant.
-pub(super) async fn row(driver: &dyn Driver, identity: &SessionIdentity) -> Option<Tracked> {
-    let filter = Filter {
+pub(super) async fn row(driver: &dyn Driver, identity: &SessionIdentity) -> Option<IndexRow> {
+    let filter = RowFilter {
         storage_key: Some(identity.storage_key()),
-        ..Filter::tenant(DEFAULT_TENANT)
+        ..RowFilter::tenant(DEFAULT_TENANT)
     };
-    rows(driver, &filter, Order::Oldest).await.pop()
+    rows(driver, &filter, RowOrder::Oldest).await.pop()
 }
 
 /// All that a store says about one space.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Snapshot {
-    logs: Vec<(String, Page)>,
-    values: Vec<(String, Entry)>,
-    rows: Vec<Tracked>,
+pub(super) struct SpaceSnapshot {
+    logs: Vec<(String, LogPage)>,
+    values: Vec<(String, ValueEntry)>,
+    rows: Vec<IndexRow>,
 }
 
-impl Snapshot {
+impl SpaceSnapshot {
     /// What is said about a space that never was.
     pub(super) fn nothing() -> Self {
         Self {
@@ -299,20 +308,20 @@ impl Snapshot {
     }
 }
 
-pub(super) async fn snapshot(driver: &dyn Driver, space: &Space) -> Snapshot {
+pub(super) async fn snapshot(driver: &dyn Driver, space: &Space) -> SpaceSnapshot {
     let mut logs = Vec::new();
     for name in log_names(driver, space).await {
         let page = page(driver, &space.log(name.as_str())).await;
         logs.push((name, page));
     }
-    let filter = Filter {
+    let filter = RowFilter {
         storage_key: Some(space.path.clone()),
-        ..Filter::tenant(space.tenant.as_str())
+        ..RowFilter::tenant(space.tenant.as_str())
     };
-    Snapshot {
+    SpaceSnapshot {
         logs,
         values: must(driver.scan(space, &scan("*", MANY)).await),
-        rows: rows(driver, &filter, Order::Oldest).await,
+        rows: rows(driver, &filter, RowOrder::Oldest).await,
     }
 }
 

@@ -1,13 +1,13 @@
 //! Text: what went in comes out byte for byte.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::Value;
-use crate::batch::{Batch, NewEntry, Write};
-use crate::op::{Op, Output};
+use super::{ConformanceCase, DriverFixture};
+use crate::StoredValue;
+use crate::batch::{Batch, BatchWrite, NewEntry};
+use crate::operation::{Operation, OperationOutput};
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g043_json_round_trips_byte_for_byte,
     g145_text_round_trips_in_every_place,
     g145_items_round_trip_through_every_list_operation,
@@ -59,7 +59,7 @@ const TEXTS: &[&str] = &[
     "true",
 ];
 
-async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn Fixture>) {
+async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     let here = space("s");
@@ -67,12 +67,12 @@ async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn Fixture>) {
         id: format!("{number}"),
         body: json(text),
     });
-    let append = Write::Append {
+    let append = BatchWrite::Append {
         log: here.log("items"),
         entries: bodies.collect(),
     };
     let sets = JSONS.iter().enumerate().map(|(number, text)| {
-        let value = Op::Set(Value::Plain(json(text)));
+        let value = Operation::Set(StoredValue::Plain(json(text)));
         apply(&here.key(format!("k{number}")), value)
     });
     must(driver.commit(Batch::of(sets.chain([append]))).await);
@@ -85,15 +85,15 @@ async fn g043_json_round_trips_byte_for_byte(fixture: Arc<dyn Fixture>) {
             assert_eq!(found.as_deref(), Some(*expected));
         }
     }
-    let taken = act(&*driver, &here.key("k2"), Op::GetDel).await;
+    let taken = act(&*driver, &here.key("k2"), Operation::GetDel).await;
     assert_eq!(
         taken,
-        Output::Taken(Some(Value::Plain(json(JSONS[2])))),
+        OperationOutput::Taken(Some(StoredValue::Plain(json(JSONS[2])))),
         "white space inside is kept"
     );
 }
 
-async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn Fixture>) {
+async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     for (number, given) in TEXTS.iter().enumerate() {
@@ -118,7 +118,7 @@ async fn g145_text_round_trips_in_every_place(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g145_items_round_trip_through_every_list_operation(fixture: Arc<dyn Fixture>) {
+async fn g145_items_round_trip_through_every_list_operation(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     act(&*driver, &key, push(JSONS)).await;
@@ -128,25 +128,28 @@ async fn g145_items_round_trip_through_every_list_operation(fixture: Arc<dyn Fix
     );
     for (index, text) in JSONS.iter().enumerate().rev() {
         let index = i64::try_from(index).unwrap_or(0);
-        act(&*driver, &key, Op::ArraySet(index, json("0"))).await;
-        act(&*driver, &key, Op::ArraySet(index, json(text))).await;
+        act(&*driver, &key, Operation::ArraySet(index, json("0"))).await;
+        act(&*driver, &key, Operation::ArraySet(index, json(text))).await;
     }
     assert_eq!(
-        act(&*driver, &key, Op::Pull(3)).await,
-        Output::Items(jsons(&JSONS[JSONS.len() - 3..]))
+        act(&*driver, &key, Operation::Pull(3)).await,
+        OperationOutput::Items(jsons(&JSONS[JSONS.len() - 3..]))
     );
     assert_eq!(
-        act(&*driver, &key, Op::PullAll).await,
-        Output::Items(jsons(&JSONS[..JSONS.len() - 3]))
+        act(&*driver, &key, Operation::PullAll).await,
+        OperationOutput::Items(jsons(&JSONS[..JSONS.len() - 3]))
     );
     for text in JSONS {
         act(&*driver, &key, add_to_set(&[text])).await;
-        let last = act(&*driver, &key, Op::Pop).await;
-        assert_eq!(last, Output::Taken(Some(Value::from(json(text)))));
+        let last = act(&*driver, &key, Operation::Pop).await;
+        assert_eq!(
+            last,
+            OperationOutput::Taken(Some(StoredValue::from(json(text))))
+        );
     }
 }
 
-async fn g145_names_and_ids_of_any_text_are_kept_apart(fixture: Arc<dyn Fixture>) {
+async fn g145_names_and_ids_of_any_text_are_kept_apart(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let here = space("s");
     let names: Vec<&str> = TEXTS

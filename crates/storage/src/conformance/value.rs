@@ -1,14 +1,14 @@
 //! Values: what each operation does to a missing value, to one it fits, and to one it does not.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::batch::{Batch, Check, Entry, Outcome};
-use crate::op::{MAX_SAFE, Op, Output};
-use crate::{Json, Value};
+use super::{ConformanceCase, DriverFixture};
+use crate::batch::{Batch, BatchCheck, ValueEntry, WriteOutcome};
+use crate::operation::{MAX_SAFE, Operation, OperationOutput};
+use crate::{Json, StoredValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     g101_every_value_comes_back_as_itself,
     g101_a_missing_value_is_nothing,
     a_value_is_deleted_with_or_without_being_taken,
@@ -38,20 +38,20 @@ const EVERY_VALUE: &[(&str, &str, u64)] = &[
     ("[1,\"two\",[3],{\"four\":4},null]", "list", 5),
 ];
 
-async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn Fixture>) {
+async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     for (number, (text, kind, length)) in EVERY_VALUE.iter().enumerate() {
         let key = space("s").key(format!("k{number}"));
         let outcome = write(&*driver, apply(&key, set(text))).await;
-        let Outcome::Applied {
-            output: Output::Nothing,
+        let WriteOutcome::Applied {
+            output: OperationOutput::Nothing,
             version: Some(version),
         } = outcome
         else {
             panic!("{outcome:?} does not follow Set({text})");
         };
-        let expected = Entry {
+        let expected = ValueEntry {
             kind,
             length: *length,
             value: json(text),
@@ -65,49 +65,58 @@ async fn g101_every_value_comes_back_as_itself(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g101_a_missing_value_is_nothing(fixture: Arc<dyn Fixture>) {
+async fn g101_a_missing_value_is_nothing(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     assert_eq!(get(&*driver, &key).await, None);
     act(&*driver, &key, set("null")).await;
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("null"));
-    act(&*driver, &key, Op::Del).await;
+    act(&*driver, &key, Operation::Del).await;
     assert_eq!(get(&*driver, &key).await, None);
 }
 
-async fn a_value_is_deleted_with_or_without_being_taken(fixture: Arc<dyn Fixture>) {
+async fn a_value_is_deleted_with_or_without_being_taken(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
-    assert_eq!(act(&*driver, &key, Op::Del).await, Output::Nothing);
-    assert_eq!(act(&*driver, &key, Op::GetDel).await, Output::Taken(None));
+    assert_eq!(
+        act(&*driver, &key, Operation::Del).await,
+        OperationOutput::Nothing
+    );
+    assert_eq!(
+        act(&*driver, &key, Operation::GetDel).await,
+        OperationOutput::Taken(None)
+    );
     for (value, _, _) in EVERY_VALUE {
         act(&*driver, &key, set(value)).await;
-        let taken = write(&*driver, apply(&key, Op::GetDel)).await;
+        let taken = write(&*driver, apply(&key, Operation::GetDel)).await;
         assert_eq!(
             taken,
-            Outcome::Applied {
-                output: Output::Taken(Some(Value::from(json(value)))),
+            WriteOutcome::Applied {
+                output: OperationOutput::Taken(Some(StoredValue::from(json(value)))),
                 version: None
             }
         );
         assert_eq!(get(&*driver, &key).await, None, "{value} was taken");
         act(&*driver, &key, set(value)).await;
-        assert_eq!(act(&*driver, &key, Op::Del).await, Output::Nothing);
+        assert_eq!(
+            act(&*driver, &key, Operation::Del).await,
+            OperationOutput::Nothing
+        );
         assert_eq!(get(&*driver, &key).await, None, "{value} was deleted");
     }
 }
 
-async fn numbers_are_counted_up_and_down(fixture: Arc<dyn Fixture>) {
+async fn numbers_are_counted_up_and_down(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     for (by, sum) in [(1, "1"), (41, "42"), (-50, "-8"), (0, "-8")] {
         let answer = act(&*driver, &key, incr(by)).await;
-        assert_eq!(answer, Output::Number(json(sum)));
+        assert_eq!(answer, OperationOutput::Number(json(sum)));
         assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
     }
 }
 
-async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn Fixture>) {
+async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     for bound in [MAX_SAFE, -MAX_SAFE] {
@@ -115,7 +124,7 @@ async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn Fixture>) {
         act(&*driver, &key, set(&almost.to_string())).await;
         assert_eq!(
             act(&*driver, &key, incr(bound.signum())).await,
-            Output::Number(json(&bound.to_string()))
+            OperationOutput::Number(json(&bound.to_string()))
         );
         let before = get(&*driver, &key).await;
         for by in [bound.signum(), bound, i64::MAX, i64::MIN] {
@@ -131,10 +140,10 @@ async fn g096_numbers_are_exact_or_refused(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn Fixture>) {
+async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
-    let by = |text: &str| Op::Incr(must(json(text).to()));
+    let by = |text: &str| Operation::Incr(must(json(text).to()));
     for (delta, sum) in [
         ("0.5", "0.5"),
         ("0.25", "0.75"),
@@ -142,7 +151,7 @@ async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn Fixture>) {
         ("2e3", "2001"),
     ] {
         let answer = act(&*driver, &key, by(delta)).await;
-        assert_eq!(answer, Output::Number(json(sum)));
+        assert_eq!(answer, OperationOutput::Number(json(sum)));
         assert_eq!(text(&*driver, &key).await.as_deref(), Some(sum));
     }
     assert_eq!(
@@ -151,17 +160,17 @@ async fn g096_a_number_with_a_fraction_is_counted(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn g099_a_version_is_never_used_again(fixture: Arc<dyn Fixture>) {
+async fn g099_a_version_is_never_used_again(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let seen = version_after(&*driver, &key, set("1")).await;
-    let check = |version| Check::Version {
+    let check = |version| BatchCheck::Version {
         key: key.clone(),
         version,
     };
     let guarded = |version| Batch::of([apply(&key, set("\"mine\""))]).checking(check(version));
     for erase in [
-        apply(&key, Op::Del),
+        apply(&key, Operation::Del),
         remove(&key.space),
         clear(&key.space),
         wipe(&key.space, "k"),
@@ -188,7 +197,7 @@ async fn g099_a_version_is_never_used_again(fixture: Arc<dyn Fixture>) {
     assert_eq!(text(&*driver, &key).await.as_deref(), Some("\"mine\""));
 }
 
-async fn versions_grow_with_each_change(fixture: Arc<dyn Fixture>) {
+async fn versions_grow_with_each_change(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let mut last = 0;
@@ -199,10 +208,10 @@ async fn versions_grow_with_each_change(fixture: Arc<dyn Fixture>) {
         set("[]"),
         push(&["1", "2"]),
         add_to_set(&["2", "3"]),
-        Op::ArraySet(0, json("9")),
-        Op::Pop,
-        Op::Pull(1),
-        Op::PullAll,
+        Operation::ArraySet(0, json("9")),
+        Operation::Pop,
+        Operation::Pull(1),
+        Operation::PullAll,
     ] {
         let version = version_after(&*driver, &key, op.clone()).await;
         assert!(version > last, "{} gave {version} after {last}", op.name());
@@ -211,20 +220,26 @@ async fn versions_grow_with_each_change(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_missing_value_has_no_version(fixture: Arc<dyn Fixture>) {
+async fn a_missing_value_has_no_version(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
-    for op in [Op::Del, Op::GetDel, Op::Pop, Op::Pull(2), Op::PullAll] {
+    for op in [
+        Operation::Del,
+        Operation::GetDel,
+        Operation::Pop,
+        Operation::Pull(2),
+        Operation::PullAll,
+    ] {
         let outcome = write(&*driver, apply(&key, op.clone())).await;
-        let Outcome::Applied { version: None, .. } = outcome else {
+        let WriteOutcome::Applied { version: None, .. } = outcome else {
             panic!("{} on a missing value gave {outcome:?}", op.name());
         };
         assert_eq!(get(&*driver, &key).await, None);
     }
 }
 
-fn tally(labels: &str, add: &[(&str, i64)]) -> Op {
-    Op::Tally {
+fn tally(labels: &str, add: &[(&str, i64)]) -> Operation {
+    Operation::Tally {
         labels: json(labels),
         add: add
             .iter()
@@ -233,11 +248,11 @@ fn tally(labels: &str, add: &[(&str, i64)]) -> Op {
     }
 }
 
-async fn sums_are_kept_by_name(fixture: Arc<dyn Fixture>) {
+async fn sums_are_kept_by_name(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let answer = act(&*driver, &key, tally("{\"day\":\"a\"}", &[("tokens", 3)])).await;
-    assert_eq!(answer, Output::Nothing);
+    assert_eq!(answer, OperationOutput::Nothing);
     let more = tally("{\"day\":\"b\"}", &[("tokens", -1), ("cost", 7)]);
     act(&*driver, &key, more).await;
     assert_eq!(
@@ -246,7 +261,7 @@ async fn sums_are_kept_by_name(fixture: Arc<dyn Fixture>) {
     );
 }
 
-async fn a_sum_beyond_its_range_is_refused(fixture: Arc<dyn Fixture>) {
+async fn a_sum_beyond_its_range_is_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     act(&*driver, &key, tally("null", &[("a", i64::MAX), ("b", 1)])).await;
@@ -259,21 +274,21 @@ async fn a_sum_beyond_its_range_is_refused(fixture: Arc<dyn Fixture>) {
     assert_eq!(get(&*driver, &key).await, before);
 }
 
-async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn Fixture>) {
+async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k \"q\"");
     let list_ops = [
         push(&["1"]),
-        Op::Pop,
-        Op::Pull(1),
-        Op::PullAll,
+        Operation::Pop,
+        Operation::Pull(1),
+        Operation::PullAll,
         add_to_set(&["1"]),
-        Op::ArraySet(0, json("1")),
+        Operation::ArraySet(0, json("1")),
     ];
     for (value, kind, _) in EVERY_VALUE {
         act(&*driver, &key, set(value)).await;
         let before = get(&*driver, &key).await;
-        let mut refused: Vec<(Op, &str)> = Vec::new();
+        let mut refused: Vec<(Operation, &str)> = Vec::new();
         if *kind != "number" {
             refused.push((incr(1), "number"));
         }
@@ -293,7 +308,7 @@ async fn g152_an_operation_on_the_wrong_type_is_refused(fixture: Arc<dyn Fixture
     }
 }
 
-async fn set_replaces_any_type(fixture: Arc<dyn Fixture>) {
+async fn set_replaces_any_type(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let key = space("s").key("k");
     let texts: Vec<&str> = EVERY_VALUE.iter().map(|(text, _, _)| *text).collect();

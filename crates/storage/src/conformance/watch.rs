@@ -1,13 +1,13 @@
 //! Watches: every change wakes, whoever made it.
 
 use super::steps::*;
-use super::{Case, Fixture};
-use crate::batch::{Batch, Write};
-use crate::driver::Watch;
+use super::{ConformanceCase, DriverFixture};
+use crate::batch::{Batch, BatchWrite};
+use crate::driver::LogWatch;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) const CASES: &[Case] = cases![
+pub(super) const CASES: &[ConformanceCase] = cases![
     a_watch_wakes_when_its_log_grows,
     a_watch_wakes_on_writes_of_another_handle,
     a_watch_wakes_on_every_kind_of_change,
@@ -18,14 +18,14 @@ pub(super) const CASES: &[Case] = cases![
 /// Longer than any driver may take to notice.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn wakes(watch: &mut Watch, what: &str) {
+async fn wakes(watch: &mut LogWatch, what: &str) {
     match tokio::time::timeout(PATIENCE, watch.changed()).await {
         Ok(is_open) => assert!(is_open, "the watch ended before it saw {what}"),
         Err(_) => panic!("{what} woke nobody within {PATIENCE:?}"),
     }
 }
 
-async fn a_watch_wakes_when_its_log_grows(fixture: Arc<dyn Fixture>) {
+async fn a_watch_wakes_when_its_log_grows(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let log = space("s").log("items");
     let mut watches = [
@@ -40,7 +40,7 @@ async fn a_watch_wakes_when_its_log_grows(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_watch_wakes_on_writes_of_another_handle(fixture: Arc<dyn Fixture>) {
+async fn a_watch_wakes_on_writes_of_another_handle(fixture: Arc<dyn DriverFixture>) {
     let reader = fixture.open().await;
     let writer = fixture.open().await;
     let log = space("s").log("items");
@@ -54,12 +54,12 @@ async fn a_watch_wakes_on_writes_of_another_handle(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn a_watch_wakes_on_every_kind_of_change(fixture: Arc<dyn Fixture>) {
+async fn a_watch_wakes_on_every_kind_of_change(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let other = fixture.open().await;
     let here = space("s");
     let log = here.log("items");
-    let redact = Write::Redact {
+    let redact = BatchWrite::Redact {
         log: log.clone(),
         bodies: vec![(1, json("null"))],
     };
@@ -72,7 +72,7 @@ async fn a_watch_wakes_on_every_kind_of_change(fixture: Arc<dyn Fixture>) {
     }
 }
 
-async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn Fixture>) {
+async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn DriverFixture>) {
     let reader = fixture.open().await;
     let writer = fixture.open().await;
     let log = space("s").log("items");
@@ -93,7 +93,7 @@ async fn no_growth_between_reading_and_waiting_is_missed(fixture: Arc<dyn Fixtur
     assert!(written.await.is_ok());
 }
 
-async fn a_watch_ends_with_its_driver(fixture: Arc<dyn Fixture>) {
+async fn a_watch_ends_with_its_driver(fixture: Arc<dyn DriverFixture>) {
     let driver = fixture.open().await;
     let mut watch = must(driver.watch(&space("s").log("items")).await);
     must(driver.close().await);

@@ -1,13 +1,13 @@
 //! Opening a context: by its agent, or on a stored identity.
 
-use super::session::State;
+use super::session::SessionState;
 use super::{Context, Session};
 use crate::agent::Agent;
 use crate::ambit::Ambit;
-use crate::directory::Tracked;
+use crate::directory::IndexRow;
 use crate::event::ContextCreated;
 use crate::storage::{
-    Cell, ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage,
+    ChatHistoryStorage, HistoryOptions, SharedCell, StorageCell, StorageKind, UsageStorage,
 };
 use crate::stores::Stores;
 use crate::{Result, SessionIdentity, address, memory};
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// The storages that every session has.
-pub(crate) struct Parts {
+pub(crate) struct SessionStorages {
     pub(crate) history: ChatHistoryStorage,
     pub(crate) usage: UsageStorage,
     /// Storages of other kinds that the index has on record.
@@ -24,9 +24,9 @@ pub(crate) struct Parts {
     pub(crate) row: Option<String>,
 }
 
-impl Parts {
+impl SessionStorages {
     /// Puts the storage of the row's scope where the index says it is.
-    pub(crate) fn place(&mut self, row: &Tracked, stores: &Stores) -> Result<()> {
+    pub(crate) fn place(&mut self, row: &IndexRow, stores: &Stores) -> Result<()> {
         let placement = || stores.chain(&row.placement);
         match row.identity.scope() {
             Some(ChatHistoryStorage::PREFIX) => {
@@ -43,7 +43,7 @@ impl Parts {
             // A conversation's memory is where its history is.
             None | Some(memory::SCOPE) => {}
             Some(scope) => {
-                let cell = Cell::new(scope, &row.identity, placement()?)?;
+                let cell = StorageCell::new(scope, &row.identity, placement()?)?;
                 self.recorded.push(Arc::new(cell));
             }
         }
@@ -52,9 +52,9 @@ impl Parts {
 }
 
 /// Stands in for the agent of a stored identity, whose code is not run.
-struct Stored(String);
+struct PlaceholderAgent(String);
 
-impl Agent for Stored {
+impl Agent for PlaceholderAgent {
     fn name(&self) -> &str {
         &self.0
     }
@@ -69,7 +69,7 @@ impl Context {
         ambit: &Ambit,
         agent: Arc<dyn Agent>,
         base: SessionIdentity,
-        parts: Parts,
+        parts: SessionStorages,
     ) -> Result<Self> {
         let caller = ambit.caller();
         let is_temporary = base.is_temporary();
@@ -86,9 +86,9 @@ impl Context {
             tenant,
             options: parts.history.options(),
             recorded: parts.recorded,
-            state: Mutex::new(State {
+            state: Mutex::new(SessionState {
                 row: parts.row,
-                ..State::new(history.clone(), usage.clone())
+                ..SessionState::new(history.clone(), usage.clone())
             }),
             saving: Default::default(),
         };
@@ -97,7 +97,7 @@ impl Context {
         };
         ambit
             .bus()
-            .tell(ContextCreated {
+            .notify(ContextCreated {
                 about: context.about(),
                 context: context.clone(),
             })
@@ -108,13 +108,14 @@ impl Context {
     }
 
     /// The context of one stored identity, opened without its agent's code and without events.
-    pub(crate) fn stored(ambit: &Ambit, row: &Tracked) -> Result<Self> {
+    pub(crate) fn stored(ambit: &Ambit, row: &IndexRow) -> Result<Self> {
         let placement = ambit.stores().chain(&row.placement)?;
         let own = row.identity.agent_name();
         let touch = row.touches.iter().find(|touch| touch.agent == own);
         let base = touch.map_or_else(|| row.identity.base(), |touch| touch.base.clone());
-        let cell = |prefix| Cell::new(prefix, row.identity.base(), placement.clone()).map(Arc::new);
-        let mut state = State::new(
+        let cell =
+            |prefix| StorageCell::new(prefix, row.identity.base(), placement.clone()).map(Arc::new);
+        let mut state = SessionState::new(
             cell(ChatHistoryStorage::PREFIX)?,
             cell(UsageStorage::PREFIX)?,
         );
@@ -123,7 +124,7 @@ impl Context {
         }
         let session = Session {
             ambit: ambit.clone(),
-            agent: Arc::new(Stored(own.to_owned())),
+            agent: Arc::new(PlaceholderAgent(own.to_owned())),
             base,
             tenant: row.tenant.clone(),
             options: HistoryOptions::default(),

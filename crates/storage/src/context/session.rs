@@ -3,12 +3,12 @@
 use super::Context;
 use crate::agent::Agent;
 use crate::ambit::Ambit;
-use crate::batch::Check;
-use crate::directory::Track;
-use crate::event::About;
+use crate::batch::BatchCheck;
+use crate::directory::TrackRequest;
+use crate::event::EventMetadata;
 use crate::lease::Lease;
 use crate::storage::{
-    Cell, ChatHistoryStorage, HistoryOptions, SharedCell, StorageKind, UsageStorage,
+    ChatHistoryStorage, HistoryOptions, SharedCell, StorageCell, StorageKind, UsageStorage,
 };
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, ids};
@@ -24,13 +24,13 @@ pub(crate) struct Session {
     pub(super) tenant: String,
     pub(super) options: HistoryOptions,
     pub(super) recorded: Vec<SharedCell>,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<SessionState>,
     /// One save of the session at a time: two at once would count what is staged twice.
     pub(crate) saving: tokio::sync::Mutex<()>,
 }
 
 /// What changes while a session is open.
-pub(super) struct State {
+pub(super) struct SessionState {
     pub(super) history: SharedCell,
     pub(super) usage: SharedCell,
     pub(super) others: Vec<SharedCell>,
@@ -42,7 +42,7 @@ pub(super) struct State {
     pub(super) row: Option<String>,
 }
 
-impl State {
+impl SessionState {
     pub(super) fn new(history: SharedCell, usage: SharedCell) -> Self {
         Self {
             history,
@@ -110,17 +110,17 @@ impl Session {
     }
 
     /// The condition under which a turn's writes count.
-    pub(crate) fn fence(&self) -> Option<Check> {
+    pub(crate) fn fence(&self) -> Option<BatchCheck> {
         self.state().lease.as_ref().map(Lease::check)
     }
 
     /// The request for an index row of this identity.
-    pub(crate) fn track(&self, identity: &SessionIdentity, placement: &Placement) -> Track {
+    pub(crate) fn track(&self, identity: &SessionIdentity, placement: &Placement) -> TrackRequest {
         let (created_by, team) = self.ambit.caller().ids();
         let labels = identity
             .scope()
             .and_then(|scope| self.state().labels.get(scope).cloned());
-        Track {
+        TrackRequest {
             id: ids::unguessable(),
             tenant: self.tenant.clone(),
             identity: identity.clone(),
@@ -165,13 +165,13 @@ impl Session {
         }
     }
 
-    pub(crate) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> EventMetadata {
         let (caller_id, _team) = self.ambit.caller().ids();
         let clock = &self.ambit.stores().options().clock;
         let tenant = self.ambit.caller().tenant();
-        About {
+        EventMetadata {
             caller_id,
-            ..About::new(tenant, self.base.clone(), clock.now())
+            ..EventMetadata::new(tenant, self.base.clone(), clock.now())
         }
     }
 
@@ -189,10 +189,10 @@ impl Session {
         }
         let (own, stores) = (self.agent.drivers(prefix), self.ambit.stores());
         let placement = crate::agent::placement(own, stores, prefix)?;
-        Ok(Arc::new(Cell::new(prefix, &self.base, placement)?))
+        Ok(Arc::new(StorageCell::new(prefix, &self.base, placement)?))
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Doctor;
 use crate::address::{ITEMS, Space};
-use crate::batch::{Batch, Check, Write};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::Millis;
-use crate::directory::Tracked;
+use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
-use crate::driver::{Driver, Part, Range};
+use crate::driver::{Driver, LogRange, ValuePart};
 use crate::memory;
 use crate::{Error, Result};
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 const FIRST_WRITE: Millis = 60_000;
 
 impl Doctor<'_> {
-    pub(super) async fn row(&mut self, row: &Tracked) -> Result<()> {
+    pub(super) async fn row(&mut self, row: &IndexRow) -> Result<()> {
         let place = format!("context {} ({})", row.id, row.identity.key());
         let examined = self.examine_row(row, &place).await;
         match examined {
@@ -27,7 +27,7 @@ impl Doctor<'_> {
         }
     }
 
-    async fn examine_row(&mut self, row: &Tracked, place: &str) -> Result<()> {
+    async fn examine_row(&mut self, row: &IndexRow, place: &str) -> Result<()> {
         let stores = self.ambit.stores();
         let placement = stores.chain(&row.placement)?;
         let space = Space::of(&row.tenant, &row.identity);
@@ -70,7 +70,7 @@ impl Doctor<'_> {
     }
 
     /// The copies in a chain's other drivers.
-    async fn copies(&mut self, row: &Tracked, space: &Space, place: &str) -> Result<()> {
+    async fn copies(&mut self, row: &IndexRow, space: &Space, place: &str) -> Result<()> {
         let found = self.differing(row, space).await?;
         if found.is_empty() {
             return Ok(());
@@ -95,7 +95,7 @@ impl Doctor<'_> {
     }
 
     /// Which of the row's other drivers differ from its primary, and in what.
-    async fn differing(&self, row: &Tracked, space: &Space) -> Result<Vec<(String, String)>> {
+    async fn differing(&self, row: &IndexRow, space: &Space) -> Result<Vec<(String, String)>> {
         let drivers = self.ambit.stores().drivers();
         let primary = drivers[&row.placement[0]].as_ref();
         let mut found = Vec::new();
@@ -112,7 +112,7 @@ impl Doctor<'_> {
     /// True where a first write was interrupted behind its index row. A memory may be empty, and leaves no log.
     async fn is_without_data(
         &self,
-        row: &Tracked,
+        row: &IndexRow,
         driver: &dyn Driver,
         space: &Space,
     ) -> Result<bool> {
@@ -120,12 +120,14 @@ impl Doctor<'_> {
         if row.identity.scope() == Some(memory::SCOPE) || now - row.last_activity_at < FIRST_WRITE {
             return Ok(false);
         }
-        let head = driver.read(&space.log(ITEMS), Range::head()).await?.head;
-        let values = driver.scan(space, &copy::page(None, Part::Nothing)).await?;
+        let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
+        let values = driver
+            .scan(space, &copy::page(None, ValuePart::Nothing))
+            .await?;
         Ok(head.is_none() && values.is_empty())
     }
 
-    async fn row_without_data(&mut self, row: &Tracked, place: &str) -> Result<()> {
+    async fn row_without_data(&mut self, row: &IndexRow, place: &str) -> Result<()> {
         let what = "is tracked, but its first write never came".to_owned();
         if !self.repairs {
             self.left(place, what);
@@ -133,12 +135,12 @@ impl Doctor<'_> {
         }
         let index = self.ambit.stores().index()?;
         let space = Space::of(&row.tenant, &row.identity);
-        let mut batch = Batch::of([Write::Untrack {
+        let mut batch = Batch::of([BatchWrite::Untrack {
             tenant: row.tenant.clone(),
             id: row.id.clone(),
         }]);
         if index.names() == row.placement {
-            batch = batch.checking(Check::Head {
+            batch = batch.checking(BatchCheck::Head {
                 log: space.log(ITEMS),
                 head: None,
             });
@@ -160,6 +162,6 @@ impl Doctor<'_> {
 }
 
 /// What of a row is the same in every driver: what its own log says of it may differ where the data is elsewhere.
-fn of_row(row: &Tracked) -> (&str, &[String], usize) {
+fn of_row(row: &IndexRow) -> (&str, &[String], usize) {
     (&row.id, &row.placement, row.touches.len())
 }

@@ -1,10 +1,10 @@
 //! The process's own memory: tests, temporary sessions, and the reference for the other drivers.
 
-use super::state::State;
-use super::{Driver, Hub, Options, Page, Part, Range, Scan, Watch};
-use crate::address::{Key, LogKey, Space};
-use crate::batch::{Batch, Entry, Outcome, Write};
-use crate::directory::{Filter, PageRequest, Tracked};
+use super::state::StoreContents;
+use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -12,32 +12,35 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Opens an empty store; the address is not looked at.
-pub fn open(_address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
+pub fn open(
+    _address: String,
+    options: DriverOptions,
+) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
     Box::pin(async move {
-        let driver: Arc<dyn Driver> = Arc::new(Memory::new(options));
+        let driver: Arc<dyn Driver> = Arc::new(MemoryDriver::new(options));
         Ok(driver)
     })
 }
 
 /// The memory driver.
 #[derive(Debug)]
-pub struct Memory {
-    state: Mutex<Option<State>>,
-    hub: Hub,
-    options: Options,
+pub struct MemoryDriver {
+    state: Mutex<Option<StoreContents>>,
+    hub: WatchHub,
+    options: DriverOptions,
 }
 
-impl Memory {
+impl MemoryDriver {
     /// An empty store.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: DriverOptions) -> Self {
         Self {
-            state: Mutex::new(Some(State::default())),
-            hub: Hub::default(),
+            state: Mutex::new(Some(StoreContents::default())),
+            hub: WatchHub::default(),
             options,
         }
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> Result<T> {
+    fn with<T>(&self, work: impl FnOnce(&mut StoreContents) -> T) -> Result<T> {
         let mut state = self.state.lock();
         let state = state.as_mut();
         let state = state.ok_or_else(|| Error::closed("the memory store"))?;
@@ -46,8 +49,8 @@ impl Memory {
 }
 
 #[async_trait]
-impl Driver for Memory {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+impl Driver for MemoryDriver {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         batch.validate(&self.options.limits)?;
         self.options.fault_points.reach("memory.commit");
         let outcomes = self.with(|state| state.commit(&batch, self.options.clock.now()))??;
@@ -55,7 +58,7 @@ impl Driver for Memory {
         Ok(outcomes)
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         self.with(|state| {
             state
                 .log(log)
@@ -64,7 +67,7 @@ impl Driver for Memory {
         })
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         self.with(|state| {
             state
                 .value(key, self.options.clock.now())
@@ -72,12 +75,12 @@ impl Driver for Memory {
         })
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         self.with(|state| state.scan(space, scan, self.options.clock.now()))
     }
 
     async fn logs(&self, space: &Space) -> Result<Vec<String>> {
-        let names = |state: &mut State| {
+        let names = |state: &mut StoreContents| {
             state
                 .spaces
                 .get(space)
@@ -86,15 +89,15 @@ impl Driver for Memory {
         Ok(self.with(names)?.unwrap_or_default())
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         self.with(|state| state.identities(filter, page))
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.with(|state| state.count(filter))
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         Ok(self.hub.watch(log))
     }
 
@@ -114,13 +117,17 @@ impl Driver for Memory {
 }
 
 /// Wakes those who follow what a batch changed.
-pub(super) fn notify(hub: &Hub, batch: &Batch) {
+pub(super) fn notify(hub: &WatchHub, batch: &Batch) {
     for write in &batch.writes {
         match write {
-            Write::Append { log, .. } | Write::Redact { log, .. } | Write::Drop { log } => {
+            BatchWrite::Append { log, .. }
+            | BatchWrite::Redact { log, .. }
+            | BatchWrite::Drop { log } => {
                 hub.notify(log);
             }
-            Write::Clear { .. } | Write::Remove { .. } | Write::Mirror(_) => hub.notify_all(),
+            BatchWrite::Clear { .. } | BatchWrite::Remove { .. } | BatchWrite::Mirror(_) => {
+                hub.notify_all()
+            }
             _ => {}
         }
     }

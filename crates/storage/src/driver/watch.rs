@@ -8,11 +8,11 @@ use tokio::sync::watch;
 
 /// Waits for a log to grow. Wake-ups may come for nothing, and several changes may come as one; none is missed.
 #[derive(Debug)]
-pub struct Watch {
+pub struct LogWatch {
     changes: watch::Receiver<u64>,
 }
 
-impl Watch {
+impl LogWatch {
     /// Waits for a change since the last call (or since the watch was made); `false` when the driver has closed.
     pub async fn changed(&mut self) -> bool {
         self.changes.changed().await.is_ok()
@@ -21,20 +21,20 @@ impl Watch {
 
 /// The watches of one driver in this process.
 #[derive(Clone, Debug, Default)]
-pub struct Hub {
+pub struct WatchHub {
     watched: Arc<Mutex<HashMap<LogKey, watch::Sender<u64>>>>,
 }
 
-impl Hub {
+impl WatchHub {
     /// A new watch of this log.
-    pub fn watch(&self, log: &LogKey) -> Watch {
+    pub fn watch(&self, log: &LogKey) -> LogWatch {
         let mut watched = self.watched.lock();
         watched.retain(|_, sender| sender.receiver_count() > 0);
         let changes = watched
             .entry(log.clone())
             .or_insert_with(|| watch::channel(0).0)
             .subscribe();
-        Watch { changes }
+        LogWatch { changes }
     }
 
     /// Wakes the watches of this log.

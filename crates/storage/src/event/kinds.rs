@@ -17,14 +17,14 @@ macro_rules! events {
         #[derive(Clone, Debug)]
         pub struct $name {
             /// What every event says.
-            pub about: $crate::event::About,
+            pub about: $crate::event::EventMetadata,
             $($(#[doc = $field_doc])+ pub $field: $type,)*
         }
 
         impl $crate::event::Event for $name {
             const NAME: &'static str = stringify!($name);
 
-            fn about(&self) -> &$crate::event::About {
+            fn about(&self) -> &$crate::event::EventMetadata {
                 &self.about
             }
         }

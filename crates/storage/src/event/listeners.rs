@@ -39,9 +39,9 @@ pub enum OnError {
 
 /// Turns listeners on and off: what nobody hears is not made, and costs nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Switch(Arc<AtomicBool>);
+pub struct ListenerSwitch(Arc<AtomicBool>);
 
-impl Switch {
+impl ListenerSwitch {
     /// On or off, from the next event on.
     pub fn set(&self, is_on: bool) {
         self.0.store(is_on, Ordering::Release);
@@ -53,13 +53,13 @@ impl Switch {
     }
 }
 
-impl PartialEq for Switch {
+impl PartialEq for ListenerSwitch {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Switch {}
+impl Eq for ListenerSwitch {}
 
 /// How a listener is treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct ListenerOptions {
     /// How long it may take for one event.
     pub deadline: Duration,
     /// It listens only while this is on; without one always.
-    pub switch: Option<Switch>,
+    pub switch: Option<ListenerSwitch>,
 }
 
 impl Default for ListenerOptions {
@@ -86,11 +86,12 @@ impl Default for ListenerOptions {
 }
 
 /// What a *before* listener is.
-pub(super) type Ask<E> = dyn for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync;
+pub(super) type BeforeListener<E> =
+    dyn for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync;
 /// What an *after* listener is.
-pub(super) type Tell<E> = dyn Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync;
+pub(super) type AfterListener<E> = dyn Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync;
 
-/// A listener, `F` being `Ask` or `Tell` of one event.
+/// A listener, `F` being `BeforeListener` or `AfterListener` of one event.
 pub(super) struct Listener<F: ?Sized> {
     pub options: ListenerOptions,
     pub call: Arc<F>,
@@ -99,7 +100,10 @@ pub(super) struct Listener<F: ?Sized> {
 impl<F: ?Sized> Listener<F> {
     /// Whether it listens now.
     pub fn is_on(&self) -> bool {
-        self.options.switch.as_ref().is_none_or(Switch::is_on)
+        self.options
+            .switch
+            .as_ref()
+            .is_none_or(ListenerSwitch::is_on)
     }
 }
 
@@ -114,9 +118,9 @@ impl<F: ?Sized> Clone for Listener<F> {
 
 /// All listeners: for each `F` an `Arc<Vec<Listener<F>>>`, in the order of registration.
 #[derive(Default)]
-pub(super) struct Listeners(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub(super) struct ListenerRegistry(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
-impl Listeners {
+impl ListenerRegistry {
     pub fn of<F: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<Vec<Listener<F>>>> {
         let listeners = Arc::clone(self.0.get(&TypeId::of::<F>())?);
         listeners.downcast().ok()

@@ -1,11 +1,11 @@
 //! What a holder does for its lease while it works.
 
-use super::{End, Granted, LEASE_LIFE, wish};
+use super::{LEASE_LIFE, LeaseEnd, LeaseTerm, interrupt_request};
 use crate::Error;
-use crate::address::Key;
+use crate::address::ValueKey;
 use crate::batch::Batch;
-use crate::driver::{Driver, Part};
-use crate::op::Op;
+use crate::driver::{Driver, ValuePart};
+use crate::operation::Operation;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -21,9 +21,9 @@ const REST: u32 = 20;
 /// Renews the lease and watches for a wish to interrupt it; ends when the lease is lost.
 pub(super) async fn look_after(
     driver: Arc<dyn Driver>,
-    key: Key,
-    Granted { epoch, mut asked }: Granted,
-    tell: watch::Sender<Option<End>>,
+    key: ValueKey,
+    LeaseTerm { epoch, mut asked }: LeaseTerm,
+    tell: watch::Sender<Option<LeaseEnd>>,
 ) {
     let (mut pause, mut wished) = (LOOK, false);
     loop {
@@ -32,26 +32,28 @@ pub(super) async fn look_after(
         if asked.elapsed() >= RENEWAL {
             let now = Instant::now();
             match driver
-                .commit(Batch::of([Op::Renew { epoch }.on(&key)]))
+                .commit(Batch::of([Operation::Renew { epoch }.on(&key)]))
                 .await
             {
                 Ok(_) => asked = now,
                 Err(error)
                     if asked.elapsed() < LEASE_LIFE && !matches!(error, Error::Fenced { .. }) => {}
                 Err(_) => {
-                    tell.send_replace(Some(End::Lost));
+                    tell.send_replace(Some(LeaseEnd::Lost));
                     return;
                 }
             }
         }
         if !wished
             && matches!(
-                driver.get(&key.space.key(wish(epoch)), Part::Nothing).await,
+                driver
+                    .get(&key.space.key(interrupt_request(epoch)), ValuePart::Nothing)
+                    .await,
                 Ok(Some(_))
             )
         {
             wished = true;
-            tell.send_replace(Some(End::Interrupted));
+            tell.send_replace(Some(LeaseEnd::Interrupted));
         }
         pause = pause_behind(due.elapsed());
     }

@@ -3,7 +3,7 @@
 use super::{Memory, Ttl};
 use crate::address::Space;
 use crate::clock::Clock;
-use crate::directory::Track;
+use crate::directory::TrackRequest;
 use crate::driver::{self, Driver};
 use crate::{Error, Result, SessionIdentity, identity};
 use std::sync::Arc;
@@ -53,14 +53,14 @@ impl Namespace {
 
 /// What an app decides about a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct MemorySettings {
     /// How long a value lives if its write does not say.
     pub default_ttl: Ttl,
     /// The largest value or list item, in bytes.
     pub value_limit: usize,
 }
 
-impl Default for Settings {
+impl Default for MemorySettings {
     fn default() -> Self {
         Self {
             default_ttl: Ttl::Never,
@@ -71,25 +71,25 @@ impl Default for Settings {
 
 /// The conversation that owns a chat memory.
 #[derive(Clone)]
-pub struct Conversation {
+pub struct ChatMemoryOwner {
     /// Its identity; the scope is set here.
     pub identity: SessionIdentity,
     /// The index row of its memory, which every write that makes data carries, so that no data exists without its row.
     /// `None` for temporary sessions, which are not tracked.
-    pub tracking: Option<Tracking>,
+    pub tracking: Option<RowTracking>,
 }
 
 /// An index row and where it is kept.
 #[derive(Clone)]
-pub struct Tracking {
+pub struct RowTracking {
     /// The row.
-    pub track: Track,
+    pub track: TrackRequest,
     /// The store of the index, where it is not the one of the data.
     pub index: Option<Arc<dyn Driver>>,
 }
 
 #[derive(Clone)]
-pub(super) struct Owner {
+pub(super) struct MemoryOwner {
     pub id: String,
     pub space: Space,
 }
@@ -100,7 +100,7 @@ impl Memory {
         driver: Arc<dyn Driver>,
         tenant: &str,
         user_id: Option<&str>,
-        settings: Settings,
+        settings: MemorySettings,
     ) -> Result<Self> {
         let space = |id: &str| Space::user_memory(tenant, id);
         let owner = owner("user_id", user_id, space)?;
@@ -112,7 +112,7 @@ impl Memory {
         driver: Arc<dyn Driver>,
         tenant: &str,
         team_id: Option<&str>,
-        settings: Settings,
+        settings: MemorySettings,
     ) -> Result<Self> {
         let space = |id: &str| Space::team_memory(tenant, id);
         let owner = owner("team_id", team_id, space)?;
@@ -123,13 +123,13 @@ impl Memory {
     pub fn chat(
         driver: Arc<dyn Driver>,
         tenant: &str,
-        conversation: Option<Conversation>,
-        settings: Settings,
+        conversation: Option<ChatMemoryOwner>,
+        settings: MemorySettings,
     ) -> Result<Self> {
-        let Some(Conversation { identity, tracking }) = conversation else {
+        let Some(ChatMemoryOwner { identity, tracking }) = conversation else {
             return Ok(Self::new(driver, Namespace::Chat, None, settings));
         };
-        let owner = Owner {
+        let owner = MemoryOwner {
             id: identity.chat_name().unwrap_or_default().to_owned(),
             space: Space::of(tenant, &identity.with_scope(SCOPE)?),
         };
@@ -147,20 +147,20 @@ impl Memory {
         clock: Clock,
         tenant: &str,
         context_id: &str,
-        settings: Settings,
+        settings: MemorySettings,
     ) -> Result<Self> {
         let space = |id: &str| Space::request_memory(tenant, id);
         let owner = owner("context_id", Some(context_id), space)?;
-        let options = driver::Options {
+        let options = driver::DriverOptions {
             clock,
-            ..driver::Options::default()
+            ..driver::DriverOptions::default()
         };
-        let driver = Arc::new(driver::memory::Memory::new(options));
+        let driver = Arc::new(driver::memory::MemoryDriver::new(options));
         Ok(Self::new(driver, Namespace::Context, owner, settings))
     }
 
     /// What a named store of the app keeps.
-    pub fn store(driver: Arc<dyn Driver>, id: &str, settings: Settings) -> Result<Self> {
+    pub fn store(driver: Arc<dyn Driver>, id: &str, settings: MemorySettings) -> Result<Self> {
         let owner = owner("store", Some(id), Space::store)?;
         Ok(Self::new(driver, Namespace::Store, owner, settings))
     }
@@ -168,8 +168,8 @@ impl Memory {
     fn new(
         driver: Arc<dyn Driver>,
         namespace: Namespace,
-        owner: Option<Owner>,
-        settings: Settings,
+        owner: Option<MemoryOwner>,
+        settings: MemorySettings,
     ) -> Self {
         Self {
             driver,
@@ -186,12 +186,12 @@ fn owner(
     field: &'static str,
     id: Option<&str>,
     space: impl Fn(&str) -> Space,
-) -> Result<Option<Owner>> {
+) -> Result<Option<MemoryOwner>> {
     let Some(id) = id else {
         return Ok(None);
     };
     identity::check(field, id)?;
-    Ok(Some(Owner {
+    Ok(Some(MemoryOwner {
         id: id.to_owned(),
         space: space(id),
     }))
@@ -203,7 +203,8 @@ mod tests {
 
     #[tokio::test]
     async fn g105_a_broken_off_request_leaves_nothing_behind() {
-        let memory = Memory::request(Clock::default(), "t", "ctx-1", Settings::default()).unwrap();
+        let memory =
+            Memory::request(Clock::default(), "t", "ctx-1", MemorySettings::default()).unwrap();
         memory.set("k", "text", None).await.unwrap();
         let store = Arc::downgrade(&memory.driver);
         drop(memory);

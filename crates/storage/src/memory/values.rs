@@ -1,11 +1,11 @@
 //! The methods on any value, on numbers, and on the namespace as a whole.
 
 use super::{Memory, Ttl, check_key, unexpected};
-use crate::batch::{Check, Entry, Outcome, Write};
-use crate::driver::{Part, Scan};
-use crate::error::Problem;
+use crate::batch::{BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
+use crate::driver::{ValuePart, ValueScan};
+use crate::error::ValueProblem;
 use crate::json::Json;
-use crate::op::{MAX_SAFE, Op, Output};
+use crate::operation::{MAX_SAFE, Operation, OperationOutput};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use serde::Serialize;
@@ -16,7 +16,7 @@ const PAGE: usize = 1_000;
 impl Memory {
     /// The value; `None` where it is missing. A stored null is there.
     pub async fn get(&self, key: &str) -> Result<Option<Json>> {
-        let entry = self.read(key, Part::Whole).await?;
+        let entry = self.read(key, ValuePart::Whole).await?;
         Ok(entry.map(|entry| entry.value))
     }
 
@@ -28,7 +28,8 @@ impl Memory {
         value: &T,
         ttl: Option<Ttl>,
     ) -> impl Future<Output = Result<()>> + Send + use<'a, T> {
-        let write = Json::of(value).and_then(|value| self.plan(key, Op::Set(value.into()), ttl));
+        let write =
+            Json::of(value).and_then(|value| self.plan(key, Operation::Set(value.into()), ttl));
         async move { self.apply(write?).await.map(drop) }
     }
 
@@ -41,8 +42,8 @@ impl Memory {
         ttl: Option<Ttl>,
     ) -> Result<Json> {
         let value = Json::of(value)?;
-        let write = self.plan(key, Op::Set(value.clone().into()), ttl)?;
-        let absent = Check::Version {
+        let write = self.plan(key, Operation::Set(value.clone().into()), ttl)?;
+        let absent = BatchCheck::Version {
             key: self.owner()?.space.key(key),
             version: None,
         };
@@ -62,7 +63,10 @@ impl Memory {
     /// Deletes the value; a missing one is no error. A key with a `*` is a pattern: all that match go in one step.
     pub async fn del(&self, key: &str) -> Result<()> {
         if !key.contains('*') {
-            return self.apply(self.plan(key, Op::Del, None)?).await.map(drop);
+            return self
+                .apply(self.plan(key, Operation::Del, None)?)
+                .await
+                .map(drop);
         }
         let pattern = Pattern::parse(key);
         if !pattern.is_open() {
@@ -73,13 +77,13 @@ impl Memory {
 
     /// True where there is a value.
     pub async fn has(&self, key: &str) -> Result<bool> {
-        Ok(self.read(key, Part::Nothing).await?.is_some())
+        Ok(self.read(key, ValuePart::Nothing).await?.is_some())
     }
 
     /// Takes the value away; of many callers one gets it.
     pub async fn get_del(&self, key: &str) -> Result<Option<Json>> {
-        match self.apply(self.plan(key, Op::GetDel, None)?).await? {
-            Output::Taken(value) => Ok(value.map(|value| value.json())),
+        match self.apply(self.plan(key, Operation::GetDel, None)?).await? {
+            OperationOutput::Taken(value) => Ok(value.map(|value| value.json())),
             other => Err(unexpected(&other)),
         }
     }
@@ -125,9 +129,9 @@ impl Memory {
 
     /// Adds to a number; a missing one counts as 0. Keeps the life.
     pub async fn incr(&self, key: &str, delta: f64) -> Result<serde_json::Number> {
-        let write = self.plan(key, Op::Incr(number(delta)?), None)?;
+        let write = self.plan(key, Operation::Incr(number(delta)?), None)?;
         match self.apply(write).await? {
-            Output::Number(sum) => sum.to(),
+            OperationOutput::Number(sum) => sum.to(),
             other => Err(unexpected(&other)),
         }
     }
@@ -143,27 +147,31 @@ impl Memory {
 
     async fn wipe(&self, pattern: Pattern) -> Result<()> {
         let space = self.owner()?.space.clone();
-        match self.commit(Write::Wipe { space, pattern }).await? {
-            Outcome::Erased(_) => Ok(()),
+        match self.commit(BatchWrite::Wipe { space, pattern }).await? {
+            WriteOutcome::Erased(_) => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
 
-    async fn page(&self, pattern: &Pattern, after: Option<String>) -> Result<Vec<(String, Entry)>> {
+    async fn page(
+        &self,
+        pattern: &Pattern,
+        after: Option<String>,
+    ) -> Result<Vec<(String, ValueEntry)>> {
         let Some(owner) = &self.owner else {
             return Ok(Vec::new());
         };
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: pattern.clone(),
             after,
             limit: PAGE,
-            part: Part::Nothing,
+            part: ValuePart::Nothing,
         };
         self.driver.scan(&owner.space, &scan).await
     }
 }
 
-pub(super) fn refused(method: &'static str, problem: Problem) -> Error {
+pub(super) fn refused(method: &'static str, problem: ValueProblem) -> Error {
     Error::Refused { method, problem }
 }
 

@@ -4,11 +4,11 @@ use super::cell::INLINE;
 use super::view::{self, blob_name, off_loaded};
 use super::{CHUNK, ChatHistoryStorage, Message, new_entry};
 use crate::address::{ERASURES, ITEMS};
-use crate::batch::{Batch, Check, LogEntry, Write};
+use crate::batch::{Batch, BatchCheck, BatchWrite, LogEntry};
 use crate::context::Session;
-use crate::driver::{Part, Range};
+use crate::driver::{LogRange, ValuePart};
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::{Error, Result};
 
 /// How often messages may be erased while others are being amended.
@@ -41,11 +41,11 @@ impl ChatHistoryStorage {
         change: &impl Fn(&Message) -> Option<Message>,
     ) -> Result<u64> {
         let (space, driver) = (self.cell().space(session.tenant()), self.cell().driver());
-        let erasures = driver.get(&space.key(ERASURES), Part::Nothing).await;
+        let erasures = driver.get(&space.key(ERASURES), ValuePart::Nothing).await;
         let version = session.seen(erasures)?.map(|entry| entry.version);
         let (mut bodies, mut writes, mut from) = (Vec::new(), Vec::new(), u64::MAX);
         loop {
-            let range = Range::back_from(from, CHUNK);
+            let range = LogRange::back_from(from, CHUNK);
             let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
             let (mut is_turns, first) = (false, page.entries.last().map(|entry| entry.seq));
             for entry in page.entries {
@@ -69,9 +69,9 @@ impl ChatHistoryStorage {
         }
         let count = bodies.len() as u64;
         let log = space.log(ITEMS);
-        writes.push(Write::Redact { log, bodies });
+        writes.push(BatchWrite::Redact { log, bodies });
         let key = space.key(ERASURES);
-        let mut batch = Batch::of(writes).checking(Check::Version { key, version });
+        let mut batch = Batch::of(writes).checking(BatchCheck::Version { key, version });
         batch.checks.extend(session.fence());
         driver.commit(batch).await?;
         Ok(count)
@@ -82,7 +82,7 @@ impl ChatHistoryStorage {
         &self,
         entry: &LogEntry,
         message: Message,
-        writes: &mut Vec<Write>,
+        writes: &mut Vec<BatchWrite>,
     ) -> Result<(u64, Json)> {
         let session = self.session()?;
         let space = self.cell().space(session.tenant());
@@ -91,7 +91,7 @@ impl ChatHistoryStorage {
         let body = new_entry(entry.id.clone(), body, limit)?.body;
         let mut apply = |name: String, op| {
             let key = space.key(name);
-            writes.push(Write::Apply {
+            writes.push(BatchWrite::Apply {
                 key,
                 op,
                 life: None,
@@ -99,11 +99,11 @@ impl ChatHistoryStorage {
         };
         if body.as_str().len() > INLINE {
             let (mark, name) = off_loaded(&entry.id, &body)?;
-            apply(name, Op::Set(body.into()));
+            apply(name, Operation::Set(body.into()));
             return Ok((entry.seq, mark));
         }
         if let Some(name) = blob_name(&entry.body) {
-            apply(name, Op::Del);
+            apply(name, Operation::Del);
         }
         Ok((entry.seq, body))
     }

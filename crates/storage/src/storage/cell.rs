@@ -1,12 +1,12 @@
 //! One storage of a session: where it is and what is staged. Typed handles and the context share it.
 
-use super::staged::{Basis, Staged};
-use super::view::{self, Item, Overlay, Piece, View};
+use super::staged::{StagedChanges, StagedReplacement};
+use super::view::{self, LogView, Overlay, ViewItem, ViewPiece};
 use crate::address::{ERASURES, ITEMS, OVERLAYS, Space};
-use crate::batch::{Check, Head, NewEntry, Write};
-use crate::driver::{Driver, Part, Range};
+use crate::batch::{BatchCheck, BatchWrite, Head, NewEntry};
+use crate::driver::{Driver, LogRange, ValuePart};
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::stores::Placement;
 use crate::{Result, SessionIdentity};
 use parking_lot::{Mutex, MutexGuard};
@@ -19,18 +19,18 @@ pub const INLINE: usize = 64 << 10;
 
 /// A storage's place and its staged changes.
 #[derive(Debug)]
-pub(crate) struct Cell {
+pub(crate) struct StorageCell {
     /// The prefix, which is the scope of its identity.
     pub(crate) prefix: String,
     /// The scoped identity.
     pub(crate) identity: SessionIdentity,
     /// Where it is kept.
     pub(crate) placement: Placement,
-    staged: Mutex<Staged>,
+    staged: Mutex<StagedChanges>,
     is_stale_possible: AtomicBool,
 }
 
-impl Cell {
+impl StorageCell {
     pub(crate) fn new(
         prefix: &str,
         identity: impl std::borrow::Borrow<SessionIdentity>,
@@ -54,7 +54,7 @@ impl Cell {
         self.placement.driver().as_ref()
     }
 
-    pub(crate) fn staged(&self) -> MutexGuard<'_, Staged> {
+    pub(crate) fn staged(&self) -> MutexGuard<'_, StagedChanges> {
         self.staged.lock()
     }
 
@@ -63,7 +63,7 @@ impl Cell {
     }
 
     pub(crate) fn discard(&self) {
-        *self.staged() = Staged::default();
+        *self.staged() = StagedChanges::default();
     }
 
     /// Stages an item behind all others.
@@ -72,8 +72,8 @@ impl Cell {
     }
 
     /// The stored view; whether a secondary has answered is remembered.
-    pub(super) async fn view(&self, tenant: &str) -> Result<View> {
-        let view = View::open(self.driver(), &self.space(tenant)).await?;
+    pub(super) async fn view(&self, tenant: &str) -> Result<LogView> {
+        let view = LogView::open(self.driver(), &self.space(tenant)).await?;
         let is_stale_possible = &self.is_stale_possible;
         is_stale_possible.store(view.stale_possible, Ordering::Relaxed);
         Ok(view)
@@ -90,7 +90,7 @@ impl Cell {
         tenant: &str,
         from: impl FnOnce(u64) -> u64,
         limit: usize,
-    ) -> Result<Vec<Item>> {
+    ) -> Result<Vec<ViewItem>> {
         let staged = self.staged().clone();
         let added = staged.appends.len() as u64;
         let (mut items, stored, from) = match &staged.basis {
@@ -142,7 +142,7 @@ impl Cell {
     pub(crate) async fn head(&self, tenant: &str) -> Result<Option<Head>> {
         Ok(self
             .driver()
-            .read(&self.space(tenant).log(ITEMS), Range::head())
+            .read(&self.space(tenant).log(ITEMS), LogRange::head())
             .await?
             .head)
     }
@@ -152,15 +152,15 @@ impl Cell {
         &self,
         tenant: &str,
         reason: &str,
-        change: impl FnOnce(Vec<Item>) -> Option<Vec<Item>>,
+        change: impl FnOnce(Vec<ViewItem>) -> Option<Vec<ViewItem>>,
     ) -> Result<bool> {
         let before = self.staged().clone();
         let mut basis = match before.basis.clone() {
-            Some(basis) => Basis {
+            Some(basis) => StagedReplacement {
                 revision: basis.revision + 1,
                 ..basis
             },
-            None => self.look(tenant).await?,
+            None => self.read_basis(tenant).await?,
         };
         let mut items = basis.view.take().unwrap_or_default();
         let stored: HashSet<String> = items.iter().map(|item| item.id.clone()).collect();
@@ -191,52 +191,56 @@ impl Cell {
     /// Stages the erasure of view and archive.
     pub(crate) async fn clear(&self, tenant: &str) -> Result<()> {
         let view = self.view(tenant).await?;
-        let basis = Basis {
+        let basis = StagedReplacement {
             view: None,
             reason: "clear".to_owned(),
-            ..Basis::of(&view)
+            ..StagedReplacement::of(&view)
         };
-        *self.staged() = Staged {
+        *self.staged() = StagedChanges {
             basis: Some(basis),
-            ..Staged::default()
+            ..StagedChanges::default()
         };
         Ok(())
     }
 
-    async fn look(&self, tenant: &str) -> Result<Basis> {
+    async fn read_basis(&self, tenant: &str) -> Result<StagedReplacement> {
         let key = self.space(tenant).key(ERASURES);
-        let erasures = self.driver().get(&key, Part::Nothing).await?;
+        let erasures = self.driver().get(&key, ValuePart::Nothing).await?;
         let view = self.view(tenant).await?;
         let items = view
             .read(self.driver(), &self.space(tenant), 0, usize::MAX)
             .await?;
-        Ok(Basis {
+        Ok(StagedReplacement {
             view: Some(items),
             erasures: erasures.map(|entry| entry.version),
-            ..Basis::of(&view)
+            ..StagedReplacement::of(&view)
         })
     }
 
     /// The checks and writes that make `staged` durable.
-    pub(crate) fn writes(&self, tenant: &str, staged: &Staged) -> Result<(Vec<Check>, Vec<Write>)> {
+    pub(crate) fn writes(
+        &self,
+        tenant: &str,
+        staged: &StagedChanges,
+    ) -> Result<(Vec<BatchCheck>, Vec<BatchWrite>)> {
         let space = self.space(tenant);
         let (mut checks, mut writes) = (Vec::new(), Vec::new());
         if let Some(basis) = &staged.basis {
-            checks.push(Check::Head {
+            checks.push(BatchCheck::Head {
                 log: space.log(ITEMS),
                 head: basis.items,
             });
             match &basis.view {
-                None if basis.items.is_some() => writes.push(Write::Clear {
+                None if basis.items.is_some() => writes.push(BatchWrite::Clear {
                     space: space.clone(),
                 }),
                 None => {}
                 Some(items) => {
-                    checks.push(Check::Head {
+                    checks.push(BatchCheck::Head {
                         log: space.log(OVERLAYS),
                         head: basis.overlays,
                     });
-                    checks.push(Check::Version {
+                    checks.push(BatchCheck::Version {
                         key: space.key(ERASURES),
                         version: basis.erasures,
                     });
@@ -253,7 +257,7 @@ impl Cell {
     }
 
     /// Forgets what a commit has made durable, keeping what was staged meanwhile.
-    pub(crate) fn committed(&self, written: &Staged) {
+    pub(crate) fn committed(&self, written: &StagedChanges) {
         let mut staged = self.staged();
         let done: HashSet<&str> = written
             .appends
@@ -267,15 +271,17 @@ impl Cell {
         staged.extra.retain(|(id, _)| !beside.contains(id.as_str()));
         staged.is_doubtful = false;
         // What was changed once more while this was written is not durable; the log has moved away under it.
-        if staged.basis.as_ref().map(Basis::overlay) == written.basis.as_ref().map(Basis::overlay) {
+        if staged.basis.as_ref().map(StagedReplacement::overlay)
+            == written.basis.as_ref().map(StagedReplacement::overlay)
+        {
             staged.basis = None;
         }
     }
 }
 
 /// An item that has no place in the archive yet.
-pub(crate) fn unsaved(entry: NewEntry) -> Item {
-    Item {
+pub(crate) fn unsaved(entry: NewEntry) -> ViewItem {
+    ViewItem {
         id: entry.id,
         seq: None,
         at: 0,
@@ -287,12 +293,12 @@ pub(crate) fn unsaved(entry: NewEntry) -> Item {
 /// Writes for a new view: items that the archive lacks are added to it, then an overlay shows the chosen ones.
 fn replacement(
     space: &Space,
-    basis: &Basis,
-    items: &[Item],
-    writes: &mut Vec<Write>,
+    basis: &StagedReplacement,
+    items: &[ViewItem],
+    writes: &mut Vec<BatchWrite>,
 ) -> Result<()> {
     let mut last = basis.items.map_or(0, |head| head.last);
-    let mut parts: Vec<Piece> = Vec::new();
+    let mut parts: Vec<ViewPiece> = Vec::new();
     let mut added = Vec::new();
     for item in items {
         let seq = match item.seq {
@@ -306,15 +312,15 @@ fn replacement(
                 last
             }
             None => {
-                let Item { id, body, from, .. } = item.clone();
-                parts.push(Piece::Made { id, body, from });
+                let ViewItem { id, body, from, .. } = item.clone();
+                parts.push(ViewPiece::Made { id, body, from });
                 continue;
             }
         };
         view::keep(&mut parts, seq);
     }
     append(space, added.into_iter(), writes)?;
-    let shows_all = last == 0 || parts == [Piece::Kept(1, last)];
+    let shows_all = last == 0 || parts == [ViewPiece::Kept(1, last)];
     if basis.previous.is_some() || !shows_all {
         let overlay = Overlay {
             to: last,
@@ -326,7 +332,7 @@ fn replacement(
             id: basis.overlay(),
             body: Json::of(&overlay)?,
         };
-        writes.push(Write::Append {
+        writes.push(BatchWrite::Append {
             log: space.log(OVERLAYS),
             entries: vec![entry],
         });
@@ -338,7 +344,7 @@ fn replacement(
 fn append(
     space: &Space,
     entries: impl Iterator<Item = NewEntry>,
-    writes: &mut Vec<Write>,
+    writes: &mut Vec<BatchWrite>,
 ) -> Result<()> {
     let mut inline = Vec::new();
     for entry in entries {
@@ -347,8 +353,8 @@ fn append(
             continue;
         }
         let (mark, name) = view::off_loaded(&entry.id, &entry.body)?;
-        let op = Op::Set(entry.body.into());
-        writes.push(Write::Apply {
+        let op = Operation::Set(entry.body.into());
+        writes.push(BatchWrite::Apply {
             key: space.key(name),
             op,
             life: None,
@@ -359,7 +365,7 @@ fn append(
         });
     }
     if !inline.is_empty() {
-        writes.push(Write::Append {
+        writes.push(BatchWrite::Append {
             log: space.log(ITEMS),
             entries: inline,
         });
@@ -372,4 +378,4 @@ pub(crate) fn to_usize(number: u64) -> usize {
 }
 
 /// A cell that several handles share.
-pub(crate) type SharedCell = Arc<Cell>;
+pub(crate) type SharedCell = Arc<StorageCell>;

@@ -1,12 +1,12 @@
 //! Erasing single messages, for good: from the archive, and from all that was made of them.
 
-use super::view::{Overlay, Piece, blob_name};
+use super::view::{Overlay, ViewPiece, blob_name};
 use super::{CHUNK, ChatHistoryStorage};
 use crate::address::{ERASURES, ITEMS, OVERLAYS};
-use crate::batch::{Batch, Check, Write};
-use crate::driver::Range;
+use crate::batch::{Batch, BatchCheck, BatchWrite};
+use crate::driver::LogRange;
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::{Result, ids};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ impl ChatHistoryStorage {
         let head = session.seen(self.cell.head(session.tenant()).await)?;
         let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
         loop {
-            let range = Range::from(next, CHUNK);
+            let range = LogRange::from(next, CHUNK);
             let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
             let Some(last) = page.entries.last() else {
                 break;
@@ -49,8 +49,8 @@ impl ChatHistoryStorage {
             {
                 bodies.push((entry.seq, mark(message_id(&entry.id))?));
                 if let Some(name) = blob_name(&entry.body) {
-                    let op = Op::Del;
-                    writes.push(Write::Apply {
+                    let op = Operation::Del;
+                    writes.push(BatchWrite::Apply {
                         key: space.key(name),
                         op,
                         life: None,
@@ -59,21 +59,21 @@ impl ChatHistoryStorage {
             }
         }
         let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
-        writes.push(Write::Redact {
+        writes.push(BatchWrite::Redact {
             log: space.log(ITEMS),
             bodies,
         });
-        writes.push(Write::Redact {
+        writes.push(BatchWrite::Redact {
             log: space.log(OVERLAYS),
             bodies: session.seen(self.forget_summaries(&erased).await)?,
         });
         // A redaction moves no head: this is what a summary in the making is refused by.
-        writes.push(Write::Apply {
+        writes.push(BatchWrite::Apply {
             key: space.key(ERASURES),
-            op: Op::Incr(1.into()),
+            op: Operation::Incr(1.into()),
             life: None,
         });
-        let batch = Batch::of(writes).checking(Check::Head {
+        let batch = Batch::of(writes).checking(BatchCheck::Head {
             log: space.log(ITEMS),
             head,
         });
@@ -90,7 +90,7 @@ impl ChatHistoryStorage {
             let page = self
                 .cell
                 .driver()
-                .read(&log, Range::from(next, CHUNK))
+                .read(&log, LogRange::from(next, CHUNK))
                 .await?;
             let Some(last) = page.entries.last() else {
                 return Ok(bodies);
@@ -111,8 +111,8 @@ impl ChatHistoryStorage {
 }
 
 /// Puts a mark in the place of a summary that was made of an erased entry.
-fn forget(piece: &mut Piece, erased: &[u64]) -> Result<bool> {
-    let Piece::Made { id, body, from } = piece else {
+fn forget(piece: &mut ViewPiece, erased: &[u64]) -> Result<bool> {
+    let ViewPiece::Made { id, body, from } = piece else {
         return Ok(false);
     };
     let is_made_of_one = erased

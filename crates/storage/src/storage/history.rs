@@ -1,9 +1,9 @@
 //! `ChatHistoryStorage`: the messages of a conversation, their view for the model, and their archive.
 
-use super::cell::Cell;
+use super::cell::StorageCell;
 use super::{
-    Item, ListStorage, Message, SharedCell, State, StorageKind, erase, for_model, matched,
-    new_entry,
+    ListStorage, Message, SharedCell, StorageKind, StorageState, ViewItem, erase, for_model,
+    matched, new_entry,
 };
 use crate::context::{SaveReport, Session};
 use crate::event::{ChatHistoryLoaded, MessageAdding};
@@ -43,7 +43,7 @@ impl ChatHistoryStorage {
         placement: Placement,
         options: HistoryOptions,
     ) -> Result<Self> {
-        let cell = Arc::new(Cell::new(Self::PREFIX, identity, placement)?);
+        let cell = Arc::new(StorageCell::new(Self::PREFIX, identity, placement)?);
         Ok(Self {
             cell,
             options,
@@ -87,7 +87,7 @@ impl ChatHistoryStorage {
         let session = self.session()?;
         let bus = session.ambit.bus();
         let (mut message, mut body) = self.complete(message)?;
-        if bus.is_heard::<MessageAdding>() {
+        if bus.has_listeners::<MessageAdding>() {
             let event = MessageAdding {
                 about: session.about(),
                 storage: Self::PREFIX.to_owned(),
@@ -128,7 +128,7 @@ impl ChatHistoryStorage {
     }
 
     /// Whether the history is absent, empty or live in its store.
-    pub async fn state(&self) -> Result<State> {
+    pub async fn state(&self) -> Result<StorageState> {
         self.list()?.state().await
     }
 
@@ -165,7 +165,7 @@ impl ChatHistoryStorage {
             .into_iter()
             .map(entry)
             .collect::<Result<Vec<_>>>()?;
-        let replace = |before: Vec<Item>| Some(matched(before, entries));
+        let replace = |before: Vec<ViewItem>| Some(matched(before, entries));
         session.seen(
             self.cell
                 .replace(session.tenant(), "replace", replace)
@@ -212,7 +212,7 @@ impl ChatHistoryStorage {
             count,
             messages,
         };
-        session.ambit.bus().tell(event).await;
+        session.ambit.bus().notify(event).await;
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! Overlays: what the view of a history shows in the place of its archive, laid over it and lifted again.
 
-use super::view::{self, Overlay, Piece, View};
-use super::{CHUNK, ChatHistoryStorage, Item, Message};
+use super::view::{self, LogView, Overlay, ViewPiece};
+use super::{CHUNK, ChatHistoryStorage, Message, ViewItem};
 use crate::address::{ERASURES, ITEMS, OVERLAYS};
-use crate::batch::{Batch, Check, Head, NewEntry, Write};
-use crate::driver::{Part, Range};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, NewEntry};
+use crate::driver::{LogRange, ValuePart};
 use crate::json::Json;
 use crate::{Error, Result, ids, temporary};
 
@@ -13,19 +13,19 @@ const ATTEMPTS: usize = 100;
 
 /// A view as it was read, and what must be as it was for an overlay to be laid over it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) items: Vec<Item>,
+pub(crate) struct ViewSnapshot {
+    pub(crate) items: Vec<ViewItem>,
     /// The last sequence that was there when the view took this form.
     pub(crate) covered: u64,
-    view: View,
+    view: LogView,
     erasures: Option<u64>,
 }
 
 /// A view to be shown in the place of one that was seen.
 #[derive(Clone, Debug)]
-pub(crate) struct Laying<'a> {
+pub(crate) struct NewOverlay<'a> {
     /// Items of the archive, and things made of others.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ViewItem>,
     /// Why, for the record.
     pub(crate) reason: &'a str,
     /// Calls that it does not show: a result of one that comes meanwhile must not stand alone.
@@ -50,9 +50,12 @@ impl ChatHistoryStorage {
         })?;
         let log = self.cell().space(session.tenant()).log(OVERLAYS);
         let before = match shown.body.to::<Overlay>()?.previous {
-            Some(seq) => {
-                session.seen(self.cell().driver().read(&log, Range::from(seq, 1)).await)?
-            }
+            Some(seq) => session.seen(
+                self.cell()
+                    .driver()
+                    .read(&log, LogRange::from(seq, 1))
+                    .await,
+            )?,
             None => Default::default(),
         };
         let before = before.entries.first().map(|entry| entry.body.to());
@@ -60,30 +63,30 @@ impl ChatHistoryStorage {
         // It covers all there is, so that nobody takes a report about the lifted view for one about this view.
         let last = view.items.map_or(0, |head| head.last);
         if last > restored.to {
-            restored.parts.push(Piece::Kept(restored.to + 1, last));
+            restored.parts.push(ViewPiece::Kept(restored.to + 1, last));
             restored.to = last;
         }
         "restore".clone_into(&mut restored.reason);
         let (_id, write) = self.overlay(&restored)?;
         let head = view.overlays;
-        let mut batch = Batch::of([write]).checking(Check::Head { log, head });
+        let mut batch = Batch::of([write]).checking(BatchCheck::Head { log, head });
         batch.checks.extend(session.fence());
         self.cell().driver().commit(batch).await.map(|_| ())
     }
 
     /// Reads the stored view, and where everything stands that it is made of.
-    pub(crate) async fn look(&self) -> Result<Seen> {
+    pub(crate) async fn view_snapshot(&self) -> Result<ViewSnapshot> {
         let session = self.session()?;
         let (space, driver) = (self.cell().space(session.tenant()), self.cell().driver());
         let key = space.key(ERASURES);
-        let erasures = session.seen(driver.get(&key, Part::Nothing).await)?;
+        let erasures = session.seen(driver.get(&key, ValuePart::Nothing).await)?;
         let view = self.open_view().await?;
         let items = session.seen(view.read(driver, &space, 0, usize::MAX).await)?;
         let shown = view
             .overlay
             .as_ref()
             .map(|entry| entry.body.to::<Overlay>());
-        Ok(Seen {
+        Ok(ViewSnapshot {
             items,
             covered: shown.transpose()?.map_or(0, |overlay| overlay.to),
             view,
@@ -93,7 +96,7 @@ impl ChatHistoryStorage {
 
     /// Shows other items in the place of those that were seen, and behind them all that was added since. Refused with
     /// `Conflict` where anything but plain appends has happened, or where an appended result belongs to a hidden call.
-    pub(crate) async fn lay(&self, seen: &Seen, laying: &Laying<'_>) -> Result<String> {
+    pub(crate) async fn lay(&self, seen: &ViewSnapshot, laying: &NewOverlay<'_>) -> Result<String> {
         let session = self.session()?;
         session.check_may_write()?;
         let mut head = seen.view.items;
@@ -122,12 +125,12 @@ impl ChatHistoryStorage {
         })
     }
 
-    async fn open_view(&self) -> Result<View> {
+    async fn open_view(&self) -> Result<LogView> {
         let session = self.session()?;
         session.seen(self.cell().view(session.tenant()).await)
     }
 
-    fn overlay(&self, overlay: &Overlay) -> Result<(String, Write)> {
+    fn overlay(&self, overlay: &Overlay) -> Result<(String, BatchWrite)> {
         let session = self.session()?;
         let id = ids::ordered(&session.ambit.stores().options().clock);
         let entry = NewEntry {
@@ -136,23 +139,23 @@ impl ChatHistoryStorage {
         };
         let log = self.cell().space(session.tenant()).log(OVERLAYS);
         let entries = vec![entry];
-        Ok((id, Write::Append { log, entries }))
+        Ok((id, BatchWrite::Append { log, entries }))
     }
 
     /// The write, on condition that all is as it was seen and the items end at this head.
-    fn guarded(&self, seen: &Seen, head: Option<Head>, write: Write) -> Result<Batch> {
+    fn guarded(&self, seen: &ViewSnapshot, head: Option<Head>, write: BatchWrite) -> Result<Batch> {
         let session = self.session()?;
         let space = self.cell().space(session.tenant());
         let mut batch = Batch::of([write])
-            .checking(Check::Head {
+            .checking(BatchCheck::Head {
                 log: space.log(ITEMS),
                 head,
             })
-            .checking(Check::Head {
+            .checking(BatchCheck::Head {
                 log: space.log(OVERLAYS),
                 head: seen.view.overlays,
             })
-            .checking(Check::Version {
+            .checking(BatchCheck::Version {
                 key: space.key(ERASURES),
                 version: seen.erasures,
             });
@@ -160,12 +163,18 @@ impl ChatHistoryStorage {
         if session.is_temporary() {
             let clock = &session.ambit.stores().options().clock;
             let life = session.ambit.settings().temporary_life;
-            batch.writes.push(temporary::stay(&space, clock, life)?);
+            batch
+                .writes
+                .push(temporary::extend_life(&space, clock, life)?);
         }
         Ok(batch)
     }
 
-    async fn check_appended(&self, laying: &Laying<'_>, (first, last): (u64, u64)) -> Result<()> {
+    async fn check_appended(
+        &self,
+        laying: &NewOverlay<'_>,
+        (first, last): (u64, u64),
+    ) -> Result<()> {
         let session = self.session()?;
         let mut next = first;
         while next <= last {
@@ -194,12 +203,12 @@ impl ChatHistoryStorage {
     }
 }
 
-fn overlay_of(seen: &Seen, laying: &Laying<'_>) -> Overlay {
+fn overlay_of(seen: &ViewSnapshot, laying: &NewOverlay<'_>) -> Overlay {
     let mut parts = Vec::new();
     for item in &laying.items {
         match item.seq {
             Some(seq) => view::keep(&mut parts, seq),
-            None => parts.push(Piece::Made {
+            None => parts.push(ViewPiece::Made {
                 id: item.id.clone(),
                 body: item.body.clone(),
                 from: item.from.clone(),

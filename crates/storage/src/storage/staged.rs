@@ -1,26 +1,26 @@
 //! What is staged in a storage and not yet written.
 
-use super::view::{Item, View};
-use crate::batch::{Head, NewEntry, Write};
+use super::view::{LogView, ViewItem};
+use crate::batch::{BatchWrite, Head, NewEntry};
 use crate::ids;
 use std::collections::HashSet;
 
 /// What is not yet written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Staged {
+pub(crate) struct StagedChanges {
     /// A clear or a replace, which must find the log as it was seen.
-    pub(crate) basis: Option<Basis>,
+    pub(crate) basis: Option<StagedReplacement>,
     /// What is to be added behind it.
     pub(crate) appends: Vec<NewEntry>,
     /// Further writes of the same commit, each with the id of what it belongs to: usage sums, a turn's journal.
-    pub(crate) extra: Vec<(String, Write)>,
+    pub(crate) extra: Vec<(String, BatchWrite)>,
     /// A commit of this failed in a way that may have left it done.
     pub(crate) is_doubtful: bool,
 }
 
 /// What a staged clear or replace was based on, and what is to be there.
 #[derive(Clone, Debug)]
-pub(crate) struct Basis {
+pub(crate) struct StagedReplacement {
     /// The head of the items.
     pub(crate) items: Option<Head>,
     /// The head of the overlays.
@@ -30,7 +30,7 @@ pub(crate) struct Basis {
     /// The sequence of the overlay that was shown.
     pub(crate) previous: Option<u64>,
     /// The new view; `None` is a clear, which erases the archive too.
-    pub(crate) view: Option<Vec<Item>>,
+    pub(crate) view: Option<Vec<ViewItem>>,
     /// Why, for the overlay's record.
     pub(crate) reason: String,
     /// The overlay's id, to which the revision belongs.
@@ -41,7 +41,7 @@ pub(crate) struct Basis {
     pub(crate) is_done: bool,
 }
 
-impl Staged {
+impl StagedChanges {
     /// What of this was there then, too.
     pub(crate) fn common(&self, then: &Self) -> Self {
         let basis = |staged: &Self| staged.basis.as_ref().map(|basis| basis.id.clone());
@@ -76,9 +76,9 @@ impl Staged {
     }
 }
 
-impl Basis {
+impl StagedReplacement {
     /// What a clear or replace of this view is based on.
-    pub(super) fn of(view: &View) -> Self {
+    pub(super) fn of(view: &LogView) -> Self {
         let previous = view.overlay.as_ref().map(|entry| entry.seq);
         Self {
             items: view.items,
@@ -105,15 +105,15 @@ impl Basis {
 #[cfg(test)]
 mod tests {
     use crate::batch::NewEntry;
-    use crate::driver::Options;
+    use crate::driver::DriverOptions;
     use crate::json::Json;
-    use crate::storage::Cell;
+    use crate::storage::StorageCell;
     use crate::{SessionIdentity, Stores};
 
-    fn cell() -> Cell {
-        let stores = Stores::builder(Options::default()).build().unwrap();
+    fn cell() -> StorageCell {
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
         let identity = SessionIdentity::builder("Support").build().unwrap();
-        Cell::new("notes", identity, stores.for_scope("notes").unwrap()).unwrap()
+        StorageCell::new("notes", identity, stores.for_scope("notes").unwrap()).unwrap()
     }
 
     fn entry(id: &str) -> NewEntry {
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    fn staged_ids(cell: &Cell) -> Vec<String> {
+    fn staged_ids(cell: &StorageCell) -> Vec<String> {
         let staged = cell.staged();
         staged
             .appends

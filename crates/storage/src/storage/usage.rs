@@ -1,13 +1,13 @@
 //! `UsageStorage`: one record per model call, and the sums that are kept with each commit.
 
-use super::cell::Cell;
+use super::cell::StorageCell;
 use super::{CHUNK, ListStorage, SharedCell, StorageKind, new_entry};
 use crate::address::Space;
-use crate::batch::Write;
+use crate::batch::BatchWrite;
 use crate::clock::{Clock, Millis};
 use crate::context::Session;
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use crate::stores::Placement;
 use crate::{Error, Result, SessionIdentity, address, ids};
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ pub(crate) const STRETCH: Millis = 15 * 60 * 1_000;
 
 /// What a row of sums is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Labels {
+pub(crate) struct UsageLabels {
     pub(crate) start: Millis,
     pub(crate) agent: String,
     pub(crate) user: Option<String>,
@@ -125,7 +125,7 @@ pub(crate) struct Labels {
     pub(crate) identity: Option<String>,
 }
 
-impl Labels {
+impl UsageLabels {
     pub(crate) fn of(record: &UsageRecord) -> Self {
         Self {
             start: record.recorded_at.div_euclid(STRETCH) * STRETCH,
@@ -172,11 +172,15 @@ pub(crate) fn sums(record: &UsageRecord) -> BTreeMap<String, i64> {
 }
 
 /// The write that adds amounts to a row of sums.
-pub(crate) fn tally(tenant: &str, labels: &Labels, add: BTreeMap<String, i64>) -> Result<Write> {
+pub(crate) fn tally(
+    tenant: &str,
+    labels: &UsageLabels,
+    add: BTreeMap<String, i64>,
+) -> Result<BatchWrite> {
     let key = Space::usage_sums(tenant).key(labels.name()?);
-    Ok(Write::Apply {
+    Ok(BatchWrite::Apply {
         key,
-        op: Op::Tally {
+        op: Operation::Tally {
             labels: Json::of(labels)?,
             add,
         },
@@ -200,7 +204,7 @@ impl UsageStorage {
     /// Usage of this identity at this place; a session opens it.
     pub fn new(identity: SessionIdentity, placement: Placement) -> Result<Self> {
         Ok(Self {
-            cell: Arc::new(Cell::new(Self::PREFIX, identity, placement)?),
+            cell: Arc::new(StorageCell::new(Self::PREFIX, identity, placement)?),
             session: None,
         })
     }
@@ -247,7 +251,7 @@ impl UsageStorage {
         let limit = session.ambit.stores().options().limits.value;
         let entry = new_entry(record.record_id.clone(), Json::of(record)?, limit)?;
         let sum = (!session.is_temporary())
-            .then(|| tally(session.tenant(), &Labels::of(record), sums(record)));
+            .then(|| tally(session.tenant(), &UsageLabels::of(record), sums(record)));
         let sum = sum.transpose()?.map(|sum| (entry.id.clone(), sum));
         let mut staged = self.cell.staged();
         if staged.appends.iter().any(|other| other.id == entry.id) {

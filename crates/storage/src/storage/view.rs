@@ -3,7 +3,7 @@
 use crate::address::{BLOBS, ITEMS, OVERLAYS, Space};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
-use crate::driver::{Driver, Page, Part, Range};
+use crate::driver::{Driver, LogPage, LogRange, ValuePart};
 use crate::json::Json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) struct Overlay {
     /// The last sequence it covers; later entries follow as they are.
     pub(crate) to: u64,
     /// What is shown instead.
-    pub(crate) parts: Vec<Piece>,
+    pub(crate) parts: Vec<ViewPiece>,
     /// Why it was made.
     pub(crate) reason: String,
     /// The overlay that was shown before, for restoring it.
@@ -27,7 +27,7 @@ pub(crate) struct Overlay {
 /// A piece of a view. Tagged, since JSON that is passed through as text can be read from a tagged enum only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Piece {
+pub(crate) enum ViewPiece {
     /// Archived entries from … to, both included.
     Kept(u64, u64),
     /// Something that is not in the archive: a summary.
@@ -41,7 +41,7 @@ pub(crate) enum Piece {
     },
 }
 
-impl Piece {
+impl ViewPiece {
     fn length(&self) -> u64 {
         match self {
             Self::Kept(from, to) => to + 1 - from,
@@ -51,16 +51,16 @@ impl Piece {
 }
 
 /// Shows the archived entry behind what is shown already.
-pub(crate) fn keep(parts: &mut Vec<Piece>, seq: u64) {
+pub(crate) fn keep(parts: &mut Vec<ViewPiece>, seq: u64) {
     match parts.last_mut() {
-        Some(Piece::Kept(_, to)) if *to + 1 == seq => *to = seq,
-        _ => parts.push(Piece::Kept(seq, seq)),
+        Some(ViewPiece::Kept(_, to)) if *to + 1 == seq => *to = seq,
+        _ => parts.push(ViewPiece::Kept(seq, seq)),
     }
 }
 
 /// One item of a view.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct ViewItem {
     /// Its id.
     pub(crate) id: String,
     /// Its sequence in the archive, if it is there.
@@ -75,26 +75,26 @@ pub(crate) struct Item {
 
 /// Where a log and its overlays stood, and what the view is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct View {
+pub(crate) struct LogView {
     pub(crate) items: Option<Head>,
     pub(crate) overlays: Option<Head>,
     pub(crate) overlay: Option<LogEntry>,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<ViewPiece>,
     pub(crate) stale_possible: bool,
 }
 
-impl View {
+impl LogView {
     /// Reads the heads and the newest overlay; no items.
     pub(crate) async fn open(driver: &dyn Driver, space: &Space) -> Result<Self> {
         let (overlays, items) = (space.log(OVERLAYS), space.log(ITEMS));
         let (overlays, items) = futures::try_join!(
-            driver.read(&overlays, Range::last(1)),
-            driver.read(&items, Range::head())
+            driver.read(&overlays, LogRange::last(1)),
+            driver.read(&items, LogRange::head())
         )?;
         Self::of(&items, overlays)
     }
 
-    fn of(items: &Page, overlays: Page) -> Result<Self> {
+    fn of(items: &LogPage, overlays: LogPage) -> Result<Self> {
         let newest = overlays.entries.into_iter().next();
         let overlay = newest
             .as_ref()
@@ -104,7 +104,7 @@ impl View {
         let mut pieces = overlay.parts;
         let last = items.head.map_or(0, |head| head.last);
         if last > overlay.to {
-            pieces.push(Piece::Kept(overlay.to + 1, last));
+            pieces.push(ViewPiece::Kept(overlay.to + 1, last));
         }
         let stale_possible = items.stale_possible || overlays.stale_possible;
         Ok(Self {
@@ -118,7 +118,7 @@ impl View {
 
     /// How many items it has.
     pub(crate) fn count(&self) -> u64 {
-        self.pieces.iter().map(Piece::length).sum()
+        self.pieces.iter().map(ViewPiece::length).sum()
     }
 
     /// Items `from` … (counted from 0), at most `limit`, in order.
@@ -128,7 +128,7 @@ impl View {
         space: &Space,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<Item>> {
+    ) -> Result<Vec<ViewItem>> {
         let mut items = Vec::new();
         let mut skip = from;
         for piece in &self.pieces {
@@ -141,11 +141,11 @@ impl View {
                 continue;
             }
             match piece {
-                Piece::Kept(first, last) => {
+                ViewPiece::Kept(first, last) => {
                     read_kept(driver, space, (first + skip, *last), wanted, &mut items).await?;
                 }
-                Piece::Made { id, body, from } => {
-                    items.push(Item {
+                ViewPiece::Made { id, body, from } => {
+                    items.push(ViewItem {
                         id: id.clone(),
                         seq: None,
                         at: 0,
@@ -165,7 +165,7 @@ async fn read_kept(
     space: &Space,
     (mut next, last): (u64, u64),
     limit: usize,
-    items: &mut Vec<Item>,
+    items: &mut Vec<ViewItem>,
 ) -> Result<()> {
     let end = items.len() + limit;
     while next <= last && items.len() < end {
@@ -174,7 +174,7 @@ async fn read_kept(
             .min(end - items.len())
             .min(CHUNK);
         let page = driver
-            .read(&space.log(ITEMS), Range::from(next, wanted))
+            .read(&space.log(ITEMS), LogRange::from(next, wanted))
             .await?;
         if page.entries.is_empty() {
             return Err(Error::Conflict {
@@ -192,11 +192,13 @@ async fn read_kept(
 }
 
 /// The archived entry with its off-loaded body, if it has one.
-pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) -> Result<Item> {
+pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) -> Result<ViewItem> {
     let body = match blob_name(&entry.body) {
         None => entry.body,
         Some(name) => {
-            let stored = driver.get(&space.key(name.as_str()), Part::Whole).await?;
+            let stored = driver
+                .get(&space.key(name.as_str()), ValuePart::Whole)
+                .await?;
             stored.map(|stored| stored.value).ok_or_else(|| {
                 Error::corrupt(
                     format!("{}#{}", space.log(ITEMS), entry.seq),
@@ -205,7 +207,7 @@ pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) ->
             })?
         }
     };
-    Ok(Item {
+    Ok(ViewItem {
         id: entry.id,
         seq: Some(entry.seq),
         at: entry.at,
@@ -217,7 +219,7 @@ pub(crate) async fn item(driver: &dyn Driver, space: &Space, entry: LogEntry) ->
 const BLOB_MARK: &str = "{\"$blob\":";
 
 #[derive(Serialize, Deserialize)]
-struct Blob {
+struct BlobReference {
     #[serde(rename = "$blob")]
     name: String,
     bytes: usize,
@@ -226,7 +228,7 @@ struct Blob {
 /// What stands in the log for a body that is kept as a value of its own, and that value's name.
 pub(crate) fn off_loaded(id: &str, body: &Json) -> Result<(Json, String)> {
     let name = format!("{BLOBS}/{id}");
-    let mark = Blob {
+    let mark = BlobReference {
         name: name.clone(),
         bytes: body.as_str().len(),
     };
@@ -237,7 +239,7 @@ pub(crate) fn off_loaded(id: &str, body: &Json) -> Result<(Json, String)> {
 pub(crate) fn blob_name(body: &Json) -> Option<String> {
     body.as_str()
         .starts_with(BLOB_MARK)
-        .then(|| body.to::<Blob>().ok())
+        .then(|| body.to::<BlobReference>().ok())
         .flatten()
         .map(|blob| blob.name)
 }

@@ -1,17 +1,18 @@
 //! Where a view is cut: the oldest goes, the newest stays, and what stays begins with a turn.
 
-use super::{Kind, Room, Unit};
+use super::{MessageUnit, TruncationBudget, UnitKind};
 
 /// The units that go, by their places in the view. What stays:
 ///
 /// - instructions, if they are preserved, and what is pinned, in any case;
 /// - then the newest units, as far as messages and tokens of the room go. The stay begins with a turn: what is left of
 ///   one that is cut goes too, unless that turn is the running one.
-pub fn cut(view: &[Unit], room: &Room) -> Vec<usize> {
-    let is_fixed =
-        |unit: &Unit| unit.is_pinned || (room.preserve_system && unit.kind == Kind::Instruction);
-    let counted = |unit: &Unit| match unit.kind {
-        Kind::Instruction if room.preserve_system => 0,
+pub fn cut(view: &[MessageUnit], room: &TruncationBudget) -> Vec<usize> {
+    let is_fixed = |unit: &MessageUnit| {
+        unit.is_pinned || (room.preserve_system && unit.kind == UnitKind::Instruction)
+    };
+    let counted = |unit: &MessageUnit| match unit.kind {
+        UnitKind::Instruction if room.preserve_system => 0,
         _ => unit.messages.len(),
     };
     let fixed = || view.iter().filter(|unit| is_fixed(unit));
@@ -19,7 +20,7 @@ pub fn cut(view: &[Unit], room: &Room) -> Vec<usize> {
     let mut tokens: u64 = fixed().map(|unit| unit.tokens).sum();
     let mut start = view.len();
     for (at, unit) in view.iter().enumerate().rev() {
-        if is_fixed(unit) || unit.kind == Kind::StandIn {
+        if is_fixed(unit) || unit.kind == UnitKind::StandIn {
             continue;
         }
         messages += counted(unit);
@@ -32,10 +33,10 @@ pub fn cut(view: &[Unit], room: &Room) -> Vec<usize> {
     let begin = view
         .iter()
         .skip(start)
-        .position(|unit| unit.kind == Kind::Question);
+        .position(|unit| unit.kind == UnitKind::Question);
     let start = begin.map_or(start, |begin| start + begin);
-    let goes = |(at, unit): &(usize, &Unit)| {
-        !is_fixed(unit) && (*at < start || unit.kind == Kind::StandIn)
+    let goes = |(at, unit): &(usize, &MessageUnit)| {
+        !is_fixed(unit) && (*at < start || unit.kind == UnitKind::StandIn)
     };
     let gone = view.iter().enumerate().filter(goes);
     gone.map(|(at, _)| at).collect()
@@ -43,7 +44,7 @@ pub fn cut(view: &[Unit], room: &Room) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, cut};
+    use super::{TruncationBudget, cut};
     use crate::storage::{Message, ToolCall};
     use crate::truncation::units;
 
@@ -62,7 +63,7 @@ mod tests {
                 _ => messages.push(Message::assistant("")),
             }
         }
-        let room = Room {
+        let room = TruncationBudget {
             keep,
             tokens,
             preserve_system: true,

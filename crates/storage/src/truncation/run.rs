@@ -1,11 +1,14 @@
 //! `Context::truncate`: what a turn asks before each model call.
 
-use super::look::{Look, Scale};
-use super::made::{Made, Plan, Wording, made};
-use super::{Call, Prepared, Resolved, Room, Settings, Window, cut};
+use super::measured_view::{MeasuredView, TokenScale};
+use super::truncated_view::{StandInOptions, TruncatedView, TruncationPlan, made};
+use super::{
+    ContextWindow, FittingRequest, TruncationBudget, TruncationRequest, TruncationRules,
+    TruncationSettings, cut,
+};
 use crate::context::Context;
 use crate::event::{ChatHistoryTruncated, ChatHistoryTruncating, EngineError};
-use crate::storage::{ChatHistoryStorage, Laying, Message, for_model};
+use crate::storage::{ChatHistoryStorage, Message, NewOverlay, for_model};
 use crate::{Error, Result, commit, ids};
 
 /// How often one call may shorten a view; more than once where a strategy of the application's own stops short, or the
@@ -18,19 +21,19 @@ impl Context {
     /// Makes the next model call fit: the history's view is shortened if the call would have more tokens than the
     /// settings allow, and what cannot fit the model's window is refused with `Limited`. To be asked before every model
     /// call, in tool rounds and for a fallback provider too. Staged messages must be saved before.
-    pub async fn truncate(&self, call: &Call) -> Result<Prepared> {
-        let run = Run::of(self, call)?;
+    pub async fn truncate(&self, call: &TruncationRequest) -> Result<FittingRequest> {
+        let run = TruncationRun::of(self, call)?;
         let (mut scale, mut overlay_id, mut refused) = (None, None, None);
         for _ in 0..PASSES {
-            let (look, scale) = run.look(&mut scale).await?;
+            let (look, scale) = run.measure(&mut scale).await?;
             let Some(rules) = run.rules.as_ref().filter(|_| look.tokens > run.budget) else {
-                return run.settled(&look, overlay_id, refused);
+                return run.final_request(&look, overlay_id, refused);
             };
             match run.shortened(rules, &look, scale).await {
                 Ok(Some(id)) => overlay_id = Some(id),
                 Ok(None) => break,
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Refused(error)) => {
+                Err(TruncationError::Failed(error)) => return Err(error),
+                Err(TruncationError::Refused(error)) => {
                     run.report(rules, &error).await;
                     refused = Some(error);
                     break;
@@ -38,38 +41,38 @@ impl Context {
             }
         }
         // What was added meanwhile belongs to the call, and what was erased does not.
-        let (look, _) = run.look(&mut scale).await?;
-        run.settled(&look, overlay_id, refused)
+        let (look, _) = run.measure(&mut scale).await?;
+        run.final_request(&look, overlay_id, refused)
     }
 }
 
 /// Why a view was not shortened.
-enum Stop {
+enum TruncationError {
     /// The strategy or a move of the log spoke against it: the call may go on without.
     Refused(Error),
     /// A listener or a store did.
     Failed(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for TruncationError {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
 
-struct Run<'a> {
+struct TruncationRun<'a> {
     context: &'a Context,
     history: ChatHistoryStorage,
-    call: &'a Call,
-    rules: Option<Resolved>,
+    call: &'a TruncationRequest,
+    rules: Option<TruncationRules>,
     /// What the model accepts.
     limit: u64,
     /// What the call is to have at most.
     budget: u64,
 }
 
-impl<'a> Run<'a> {
-    fn of(context: &'a Context, call: &'a Call) -> Result<Self> {
+impl<'a> TruncationRun<'a> {
+    fn of(context: &'a Context, call: &'a TruncationRequest) -> Result<Self> {
         let history = context.history();
         if history.is_dirty() {
             return Err(Error::invalid(
@@ -79,8 +82,8 @@ impl<'a> Run<'a> {
         }
         let agent = context.session().agent().truncation();
         let application = &context.ambit().settings().truncation;
-        let rules = Settings::resolve(&[&agent, &call.settings, application])?;
-        let limit = call.window.map_or(Ok(u64::MAX), Window::room)?;
+        let rules = TruncationSettings::resolve(&[&agent, &call.settings, application])?;
+        let limit = call.window.map_or(Ok(u64::MAX), ContextWindow::room)?;
         let effective = rules.as_ref().map_or(u64::MAX, |rules| rules.effective);
         Ok(Self {
             context,
@@ -92,24 +95,24 @@ impl<'a> Run<'a> {
         })
     }
 
-    async fn look(&self, scale: &mut Option<Scale>) -> Result<(Look, Scale)> {
-        Look::at(self.history.look().await?, self.call, scale)
+    async fn measure(&self, scale: &mut Option<TokenScale>) -> Result<(MeasuredView, TokenScale)> {
+        MeasuredView::at(self.history.view_snapshot().await?, self.call, scale)
     }
 
     /// Shows the view as the strategy wants it; nothing where no message can go, or too few.
     async fn shortened(
         &self,
-        rules: &Resolved,
-        look: &Look,
-        scale: Scale,
-    ) -> Result<Option<String>, Stop> {
+        rules: &TruncationRules,
+        look: &MeasuredView,
+        scale: TokenScale,
+    ) -> Result<Option<String>, TruncationError> {
         let all = self.room(rules, look);
         let (mut room, mut before, mut best) = (all.clone(), Vec::new(), None);
         for _ in 0..ROUNDS {
-            let Some(gone) = Plan::next(look, rules, &mut room, &before) else {
+            let Some(gone) = TruncationPlan::next(look, rules, &mut room, &before) else {
                 break;
             };
-            let plan = Plan::of(look, gone, &all);
+            let plan = TruncationPlan::of(look, gone, &all);
             let text = self.text(rules, &plan).await?;
             let made = made(look, &plan, text.as_deref(), &self.wording(rules, scale))?;
             let over = made.tokens.saturating_sub(self.budget);
@@ -126,20 +129,20 @@ impl<'a> Run<'a> {
             let field = format!("the plan of {}", rules.strategy.name());
             return Err(Error::invalid(field, "does not make the view shorter").into());
         }
-        self.laid(rules, look, made).await.map(Some)
+        self.store_overlay(rules, look, made).await.map(Some)
     }
 
-    fn room(&self, rules: &Resolved, look: &Look) -> Room {
-        Room {
+    fn room(&self, rules: &TruncationRules, look: &MeasuredView) -> TruncationBudget {
+        TruncationBudget {
             keep: rules.keep_messages,
             tokens: self.budget.saturating_sub(look.beside),
             preserve_system: rules.preserve_system,
         }
     }
 
-    fn wording<'b>(&self, rules: &'b Resolved, scale: Scale) -> Wording<'b> {
+    fn wording<'b>(&self, rules: &'b TruncationRules, scale: TokenScale) -> StandInOptions<'b> {
         let options = self.context.ambit().stores().options();
-        Wording {
+        StandInOptions {
             id: ids::ordered(&options.clock),
             strategy: rules.strategy.name(),
             scale,
@@ -148,22 +151,31 @@ impl<'a> Run<'a> {
     }
 
     /// The text that stands for what goes, if something does. What making it cost is booked in any case.
-    async fn text(&self, rules: &Resolved, plan: &Plan) -> Result<Option<String>, Stop> {
+    async fn text(
+        &self,
+        rules: &TruncationRules,
+        plan: &TruncationPlan,
+    ) -> Result<Option<String>, TruncationError> {
         let Some(stand_in) = plan.stand_in(rules).await else {
             return Ok(None);
         };
         let usage = self.context.usage();
         for record in stand_in.usage {
-            usage.record(record).map_err(Stop::Failed)?;
+            usage.record(record).map_err(TruncationError::Failed)?;
         }
         if usage.cell().is_dirty() {
             let saved = commit::save(self.context, std::slice::from_ref(usage.cell())).await;
-            saved.map_err(Stop::Failed)?;
+            saved.map_err(TruncationError::Failed)?;
         }
         Ok(Some(stand_in.text?))
     }
 
-    async fn laid(&self, rules: &Resolved, look: &Look, made: Made) -> Result<String, Stop> {
+    async fn store_overlay(
+        &self,
+        rules: &TruncationRules,
+        look: &MeasuredView,
+        made: TruncatedView,
+    ) -> Result<String, TruncationError> {
         let bus = self.context.ambit().bus();
         let asked = ChatHistoryTruncating {
             about: self.context.about(),
@@ -171,17 +183,19 @@ impl<'a> Run<'a> {
             tokens_before: look.tokens,
             tokens_planned: made.tokens,
         };
-        bus.ask(asked.clone()).await.map_err(Stop::Failed)?;
+        bus.ask(asked.clone())
+            .await
+            .map_err(TruncationError::Failed)?;
         let remaining = made.items.len() as u64;
-        let laying = Laying {
+        let laying = NewOverlay {
             items: made.items,
             reason: rules.strategy.name(),
             calls: made.calls,
         };
         let laid = self.history.lay(&look.seen, &laying).await;
         let overlay_id = laid.map_err(|error| match error {
-            Error::Conflict { .. } | Error::Busy { .. } => Stop::Refused(error),
-            error => Stop::Failed(error),
+            Error::Conflict { .. } | Error::Busy { .. } => TruncationError::Refused(error),
+            error => TruncationError::Failed(error),
         })?;
         let event = ChatHistoryTruncated {
             about: self.context.about(),
@@ -192,17 +206,17 @@ impl<'a> Run<'a> {
             remaining,
             overlay_id: overlay_id.clone(),
         };
-        bus.tell(event).await;
+        bus.notify(event).await;
         Ok(overlay_id)
     }
 
     /// The view as it is, if it fits; else for this call what `simple` leaves of it, if truncation is on and that fits.
-    fn settled(
+    fn final_request(
         &self,
-        look: &Look,
+        look: &MeasuredView,
         overlay_id: Option<String>,
         refused: Option<Error>,
-    ) -> Result<Prepared> {
+    ) -> Result<FittingRequest> {
         let is_for_this_call = look.tokens > self.limit;
         let rules = self.rules.as_ref().filter(|_| is_for_this_call);
         let gone = rules.map_or_else(Vec::new, |rules| self.cut_for_this_call(rules, look));
@@ -219,7 +233,7 @@ impl<'a> Run<'a> {
         }
         let places = look.staying(&gone);
         let messages: Vec<Message> = places.iter().map(|at| look.messages[*at].clone()).collect();
-        Ok(Prepared {
+        Ok(FittingRequest {
             messages: for_model(&messages),
             tokens,
             overlay_id,
@@ -229,7 +243,7 @@ impl<'a> Run<'a> {
     }
 
     /// What `simple` cuts. Open calls of earlier turns go only where nothing else helps, and never from the view.
-    fn cut_for_this_call(&self, rules: &Resolved, look: &Look) -> Vec<usize> {
+    fn cut_for_this_call(&self, rules: &TruncationRules, look: &MeasuredView) -> Vec<usize> {
         let room = self.room(rules, look);
         let gone = cut(&look.units, &room);
         if look.without(&gone) <= self.limit {
@@ -242,13 +256,13 @@ impl<'a> Run<'a> {
         cut(&units, &room)
     }
 
-    async fn report(&self, rules: &Resolved, error: &Error) {
+    async fn report(&self, rules: &TruncationRules, error: &Error) {
         let event = EngineError {
             about: self.context.about(),
             provider: rules.strategy.name().to_owned(),
             error: error.to_string(),
             retried: false,
         };
-        self.context.ambit().bus().tell(event).await;
+        self.context.ambit().bus().notify(event).await;
     }
 }

@@ -9,7 +9,7 @@ pub const DEFAULT_BUFFER: f64 = 0.2;
 
 /// What one level says. What it leaves open, the next level says.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct TruncationSettings {
     /// How; without one on any level nothing is ever cut.
     pub strategy: Option<Arc<dyn TruncationStrategy>>,
     /// From how many tokens on; without one on any level nothing is ever cut.
@@ -24,7 +24,7 @@ pub struct Settings {
 
 /// What all levels say together.
 #[derive(Clone, Debug)]
-pub struct Resolved {
+pub struct TruncationRules {
     /// How.
     pub strategy: Arc<dyn TruncationStrategy>,
     /// A request of more tokens than these is cut.
@@ -35,10 +35,10 @@ pub struct Resolved {
     pub keep_messages: usize,
 }
 
-impl Settings {
+impl TruncationSettings {
     /// The settings in force, the first level being the strongest: agent, provider, application. `None` where no level
     /// has a strategy, or none has a threshold. A value that breaks a rule is refused on every level.
-    pub fn resolve(levels: &[&Self]) -> Result<Option<Resolved>> {
+    pub fn resolve(levels: &[&Self]) -> Result<Option<TruncationRules>> {
         levels.iter().try_for_each(|level| level.check())?;
         let strategy = levels.iter().find_map(|level| level.strategy.clone());
         let threshold = levels.iter().find_map(|level| level.threshold);
@@ -48,7 +48,7 @@ impl Settings {
         let buffer = levels.iter().find_map(|level| level.buffer);
         let preserve_system = levels.iter().find_map(|level| level.preserve_system);
         let keep = levels.iter().find_map(|level| level.keep_messages);
-        Ok(Some(Resolved {
+        Ok(Some(TruncationRules {
             effective: effective(threshold, buffer.unwrap_or(DEFAULT_BUFFER)),
             preserve_system: preserve_system.unwrap_or(true),
             keep_messages: keep.unwrap_or_else(|| strategy.keep_messages()),

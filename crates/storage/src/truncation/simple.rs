@@ -1,14 +1,14 @@
 //! The strategy `simple`: what is old goes.
 
-use super::{Room, Source, StandIn, TruncationStrategy, Unit, cut};
+use super::{MessageUnit, StandIn, StandInSource, TruncationBudget, TruncationStrategy, cut};
 use async_trait::async_trait;
 
 /// Keeps the newest messages; nothing stands for the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Simple;
+pub struct SimpleTruncation;
 
 #[async_trait]
-impl TruncationStrategy for Simple {
+impl TruncationStrategy for SimpleTruncation {
     fn name(&self) -> &str {
         "simple"
     }
@@ -17,11 +17,11 @@ impl TruncationStrategy for Simple {
         10
     }
 
-    fn plan(&self, view: &[Unit], room: &Room) -> Vec<usize> {
+    fn plan(&self, view: &[MessageUnit], room: &TruncationBudget) -> Vec<usize> {
         cut(view, room)
     }
 
-    async fn stand_in(&self, _source: &Source) -> Option<StandIn> {
+    async fn stand_in(&self, _source: &StandInSource) -> Option<StandIn> {
         None
     }
 }

@@ -1,33 +1,36 @@
 //! The strategy `summarise`: one summary stands for what is old.
 
-use super::{Form, Room, Source, StandIn, Summarise, TruncationStrategy, Unit, cut};
+use super::{
+    MessageUnit, StandIn, StandInSource, Summariser, SummaryForm, TruncationBudget,
+    TruncationStrategy, cut,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 
 /// Keeps the newest messages; a summary stands for the others and for the summary before.
 #[derive(Clone, Debug)]
-pub struct Summary {
-    by: Arc<dyn Summarise>,
+pub struct SummaryTruncation {
+    by: Arc<dyn Summariser>,
 }
 
-impl Summary {
+impl SummaryTruncation {
     /// Summaries by this summariser.
-    pub fn new(by: Arc<dyn Summarise>) -> Self {
+    pub fn new(by: Arc<dyn Summariser>) -> Self {
         Self { by }
     }
 }
 
 /// What is left of a room when a quarter is set aside for the stand-in.
-pub(super) fn beside_stand_in(room: &Room) -> Room {
+pub(super) fn beside_stand_in(room: &TruncationBudget) -> TruncationBudget {
     let tokens = room.tokens - room.tokens / 4;
-    Room {
+    TruncationBudget {
         tokens,
         ..room.clone()
     }
 }
 
 #[async_trait]
-impl TruncationStrategy for Summary {
+impl TruncationStrategy for SummaryTruncation {
     fn name(&self) -> &str {
         "summarise"
     }
@@ -36,11 +39,11 @@ impl TruncationStrategy for Summary {
         5
     }
 
-    fn plan(&self, view: &[Unit], room: &Room) -> Vec<usize> {
+    fn plan(&self, view: &[MessageUnit], room: &TruncationBudget) -> Vec<usize> {
         cut(view, &beside_stand_in(room))
     }
 
-    async fn stand_in(&self, source: &Source) -> Option<StandIn> {
-        Some(self.by.summarise(source, Form::Text).await)
+    async fn stand_in(&self, source: &StandInSource) -> Option<StandIn> {
+        Some(self.by.summarise(source, SummaryForm::Text).await)
     }
 }

@@ -1,7 +1,10 @@
 //! The strategy `symbolise`: one line stands for each exchange that is old.
 
 use super::summary::beside_stand_in;
-use super::{Form, Room, Source, StandIn, Summarise, TruncationStrategy, Unit, cut, estimate};
+use super::{
+    MessageUnit, StandIn, StandInSource, Summariser, SummaryForm, TruncationBudget,
+    TruncationStrategy, cut, estimate,
+};
 use crate::storage::{Message, UsageRecord};
 use crate::{Error, Result};
 use async_trait::async_trait;
@@ -10,16 +13,16 @@ use std::sync::Arc;
 
 /// Keeps the newest messages; a line stands for each exchange of the others, behind the lines that were there.
 #[derive(Clone, Debug)]
-pub struct Symbols {
-    by: Arc<dyn Summarise>,
+pub struct SymbolTruncation {
+    by: Arc<dyn Summariser>,
     batch: NonZeroUsize,
 }
 
 const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9);
 
-impl Symbols {
+impl SymbolTruncation {
     /// Lines by this summariser, ten exchanges at a time.
-    pub fn new(by: Arc<dyn Summarise>) -> Self {
+    pub fn new(by: Arc<dyn Summariser>) -> Self {
         Self { by, batch: BATCH }
     }
 
@@ -28,18 +31,18 @@ impl Symbols {
         Self { batch, ..self }
     }
 
-    async fn lines(&self, source: &Source, usage: &mut Vec<UsageRecord>) -> Result<String> {
+    async fn lines(&self, source: &StandInSource, usage: &mut Vec<UsageRecord>) -> Result<String> {
         let mut lines: Vec<String> = Vec::new();
         if let Some(previous) = &source.previous {
             lines.extend(previous.lines().map(str::to_owned));
         }
         for batch in source.exchanges.chunks(self.batch.get()) {
-            let part = Source {
+            let part = StandInSource {
                 exchanges: batch.to_vec(),
                 previous: None,
                 tokens: source.tokens,
             };
-            let made = self.by.summarise(&part, Form::Lines).await;
+            let made = self.by.summarise(&part, SummaryForm::Lines).await;
             usage.extend(made.usage);
             let text = made.text?;
             let new = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -72,7 +75,7 @@ fn newest(lines: &[String], room: u64) -> String {
 }
 
 #[async_trait]
-impl TruncationStrategy for Symbols {
+impl TruncationStrategy for SymbolTruncation {
     fn name(&self) -> &str {
         "symbolise"
     }
@@ -81,11 +84,11 @@ impl TruncationStrategy for Symbols {
         5
     }
 
-    fn plan(&self, view: &[Unit], room: &Room) -> Vec<usize> {
+    fn plan(&self, view: &[MessageUnit], room: &TruncationBudget) -> Vec<usize> {
         cut(view, &beside_stand_in(room))
     }
 
-    async fn stand_in(&self, source: &Source) -> Option<StandIn> {
+    async fn stand_in(&self, source: &StandInSource) -> Option<StandIn> {
         let mut usage = Vec::new();
         let text = self.lines(source, &mut usage).await;
         Some(StandIn { text, usage })

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 /// Messages that stay or go together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct MessageUnit {
     /// The messages, in the order of the view.
     pub messages: Vec<Message>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: UnitKind,
     /// Its tokens, reported or estimated, as it goes to a model: a result without a call does not.
     pub tokens: u64,
     /// True for what stays in any case: the question being answered, the newest unit, and calls whose results may
@@ -25,7 +25,7 @@ pub struct Unit {
 
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum UnitKind {
     /// A system or developer message.
     Instruction,
     /// What a person says: a turn begins with it.
@@ -36,7 +36,7 @@ pub enum Kind {
     Other,
 }
 
-impl Unit {
+impl MessageUnit {
     fn has_open_call(&self) -> bool {
         let ids = self.messages.iter().flat_map(|message| &message.tool_calls);
         let results = |id: &str| {
@@ -56,20 +56,20 @@ impl Unit {
 }
 
 /// The units of a view without stand-ins, in the order of their first messages.
-pub fn units(messages: &[Message]) -> Vec<Unit> {
+pub fn units(messages: &[Message]) -> Vec<MessageUnit> {
     grouped(messages, &[])
 }
 
 /// The units of a view, in the order of their first messages. A result belongs to the last call of its id before it.
-pub(super) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
+pub(super) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<MessageUnit> {
+    let mut units: Vec<MessageUnit> = Vec::new();
     let mut callers: HashMap<&str, usize> = HashMap::new();
     for (place, message) in messages.iter().enumerate() {
         let result = message.tool_result.as_ref();
         let caller = result.and_then(|result| callers.get(result.call_id.as_str()));
         let at = caller.copied().unwrap_or(units.len());
         if at == units.len() {
-            units.push(Unit {
+            units.push(MessageUnit {
                 messages: Vec::new(),
                 kind: kind(message, stand_ins.contains(&place)),
                 tokens: 0,
@@ -90,20 +90,22 @@ pub(super) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<Unit> {
     units
 }
 
-fn kind(message: &Message, is_stand_in: bool) -> Kind {
+fn kind(message: &Message, is_stand_in: bool) -> UnitKind {
     let says_something = message.tool_result.is_none() && message.tool_calls.is_empty();
     match message.role {
-        _ if is_stand_in => Kind::StandIn,
-        Role::System | Role::Developer if says_something => Kind::Instruction,
-        Role::User if says_something => Kind::Question,
-        _ => Kind::Other,
+        _ if is_stand_in => UnitKind::StandIn,
+        Role::System | Role::Developer if says_something => UnitKind::Instruction,
+        Role::User if says_something => UnitKind::Question,
+        _ => UnitKind::Other,
     }
 }
 
-fn pin(units: &mut [Unit]) {
-    let question = units.iter().rposition(|unit| unit.kind == Kind::Question);
-    let said = |unit: &Unit| matches!(unit.kind, Kind::Question | Kind::Other);
-    let last = |(_, unit): &(usize, &Unit)| unit.places.last().copied();
+fn pin(units: &mut [MessageUnit]) {
+    let question = units
+        .iter()
+        .rposition(|unit| unit.kind == UnitKind::Question);
+    let said = |unit: &MessageUnit| matches!(unit.kind, UnitKind::Question | UnitKind::Other);
+    let last = |(_, unit): &(usize, &MessageUnit)| unit.places.last().copied();
     let newest = units.iter().enumerate().filter(|(_, unit)| said(unit));
     let newest = newest.max_by_key(last).map(|(at, _)| at);
     for (at, unit) in units.iter_mut().enumerate() {
@@ -117,7 +119,7 @@ fn pin(units: &mut [Unit]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, units};
+    use super::{UnitKind, units};
     use crate::storage::{Message, Role, ToolCall};
 
     fn call(ids: &[&str]) -> Message {
@@ -144,13 +146,13 @@ mod tests {
             .map(|unit| (unit.places, unit.kind, unit.is_pinned))
             .collect();
         let expected = [
-            (vec![0], Kind::Instruction, false),
-            (vec![1], Kind::Question, false),
-            (vec![2], Kind::Other, false),
-            (vec![3, 4, 6], Kind::Other, false),
-            (vec![5], Kind::Question, true),
-            (vec![7, 8, 9], Kind::Other, false),
-            (vec![10], Kind::Other, true),
+            (vec![0], UnitKind::Instruction, false),
+            (vec![1], UnitKind::Question, false),
+            (vec![2], UnitKind::Other, false),
+            (vec![3, 4, 6], UnitKind::Other, false),
+            (vec![5], UnitKind::Question, true),
+            (vec![7, 8, 9], UnitKind::Other, false),
+            (vec![10], UnitKind::Other, true),
         ];
         assert_eq!(found, expected);
     }

@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan};
 
 /// Days or instants, as the caller gave them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Period {
+pub(super) struct UsagePeriod {
     pub(super) date: Option<String>,
     pub(super) date_from: Option<String>,
     pub(super) date_to: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Period {
     pub(super) to_instant: Option<Millis>,
 }
 
-impl Period {
+impl UsagePeriod {
     /// The zone that days are meant in.
     pub(super) fn zone(&self) -> Result<TimeZone> {
         let Some(name) = &self.zone else {

@@ -9,7 +9,7 @@ pub struct UsageSettings {
     /// Whether it is counted at all.
     pub is_tracked: bool,
     /// Prices by model name.
-    pub prices: BTreeMap<String, Price>,
+    pub prices: BTreeMap<String, ModelPrice>,
     /// What becomes of the sums of a removed chat.
     pub on_remove: OnRemove,
 }
@@ -26,7 +26,7 @@ pub enum OnRemove {
 
 /// The price of a model in millionths of a currency for a million tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Price {
+pub struct ModelPrice {
     /// For tokens of requests.
     pub prompt: i64,
     /// For tokens of answers.

@@ -3,17 +3,17 @@
 use super::flaky::{Fault, Flaky};
 use super::support::*;
 use ambit_storage::Error;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::Filter;
-use ambit_storage::driver::chain::{Chain, Policy};
-use ambit_storage::driver::{Driver, Part, Range};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::RowFilter;
+use ambit_storage::driver::chain::{ChainDriver, WritePolicy};
+use ambit_storage::driver::{Driver, LogRange, ValuePart};
 use std::sync::Arc;
 
 #[tokio::test]
 async fn g029_an_erasure_that_missed_a_driver_is_finished_by_repeating_it() {
     for (what, writes) in erasures() {
         let pair = Pair::new();
-        let chain = pair.chain(Policy::All);
+        let chain = pair.chain(WritePolicy::All);
         chain.commit(everything()).await.unwrap();
         pair.second.fails(Fault::Down);
         let missed = chain.commit(Batch::of(writes.clone())).await;
@@ -29,23 +29,23 @@ async fn g029_an_erasure_that_missed_a_driver_is_finished_by_repeating_it() {
 
 #[tokio::test]
 async fn g030_what_was_erased_while_a_secondary_was_down_never_comes_back() {
-    for policy in [Policy::All, Policy::Primary] {
+    for policy in [WritePolicy::All, WritePolicy::Primary] {
         for (what, writes) in erasures() {
             let pair = Pair::new();
             pair.chain(policy).commit(everything()).await.unwrap();
             pair.second.fails(Fault::Down);
             let missed = pair.chain(policy).commit(Batch::of(writes)).await;
-            assert_eq!(missed.is_ok(), policy == Policy::Primary, "{what}");
+            assert_eq!(missed.is_ok(), policy == WritePolicy::Primary, "{what}");
             let erased = content(&*pair.first).await;
             pair.second.fails(Fault::Nothing);
             let chain = pair.chain(policy);
             for log in [items(), space(0).log("overlays")] {
-                chain.read(&log, Range::from(1, 9)).await.unwrap();
+                chain.read(&log, LogRange::from(1, 9)).await.unwrap();
             }
-            chain.get(&key(), Part::Whole).await.unwrap();
-            let exact = Filter {
+            chain.get(&key(), ValuePart::Whole).await.unwrap();
+            let exact = RowFilter {
                 storage_key: Some(space(0).path),
-                ..Filter::tenant("default")
+                ..RowFilter::tenant("default")
             };
             chain.identities(&exact, &ALL).await.unwrap();
             let now = content(&*pair.first).await;
@@ -65,18 +65,18 @@ async fn g030_what_was_erased_while_a_secondary_was_down_never_comes_back() {
 #[tokio::test]
 async fn g030_a_secondary_that_missed_an_erasure_does_not_answer_for_the_primary() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::Primary);
+    let chain = pair.chain(WritePolicy::Primary);
     chain.commit(everything()).await.unwrap();
     pair.second.fails(Fault::Down);
     chain
-        .commit(Batch::of([Write::Remove { space: space(0) }]))
+        .commit(Batch::of([BatchWrite::Remove { space: space(0) }]))
         .await
         .unwrap();
     pair.second.fails(Fault::Nothing);
     pair.first.fails(Fault::Down);
     for answer in [
-        chain.read(&items(), Range::head()).await.map(drop),
-        chain.get(&key(), Part::Whole).await.map(drop),
+        chain.read(&items(), LogRange::head()).await.map(drop),
+        chain.get(&key(), ValuePart::Whole).await.map(drop),
     ] {
         assert!(
             matches!(answer, Err(Error::Unavailable { .. })),
@@ -85,7 +85,7 @@ async fn g030_a_secondary_that_missed_an_erasure_does_not_answer_for_the_primary
     }
     pair.first.fails(Fault::Nothing);
     assert_eq!(
-        chain.read(&items(), Range::head()).await.unwrap().head,
+        chain.read(&items(), LogRange::head()).await.unwrap().head,
         None
     );
     assert_eq!(
@@ -102,20 +102,23 @@ async fn g030_a_fresh_process_lists_no_row_that_another_secondary_knows_to_be_er
             let driver: Arc<dyn Driver> = driver.clone();
             ((*name).to_owned(), driver)
         });
-        Chain::new(members.collect(), Policy::Primary).unwrap()
+        ChainDriver::new(members.collect(), WritePolicy::Primary).unwrap()
     };
     let rows = Batch::of([track(0), append(&items(), "1"), track(1)]);
     chain().commit(rows).await.unwrap();
     drivers[1].1.fails(Fault::Down);
-    let untrack = Write::Untrack {
+    let untrack = BatchWrite::Untrack {
         tenant: "default".to_owned(),
         id: "row-0".to_owned(),
     };
-    let gone = Batch::of([Write::Remove { space: space(0) }, untrack]);
+    let gone = Batch::of([BatchWrite::Remove { space: space(0) }, untrack]);
     chain().commit(gone).await.unwrap();
     drivers[1].1.fails(Fault::Nothing);
     drivers[0].1.fails(Fault::Down);
-    let found = chain().identities(&Filter::default(), &ALL).await.unwrap();
+    let found = chain()
+        .identities(&RowFilter::default(), &ALL)
+        .await
+        .unwrap();
     let ids: Vec<&str> = found.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ["row-1"]);
 }
@@ -123,11 +126,11 @@ async fn g030_a_fresh_process_lists_no_row_that_another_secondary_knows_to_be_er
 #[tokio::test]
 async fn g030_an_older_generation_is_replaced_by_the_next_append() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::Primary);
+    let chain = pair.chain(WritePolicy::Primary);
     chain.commit(everything()).await.unwrap();
     pair.second.fails(Fault::Writes);
     chain
-        .commit(Batch::of([Write::Clear { space: space(0) }]))
+        .commit(Batch::of([BatchWrite::Clear { space: space(0) }]))
         .await
         .unwrap();
     chain

@@ -1,10 +1,12 @@
 //! A memory driver that fails on demand.
 
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome};
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, Options, Page, Part, Range, Scan, Watch};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{
+    Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan,
+};
 use ambit_storage::{Error, Result};
 use async_trait::async_trait;
 use std::sync::Mutex;
@@ -23,14 +25,16 @@ pub enum Fault {
 }
 
 pub struct Flaky {
-    inner: Mutex<std::sync::Arc<Memory>>,
+    inner: Mutex<std::sync::Arc<MemoryDriver>>,
     fault: Mutex<Fault>,
 }
 
 impl Flaky {
     pub fn new() -> Self {
         Self {
-            inner: Mutex::new(std::sync::Arc::new(Memory::new(Options::default()))),
+            inner: Mutex::new(std::sync::Arc::new(MemoryDriver::new(
+                DriverOptions::default(),
+            ))),
             fault: Mutex::default(),
         }
     }
@@ -41,10 +45,11 @@ impl Flaky {
 
     /// Loses all data, and all numbers with it.
     pub fn lose(&self) {
-        *self.inner.lock().unwrap() = std::sync::Arc::new(Memory::new(Options::default()));
+        *self.inner.lock().unwrap() =
+            std::sync::Arc::new(MemoryDriver::new(DriverOptions::default()));
     }
 
-    fn reached(&self, failing: &[Fault]) -> Result<std::sync::Arc<Memory>> {
+    fn reached(&self, failing: &[Fault]) -> Result<std::sync::Arc<MemoryDriver>> {
         if failing.contains(&*self.fault.lock().unwrap()) {
             return Err(Error::Unavailable {
                 what: "the flaky store".to_owned(),
@@ -57,32 +62,32 @@ impl Flaky {
 
 #[async_trait]
 impl Driver for Flaky {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         let done = self
             .reached(&[Fault::Down, Fault::Writes])?
             .commit(batch)
             .await?;
         self.reached(&[Fault::Answers]).map(|_| done)
     }
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         self.reached(&[Fault::Down])?.read(log, range).await
     }
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         self.reached(&[Fault::Down])?.get(key, part).await
     }
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         self.reached(&[Fault::Down])?.scan(space, scan).await
     }
     async fn logs(&self, space: &Space) -> Result<Vec<String>> {
         self.reached(&[Fault::Down])?.logs(space).await
     }
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         self.reached(&[Fault::Down])?.identities(filter, page).await
     }
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.reached(&[Fault::Down])?.count(filter).await
     }
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         self.reached(&[Fault::Down])?.watch(log).await
     }
     async fn sweep(&self, limit: usize) -> Result<u64> {

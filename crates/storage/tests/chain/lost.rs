@@ -1,29 +1,32 @@
 //! A primary that lost all it had, and gives out its numbers anew: rows of both ages stay.
 
 use super::support::*;
-use ambit_storage::batch::{Batch, Check, Write};
-use ambit_storage::directory::{Filter, Tracked};
-use ambit_storage::driver::chain::{Chain, Policy};
-use ambit_storage::driver::{Driver, Part, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite};
+use ambit_storage::directory::{IndexRow, RowFilter};
+use ambit_storage::driver::chain::{ChainDriver, WritePolicy};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use std::sync::Arc;
 
 /// A chain whose secondary alone knows of session 0.
-async fn lost() -> (Pair, Chain) {
+async fn lost() -> (Pair, ChainDriver) {
     let before = Pair::new();
     let first = Batch::of([track(0), append(&items(), "1")]);
-    before.chain(Policy::All).commit(first).await.unwrap();
+    before.chain(WritePolicy::All).commit(first).await.unwrap();
     let pair = Pair {
         second: Arc::clone(&before.second),
         ..Pair::new()
     };
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     (pair, chain)
 }
 
 async fn rows(driver: &dyn Driver) -> Vec<String> {
-    let rows = driver.identities(&Filter::default(), &ALL).await.unwrap();
+    let rows = driver
+        .identities(&RowFilter::default(), &ALL)
+        .await
+        .unwrap();
     let mut ids: Vec<String> = rows.into_iter().map(|row| row.id).collect();
     ids.sort();
     ids
@@ -50,18 +53,18 @@ async fn g032_new_and_refilled_rows_with_one_ordinal_both_stay() {
 #[tokio::test]
 async fn g032_a_list_of_names_gives_back_what_the_primary_lost() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     let keys = ["a1", "a2", "a3", "b"].map(|name| space(0).key(name));
     let written = keys.iter().map(|key| set(key, "x"));
     chain.commit(Batch::of(written)).await.unwrap();
-    let gone = Batch::of([apply(&keys[1], Op::Del)]);
+    let gone = Batch::of([apply(&keys[1], Operation::Del)]);
     chain.commit(gone).await.unwrap();
     pair.first.lose();
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::parse("a*"),
         after: None,
         limit: 10,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let found = chain.scan(&space(0), &scan).await.unwrap();
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
@@ -71,14 +74,14 @@ async fn g032_a_list_of_names_gives_back_what_the_primary_lost() {
 #[tokio::test]
 async fn a_condition_on_a_row_that_the_primary_lost_is_judged_on_what_it_gets_back() {
     let (pair, chain) = lost().await;
-    let seen = pair.second.identities(&Filter::default(), &ALL).await;
-    let seen: Vec<Tracked> = seen.unwrap();
-    let untrack = Write::Untrack {
+    let seen = pair.second.identities(&RowFilter::default(), &ALL).await;
+    let seen: Vec<IndexRow> = seen.unwrap();
+    let untrack = BatchWrite::Untrack {
         tenant: "default".to_owned(),
         id: "row-0".to_owned(),
     };
     let under = |mark| {
-        let check = Check::Row {
+        let check = BatchCheck::Row {
             space: space(0),
             mark,
         };

@@ -13,11 +13,11 @@ mod sessions;
 mod support;
 
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Check, Head, Write};
-use ambit_storage::directory::Filter;
-use ambit_storage::driver::chain::{Chain, Policy};
-use ambit_storage::driver::{Driver, Part, Range, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head};
+use ambit_storage::directory::RowFilter;
+use ambit_storage::driver::chain::{ChainDriver, WritePolicy};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Json};
 use flaky::Fault;
@@ -27,7 +27,7 @@ use support::*;
 #[tokio::test]
 async fn g029_success_means_that_every_driver_has_the_write() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     pair.assert_equal().await;
     for (what, writes) in erasures() {
@@ -39,11 +39,11 @@ async fn g029_success_means_that_every_driver_has_the_write() {
         chain.commit(everything()).await.unwrap();
         pair.assert_equal().await;
     }
-    let tombstones = Scan {
+    let tombstones = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 9,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     assert_eq!(
         chain
@@ -59,7 +59,7 @@ async fn g029_success_means_that_every_driver_has_the_write() {
 async fn g029_one_driver_failing_is_named_and_repeating_the_call_finishes() {
     for fault in [Fault::Down, Fault::Writes, Fault::Answers] {
         let pair = Pair::new();
-        let chain = pair.chain(Policy::All);
+        let chain = pair.chain(WritePolicy::All);
         chain.commit(everything()).await.unwrap();
         let batch = || {
             Batch::of([
@@ -86,7 +86,7 @@ async fn g029_one_driver_failing_is_named_and_repeating_the_call_finishes() {
 #[tokio::test]
 async fn g032_a_primary_that_lost_its_copy_is_refilled_on_read() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     let before = content(&*pair.second).await;
     pair.first.lose();
@@ -94,13 +94,13 @@ async fn g032_a_primary_that_lost_its_copy_is_refilled_on_read() {
     assert_eq!(ids(&chain, &space(0).log("overlays")).await, ["1"]);
     for key in [key(), space(0).key("l"), space(1).key("list")] {
         assert!(
-            chain.get(&key, Part::Whole).await.unwrap().is_some(),
+            chain.get(&key, ValuePart::Whole).await.unwrap().is_some(),
             "{key}"
         );
     }
-    let exact = Filter {
+    let exact = RowFilter {
         storage_key: Some(space(0).path),
-        ..Filter::tenant("default")
+        ..RowFilter::tenant("default")
     };
     assert_eq!(chain.identities(&exact, &ALL).await.unwrap().len(), 1);
     assert_eq!(content(&*pair.first).await, before);
@@ -115,20 +115,23 @@ async fn g032_a_primary_that_lost_its_copy_is_refilled_on_read() {
 #[tokio::test]
 async fn g032_an_append_without_a_read_goes_on_where_the_secondary_ends() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     pair.first.lose();
     chain
         .commit(Batch::of([
             append(&items(), "2"),
-            apply(&space(1).key("list"), Op::Push(vec![Json::of(&2).unwrap()])),
+            apply(
+                &space(1).key("list"),
+                Operation::Push(vec![Json::of(&2).unwrap()]),
+            ),
         ]))
         .await
         .unwrap();
     assert_eq!(ids(&*pair.first, &items()).await, ["1", "2"]);
     let list = pair
         .second
-        .get(&space(1).key("list"), Part::Whole)
+        .get(&space(1).key("list"), ValuePart::Whole)
         .await
         .unwrap()
         .unwrap();
@@ -140,31 +143,31 @@ async fn g032_an_append_without_a_read_goes_on_where_the_secondary_ends() {
 #[tokio::test]
 async fn g022_absent_empty_and_failed_stay_three_results() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     assert_eq!(
-        chain.read(&items(), Range::head()).await.unwrap().head,
+        chain.read(&items(), LogRange::head()).await.unwrap().head,
         None
     );
     pair.second.fails(Fault::Down);
     assert_eq!(
-        chain.read(&items(), Range::head()).await.unwrap().head,
+        chain.read(&items(), LogRange::head()).await.unwrap().head,
         None
     );
     pair.second.fails(Fault::Nothing);
     chain
         .commit(Batch::of([
             append(&items(), "1"),
-            Write::Clear { space: space(0) },
+            BatchWrite::Clear { space: space(0) },
         ]))
         .await
         .unwrap();
     for driver in [&chain as &dyn Driver, &*pair.second] {
-        let head = driver.read(&items(), Range::head()).await.unwrap().head;
+        let head = driver.read(&items(), LogRange::head()).await.unwrap().head;
         assert_eq!(head.map(|head| head.last), Some(0));
     }
     pair.first.fails(Fault::Down);
     pair.second.fails(Fault::Down);
-    let failed = chain.read(&items(), Range::head()).await;
+    let failed = chain.read(&items(), LogRange::head()).await;
     assert!(
         matches!(failed, Err(Error::Unavailable { .. })),
         "{failed:?}"
@@ -174,33 +177,33 @@ async fn g022_absent_empty_and_failed_stay_three_results() {
 #[tokio::test]
 async fn g033_a_primary_that_is_down_is_answered_for_with_a_mark_and_takes_no_write() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::Primary);
+    let chain = pair.chain(WritePolicy::Primary);
     chain.commit(everything()).await.unwrap();
     let before = content(&*pair.second).await;
     pair.first.fails(Fault::Down);
-    let page = chain.read(&items(), Range::from(1, 9)).await.unwrap();
+    let page = chain.read(&items(), LogRange::from(1, 9)).await.unwrap();
     assert!(page.stale_possible && page.entries.len() == 1);
     assert!(
         chain
-            .get(&key(), Part::Whole)
+            .get(&key(), ValuePart::Whole)
             .await
             .unwrap()
             .unwrap()
             .stale_possible
     );
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 9,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let found = chain.scan(&space(0), &scan).await.unwrap();
     assert!(found.len() == 2 && found.iter().all(|(_, entry)| entry.stale_possible));
-    assert_eq!(chain.count(&Filter::default()).await.unwrap(), 1);
+    assert_eq!(chain.count(&RowFilter::default()).await.unwrap(), 1);
     for write in [
         append(&items(), "2"),
         set(&key(), "no"),
-        Write::Remove { space: space(0) },
+        BatchWrite::Remove { space: space(0) },
         track(1),
     ] {
         let refused = chain.commit(Batch::of([write])).await;
@@ -213,7 +216,7 @@ async fn g033_a_primary_that_is_down_is_answered_for_with_a_mark_and_takes_no_wr
     pair.first.fails(Fault::Nothing);
     assert!(
         !chain
-            .read(&items(), Range::head())
+            .read(&items(), LogRange::head())
             .await
             .unwrap()
             .stale_possible
@@ -223,14 +226,15 @@ async fn g033_a_primary_that_is_down_is_answered_for_with_a_mark_and_takes_no_wr
 #[tokio::test]
 async fn only_the_primary_judges_checks_and_operations() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     let before = content(&*pair.second).await;
     let head = Some(Head {
         generation: 9,
         last: 9,
     });
-    let stale = Batch::of([append(&items(), "2")]).checking(Check::Head { log: items(), head });
+    let stale =
+        Batch::of([append(&items(), "2")]).checking(BatchCheck::Head { log: items(), head });
     assert!(matches!(
         chain.commit(stale).await,
         Err(Error::Conflict { .. })
@@ -238,15 +242,15 @@ async fn only_the_primary_judges_checks_and_operations() {
     let refused = chain
         .commit(Batch::of([
             append(&items(), "2"),
-            apply(&key(), Op::Incr(1.into())),
+            apply(&key(), Operation::Incr(1.into())),
         ]))
         .await;
     assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
     assert_eq!(content(&*pair.second).await, before);
-    let lease = Op::Acquire {
+    let lease = Operation::Acquire {
         holder: "me".to_owned(),
     };
-    let write = Write::Apply {
+    let write = BatchWrite::Apply {
         key: space(0).lease(),
         op: lease,
         life: Some(1000),
@@ -254,7 +258,7 @@ async fn only_the_primary_judges_checks_and_operations() {
     chain.commit(Batch::of([write])).await.unwrap();
     assert_eq!(
         pair.second
-            .get(&space(0).lease(), Part::Whole)
+            .get(&space(0).lease(), ValuePart::Whole)
             .await
             .unwrap(),
         None
@@ -264,7 +268,7 @@ async fn only_the_primary_judges_checks_and_operations() {
 #[tokio::test]
 async fn a_secondary_ahead_of_its_primary_is_reported_and_not_merged() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::All);
+    let chain = pair.chain(WritePolicy::All);
     chain.commit(everything()).await.unwrap();
     pair.second
         .commit(Batch::of([append(&items(), "ahead")]))
@@ -295,7 +299,7 @@ async fn a_secondary_ahead_of_its_primary_is_reported_and_not_merged() {
 #[tokio::test]
 async fn policy_primary_tells_what_secondaries_missed_and_repairs_it_later() {
     let pair = Pair::new();
-    let chain = pair.chain(Policy::Primary);
+    let chain = pair.chain(WritePolicy::Primary);
     pair.second.fails(Fault::Down);
     chain.commit(everything()).await.unwrap();
     let degraded = chain.degraded();
@@ -317,9 +321,9 @@ async fn policy_primary_tells_what_secondaries_missed_and_repairs_it_later() {
 #[tokio::test]
 async fn a_chain_names_its_drivers_in_order_and_refuses_none_or_one_twice() {
     let pair = Pair::new();
-    assert_eq!(pair.chain(Policy::All).names(), ["first", "second"]);
+    assert_eq!(pair.chain(WritePolicy::All).names(), ["first", "second"]);
     assert!(matches!(
-        Chain::new(vec![], Policy::All),
+        ChainDriver::new(vec![], WritePolicy::All),
         Err(Error::Invalid { .. })
     ));
     let twice = vec![
@@ -327,7 +331,7 @@ async fn a_chain_names_its_drivers_in_order_and_refuses_none_or_one_twice() {
         ("a".to_owned(), pair.second),
     ];
     assert!(matches!(
-        Chain::new(twice, Policy::All),
+        ChainDriver::new(twice, WritePolicy::All),
         Err(Error::Invalid { .. })
     ));
 }

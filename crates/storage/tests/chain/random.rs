@@ -3,10 +3,10 @@
 
 use super::flaky::Fault;
 use super::support::{Pair, append, apply, content, set, space, track};
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::driver::chain::Policy;
-use ambit_storage::driver::{Driver, Part, Range};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::chain::WritePolicy;
+use ambit_storage::driver::{Driver, LogRange, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Error, Json};
 
@@ -17,35 +17,35 @@ fn roll(seed: &mut u64, sides: u64) -> usize {
     usize::try_from((*seed >> 11) % sides).unwrap()
 }
 
-fn write(seed: &mut u64, turn: usize) -> Write {
+fn write(seed: &mut u64, turn: usize) -> BatchWrite {
     let at = roll(seed, 3);
     let log = space(at).log(["items", "overlays"][roll(seed, 2)]);
     let key = space(at).key(["k", "l"][roll(seed, 2)]);
     match roll(seed, 17) {
         0..=4 => append(&log, &turn.to_string()),
         5 => set(&key, &turn.to_string()),
-        6 => apply(&space(at).key("n"), Op::Incr(1.into())),
+        6 => apply(&space(at).key("n"), Operation::Incr(1.into())),
         7 => apply(
             &space(at).key("list"),
-            Op::Push(vec![Json::of(&turn).unwrap()]),
+            Operation::Push(vec![Json::of(&turn).unwrap()]),
         ),
-        8 => apply(&key, Op::Del),
-        9 => apply(&space(at).key("list"), Op::Pop),
-        10 => Write::Wipe {
+        8 => apply(&key, Operation::Del),
+        9 => apply(&space(at).key("list"), Operation::Pop),
+        10 => BatchWrite::Wipe {
             space: space(at),
             pattern: Pattern::parse("l*"),
         },
-        11 => Write::Clear { space: space(at) },
-        12 => Write::Remove { space: space(at) },
-        13 => Write::Redact {
+        11 => BatchWrite::Clear { space: space(at) },
+        12 => BatchWrite::Remove { space: space(at) },
+        13 => BatchWrite::Redact {
             log,
             bodies: vec![(1, Json::of("gone").unwrap())],
         },
-        14 => Write::Untrack {
+        14 => BatchWrite::Untrack {
             tenant: "default".to_owned(),
             id: format!("row-{at}"),
         },
-        15 => Write::Drop { log },
+        15 => BatchWrite::Drop { log },
         _ => track(at),
     }
 }
@@ -59,7 +59,7 @@ async fn a_secondary_that_comes_and_goes_changes_no_answer_and_ends_equal() {
 
 async fn run(mut seed: u64) {
     let pair = Pair::new();
-    let mut chain = pair.chain(Policy::All);
+    let mut chain = pair.chain(WritePolicy::All);
     for turn in 0..1000 {
         let faults = [
             Fault::Nothing,
@@ -72,10 +72,13 @@ async fn run(mut seed: u64) {
         let before = content(&*pair.first).await;
         let at = roll(&mut seed, 3);
         chain
-            .read(&space(at).log("items"), Range::head())
+            .read(&space(at).log("items"), LogRange::head())
             .await
             .unwrap();
-        chain.get(&space(at).key("k"), Part::Nothing).await.unwrap();
+        chain
+            .get(&space(at).key("k"), ValuePart::Nothing)
+            .await
+            .unwrap();
         let after = content(&*pair.first).await;
         // A read may settle a note of an erasure, which comes before the rows, and brings nothing back.
         assert_eq!(
@@ -91,7 +94,7 @@ async fn run(mut seed: u64) {
             Err(error) => panic!("turn {turn}: {error} {writes:?}"),
         }
         if turn % 50 == 0 {
-            chain = pair.chain(Policy::All);
+            chain = pair.chain(WritePolicy::All);
         }
         if turn % 25 == 0 {
             pair.second.fails(Fault::Nothing);

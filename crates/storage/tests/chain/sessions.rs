@@ -2,8 +2,8 @@
 
 use crate::flaky::Fault;
 use crate::support::Pair;
-use ambit_storage::driver::Options;
-use ambit_storage::driver::chain::Policy;
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::driver::chain::WritePolicy;
 use ambit_storage::storage::Message;
 use ambit_storage::{Agent, Ambit, Error, Stores};
 
@@ -18,11 +18,11 @@ impl Agent for Plain {
 #[tokio::test]
 async fn g033_a_history_that_a_secondary_answers_for_is_marked_and_takes_no_write() {
     let pair = Pair::new();
-    let stores = Stores::builder(Options::default())
+    let stores = Stores::builder(DriverOptions::default())
         .driver("first", pair.first.clone())
         .driver("second", pair.second.clone())
         .default_drivers(&["first", "second"])
-        .policy(Policy::Primary)
+        .policy(WritePolicy::Primary)
         .build()
         .unwrap();
     let ambit = Ambit::builder(stores).agent(Plain).build();

@@ -1,19 +1,19 @@
 //! Two drivers that fail on demand, and what is written to a chain of them.
 
 use super::flaky::Flaky;
-use ambit_storage::address::{ITEMS, Key, LogKey, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest, Track};
-use ambit_storage::driver::chain::{Chain, Policy};
-use ambit_storage::driver::{Driver, Part, Range, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::address::{ITEMS, LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder, TrackRequest};
+use ambit_storage::driver::chain::{ChainDriver, WritePolicy};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub const ALL: PageRequest = PageRequest {
-    order: Order::Oldest,
+    order: RowOrder::Oldest,
     after: None,
     limit: 100,
 };
@@ -33,10 +33,10 @@ impl Pair {
     }
 
     /// A new chain, as after a restart of the process.
-    pub fn chain(&self, policy: Policy) -> Chain {
+    pub fn chain(&self, policy: WritePolicy) -> ChainDriver {
         let (first, second): (Arc<dyn Driver>, Arc<dyn Driver>) =
             (self.first.clone(), self.second.clone());
-        Chain::new(
+        ChainDriver::new(
             vec![("first".to_owned(), first), ("second".to_owned(), second)],
             policy,
         )
@@ -63,13 +63,13 @@ pub fn items() -> LogKey {
     space(0).log(ITEMS)
 }
 
-pub fn key() -> Key {
+pub fn key() -> ValueKey {
     space(0).key("k")
 }
 
-pub fn append(log: &LogKey, id: &str) -> Write {
+pub fn append(log: &LogKey, id: &str) -> BatchWrite {
     let body = Json::of(&format!("text of {id}")).unwrap();
-    Write::Append {
+    BatchWrite::Append {
         log: log.clone(),
         entries: vec![NewEntry {
             id: id.to_owned(),
@@ -78,20 +78,20 @@ pub fn append(log: &LogKey, id: &str) -> Write {
     }
 }
 
-pub fn apply(key: &Key, op: Op) -> Write {
-    Write::Apply {
+pub fn apply(key: &ValueKey, op: Operation) -> BatchWrite {
+    BatchWrite::Apply {
         key: key.clone(),
         op,
         life: None,
     }
 }
 
-pub fn set(key: &Key, text: &str) -> Write {
-    apply(key, Op::Set(Json::of(text).unwrap().into()))
+pub fn set(key: &ValueKey, text: &str) -> BatchWrite {
+    apply(key, Operation::Set(Json::of(text).unwrap().into()))
 }
 
-pub fn track(at: usize) -> Write {
-    Write::Track(Box::new(Track {
+pub fn track(at: usize) -> BatchWrite {
+    BatchWrite::Track(Box::new(TrackRequest {
         id: format!("row-{at}"),
         tenant: "default".to_owned(),
         base: identity(at).base(),
@@ -111,28 +111,31 @@ pub async fn content(driver: &dyn Driver) -> Vec<String> {
     for space in &spaces {
         for name in driver.logs(space).await.unwrap() {
             let page = driver
-                .read(&space.log(name.as_str()), Range::from(1, 1000))
+                .read(&space.log(name.as_str()), LogRange::from(1, 1000))
                 .await
                 .unwrap();
             said.push(format!("{name} {page:?}"));
         }
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after: None,
             limit: 100,
-            part: Part::Whole,
+            part: ValuePart::Whole,
         };
         said.push(format!("{:?}", driver.scan(space, &scan).await.unwrap()));
     }
     said.push(format!(
         "{:?}",
-        driver.identities(&Filter::default(), &ALL).await.unwrap()
+        driver
+            .identities(&RowFilter::default(), &ALL)
+            .await
+            .unwrap()
     ));
     said
 }
 
 pub async fn ids(driver: &dyn Driver, log: &LogKey) -> Vec<String> {
-    let page = driver.read(log, Range::from(1, 1000)).await.unwrap();
+    let page = driver.read(log, LogRange::from(1, 1000)).await.unwrap();
     page.entries.into_iter().map(|entry| entry.id).collect()
 }
 
@@ -144,24 +147,27 @@ pub fn everything() -> Batch {
         append(&other, "1"),
         set(&key(), "v"),
         set(&space(0).key("l"), "w"),
-        apply(&space(1).key("list"), Op::Push(vec![Json::of(&1).unwrap()])),
+        apply(
+            &space(1).key("list"),
+            Operation::Push(vec![Json::of(&1).unwrap()]),
+        ),
     ])
 }
 
-pub fn erasures() -> Vec<(&'static str, Vec<Write>)> {
+pub fn erasures() -> Vec<(&'static str, Vec<BatchWrite>)> {
     let bodies = vec![(1, Json::of("forgotten").unwrap())];
     vec![
-        ("drop", vec![Write::Drop { log: items() }]),
+        ("drop", vec![BatchWrite::Drop { log: items() }]),
         (
             "drop and begin again",
-            vec![Write::Drop { log: items() }, append(&items(), "new")],
+            vec![BatchWrite::Drop { log: items() }, append(&items(), "new")],
         ),
-        ("clear", vec![Write::Clear { space: space(0) }]),
+        ("clear", vec![BatchWrite::Clear { space: space(0) }]),
         (
             "remove",
             vec![
-                Write::Remove { space: space(0) },
-                Write::Untrack {
+                BatchWrite::Remove { space: space(0) },
+                BatchWrite::Untrack {
                     tenant: "default".to_owned(),
                     id: "row-0".to_owned(),
                 },
@@ -169,27 +175,30 @@ pub fn erasures() -> Vec<(&'static str, Vec<Write>)> {
         ),
         (
             "remove and begin again",
-            vec![Write::Remove { space: space(0) }, append(&items(), "new")],
+            vec![
+                BatchWrite::Remove { space: space(0) },
+                append(&items(), "new"),
+            ],
         ),
         (
             "wipe",
-            vec![Write::Wipe {
+            vec![BatchWrite::Wipe {
                 space: space(0),
                 pattern: Pattern::all(),
             }],
         ),
-        ("delete", vec![apply(&key(), Op::Del)]),
-        ("take", vec![apply(&key(), Op::GetDel)]),
+        ("delete", vec![apply(&key(), Operation::Del)]),
+        ("take", vec![apply(&key(), Operation::GetDel)]),
         (
             "redact",
-            vec![Write::Redact {
+            vec![BatchWrite::Redact {
                 log: items(),
                 bodies,
             }],
         ),
         (
             "untrack",
-            vec![Write::Untrack {
+            vec![BatchWrite::Untrack {
                 tenant: "default".to_owned(),
                 id: "row-0".to_owned(),
             }],

@@ -2,10 +2,10 @@
 
 use crate::stores::{Fresh, Store};
 use ambit_storage::address::Space;
-use ambit_storage::conformance::Fixture;
-use ambit_storage::conformance::Flaky;
-use ambit_storage::directory::{Filter, Order, PageRequest};
-use ambit_storage::driver::{Driver, Options, Part, Range, Scan};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::conformance::FlakyDriver;
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{Message, StorageKind, UsageRecord};
 use ambit_storage::{Agent, Ambit, Caller, LiveAgent, Result, SessionIdentity, Stores};
@@ -32,7 +32,7 @@ impl StorageKind for Notes {
 /// An installation over one store that fails on demand.
 pub struct App {
     pub store: Arc<dyn Driver>,
-    pub flaky: Arc<Flaky>,
+    pub flaky: Arc<FlakyDriver>,
     pub fresh: Fresh,
     kind: &'static Store,
     ambit: Ambit,
@@ -55,11 +55,11 @@ impl App {
     pub async fn at(fresh: Fresh, kind: &'static Store) -> Self {
         let store = fresh.open().await;
         // The holder of a lease looks in the background for those who want to interrupt it.
-        let flaky = Flaky::new(store.clone()).sparing(|key| key.name.starts_with("wish/"));
+        let flaky = FlakyDriver::new(store.clone()).sparing(|key| key.name.starts_with("wish/"));
         let flaky = Arc::new(flaky);
-        let options = Options {
+        let options = DriverOptions {
             clock: fresh.clock(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let stores = Stores::builder(options).driver("main", flaky.clone());
         let stores = stores.build().expect("one store");
@@ -135,11 +135,11 @@ async fn furnish(ambit: &Ambit) -> Result<()> {
 /// Everything stored under a tenant, leases apart: who holds one is no content.
 pub async fn holds(store: &dyn Driver, tenant: &str) -> Vec<String> {
     let page = PageRequest {
-        order: Order::Oldest,
+        order: RowOrder::Oldest,
         after: None,
         limit: 10_000,
     };
-    let rows = store.identities(&Filter::tenant(tenant), &page).await;
+    let rows = store.identities(&RowFilter::tenant(tenant), &page).await;
     let rows = rows.expect("the index is read");
     let mut spaces = vec![Space::usage_sums(tenant), Space::tombstones(tenant)];
     for chat in ["a", "b", "c"] {
@@ -162,14 +162,14 @@ pub async fn space_holds(store: &dyn Driver, space: &Space) -> Vec<String> {
     let mut found = Vec::new();
     for name in store.logs(space).await.expect("the logs are listed") {
         let log = space.log(name);
-        let page = store.read(&log, Range::from(1, 10_000)).await;
+        let page = store.read(&log, LogRange::from(1, 10_000)).await;
         found.push(format!("{log} {:?}", page.expect("the log is read")));
     }
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 10_000,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     let values = store.scan(space, &scan).await.expect("the values are read");
     found.extend(values.iter().map(|value| format!("{space} {value:?}")));

@@ -5,7 +5,7 @@ use crate::child::Worker;
 use crate::orders::{Job, Order};
 use crate::stores::{Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::conformance::Fixture;
+use ambit_storage::conformance::DriverFixture;
 use ambit_storage::lease::{LEASE_LIFE, OnBusy};
 use ambit_storage::{Ambit, BulkReport, Context, Error, LiveAgent, Result, SessionIdentity};
 

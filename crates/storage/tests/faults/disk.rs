@@ -5,8 +5,8 @@ use crate::orders::{Job, Order};
 use crate::shim::Shim;
 use crate::stores::Store;
 use ambit_storage::address::{LogKey, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::{Driver, Range};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::{Driver, LogRange};
 use ambit_storage::{Error, Json, Result, SessionIdentity};
 
 fn log() -> LogKey {
@@ -26,7 +26,7 @@ pub async fn serve(store: &dyn Driver) -> Result<()> {
         }
         let body = Json::of(&"x".repeat(5_000))?;
         let entries = vec![NewEntry { id, body }];
-        let append = Write::Append {
+        let append = BatchWrite::Append {
             log: log(),
             entries,
         };
@@ -35,7 +35,7 @@ pub async fn serve(store: &dyn Driver) -> Result<()> {
             Err(Error::Unavailable { .. }) => "unavailable",
             Err(error) => panic!("{error} is no failure of the store"),
         };
-        let page = store.read(&log(), Range::from(1, 100)).await?;
+        let page = store.read(&log(), LogRange::from(1, 100)).await?;
         let ids: Vec<&str> = page.entries.iter().map(|entry| entry.id.as_str()).collect();
         println!("{answer}; holds {}", ids.join(" "));
     }

@@ -5,9 +5,9 @@ use crate::child::Worker;
 use crate::orders::{Job, Order};
 use crate::stores::{Fresh, Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::{Options, Range};
-use ambit_storage::storage::State;
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::{DriverOptions, LogRange};
+use ambit_storage::storage::StorageState;
 use ambit_storage::{Ambit, Context, Stores};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub fn g031_a_first_commit_over_two_stores_leaves_no_data_without_its_row(store:
 
 async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
     let (index, data) = (index.open().await, data.open().await);
-    let options = Options::default();
+    let options = DriverOptions::default();
     let clock = options.clock.clone();
     let stores = Stores::builder(options)
         .driver("main", index.clone())
@@ -59,7 +59,10 @@ async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
     let mut with_data = BTreeSet::new();
     for scope in ["chatHistory", "usage", "notes"] {
         let space = Space::of(DEFAULT_TENANT, &base.with_scope(scope).unwrap());
-        let page = data.read(&space.log("items"), Range::head()).await.unwrap();
+        let page = data
+            .read(&space.log("items"), LogRange::head())
+            .await
+            .unwrap();
         if page.head.is_some() {
             with_data.insert(scope.to_owned());
         }
@@ -68,8 +71,16 @@ async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
     assert_eq!(untracked, Vec::<&String>::new(), "killed at point {times}");
     let state = agent.history().state().await.unwrap();
     let is_there = with_data.contains("chatHistory");
-    assert_eq!(state == State::Live, is_there, "killed at point {times}");
-    assert_eq!(state == State::Absent, !is_there, "killed at point {times}");
+    assert_eq!(
+        state == StorageState::Live,
+        is_there,
+        "killed at point {times}"
+    );
+    assert_eq!(
+        state == StorageState::Absent,
+        !is_there,
+        "killed at point {times}"
+    );
     if is_saved {
         assert_eq!(with_data.len(), 3, "killed at point {times}");
     }
@@ -86,6 +97,6 @@ async fn look(index: &Fresh, data: &Fresh, is_saved: bool, times: u64) {
 }
 
 async fn swept(ambit: &Ambit) -> u64 {
-    let done = ambit.patrol().step(1_000).await.unwrap();
+    let done = ambit.index_sweep().step(1_000).await.unwrap();
     done.map_or(0, |done| done.swept)
 }

@@ -3,7 +3,7 @@
 use crate::app::{AGENT, App, looks, open, say, spend};
 use crate::stores::{Store, wait_for};
 use ambit_storage::Context;
-use ambit_storage::conformance::Fault;
+use ambit_storage::conformance::FaultKind;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
@@ -41,7 +41,7 @@ pub fn g025_opening_counting_and_listing_write_nothing(store: &'static Store) {
         let app = App::over(store).await;
         let agent = app.furnished("t").await;
         let ambit = agent.context().ambit();
-        let (before, writes) = (app.holds("t").await, app.flaky.seen(Fault::Write));
+        let (before, writes) = (app.holds("t").await, app.flaky.seen(FaultKind::Write));
         for chat in ["a", "b", "never written"] {
             let opened = open(ambit, chat).await.unwrap();
             opened.context().read().await.unwrap();
@@ -55,7 +55,7 @@ pub fn g025_opening_counting_and_listing_write_nothing(store: &'static Store) {
         assert_eq!(query.page(None, 100).await.unwrap().items.len(), 5);
         query.first_agent().await.unwrap();
         looks(ambit).await.unwrap();
-        assert_eq!(app.flaky.seen(Fault::Write), writes);
+        assert_eq!(app.flaky.seen(FaultKind::Write), writes);
         assert_eq!(app.holds("t").await, before);
     });
 }
@@ -64,7 +64,7 @@ pub fn g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key(store: &'sta
     wait_for(async {
         let app = App::over(store).await;
         let agent = app.furnished("t").await;
-        let (before, writes) = (app.holds("t").await, app.flaky.seen(Fault::Write));
+        let (before, writes) = (app.holds("t").await, app.flaky.seen(FaultKind::Write));
         say(&agent, "only staged").await.unwrap();
         spend(&agent).unwrap();
         let log = Log::default();
@@ -74,7 +74,7 @@ pub fn g025_a_dropped_dirty_context_writes_nothing_and_logs_its_key(store: &'sta
         let warning = "WARN message=a context with staged changes was dropped; they are lost \
                        session.key=Agent_a";
         assert_eq!(*log.0.lock().unwrap(), [warning]);
-        assert_eq!(app.flaky.seen(Fault::Write), writes);
+        assert_eq!(app.flaky.seen(FaultKind::Write), writes);
         assert_eq!(app.holds("t").await, before);
     });
 }

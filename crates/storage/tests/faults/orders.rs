@@ -3,8 +3,8 @@
 use crate::app::{AGENT, Notes, Plain, open, say, spend};
 use crate::child;
 use crate::stores::wait_for;
-use ambit_storage::driver::{self, Driver, Durability, FaultPoints, Options};
-use ambit_storage::lease::{End, OnBusy};
+use ambit_storage::driver::{self, Driver, DriverOptions, Durability, FaultPoints};
+use ambit_storage::lease::{LeaseEnd, OnBusy};
 use ambit_storage::{Ambit, Caller, Context, Error, Result, Stores};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -59,19 +59,19 @@ impl Order {
         }
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> DriverOptions {
         let durability = if self.is_synced {
             Durability::Full
         } else {
             Durability::Normal
         };
-        Options {
+        DriverOptions {
             durability,
             fault_points: self
                 .dies_at
                 .clone()
                 .map_or_else(FaultPoints::default, |(point, times)| dies_at(point, times)),
-            ..Options::default()
+            ..DriverOptions::default()
         }
     }
 }
@@ -113,7 +113,7 @@ async fn work(order: &Order) -> Result<()> {
 }
 
 /// The application over the order's stores.
-async fn node(order: &Order, options: Options, store: Arc<dyn Driver>) -> Result<Ambit> {
+async fn node(order: &Order, options: DriverOptions, store: Arc<dyn Driver>) -> Result<Ambit> {
     let mut stores = Stores::builder(options.clone()).driver("main", store);
     if let Some(url) = &order.data {
         let data = driver::open(url, options).await?;
@@ -197,7 +197,7 @@ async fn until_interrupted(ambit: &Ambit) -> Result<()> {
     agent.context().save().await?;
     println!("held");
     let lease = agent.context().lease().expect("a turn is running");
-    assert_eq!(lease.ended().await, End::Interrupted);
+    assert_eq!(lease.ended().await, LeaseEnd::Interrupted);
     say(&agent, "cancelled").await?;
     agent.context().save().await?;
     agent.context().end_turn().await?;

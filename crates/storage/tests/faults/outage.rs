@@ -4,10 +4,10 @@ use crate::app::{AGENT, Plain, open, say, space_holds, spend};
 use crate::proxy::Proxy;
 use crate::stores::{Fresh, STORES, Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::chain::Policy;
-use ambit_storage::driver::{self, Driver, Options};
-use ambit_storage::storage::State;
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::chain::WritePolicy;
+use ambit_storage::driver::{self, Driver, DriverOptions};
+use ambit_storage::storage::StorageState;
 use ambit_storage::{Ambit, Context, Error, LiveAgent, Stores};
 use std::sync::Arc;
 
@@ -30,7 +30,9 @@ impl Pair {
         let (server, rest) = server.split_at(end);
         let proxy = Proxy::to(server.to_owned());
         let through = format!("redis://127.0.0.1:{}{rest}", proxy.port);
-        let secondary = driver::open(&through, Options::default()).await.unwrap();
+        let secondary = driver::open(&through, DriverOptions::default())
+            .await
+            .unwrap();
         Self {
             proxy,
             primary,
@@ -40,8 +42,8 @@ impl Pair {
     }
 
     /// The application over the chain, as after a start of the process.
-    fn ambit(&self, policy: Policy) -> Ambit {
-        let stores = Stores::builder(Options::default())
+    fn ambit(&self, policy: WritePolicy) -> Ambit {
+        let stores = Stores::builder(DriverOptions::default())
             .driver("main", self.primary.clone())
             .driver("cache", self.secondary.clone())
             .default_drivers(&["main", "cache"])
@@ -86,7 +88,7 @@ fn space(agent: &LiveAgent) -> Space {
 pub fn g029_a_save_in_an_outage_is_partial_and_done_once_when_repeated(store: &'static Store) {
     wait_for(async {
         let pair = Pair::over(store).await;
-        let ambit = pair.ambit(Policy::All);
+        let ambit = pair.ambit(WritePolicy::All);
         let agent = session(&ambit, "a").await;
         pair.proxy.cut();
         say(&agent, "in the outage").await.unwrap();
@@ -116,7 +118,7 @@ pub fn g029_a_save_in_an_outage_is_partial_and_done_once_when_repeated(store: &'
 pub fn g030_what_was_erased_in_an_outage_never_comes_back(store: &'static Store) {
     wait_for(async {
         let pair = Pair::over(store).await;
-        let ambit = pair.ambit(Policy::Primary);
+        let ambit = pair.ambit(WritePolicy::Primary);
         let (cleared, removed) = (session(&ambit, "a").await, session(&ambit, "b").await);
         pair.proxy.cut();
         cleared.context().clear().await.unwrap();
@@ -125,8 +127,8 @@ pub fn g030_what_was_erased_in_an_outage_never_comes_back(store: &'static Store)
         removed.context().remove().await.unwrap();
         pair.mend(&space(&cleared)).await;
         // The process starts again, and knows of the outage only what the stores know.
-        let again = pair.ambit(Policy::Primary);
-        for (chat, state) in [("a", State::Empty), ("b", State::Absent)] {
+        let again = pair.ambit(WritePolicy::Primary);
+        for (chat, state) in [("a", StorageState::Empty), ("b", StorageState::Absent)] {
             let agent = open(&again, chat).await.unwrap();
             assert_eq!(agent.history().state().await.unwrap(), state);
             assert_eq!(agent.history().messages().await.unwrap(), []);
@@ -144,7 +146,7 @@ pub fn g030_what_was_erased_in_an_outage_never_comes_back(store: &'static Store)
 pub fn g033_an_outage_of_the_secondary_stops_nobody_where_it_is_best_effort(store: &'static Store) {
     wait_for(async {
         let pair = Pair::over(store).await;
-        let ambit = pair.ambit(Policy::Primary);
+        let ambit = pair.ambit(WritePolicy::Primary);
         let agent = session(&ambit, "a").await;
         pair.proxy.cut();
         say(&agent, "in the outage").await.unwrap();

@@ -4,10 +4,10 @@ use crate::child::Worker;
 use crate::orders::{Job, Order};
 use crate::shim::{Action, Shim, Step, journal, power_loss};
 use crate::stores::{Store, wait_for};
-use ambit_storage::address::{Key, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::{self, Driver, Options, Part, Range};
-use ambit_storage::op::Op;
+use ambit_storage::address::{Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::{self, Driver, DriverOptions, LogRange, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::{Json, Result, SessionIdentity};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -33,7 +33,7 @@ fn space(writer: u64) -> Space {
     Space::of("default", &identity.build().unwrap())
 }
 
-fn number(writer: u64) -> Key {
+fn number(writer: u64) -> ValueKey {
     space(writer).key("number")
 }
 
@@ -69,16 +69,16 @@ pub async fn write(store: Arc<dyn Driver>, writing: &Writing) -> Result<()> {
 fn batch(writer: u64, step: u64, length: usize) -> Batch {
     let body = Json::of(&"x".repeat(length)).unwrap();
     Batch::of([
-        Write::Append {
+        BatchWrite::Append {
             log: space(writer).log("items"),
             entries: vec![NewEntry {
                 id: step.to_string(),
                 body,
             }],
         },
-        Write::Apply {
+        BatchWrite::Apply {
             key: number(writer),
-            op: Op::Incr(1.into()),
+            op: Operation::Incr(1.into()),
             life: None,
         },
     ])
@@ -135,7 +135,7 @@ impl Run {
         power_loss(steps, &self.root, into.path(), survives).unwrap();
         let acknowledged = self.acknowledged(steps);
         wait_for(async {
-            match driver::open(&url(store, into.path()), Options::default()).await {
+            match driver::open(&url(store, into.path()), DriverOptions::default()).await {
                 Ok(driver) => damage(&*driver, &acknowledged).await,
                 Err(error) => vec![error.to_string()],
             }
@@ -215,7 +215,7 @@ async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
     for (writer, last) in acknowledged.iter().enumerate() {
         let writer = writer as u64;
         let log = driver
-            .read(&space(writer).log("items"), Range::from(1, 10_000))
+            .read(&space(writer).log("items"), LogRange::from(1, 10_000))
             .await;
         let ids: Vec<String> = match log {
             Ok(page) => page.entries.into_iter().map(|entry| entry.id).collect(),
@@ -228,7 +228,7 @@ async fn damage(driver: &dyn Driver, acknowledged: &[u64]) -> Vec<String> {
                 "writer {writer}: {last} acknowledged, found {ids:?}"
             ));
         }
-        let counted = driver.get(&number(writer), Part::Whole).await;
+        let counted = driver.get(&number(writer), ValuePart::Whole).await;
         let counted = counted.map(|entry| entry.map(|entry| entry.value));
         let expected = (stands > 0).then(|| Json::stored(stands.to_string()));
         if !matches!(&counted, Ok(counted) if *counted == expected) {

@@ -3,8 +3,8 @@
 use crate::app::{AGENT, App, Notes, looks, open, say, space_holds, spend};
 use crate::stores::{Store, wait_for};
 use ambit_storage::address::Space;
-use ambit_storage::conformance::Fault;
-use ambit_storage::storage::{ChatHistoryStorage, Message, State};
+use ambit_storage::conformance::FaultKind;
+use ambit_storage::storage::{ChatHistoryStorage, Message, StorageState};
 use ambit_storage::{BulkReport, Context, Error, LiveAgent, Result, Usage, UsageField};
 use futures::future::BoxFuture;
 
@@ -96,7 +96,7 @@ const QUERIES: &[(&str, Work)] = works! {
     "memory.array_all": |agent| async { agent.context().memory()?.array_all("list").await };
 };
 
-fn query(agent: &LiveAgent) -> ambit_storage::Query {
+fn query(agent: &LiveAgent) -> ambit_storage::SessionQuery {
     Context::named(agent.context().ambit(), AGENT)
 }
 
@@ -116,10 +116,10 @@ async fn reads(app: &App, name: &str, work: Work) -> u64 {
     let agent = app.furnished(&undisturbed(name)).await;
     // A store makes its secret for cursors at the first one it gives out, and from then on reads it.
     query(&agent).page(None, 1).await.expect("a cursor");
-    let before = app.flaky.seen(Fault::Read);
+    let before = app.flaky.seen(FaultKind::Read);
     // Some works look for what is not there; they have read all the same.
     let _ = work(agent).await;
-    app.flaky.seen(Fault::Read) - before
+    app.flaky.seen(FaultKind::Read) - before
 }
 
 fn undisturbed(name: &str) -> String {
@@ -141,7 +141,7 @@ async fn each_read(
         for failing in 0..reads {
             let agent = open(&app.tenant(&tenant), "a").await.expect(name);
             let before = app.holds(&tenant).await;
-            app.flaky.fail_after(failing, Fault::Read, 1);
+            app.flaky.fail_after(failing, FaultKind::Read, 1);
             let error = work(agent.clone()).await;
             let place = format!("{name}, read {} of {reads}", failing + 1);
             let error = error.expect_err(&place).to_string();
@@ -222,7 +222,7 @@ pub fn g020_a_failed_read_of_an_erasure_keeps_what_it_reports(store: &'static St
                 let tenant = place.as_str();
                 let agent = app.furnished(tenant).await;
                 let before = kept(&app, tenant).await;
-                app.flaky.fail_after(failing, Fault::Read, 1);
+                app.flaky.fail_after(failing, FaultKind::Read, 1);
                 let error = work(agent.clone()).await.expect_err(tenant);
                 if !matches!(error, Error::Partial { .. }) && !name.starts_with("remove") {
                     assert_eq!(kept(&app, tenant).await, before, "{place}: {error}");
@@ -250,12 +250,12 @@ pub fn g022_absent_empty_and_failed_are_three_answers(store: &'static Store) {
     wait_for(async {
         let app = App::over(store).await;
         let ambit = app.tenant("t");
-        let state = async |expected: State| {
+        let state = async |expected: StorageState| {
             // Each look is a session of its own: what is stored is read, and nothing remembered.
             let agent = open(&ambit, "a").await.unwrap();
             let history = agent.history();
             assert_eq!(history.state().await.unwrap(), expected);
-            app.flaky.fail(Fault::Read, 2);
+            app.flaky.fail(FaultKind::Read, 2);
             let failed = [
                 history.state().await.is_err(),
                 history.messages().await.is_err(),
@@ -263,20 +263,20 @@ pub fn g022_absent_empty_and_failed_are_three_answers(store: &'static Store) {
             assert_eq!(failed, [true, true], "where it is {expected:?}");
         };
         let agent = open(&ambit, "a").await.unwrap();
-        state(State::Absent).await;
+        state(StorageState::Absent).await;
         say(&agent, "hello").await.unwrap();
         agent.context().save().await.unwrap();
-        state(State::Live).await;
+        state(StorageState::Live).await;
         agent.clear().await.unwrap();
-        state(State::Empty).await;
+        state(StorageState::Empty).await;
         agent.context().remove().await.unwrap();
-        state(State::Absent).await;
+        state(StorageState::Absent).await;
         drop(agent);
         app.store.close().await.unwrap();
         if store.is_shared {
             let again = App::at(app.fresh, store).await;
             let agent = open(&again.tenant("t"), "a").await.unwrap();
-            assert_eq!(agent.history().state().await.unwrap(), State::Absent);
+            assert_eq!(agent.history().state().await.unwrap(), StorageState::Absent);
         }
     });
 }

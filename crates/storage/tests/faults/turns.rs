@@ -6,8 +6,8 @@ use crate::orders::{Job, Order};
 use crate::stores::{Store, wait_for};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
 use ambit_storage::clock::Clock;
-use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::{Part, Scan};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::{LEASE_LIFE, OnBusy, QUEUE_LENGTH};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::ChatHistoryStorage;
@@ -123,11 +123,11 @@ pub fn g004_a_second_turn_is_rejected_on_two_nodes(store: &'static Store) {
 /// Waits until so many wait for the conversation.
 async fn queue_of(app: &App, agent: &LiveAgent, length: usize) {
     let lease = Space::of(DEFAULT_TENANT, agent.history().identity()).lease();
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 1_000,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     loop {
         let found = app.store.scan(&lease.space, &scan).await.unwrap();

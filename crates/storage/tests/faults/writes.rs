@@ -3,7 +3,7 @@
 use crate::app::{AGENT, App, Notes, looks, say, spend};
 use crate::reads::whole;
 use crate::stores::{Store, wait_for};
-use ambit_storage::conformance::Fault;
+use ambit_storage::conformance::FaultKind;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
 use ambit_storage::{Context, LiveAgent, Result};
@@ -147,7 +147,7 @@ async fn staged(agent: &LiveAgent) -> Result<()> {
     notes.add(&"another".to_owned())
 }
 
-fn query(agent: &LiveAgent) -> ambit_storage::Query {
+fn query(agent: &LiveAgent) -> ambit_storage::SessionQuery {
     Context::named(agent.context().ambit(), AGENT)
 }
 
@@ -160,15 +160,19 @@ async fn prepared(app: &App, tenant: &str, writing: &Writing) -> (LiveAgent, boo
 }
 
 /// Lets each write of a call fail in turn; the repeated call then leaves what an undisturbed one does.
-async fn each_write(store: &'static Store, fault: Fault, writings: impl Iterator<Item = &Writing>) {
+async fn each_write(
+    store: &'static Store,
+    fault: FaultKind,
+    writings: impl Iterator<Item = &Writing>,
+) {
     let mut app = App::over(store).await;
     for writing in writings {
         app = app.renewed().await;
         let undisturbed = format!("{} undisturbed", writing.name);
         let (agent, _) = prepared(&app, &undisturbed, writing).await;
-        let before = app.flaky.seen(Fault::Write);
+        let before = app.flaky.seen(FaultKind::Write);
         (writing.call)(agent.clone()).await.expect(writing.name);
-        let writes = app.flaky.seen(Fault::Write) - before;
+        let writes = app.flaky.seen(FaultKind::Write) - before;
         assert!(writes > 0, "{} writes nothing", writing.name);
         let expected = looks(agent.context().ambit()).await.expect(&undisturbed);
         for failing in 0..writes {
@@ -199,13 +203,13 @@ pub fn g023_a_failed_write_reaches_the_caller_and_is_done_once_when_repeated(
     store: &'static Store,
 ) {
     wait_for(async {
-        each_write(store, Fault::Write, WRITINGS.iter()).await;
+        each_write(store, FaultKind::Write, WRITINGS.iter()).await;
     });
 }
 
 pub fn g023_a_write_whose_answer_was_lost_is_done_once_when_repeated(store: &'static Store) {
     wait_for(async {
         let idempotent = WRITINGS.iter().filter(|writing| writing.is_idempotent);
-        each_write(store, Fault::Answer, idempotent).await;
+        each_write(store, FaultKind::Answer, idempotent).await;
     });
 }

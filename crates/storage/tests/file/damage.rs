@@ -3,10 +3,10 @@
 use super::{ALL, append, file_of, identity, ids, items, open, track};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::Filter;
-use ambit_storage::driver::file::File;
-use ambit_storage::driver::{Driver, FaultPoints, Options, Range};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::RowFilter;
+use ambit_storage::driver::file::FileDriver;
+use ambit_storage::driver::{Driver, DriverOptions, FaultPoints, LogRange};
 
 #[tokio::test]
 async fn g028_killed_at_every_point_a_reader_sees_old_or_new_and_all_of_a_batch() {
@@ -24,11 +24,11 @@ async fn g028_killed_at_every_point_a_reader_sees_old_or_new_and_all_of_a_batch(
         let first = [append(&one, "1"), append(&two, "1"), track("a", "one")];
         calm.commit(Batch::of(first)).await.unwrap();
         let fault_points = FaultPoints::new(move |at| assert_ne!(at, point, "killed here"));
-        let options = Options {
+        let options = DriverOptions {
             fault_points,
-            ..Options::default()
+            ..DriverOptions::default()
         };
-        let killed = File::open(&folder.path().display().to_string(), options).unwrap();
+        let killed = FileDriver::open(&folder.path().display().to_string(), options).unwrap();
         let second = [append(&one, "2"), append(&two, "2"), track("a", "two")];
         let cut_off = killed.commit(Batch::of(second)).await.unwrap_err();
         assert!(
@@ -39,7 +39,7 @@ async fn g028_killed_at_every_point_a_reader_sees_old_or_new_and_all_of_a_batch(
         let expected = if is_new { vec!["1", "2"] } else { vec!["1"] };
         assert_eq!(ids(&reader, &one).await, expected, "{point}");
         assert_eq!(ids(&calm, &two).await, expected, "{point}");
-        let rows = calm.count(&Filter::default()).await.unwrap();
+        let rows = calm.count(&RowFilter::default()).await.unwrap();
         assert_eq!(rows, expected.len() as u64, "{point}");
         assert!(!folder.path().join("redo.json").exists(), "{point}");
         calm.commit(Batch::of([append(&one, "3")])).await.unwrap();
@@ -81,7 +81,7 @@ async fn g027_damage_anywhere_in_a_file_blocks_its_own_space_and_stays_as_it_is(
     let whole = std::fs::read(&path).unwrap();
     for cut in 0..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        let error = driver.read(&bad, Range::last(1)).await.unwrap_err();
+        let error = driver.read(&bad, LogRange::last(1)).await.unwrap_err();
         let names_it =
             matches!(&error, Error::Corrupt { place, .. } if *place == path.display().to_string());
         assert!(names_it, "cut at {cut}: {error}");
@@ -90,7 +90,7 @@ async fn g027_damage_anywhere_in_a_file_blocks_its_own_space_and_stays_as_it_is(
         let mut flipped = whole.clone();
         flipped[at] ^= 1;
         std::fs::write(&path, &flipped).unwrap();
-        let error = driver.read(&bad, Range::last(1)).await;
+        let error = driver.read(&bad, LogRange::last(1)).await;
         assert!(
             matches!(error, Err(Error::Corrupt { .. })),
             "flipped at {at}: {error:?}"
@@ -99,7 +99,7 @@ async fn g027_damage_anywhere_in_a_file_blocks_its_own_space_and_stays_as_it_is(
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     for write in [
         append(&bad, "2"),
-        Write::Remove {
+        BatchWrite::Remove {
             space: bad.space.clone(),
         },
     ] {
@@ -114,7 +114,7 @@ async fn g027_damage_anywhere_in_a_file_blocks_its_own_space_and_stays_as_it_is(
     assert_eq!(ids(&driver, &good).await, ["1", "2"]);
     assert_eq!(
         driver
-            .identities(&Filter::default(), &ALL)
+            .identities(&RowFilter::default(), &ALL)
             .await
             .unwrap()
             .len(),
@@ -141,9 +141,9 @@ async fn g027_a_damaged_row_is_told_to_those_who_ask_for_it() {
         .join("rows")
         .join(format!("{}.json", space.digest()));
     std::fs::write(&path, "{}").unwrap();
-    let exact = Filter {
+    let exact = RowFilter {
         storage_key: Some(space.path.clone()),
-        ..Filter::tenant("default")
+        ..RowFilter::tenant("default")
     };
     let asked = driver.identities(&exact, &ALL).await;
     assert!(matches!(asked, Err(Error::Corrupt { .. })), "{asked:?}");
@@ -151,7 +151,7 @@ async fn g027_a_damaged_row_is_told_to_those_who_ask_for_it() {
     assert!(matches!(again, Err(Error::Corrupt { .. })), "{again:?}");
     assert_eq!(
         driver
-            .identities(&Filter::default(), &ALL)
+            .identities(&RowFilter::default(), &ALL)
             .await
             .unwrap()
             .len(),

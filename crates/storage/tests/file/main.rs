@@ -9,11 +9,11 @@ mod damage;
 mod random;
 
 use ambit_storage::address::{ITEMS, LogKey, Space};
-use ambit_storage::batch::{Batch, Check, NewEntry, Outcome, Write};
-use ambit_storage::directory::{Order, PageRequest, Track};
-use ambit_storage::driver::file::File;
-use ambit_storage::driver::{Driver, FaultPoints, Options, Part, Range};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry, WriteOutcome};
+use ambit_storage::directory::{PageRequest, RowOrder, TrackRequest};
+use ambit_storage::driver::file::FileDriver;
+use ambit_storage::driver::{Driver, DriverOptions, FaultPoints, LogRange, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::{Error, Json, SessionIdentity};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn open(folder: &Path) -> File {
-    File::open(&folder.display().to_string(), Options::default()).unwrap()
+fn open(folder: &Path) -> FileDriver {
+    FileDriver::open(&folder.display().to_string(), DriverOptions::default()).unwrap()
 }
 
 fn identity(agent: &str, chat: &str) -> SessionIdentity {
@@ -34,21 +34,21 @@ fn items(agent: &str, chat: &str) -> LogKey {
     Space::of("default", &identity(agent, chat)).log(ITEMS)
 }
 
-fn append(log: &LogKey, id: &str) -> Write {
+fn append(log: &LogKey, id: &str) -> BatchWrite {
     let body = Json::of(&format!("text of {id}")).unwrap();
     let entries = vec![NewEntry {
         id: id.to_owned(),
         body,
     }];
-    Write::Append {
+    BatchWrite::Append {
         log: log.clone(),
         entries,
     }
 }
 
-fn track(agent: &str, chat: &str) -> Write {
+fn track(agent: &str, chat: &str) -> BatchWrite {
     let identity = identity(agent, chat);
-    Write::Track(Box::new(Track {
+    BatchWrite::Track(Box::new(TrackRequest {
         id: format!("id-{agent}-{chat}"),
         tenant: "default".to_owned(),
         base: identity.base(),
@@ -62,7 +62,7 @@ fn track(agent: &str, chat: &str) -> Write {
 }
 
 async fn ids(driver: &dyn Driver, log: &LogKey) -> Vec<String> {
-    let page = driver.read(log, Range::from(1, 100)).await.unwrap();
+    let page = driver.read(log, LogRange::from(1, 100)).await.unwrap();
     page.entries.into_iter().map(|entry| entry.id).collect()
 }
 
@@ -73,7 +73,7 @@ fn file_of(folder: &Path, space: &Space) -> std::path::PathBuf {
 }
 
 const ALL: PageRequest = PageRequest {
-    order: Order::Oldest,
+    order: RowOrder::Oldest,
     after: None,
     limit: 100,
 };
@@ -134,14 +134,14 @@ async fn a_file_shows_tenant_and_path_and_keeps_every_text_byte_for_byte() {
         body: body.clone(),
     }];
     driver
-        .commit(Batch::of([Write::Append {
+        .commit(Batch::of([BatchWrite::Append {
             log: log.clone(),
             entries,
         }]))
         .await
         .unwrap();
     let page = open(folder.path())
-        .read(&log, Range::from(1, 9))
+        .read(&log, LogRange::from(1, 9))
         .await
         .unwrap();
     assert_eq!(page.entries[0].body, body);
@@ -170,7 +170,7 @@ async fn a_lock_held_by_another_process_is_waited_for_and_then_busy() {
     held.unlock().unwrap();
     waiting.await.unwrap().unwrap();
     held.lock().unwrap();
-    let refused = driver.read(&items("a", "one"), Range::head()).await;
+    let refused = driver.read(&items("a", "one"), LogRange::head()).await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
 }
 
@@ -178,21 +178,21 @@ async fn a_lock_held_by_another_process_is_waited_for_and_then_busy() {
 async fn two_handles_that_write_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let log = items("a", "one");
-    let options = || Options {
+    let options = || DriverOptions {
         durability: ambit_storage::driver::Durability::Normal,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let place = folder.path().display().to_string();
     let writers: Vec<_> = (0..4)
         .map(|handle| {
-            let driver = File::open(&place, options()).unwrap();
+            let driver = FileDriver::open(&place, options()).unwrap();
             let log = log.clone();
             tokio::spawn(async move {
                 for turn in 0..10 {
                     let key = log.space.key("count");
-                    let count = Write::Apply {
+                    let count = BatchWrite::Apply {
                         key,
-                        op: Op::Incr(1.into()),
+                        op: Operation::Incr(1.into()),
                         life: None,
                     };
                     driver
@@ -212,7 +212,7 @@ async fn two_handles_that_write_at_once_lose_nothing() {
     let driver = open(folder.path());
     assert_eq!(ids(&driver, &log).await.len(), 40);
     let count = driver
-        .get(&log.space.key("count"), Part::Whole)
+        .get(&log.space.key("count"), ValuePart::Whole)
         .await
         .unwrap()
         .unwrap();
@@ -232,7 +232,7 @@ async fn a_watch_wakes_on_another_handles_write_and_ends_at_close() {
     }
     reader.close().await.unwrap();
     assert!(!watch.changed().await);
-    let closed = reader.read(&log, Range::head()).await;
+    let closed = reader.read(&log, LogRange::head()).await;
     assert!(
         matches!(closed, Err(Error::Unavailable { .. })),
         "{closed:?}"
@@ -242,11 +242,11 @@ async fn a_watch_wakes_on_another_handles_write_and_ends_at_close() {
 #[tokio::test]
 async fn a_sweep_erases_expired_values_up_to_its_limit() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options::default();
-    let driver = File::open(&folder.path().display().to_string(), options.clone()).unwrap();
-    let set = |space: &Space, name: &str, life| Write::Apply {
+    let options = DriverOptions::default();
+    let driver = FileDriver::open(&folder.path().display().to_string(), options.clone()).unwrap();
+    let set = |space: &Space, name: &str, life| BatchWrite::Apply {
         key: space.key(name),
-        op: Op::Set(Json::of(name).unwrap().into()),
+        op: Operation::Set(Json::of(name).unwrap().into()),
         life,
     };
     let spaces = ["u", "v"].map(|user| Space::user_memory("default", user));
@@ -291,12 +291,12 @@ async fn a_refused_batch_writes_nothing() {
     let reached = Arc::new(AtomicBool::new(false));
     let note = Arc::clone(&reached);
     let fault_points = FaultPoints::new(move |_| note.store(true, Ordering::Release));
-    let options = Options {
+    let options = DriverOptions {
         fault_points,
-        ..Options::default()
+        ..DriverOptions::default()
     };
-    let driver = File::open(&folder.path().display().to_string(), options).unwrap();
-    let wrong = Check::Version {
+    let driver = FileDriver::open(&folder.path().display().to_string(), options).unwrap();
+    let wrong = BatchCheck::Version {
         key: log.space.key("k"),
         version: Some(3),
     };
@@ -313,8 +313,8 @@ async fn a_refused_batch_writes_nothing() {
         .await
         .unwrap();
     let [
-        Outcome::Appended { seqs: first, .. },
-        Outcome::Appended { seqs: again, .. },
+        WriteOutcome::Appended { seqs: first, .. },
+        WriteOutcome::Appended { seqs: again, .. },
     ] = &done[..]
     else {
         panic!("{done:?}");
@@ -327,8 +327,8 @@ async fn a_number_that_left_nothing_behind_is_not_given_out_again() {
     let folder = tempfile::tempdir().unwrap();
     let key = Space::user_memory("default", "u").key("k");
     let set_and_delete = || {
-        let set = Op::Set(Json::of("v").unwrap().into());
-        Batch::of([set, Op::Del].map(|op| Write::Apply {
+        let set = Operation::Set(Json::of("v").unwrap().into());
+        Batch::of([set, Operation::Del].map(|op| BatchWrite::Apply {
             key: key.clone(),
             op,
             life: None,
@@ -337,7 +337,7 @@ async fn a_number_that_left_nothing_behind_is_not_given_out_again() {
     let mut versions = Vec::new();
     for _ in 0..2 {
         let done = open(folder.path()).commit(set_and_delete()).await.unwrap();
-        let Outcome::Applied { version, .. } = &done[0] else {
+        let WriteOutcome::Applied { version, .. } = &done[0] else {
             panic!("{done:?}");
         };
         versions.push(*version);

@@ -2,14 +2,16 @@
 
 use super::{ALL, identity};
 use ambit_storage::address::{ITEMS, Space};
-use ambit_storage::batch::{Batch, Check, Entry, Head, NewEntry, Outcome, Write};
-use ambit_storage::directory::{Filter, Track};
-use ambit_storage::driver::file::File;
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, Durability, Options, Part, Range, Scan};
-use ambit_storage::op::{Op, Output};
+use ambit_storage::batch::{
+    Batch, BatchCheck, BatchWrite, Head, NewEntry, ValueEntry, WriteOutcome,
+};
+use ambit_storage::directory::{RowFilter, TrackRequest};
+use ambit_storage::driver::file::FileDriver;
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{Driver, DriverOptions, Durability, LogRange, ValuePart, ValueScan};
+use ambit_storage::operation::{Operation, OperationOutput};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Json, Value};
+use ambit_storage::{Json, StoredValue};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -46,27 +48,27 @@ impl Dice {
         Json::parse(self.pick(&texts)).unwrap()
     }
 
-    fn op(&mut self, key: &str, epoch: u64) -> Op {
+    fn op(&mut self, key: &str, epoch: u64) -> Operation {
         if key == "lease" {
             let holder = self.pick(&["h1", "h2"]).to_owned();
             return match self.roll(4) {
-                0 => Op::Renew { epoch },
-                1 => Op::Release { epoch },
-                _ => Op::Acquire { holder },
+                0 => Operation::Renew { epoch },
+                1 => Operation::Release { epoch },
+                _ => Operation::Acquire { holder },
             };
         }
         let items = vec![self.json(), self.json()];
         match self.roll(12) {
-            0 | 1 => Op::Set(Value::from(self.json())),
-            2 => Op::Del,
-            3 => Op::GetDel,
-            4 => Op::Incr(3.into()),
-            5 | 6 => Op::Push(items),
-            7 => Op::Pop,
-            8 => Op::Pull(2),
-            9 => Op::PullAll,
-            10 => Op::AddToSet(items),
-            _ => Op::ArraySet(1 - i64::try_from(self.roll(4)).unwrap(), self.json()),
+            0 | 1 => Operation::Set(StoredValue::from(self.json())),
+            2 => Operation::Del,
+            3 => Operation::GetDel,
+            4 => Operation::Incr(3.into()),
+            5 | 6 => Operation::Push(items),
+            7 => Operation::Pop,
+            8 => Operation::Pull(2),
+            9 => Operation::PullAll,
+            10 => Operation::AddToSet(items),
+            _ => Operation::ArraySet(1 - i64::try_from(self.roll(4)).unwrap(), self.json()),
         }
     }
 }
@@ -95,10 +97,10 @@ impl Side {
         *self.ranks.entry(number).or_insert(next)
     }
 
-    fn spell(&mut self, write: &Write, outcome: Outcome) -> String {
+    fn spell(&mut self, write: &BatchWrite, outcome: WriteOutcome) -> String {
         match outcome {
-            Outcome::Appended { head, seqs } => {
-                let Write::Append { log, .. } = write else {
+            WriteOutcome::Appended { head, seqs } => {
+                let BatchWrite::Append { log, .. } = write else {
                     panic!("{write:?}")
                 };
                 self.heads.insert(log.to_string(), head);
@@ -108,13 +110,13 @@ impl Side {
                     head.last
                 )
             }
-            Outcome::Applied { output, version } => {
-                let Write::Apply { key, .. } = write else {
+            WriteOutcome::Applied { output, version } => {
+                let BatchWrite::Apply { key, .. } = write else {
                     panic!("{write:?}")
                 };
                 self.versions.insert(key.to_string(), version.unwrap_or(0));
                 let output = match output {
-                    Output::Epoch(epoch) => format!("epoch {}", self.rank(epoch)),
+                    OperationOutput::Epoch(epoch) => format!("epoch {}", self.rank(epoch)),
                     other => format!("{other:?}"),
                 };
                 format!("{output} {:?}", version.map(|version| self.rank(version)))
@@ -142,7 +144,7 @@ impl Side {
             .collect())
     }
 
-    fn entry(&mut self, name: &str, entry: &Entry) -> String {
+    fn entry(&mut self, name: &str, entry: &ValueEntry) -> String {
         let value = if name == "lease" {
             "a lease"
         } else {
@@ -162,7 +164,7 @@ impl Side {
         for space in spaces {
             said.push(format!("{:?}", self.driver.logs(space).await.unwrap()));
             for log in LOGS {
-                for range in [Range::from(2, 5), Range::last(1000)] {
+                for range in [LogRange::from(2, 5), LogRange::last(1000)] {
                     let page = self.driver.read(&space.log(log), range).await.unwrap();
                     let head = page
                         .head
@@ -175,11 +177,11 @@ impl Side {
                     said.push(format!("{log} {head:?} {entries:?}"));
                 }
             }
-            let scan = Scan {
+            let scan = ValueScan {
                 pattern: Pattern::all(),
                 after: None,
                 limit: 9,
-                part: Part::Items(0, -2),
+                part: ValuePart::Items(0, -2),
             };
             for (name, entry) in self.driver.scan(space, &scan).await.unwrap() {
                 said.push(self.entry(&name, &entry));
@@ -187,7 +189,7 @@ impl Side {
         }
         for row in self
             .driver
-            .identities(&Filter::default(), &ALL)
+            .identities(&RowFilter::default(), &ALL)
             .await
             .unwrap()
         {
@@ -202,7 +204,7 @@ impl Side {
     }
 }
 
-fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> Write {
+fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchWrite {
     let at = dice.roll(spaces.len());
     let space = spaces[at].clone();
     let log = space.log(dice.pick(&LOGS));
@@ -213,22 +215,22 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> Write {
         body: dice.json(),
     };
     match dice.roll(24) {
-        0..=6 => Write::Append {
+        0..=6 => BatchWrite::Append {
             log,
             entries: (0..dice.roll(4)).map(|_| entry(dice)).collect(),
         },
-        7 => Write::Redact {
+        7 => BatchWrite::Redact {
             log,
             bodies: vec![(1 + dice.roll(9) as u64, Json::of("gone").unwrap())],
         },
-        8 => Write::Wipe {
+        8 => BatchWrite::Wipe {
             space,
             pattern: Pattern::parse(dice.pick(&["*", "o*", "li\\*st"])),
         },
-        9 => Write::Drop { log },
-        14 if dice.roll(2) == 0 => Write::Clear { space },
-        10 if dice.roll(2) == 0 => Write::Remove { space },
-        11 => Write::Untrack {
+        9 => BatchWrite::Drop { log },
+        14 if dice.roll(2) == 0 => BatchWrite::Clear { space },
+        10 if dice.roll(2) == 0 => BatchWrite::Remove { space },
+        11 => BatchWrite::Untrack {
             tenant: "default".to_owned(),
             id: format!("row-{at}"),
         },
@@ -236,7 +238,7 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> Write {
             let agent = dice.pick(&["a", "b"]).to_owned();
             let identity = identity("a", &at.to_string());
             let base = identity.base();
-            Write::Track(Box::new(Track {
+            BatchWrite::Track(Box::new(TrackRequest {
                 id: format!("row-{at}"),
                 tenant: "default".to_owned(),
                 identity,
@@ -252,12 +254,12 @@ fn write(dice: &mut Dice, spaces: &[Space], side: &Side) -> Write {
             let epoch = side.versions.get(&key.to_string()).copied().unwrap_or(0);
             let op = dice.op(name, epoch);
             let life = (dice.roll(3) == 0).then_some(60_000);
-            Write::Apply { key, op, life }
+            BatchWrite::Apply { key, op, life }
         }
     }
 }
 
-fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> Check {
+fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> BatchCheck {
     let space = spaces[dice.roll(spaces.len())].clone();
     let key = space.key(dice.pick(&KEYS));
     let version = side
@@ -266,8 +268,8 @@ fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> Check {
         .copied()
         .filter(|version| *version != 0);
     match dice.roll(3) {
-        0 => Check::Version { key, version },
-        1 => Check::Lease {
+        0 => BatchCheck::Version { key, version },
+        1 => BatchCheck::Lease {
             epoch: side
                 .versions
                 .get(&space.key("lease").to_string())
@@ -278,7 +280,7 @@ fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> Check {
         _ => {
             let log = space.log(ITEMS);
             let head = side.heads.get(&log.to_string()).copied();
-            Check::Head { log, head }
+            BatchCheck::Head { log, head }
         }
     }
 }
@@ -287,12 +289,12 @@ fn check(dice: &mut Dice, spaces: &[Space], side: &Side) -> Check {
 async fn a_thousand_random_batches_do_the_same_as_on_the_memory_driver() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().display().to_string();
-    let options = Options {
+    let options = DriverOptions {
         durability: Durability::Normal,
-        ..Options::default()
+        ..DriverOptions::default()
     };
-    let mut memory = Side::new(Memory::new(options.clone()));
-    let mut file = Side::new(File::open(&place, options.clone()).unwrap());
+    let mut memory = Side::new(MemoryDriver::new(options.clone()));
+    let mut file = Side::new(FileDriver::open(&place, options.clone()).unwrap());
     let spaces: Vec<_> = (0..3)
         .map(|at| Space::of("default", &identity("a", &at.to_string())))
         .collect();
@@ -328,7 +330,7 @@ async fn a_thousand_random_batches_do_the_same_as_on_the_memory_driver() {
             );
         }
         if turn % 70 == 0 {
-            file.driver = Box::new(File::open(&place, options.clone()).unwrap());
+            file.driver = Box::new(FileDriver::open(&place, options.clone()).unwrap());
         }
         if turn % 90 == 0 {
             options.clock.advance(Duration::from_secs(61));

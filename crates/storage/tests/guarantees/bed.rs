@@ -3,11 +3,11 @@
 use crate::agents::Plain;
 use crate::stores::{Fresh, Store};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::batch::{Batch, Write};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Clock;
-use ambit_storage::conformance::Fixture;
-use ambit_storage::directory::{Filter, Order, PageRequest, Track, Tracked};
-use ambit_storage::driver::{Driver, Options, Part, Range, Scan};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder, TrackRequest};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{Message, StorageKind, UsageRecord};
 use ambit_storage::{
@@ -47,10 +47,10 @@ impl Bed {
         self.fresh.clock()
     }
 
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> DriverOptions {
+        DriverOptions {
             clock: self.clock(),
-            ..Options::default()
+            ..DriverOptions::default()
         }
     }
 
@@ -89,7 +89,7 @@ impl Bed {
         let write = |number| {
             let base = SessionIdentity::builder("Support").chat_name(format!("c{number}"));
             let base = base.build().unwrap();
-            Write::Track(Box::new(Track {
+            BatchWrite::Track(Box::new(TrackRequest {
                 id: format!("row{number}"),
                 tenant: DEFAULT_TENANT.to_owned(),
                 identity: base.with_scope("chatHistory").unwrap(),
@@ -117,16 +117,19 @@ pub fn with_agents(stores: StoresBuilder) -> AmbitBuilder {
 }
 
 /// The index rows of all tenants.
-pub async fn rows(driver: &dyn Driver) -> Vec<Tracked> {
+pub async fn rows(driver: &dyn Driver) -> Vec<IndexRow> {
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest {
-            order: Order::Oldest,
+            order: RowOrder::Oldest,
             after,
             limit: 1_000,
         };
-        let found = driver.identities(&Filter::default(), &page).await.unwrap();
-        after = found.last().map(Tracked::position);
+        let found = driver
+            .identities(&RowFilter::default(), &page)
+            .await
+            .unwrap();
+        after = found.last().map(IndexRow::position);
         if found.is_empty() {
             return rows;
         }
@@ -151,15 +154,15 @@ pub async fn snapshot(driver: &dyn Driver) -> BTreeMap<String, String> {
 
 pub async fn contents(driver: &dyn Driver, space: &Space, found: &mut BTreeMap<String, String>) {
     for name in driver.logs(space).await.unwrap() {
-        let range = Range::from(1, usize::MAX >> 1);
+        let range = LogRange::from(1, usize::MAX >> 1);
         let page = driver.read(&space.log(&name), range).await.unwrap();
         found.insert(format!("log {space}#{name}"), format!("{page:?}"));
     }
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 100_000,
-        part: Part::Whole,
+        part: ValuePart::Whole,
     };
     for (name, entry) in driver.scan(space, &scan).await.unwrap() {
         found.insert(format!("value {space}#{name}"), format!("{entry:?}"));

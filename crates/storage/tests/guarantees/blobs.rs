@@ -3,7 +3,7 @@
 use crate::bed::{Bed, Case, Notes, chat, heard};
 use crate::dump::keeps;
 use ambit_storage::address::{DEFAULT_TENANT, ERASURES, ITEMS, Space};
-use ambit_storage::driver::{Driver, Part, Range, Scan};
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{ChatHistoryStorage, INLINE, UsageRecord};
 use ambit_storage::{Context, LiveAgent, SessionIdentity};
@@ -23,17 +23,17 @@ fn large(mark: &str) -> String {
 /// How many values the space of this identity has, and how long the longest entry of its log is.
 async fn sizes(driver: &dyn Driver, identity: &SessionIdentity) -> (usize, usize) {
     let space = Space::of(DEFAULT_TENANT, identity);
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 100,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let values = driver.scan(&space, &scan).await.unwrap();
     // How often something was erased is counted beside the large bodies.
     let values = values.iter().filter(|(name, _)| name != ERASURES).count();
     let log = driver
-        .read(&space.log(ITEMS), Range::from(1, 100))
+        .read(&space.log(ITEMS), LogRange::from(1, 100))
         .await
         .unwrap();
     let lengths = log.entries.iter().map(|entry| entry.body.as_str().len());

@@ -4,7 +4,7 @@ use crate::agents::Asked;
 use crate::bed::{Bed, Case, Notes, chat, invalid, spend};
 use crate::count::Counting;
 use ambit_storage::storage::ChatHistoryStorage;
-use ambit_storage::{Ambit, Context, Query, Stores};
+use ambit_storage::{Ambit, Context, SessionQuery, Stores};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -99,7 +99,7 @@ async fn g082_memory_goes_with_histories_removed_in_bulk(bed: Bed) {
 
 async fn a_bulk_operation_without_a_match_does_nothing(bed: Bed) {
     let ambit = bed.ambit();
-    let query: Query = Context::named(&ambit, "Nobody");
+    let query: SessionQuery = Context::named(&ambit, "Nobody");
     let nothing = ambit_storage::BulkReport::default();
     assert_eq!(query.clear().await.unwrap(), nothing);
     assert_eq!(query.remove().await.unwrap(), nothing);

@@ -3,7 +3,7 @@
 use crate::bed::{Bed, Case, Notes, chat, rows, say, spend};
 use crate::count::{Calls, Counting};
 use ambit_storage::address::{DEFAULT_TENANT, ITEMS, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::driver::Driver;
 use ambit_storage::storage::Message;
 use ambit_storage::{Ambit, Context, Json, SessionIdentity};
@@ -43,7 +43,7 @@ async fn fill(driver: &dyn Driver, chat_name: &str, count: usize) {
     let numbers: Vec<usize> = (0..count).collect();
     for chunk in numbers.chunks(20_000) {
         let entries = chunk.iter().copied().map(entry).collect();
-        let write = Write::Append {
+        let write = BatchWrite::Append {
             log: log.clone(),
             entries,
         };

@@ -1,10 +1,10 @@
 //! A driver that counts what is asked of it.
 
 use ambit_storage::Result;
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome};
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Page, Part, Range, Scan, Watch};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 
@@ -42,12 +42,12 @@ impl Counting {
 
 #[async_trait]
 impl Driver for Counting {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         self.note(|calls| calls.commits += 1);
         self.inner.commit(batch).await
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         let page = self.inner.read(log, range).await?;
         self.note(|calls| {
             calls.reads += 1;
@@ -56,12 +56,12 @@ impl Driver for Counting {
         Ok(page)
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         self.note(|calls| calls.values += 1);
         self.inner.get(key, part).await
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         self.note(|calls| calls.values += 1);
         self.inner.scan(space, scan).await
     }
@@ -71,7 +71,7 @@ impl Driver for Counting {
         self.inner.logs(space).await
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         let rows = self.inner.identities(filter, page).await?;
         self.note(|calls| {
             calls.index += 1;
@@ -80,12 +80,12 @@ impl Driver for Counting {
         Ok(rows)
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.note(|calls| calls.index += 1);
         self.inner.count(filter).await
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         self.inner.watch(log).await
     }
 

@@ -2,10 +2,10 @@
 
 use crate::bed::{Bed, Case, Notes, invalid, rows};
 use ambit_storage::address::DEFAULT_TENANT;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest, Track, Viewer};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder, TrackRequest, Viewer};
 use ambit_storage::storage::{ChatHistoryStorage, UsageStorage};
-use ambit_storage::{Context, Query, SessionIdentity};
+use ambit_storage::{Context, SessionIdentity, SessionQuery};
 use std::collections::BTreeMap;
 
 pub const CASES: &[Case] = cases![
@@ -74,7 +74,7 @@ impl Dice {
         pair(self).into_iter().collect()
     }
 
-    fn row(&mut self, number: usize) -> Track {
+    fn row(&mut self, number: usize) -> TrackRequest {
         let mut builder = SessionIdentity::builder(self.text()).scope("notes");
         if let Some(user) = self.maybe(2) {
             builder = builder.user_id(user);
@@ -86,7 +86,7 @@ impl Dice {
             builder = builder.group(group);
         }
         let identity = builder.build().unwrap();
-        Track {
+        TrackRequest {
             id: format!("{} {number}", self.text()),
             tenant: DEFAULT_TENANT.to_owned(),
             agent: identity.agent_name().to_owned(),
@@ -100,14 +100,14 @@ impl Dice {
         }
     }
 
-    fn filter(&mut self) -> Filter {
+    fn filter(&mut self) -> RowFilter {
         let viewer = Viewer {
             user: self.maybe(2),
             team: self.maybe(2),
         };
         let has_viewer = self.below(3) == 0;
         let one_in = 2 + self.below(12);
-        Filter {
+        RowFilter {
             tenant: Some(DEFAULT_TENANT.to_owned()),
             id: self.maybe(20),
             storage_key: self.maybe(20),
@@ -123,7 +123,7 @@ impl Dice {
                 BTreeMap::new()
             },
             visible_to: has_viewer.then_some(viewer),
-            ..Filter::default()
+            ..RowFilter::default()
         }
     }
 }
@@ -131,14 +131,14 @@ impl Dice {
 async fn g056_filters_with_any_text_answer_as_their_evaluation_in_memory(bed: Bed) {
     let filters = if bed.is_small() { 80 } else { 300 };
     let mut dice = Dice(56);
-    let tracks = (0..150).map(|number| Write::Track(Box::new(dice.row(number))));
+    let tracks = (0..150).map(|number| BatchWrite::Track(Box::new(dice.row(number))));
     bed.driver.commit(Batch::of(tracks)).await.unwrap();
     let all = rows(bed.driver.as_ref()).await;
     assert!(all.len() > 100);
     let (mut found, page) = (
         0,
         PageRequest {
-            order: Order::Oldest,
+            order: RowOrder::Oldest,
             after: None,
             limit: 1_000,
         },
@@ -163,10 +163,10 @@ async fn g056_filters_with_any_text_answer_as_their_evaluation_in_memory(bed: Be
     assert_eq!(rows(bed.driver.as_ref()).await, all);
 }
 
-async fn chats(query: &Query) -> Vec<String> {
+async fn chats(query: &SessionQuery) -> Vec<String> {
     let page = query.page(None, 100).await.unwrap();
     let chat =
-        |row: ambit_storage::directory::Tracked| row.identity.chat_name().unwrap().to_owned();
+        |row: ambit_storage::directory::IndexRow| row.identity.chat_name().unwrap().to_owned();
     page.items.into_iter().map(chat).collect()
 }
 

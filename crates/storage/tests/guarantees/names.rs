@@ -1,7 +1,7 @@
 //! Names that nobody knows: G146.
 
 use crate::bed::{Bed, Case, Notes, chat, invalid};
-use ambit_storage::driver::{self, Options};
+use ambit_storage::driver::{self, DriverOptions};
 use ambit_storage::storage::StorageKind;
 use ambit_storage::{Context, Error, Stores, UsageField};
 
@@ -26,7 +26,7 @@ async fn g146_an_unknown_driver_is_named_with_the_nearest(bed: Bed) {
     let stores = bed.stores().build().unwrap();
     names(stores.chain(&["mian"]), "mian", "main");
     names(stores.chain(&["main", "memry"]), "memry", "memory");
-    let opened = driver::open("sqllite:x.db", Options::default()).await;
+    let opened = driver::open("sqllite:x.db", DriverOptions::default()).await;
     names(opened.map(|_| ()), "sqllite", "sqlite");
     let defaults = [
         bed.stores().default_drivers(&["Main"]),

@@ -1,8 +1,8 @@
 //! The order of events, and that none tells of what is not durable: G123.
 
 use crate::bed::{Bed, Case, Notes, chat, invalid, spend};
-use ambit_storage::conformance::{Fault, Flaky};
-use ambit_storage::driver::memory::Memory;
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
+use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::event::*;
 use ambit_storage::storage::{ChatHistoryStorage, Message};
 use ambit_storage::{Ambit, Context, Error, LiveAgent};
@@ -258,7 +258,7 @@ async fn g123_the_facades_clear_and_remove(bed: Bed) {
 }
 
 async fn g123_no_event_tells_of_a_change_that_failed(bed: Bed) {
-    let flaky = Arc::new(Flaky::new(bed.driver.clone()));
+    let flaky = Arc::new(FlakyDriver::new(bed.driver.clone()));
     let ambit = bed.over(flaky.clone());
     let (agent, heard) = filled(&ambit).await;
     let is_after = |name: &&str| !name.ends_with("ing");
@@ -274,7 +274,7 @@ async fn g123_no_event_tells_of_a_change_that_failed(bed: Bed) {
         .add_message(Message::user("three"))
         .await
         .unwrap();
-    flaky.fail(Fault::Write, u64::MAX);
+    flaky.fail(FaultKind::Write, u64::MAX);
     agent.context().save().await.unwrap_err();
     assert_eq!(told(), [""; 0]);
     agent.clear().await.unwrap_err();
@@ -290,7 +290,7 @@ async fn g123_no_event_tells_of_a_change_that_failed(bed: Bed) {
         assert_eq!((report.done.len(), report.failed.len()), (0, 3));
     }
     assert_eq!(told(), [""; 0]);
-    flaky.fail(Fault::Read, u64::MAX);
+    flaky.fail(FaultKind::Read, u64::MAX);
     agent.context().read().await.unwrap_err();
     query.page(None, 1).await.unwrap_err();
     assert_eq!(told(), [""; 0]);
@@ -302,7 +302,7 @@ async fn g123_no_event_tells_of_a_change_that_failed(bed: Bed) {
 }
 
 async fn g123_a_save_that_reached_one_store_of_two_tells_of_that_one(bed: Bed) {
-    let second = Arc::new(Flaky::new(Arc::new(Memory::new(bed.options()))));
+    let second = Arc::new(FlakyDriver::new(Arc::new(MemoryDriver::new(bed.options()))));
     let stores = bed.stores().driver("flaky", second.clone());
     let ambit = crate::bed::with_agents(stores.scope_drivers("usage", &["flaky"])).build();
     let agent = ambit.agent("Support").unwrap().for_chat("c").await.unwrap();
@@ -314,7 +314,7 @@ async fn g123_a_save_that_reached_one_store_of_two_tells_of_that_one(bed: Bed) {
         .unwrap();
     spend(&agent, 1);
     heard.take();
-    second.fail(Fault::Write, 1);
+    second.fail(FaultKind::Write, 1);
     let partial = agent.context().save().await.unwrap_err();
     assert!(matches!(partial, Error::Partial { .. }), "{partial}");
     let told = heard.take();

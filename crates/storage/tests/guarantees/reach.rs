@@ -2,9 +2,9 @@
 
 use crate::bed::{Bed, Case, chat, contents, rows, with_agents};
 use ambit_storage::address::{DEFAULT_TENANT, Space};
-use ambit_storage::conformance::Flaky;
+use ambit_storage::conformance::FlakyDriver;
 use ambit_storage::driver::Driver;
-use ambit_storage::driver::memory::Memory;
+use ambit_storage::driver::memory::MemoryDriver;
 use ambit_storage::{Ambit, Context};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ pub const CASES: &[Case] = cases![
 /// The store `main` with a second one, `copy`, behind it, and an index that may be kept in `main` alone.
 struct Pair {
     ambit: Ambit,
-    main: Arc<Flaky>,
-    copy: Arc<Flaky>,
+    main: Arc<FlakyDriver>,
+    copy: Arc<FlakyDriver>,
 }
 
 fn pair(bed: &Bed, index: &[&str]) -> Pair {
-    let main = Arc::new(Flaky::new(bed.driver.clone()));
-    let copy = Arc::new(Flaky::new(Arc::new(Memory::new(bed.options()))));
+    let main = Arc::new(FlakyDriver::new(bed.driver.clone()));
+    let copy = Arc::new(FlakyDriver::new(Arc::new(MemoryDriver::new(bed.options()))));
     let stores = ambit_storage::Stores::builder(bed.options())
         .driver("main", main.clone())
         .driver("copy", copy.clone())
@@ -94,7 +94,7 @@ async fn g067_a_secondary_out_of_reach_leaves_the_identity_tracked_and_reported(
 }
 
 async fn g067_a_primary_out_of_reach_leaves_the_identity_tracked_and_reported(bed: Bed) {
-    let main = Arc::new(Flaky::new(Arc::new(Memory::new(bed.options()))));
+    let main = Arc::new(FlakyDriver::new(Arc::new(MemoryDriver::new(bed.options()))));
     let stores = bed.stores().driver("other", main.clone());
     let ambit = with_agents(stores.scope_drivers("chatHistory", &["other", "main"])).build();
     with_memory(&ambit, "c").await;
@@ -124,7 +124,7 @@ async fn g067_a_primary_out_of_reach_leaves_the_identity_tracked_and_reported(be
 async fn g067_a_driver_that_is_not_set_up_any_more_leaves_the_identity_tracked_and_reported(
     bed: Bed,
 ) {
-    let copy: Arc<dyn Driver> = Arc::new(Memory::new(bed.options()));
+    let copy: Arc<dyn Driver> = Arc::new(MemoryDriver::new(bed.options()));
     let stores = bed.stores().driver("copy", copy.clone());
     let before = with_agents(stores.scope_drivers("chatHistory", &["main", "copy"])).build();
     with_memory(&before, "c").await;

@@ -4,7 +4,8 @@ use crate::bed::{Bed, Case, chat, say, spend};
 use ambit_storage::event::{ContextSaving, Verdict};
 use ambit_storage::storage::{StorageKind, UsageRecord, UsageStorage};
 use ambit_storage::{
-    Ambit, Context, Json, OnRemove, Price, Settings, Totals, Usage, UsageField, UsageSettings,
+    Ambit, AmbitSettings, Context, Json, ModelPrice, OnRemove, Usage, UsageField, UsageSettings,
+    UsageTotals,
 };
 use futures::future::join_all;
 use std::collections::BTreeMap;
@@ -20,9 +21,9 @@ pub const CASES: &[Case] = cases![
 ];
 
 fn with(bed: &Bed, usage: UsageSettings) -> Ambit {
-    let settings = Settings {
+    let settings = AmbitSettings {
         usage,
-        ..Settings::default()
+        ..AmbitSettings::default()
     };
     crate::bed::with_agents(bed.stores())
         .settings(settings)
@@ -30,7 +31,7 @@ fn with(bed: &Bed, usage: UsageSettings) -> Ambit {
 }
 
 fn priced() -> UsageSettings {
-    let price = |currency: &str| Price {
+    let price = |currency: &str| ModelPrice {
         prompt: 2_000_000,
         completion: 5_000_000,
         currency: currency.to_owned(),
@@ -66,8 +67,8 @@ async fn write(ambit: &Ambit, writer: i64, rounds: i64) -> Vec<UsageRecord> {
     records
 }
 
-fn total<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> Totals {
-    let mut totals = Totals::default();
+fn total<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> UsageTotals {
+    let mut totals = UsageTotals::default();
     for record in records {
         totals.prompt_tokens += record.prompt_tokens;
         totals.completion_tokens += record.completion_tokens;
@@ -154,7 +155,7 @@ async fn g089_sums_of_removed_chats_are_carried_over(bed: Bed) {
     assert_eq!(by_model.len(), 3);
     assert_eq!(
         Usage::all(&ambit).for_chat("c0").aggregate().await.unwrap(),
-        Some(Totals::default())
+        Some(UsageTotals::default())
     );
 }
 
@@ -275,6 +276,6 @@ async fn g089_a_temporary_sessions_usage_is_its_own(bed: Bed) {
     );
     assert_eq!(
         Usage::all(&ambit).aggregate().await.unwrap(),
-        Some(Totals::default())
+        Some(UsageTotals::default())
     );
 }

@@ -5,7 +5,7 @@ use crate::bed::{Bed, Case, Notes, contents, heard, rows, say, spend};
 use crate::dump::keeps;
 use crate::order::listen;
 use ambit_storage::address::Space;
-use ambit_storage::driver::{Driver, Part, Scan};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::memory::Ttl;
 use ambit_storage::pattern::Pattern;
 use ambit_storage::{Ambit, LiveAgent, SessionIdentity};
@@ -169,11 +169,11 @@ async fn g071_a_removed_temporary_session_is_gone_at_once(bed: Bed) {
         held(bed.driver.as_ref(), agent.context().identity()).await,
         BTreeMap::new()
     );
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 10,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let sums = Space::usage_sums("default/temporary");
     assert_eq!(bed.driver.scan(&sums, &scan).await.unwrap(), []);

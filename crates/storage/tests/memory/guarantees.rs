@@ -4,9 +4,9 @@ use super::{fresh, store, user, value, values};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::directory::{Filter, Track};
-use ambit_storage::driver::Part;
-use ambit_storage::memory::{Conversation, Memory, Settings, Tracking, Ttl};
+use ambit_storage::directory::{RowFilter, TrackRequest};
+use ambit_storage::driver::ValuePart;
+use ambit_storage::memory::{ChatMemoryOwner, Memory, MemorySettings, RowTracking, Ttl};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +59,9 @@ async fn g095_only_set_replaces_the_life() {
 #[tokio::test]
 async fn the_default_life_of_a_namespace_counts_where_a_write_says_nothing() {
     let clock = Clock::default();
-    let settings = Settings {
+    let settings = MemorySettings {
         default_ttl: Ttl::parse("1m").unwrap(),
-        ..Settings::default()
+        ..MemorySettings::default()
     };
     let memory = Memory::team(store(&clock), "default", Some("red"), settings).unwrap();
     memory.set("default", &1, None).await.unwrap();
@@ -162,7 +162,8 @@ async fn g104_keys_are_read_by_pages_and_all_come_once() {
 
 #[tokio::test]
 async fn g105_request_memory_ends_with_its_request() {
-    let request = || Memory::request(Clock::default(), "t", "ctx-1", Settings::default()).unwrap();
+    let request =
+        || Memory::request(Clock::default(), "t", "ctx-1", MemorySettings::default()).unwrap();
     let memory = request();
     assert_eq!((memory.id(), memory.space()), ("ctx-1", "context"));
     let delegate = memory.clone();
@@ -186,15 +187,15 @@ async fn ending_leaves_the_other_namespaces_alone() {
 #[tokio::test]
 async fn an_id_that_no_identity_may_have_is_refused() {
     let driver = store(&Clock::default());
-    let bad = Memory::user(driver, "t", Some(""), Settings::default());
+    let bad = Memory::user(driver, "t", Some(""), MemorySettings::default());
     let text = bad.err().unwrap().to_string();
     assert_eq!(text, "user_id is empty; leave it out if there is none");
 }
 
-fn conversation(user: &str) -> Conversation {
+fn conversation(user: &str) -> ChatMemoryOwner {
     let builder = SessionIdentity::builder("helper").user_id(user);
     let identity = builder.chat_name("billing").build().unwrap();
-    let track = Track {
+    let track = TrackRequest {
         id: format!("row-{user}"),
         tenant: "default".to_owned(),
         identity: identity.with_scope("memory").unwrap(),
@@ -205,9 +206,9 @@ fn conversation(user: &str) -> Conversation {
         team: None,
         labels: BTreeMap::new(),
     };
-    Conversation {
+    ChatMemoryOwner {
         identity,
-        tracking: Some(Tracking { track, index: None }),
+        tracking: Some(RowTracking { track, index: None }),
     }
 }
 
@@ -220,7 +221,7 @@ async fn g031_the_first_value_of_a_chat_brings_its_index_row() {
             Arc::clone(&driver),
             "default",
             conversation,
-            Settings::default(),
+            MemorySettings::default(),
         )
         .unwrap()
     };
@@ -230,19 +231,19 @@ async fn g031_the_first_value_of_a_chat_brings_its_index_row() {
     memory.del("k").await.unwrap();
     memory.clear().await.unwrap();
     memory.incr("k", f64::MAX).await.unwrap_err();
-    assert_eq!(driver.count(&Filter::default()).await.unwrap(), 0);
+    assert_eq!(driver.count(&RowFilter::default()).await.unwrap(), 0);
     memory.set("k", &1, None).await.unwrap();
     memory.push("l", &1).await.unwrap();
-    assert_eq!(driver.count(&Filter::default()).await.unwrap(), 1);
+    assert_eq!(driver.count(&RowFilter::default()).await.unwrap(), 1);
     let space = Space::of(
         "default",
         &conversation("ann").tracking.unwrap().track.identity,
     );
-    let stored = driver.get(&space.key("k"), Part::Whole).await.unwrap();
+    let stored = driver.get(&space.key("k"), ValuePart::Whole).await.unwrap();
     assert_eq!(stored.unwrap().value.as_str(), "1");
     assert!(!open("bob").has("k").await.unwrap());
     open("bob").set("k", &2, None).await.unwrap();
-    assert_eq!(driver.count(&Filter::default()).await.unwrap(), 2);
+    assert_eq!(driver.count(&RowFilter::default()).await.unwrap(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,21 +7,27 @@ mod methods;
 
 use ambit_storage::Json;
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{Driver, Options, memory};
-use ambit_storage::memory::{Memory, Settings};
+use ambit_storage::driver::{Driver, DriverOptions, memory};
+use ambit_storage::memory::{Memory, MemorySettings};
 use serde_json::Value;
 use std::sync::Arc;
 
 fn store(clock: &Clock) -> Arc<dyn Driver> {
-    let options = Options {
+    let options = DriverOptions {
         clock: clock.clone(),
-        ..Options::default()
+        ..DriverOptions::default()
     };
-    Arc::new(memory::Memory::new(options))
+    Arc::new(memory::MemoryDriver::new(options))
 }
 
 fn user(driver: &Arc<dyn Driver>, id: &str) -> Memory {
-    Memory::user(Arc::clone(driver), "default", Some(id), Settings::default()).unwrap()
+    Memory::user(
+        Arc::clone(driver),
+        "default",
+        Some(id),
+        MemorySettings::default(),
+    )
+    .unwrap()
 }
 
 fn fresh() -> Memory {

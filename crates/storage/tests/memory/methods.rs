@@ -3,7 +3,7 @@
 use super::{fresh, store, user, value, values};
 use ambit_storage::Json;
 use ambit_storage::clock::Clock;
-use ambit_storage::memory::{Memory, Settings, Ttl};
+use ambit_storage::memory::{Memory, MemorySettings, Ttl};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -240,7 +240,7 @@ async fn g094_an_expired_value_is_absent_for_every_method() {
 #[tokio::test]
 async fn g103_a_namespace_without_its_id_reads_as_empty_and_refuses_writes() {
     let driver = || store(&Clock::default());
-    let settings = Settings::default();
+    let settings = MemorySettings::default();
     let namespaces = [
         (
             Memory::user(driver(), "t", None, settings),
@@ -285,7 +285,7 @@ async fn g103_a_namespace_without_its_id_reads_as_empty_and_refuses_writes() {
 async fn get_or_set_keeps_what_is_there_and_of_many_callers_all_get_the_same() {
     let clock = Clock::default();
     let driver = store(&clock);
-    let memory = Memory::store(Arc::clone(&driver), "cache", Settings::default()).unwrap();
+    let memory = Memory::store(Arc::clone(&driver), "cache", MemorySettings::default()).unwrap();
     let second = Some(Ttl::seconds(1.0).unwrap());
     let at_once = (0..20).map(|number| {
         let memory = memory.clone();
@@ -306,7 +306,7 @@ async fn get_or_set_keeps_what_is_there_and_of_many_callers_all_get_the_same() {
 #[tokio::test]
 async fn a_store_is_its_own_namespace() {
     let driver = store(&Clock::default());
-    let of = |id: &str| Memory::store(Arc::clone(&driver), id, Settings::default()).unwrap();
+    let of = |id: &str| Memory::store(Arc::clone(&driver), id, MemorySettings::default()).unwrap();
     of("a").set("k", &1, None).await.unwrap();
     assert_eq!(value(of("a.b").get("k").await.unwrap()), None);
     assert_eq!((of("a").id(), of("a").space()), ("a", "store"));

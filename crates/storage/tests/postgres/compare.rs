@@ -4,11 +4,11 @@
 use crate::dice::{Dice, Given, identities};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Outcome};
+use ambit_storage::batch::{Batch, WriteOutcome};
 use ambit_storage::clock::Clock;
-use ambit_storage::directory::{Order, PageRequest, Position};
-use ambit_storage::driver::{self, Driver, Options, Part, Range, Scan};
-use ambit_storage::op::Output;
+use ambit_storage::directory::{PageRequest, RowOrder, RowPosition};
+use ambit_storage::driver::{self, Driver, DriverOptions, LogRange, ValuePart, ValueScan};
+use ambit_storage::operation::OperationOutput;
 use ambit_storage::pattern::Pattern;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ struct Side {
 impl Side {
     async fn open(url: &str) -> Self {
         let clock = Clock::default();
-        let options = Options {
+        let options = DriverOptions {
             clock: clock.clone(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let driver = driver::open(url, options).await.unwrap();
         Self {
@@ -95,9 +95,9 @@ impl Side {
         }
     }
 
-    fn outcome(&mut self, outcome: Outcome) -> String {
+    fn outcome(&mut self, outcome: WriteOutcome) -> String {
         match outcome {
-            Outcome::Appended { head, seqs } => {
+            WriteOutcome::Appended { head, seqs } => {
                 self.given.heads.push(Some(head));
                 format!(
                     "appended {} {} {seqs:?}",
@@ -105,20 +105,20 @@ impl Side {
                     head.last
                 )
             }
-            Outcome::Applied {
-                output: Output::Epoch(epoch),
+            WriteOutcome::Applied {
+                output: OperationOutput::Epoch(epoch),
                 version,
             } => {
                 self.given.epochs.push(epoch);
                 let version = version.map(|version| self.number(version));
                 format!("epoch {} {version:?}", self.number(epoch))
             }
-            Outcome::Applied { output, version } => {
+            WriteOutcome::Applied { output, version } => {
                 self.given.versions.push(version);
                 let output = self.text(&format!("{output:?}"));
                 format!("{output} {:?}", version.map(|version| self.number(version)))
             }
-            Outcome::Tracked { id, is_new } => {
+            WriteOutcome::Tracked { id, is_new } => {
                 self.rows.push(id.clone());
                 format!("tracked {id} {is_new}")
             }
@@ -130,11 +130,11 @@ impl Side {
     async fn seen(&mut self, dice: &mut Dice) -> Vec<String> {
         let mut seen = Vec::new();
         let part = [
-            Part::Whole,
-            Part::Nothing,
-            Part::Items(-2, -1),
-            Part::Items(1, 2),
-            Part::Items(i64::MIN, i64::MAX),
+            ValuePart::Whole,
+            ValuePart::Nothing,
+            ValuePart::Items(-2, -1),
+            ValuePart::Items(1, 2),
+            ValuePart::Items(i64::MIN, i64::MAX),
         ][usize::try_from(dice.below(5)).unwrap()];
         for identity in identities() {
             let space = Space::of("default", &identity);
@@ -149,7 +149,7 @@ impl Side {
         seen
     }
 
-    fn entry(&mut self, name: &str, mut entry: ambit_storage::batch::Entry) -> String {
+    fn entry(&mut self, name: &str, mut entry: ambit_storage::batch::ValueEntry) -> String {
         let (version, life) = (
             self.number(entry.version),
             entry.expires_at.take().is_some(),
@@ -168,10 +168,10 @@ impl Side {
         for name in ["items", "blobs", "none", "nul\0"] {
             let log = space.log(name);
             for range in [
-                Range::from(from, limit),
-                Range::back_from(from, limit),
-                Range::last(limit),
-                Range::from(0, usize::MAX),
+                LogRange::from(from, limit),
+                LogRange::back_from(from, limit),
+                LogRange::last(limit),
+                LogRange::from(0, usize::MAX),
             ] {
                 let page = self.driver.read(&log, range).await.unwrap();
                 let head = page
@@ -187,7 +187,13 @@ impl Side {
         }
     }
 
-    async fn values(&mut self, space: &Space, part: Part, dice: &mut Dice, seen: &mut Vec<String>) {
+    async fn values(
+        &mut self,
+        space: &Space,
+        part: ValuePart,
+        dice: &mut Dice,
+        seen: &mut Vec<String>,
+    ) {
         for name in ["a", "a\0b", "none"] {
             if let Some(entry) = self.driver.get(&space.key(name), part).await.unwrap() {
                 seen.push(self.entry(name, entry));
@@ -201,7 +207,7 @@ impl Side {
             (dice.pattern(), few),
             (dice.pattern(), 100),
         ] {
-            let scan = Scan {
+            let scan = ValueScan {
                 pattern,
                 after: after.map(str::to_owned),
                 limit,
@@ -219,8 +225,8 @@ impl Side {
             "count {}",
             self.driver.count(&filter).await.unwrap()
         ));
-        for order in [Order::Oldest, Order::Newest, Order::Recent] {
-            let mut after: Option<Position> = None;
+        for order in [RowOrder::Oldest, RowOrder::Newest, RowOrder::Recent] {
+            let mut after: Option<RowPosition> = None;
             let mut lines = Vec::new();
             loop {
                 let page = PageRequest {
@@ -241,7 +247,7 @@ impl Side {
                     lines.push(format!("{ordinal} {}", self.text(&format!("{row:?}"))));
                 }
             }
-            if order == Order::Recent {
+            if order == RowOrder::Recent {
                 lines.sort();
             }
             seen.append(&mut lines);

@@ -1,11 +1,13 @@
 //! Random batches from a seed.
 
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Check, Entry, Head, LogEntry, Mirror, NewEntry, Write};
-use ambit_storage::directory::{Filter, State, Touch, Track, Tracked, Viewer};
-use ambit_storage::op::Op;
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{
+    Batch, BatchCheck, BatchWrite, Head, LogEntry, MirrorWrite, NewEntry, ValueEntry,
+};
+use ambit_storage::directory::{AgentTouch, IndexRow, RowFilter, RowState, TrackRequest, Viewer};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Json, SessionIdentity, Value};
+use ambit_storage::{Json, SessionIdentity, StoredValue};
 use std::collections::BTreeMap;
 
 /// Xorshift; the same seed gives the same batches.
@@ -74,7 +76,7 @@ impl Dice {
         self.space().log(name)
     }
 
-    pub fn key(&mut self) -> Key {
+    pub fn key(&mut self) -> ValueKey {
         let name = self.pick(NAMES);
         self.space().key(name)
     }
@@ -91,24 +93,24 @@ impl Dice {
         Pattern::parse(self.pick(&["*", "a*", "a", "*b", "a\\*b", "b%", "é*", "a\0*", "x*"]))
     }
 
-    fn op(&mut self) -> Op {
+    fn op(&mut self) -> Operation {
         match self.below(13) {
-            0 => Op::Set(self.json().into()),
-            1 => Op::Set(Value::List(self.items())),
-            2 => Op::Del,
-            3 => Op::GetDel,
-            4 => Op::Incr(
+            0 => Operation::Set(self.json().into()),
+            1 => Operation::Set(StoredValue::List(self.items())),
+            2 => Operation::Del,
+            3 => Operation::GetDel,
+            4 => Operation::Incr(
                 serde_json::from_str(self.pick(&["1", "-2", "0.5", "9007199254740000"])).unwrap(),
             ),
-            5 | 6 => Op::Push(self.items()),
-            7 => Op::Pop,
-            8 => Op::Pull(self.below(4)),
-            9 => Op::PullAll,
-            10 => Op::AddToSet(self.items()),
-            11 => Op::ArraySet(i64::try_from(self.below(7)).unwrap() - 3, self.json()),
+            5 | 6 => Operation::Push(self.items()),
+            7 => Operation::Pop,
+            8 => Operation::Pull(self.below(4)),
+            9 => Operation::PullAll,
+            10 => Operation::AddToSet(self.items()),
+            11 => Operation::ArraySet(i64::try_from(self.below(7)).unwrap() - 3, self.json()),
             _ => {
                 let add = BTreeMap::from([(self.pick(&["x", "y"]).to_owned(), 3)]);
-                Op::Tally {
+                Operation::Tally {
                     labels: Json::parse("{\"m\":\"gpt\"}").unwrap(),
                     add,
                 }
@@ -116,21 +118,21 @@ impl Dice {
         }
     }
 
-    fn lease(&mut self, given: &Given) -> (Key, Op) {
+    fn lease(&mut self, given: &Given) -> (ValueKey, Operation) {
         let key = self.space().lease();
         let choice = self.below(4);
         let at = self.below(1_000);
         let holder = self.pick(&["me", "you"]).to_owned();
         let epoch = recent(&given.epochs, at).unwrap_or(NEVER);
         let op = match choice {
-            0 | 1 => Op::Acquire { holder },
-            2 => Op::Renew { epoch },
-            _ => Op::Release { epoch },
+            0 | 1 => Operation::Acquire { holder },
+            2 => Operation::Renew { epoch },
+            _ => Operation::Release { epoch },
         };
         (key, op)
     }
 
-    fn track(&mut self) -> Write {
+    fn track(&mut self) -> BatchWrite {
         let id = format!("row-{}", self.below(u64::MAX >> 12));
         let identity = self.identity();
         let agent = self.pick(&["agent", "other", "third"]).to_owned();
@@ -138,7 +140,7 @@ impl Dice {
             .chat_name("c")
             .build()
             .unwrap();
-        Write::Track(Box::new(Track {
+        BatchWrite::Track(Box::new(TrackRequest {
             id,
             tenant: "default".to_owned(),
             identity,
@@ -151,7 +153,7 @@ impl Dice {
         }))
     }
 
-    pub fn write_without_mirror(&mut self) -> Write {
+    pub fn write_without_mirror(&mut self) -> BatchWrite {
         match self.below(31) {
             0..10 => {
                 let log = self.log();
@@ -162,7 +164,7 @@ impl Dice {
                         body: self.json(),
                     }
                 });
-                Write::Append {
+                BatchWrite::Append {
                     log,
                     entries: entries.collect(),
                 }
@@ -170,35 +172,35 @@ impl Dice {
             10 => {
                 let log = self.log();
                 let bodies = (0..3).map(|_| (self.below(12), self.json())).collect();
-                Write::Redact { log, bodies }
+                BatchWrite::Redact { log, bodies }
             }
             11..22 => {
                 let (key, op) = (self.key(), self.op());
                 let life = self.maybe(10_000_000);
-                Write::Apply { key, op, life }
+                BatchWrite::Apply { key, op, life }
             }
-            22 => Write::Wipe {
+            22 => BatchWrite::Wipe {
                 space: self.space(),
                 pattern: self.pattern(),
             },
-            23 => Write::Clear {
+            23 => BatchWrite::Clear {
                 space: self.space(),
             },
-            24 => Write::Remove {
+            24 => BatchWrite::Remove {
                 space: self.space(),
             },
             25..29 => self.track(),
-            29 => Write::Drop { log: self.log() },
-            _ => Write::Untrack {
+            29 => BatchWrite::Drop { log: self.log() },
+            _ => BatchWrite::Untrack {
                 tenant: "default".to_owned(),
                 id: format!("row-{}", self.below(9)),
             },
         }
     }
 
-    fn mirror(&mut self, number: u64) -> Write {
+    fn mirror(&mut self, number: u64) -> BatchWrite {
         let time = 1_800_000_000_000;
-        Write::Mirror(match self.below(4) {
+        BatchWrite::Mirror(match self.below(4) {
             0 | 1 => {
                 let log = self.log();
                 let first = self.below(3);
@@ -211,7 +213,7 @@ impl Dice {
                     })
                     .collect();
                 let last = entries.last().map_or(0, |entry| entry.seq);
-                Mirror::Log {
+                MirrorWrite::Log {
                     log,
                     head: Head {
                         generation: number,
@@ -223,7 +225,7 @@ impl Dice {
             2 => {
                 let value = self.json();
                 let (kind, key) = (value.kind(), self.key());
-                let entry = self.maybe(Entry {
+                let entry = self.maybe(ValueEntry {
                     kind,
                     length: 1,
                     value,
@@ -231,27 +233,27 @@ impl Dice {
                     expires_at: None,
                     stale_possible: false,
                 });
-                Mirror::Value { key, entry }
+                MirrorWrite::Value { key, entry }
             }
-            _ => Mirror::Row(Box::new(self.row(number))),
+            _ => MirrorWrite::Row(Box::new(self.row(number))),
         })
     }
 
-    fn row(&mut self, number: u64) -> Tracked {
+    fn row(&mut self, number: u64) -> IndexRow {
         let time = 1_800_000_000_000;
         let identity = self.identity();
-        let touch = Touch {
+        let touch = AgentTouch {
             agent: "agent".to_owned(),
             base: identity.base(),
             first_at: time,
             last_at: time,
         };
-        Tracked {
+        IndexRow {
             id: format!("mirrored-{number}"),
             ordinal: number,
             tenant: "default".to_owned(),
             identity,
-            state: State::Live,
+            state: RowState::Live,
             generation: 0,
             items: 0,
             created_at: time,
@@ -270,15 +272,15 @@ impl Dice {
             let (choice, at, key, log) = (self.below(3), self.below(1_000), self.key(), self.log());
             let lease = self.space().lease();
             batch.checks.push(match choice {
-                0 => Check::Head {
+                0 => BatchCheck::Head {
                     log,
                     head: recent(&given.heads, at).flatten(),
                 },
-                1 => Check::Version {
+                1 => BatchCheck::Version {
                     key,
                     version: recent(&given.versions, at).flatten(),
                 },
-                _ => Check::Lease {
+                _ => BatchCheck::Lease {
                     key: lease,
                     epoch: recent(&given.epochs, at).unwrap_or(NEVER),
                 },
@@ -288,13 +290,13 @@ impl Dice {
             let write = match self.below(40) {
                 0..6 => {
                     let (key, op) = self.lease(given);
-                    Write::Apply {
+                    BatchWrite::Apply {
                         key,
                         op,
                         life: Some(10_000_000),
                     }
                 }
-                6 if !rows.is_empty() => Write::Untrack {
+                6 if !rows.is_empty() => BatchWrite::Untrack {
                     tenant: "default".to_owned(),
                     id: self.pick(rows),
                 },
@@ -306,8 +308,8 @@ impl Dice {
         batch
     }
 
-    pub fn filter(&mut self) -> Filter {
-        let mut filter = Filter::tenant("default");
+    pub fn filter(&mut self) -> RowFilter {
+        let mut filter = RowFilter::tenant("default");
         let identity = self.identity();
         match self.below(12) {
             0 => filter.user = identity.user_id().map(str::to_owned),

@@ -1,9 +1,9 @@
 //! Commits that are cancelled or lose their connection, and a server that is not there.
 
 use super::{entry, open, space, sql};
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::driver::{self, Driver, FaultPoints, Options, Part, Range};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::{self, Driver, DriverOptions, FaultPoints, LogRange, ValuePart};
+use ambit_storage::operation::Operation;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use std::time::Duration;
 fn pair(number: u32) -> Batch {
     let log = space("pair").log("items");
     let key = space("pair").key("count");
-    let op = Op::Incr(1.into());
+    let op = Operation::Incr(1.into());
     let entries = vec![entry(format!("{number}"))];
     Batch::of([
-        Write::Apply {
+        BatchWrite::Apply {
             key,
             op,
             life: None,
         },
-        Write::Append { log, entries },
+        BatchWrite::Append { log, entries },
     ])
 }
 
 async fn pair_is_even(driver: &Arc<dyn Driver>) -> u64 {
     let head = driver
-        .read(&space("pair").log("items"), Range::head())
+        .read(&space("pair").log("items"), LogRange::head())
         .await
         .unwrap()
         .head;
     let count = driver
-        .get(&space("pair").key("count"), Part::Whole)
+        .get(&space("pair").key("count"), ValuePart::Whole)
         .await
         .unwrap();
     let count = count.map_or(0, |entry| entry.value.to().unwrap());
@@ -51,7 +51,7 @@ pub async fn cancelled(url: String) {
     driver.commit(pair(1_000)).await.unwrap();
     pair_is_even(&driver).await;
     let head = driver
-        .read(&space("pair").log("items"), Range::head())
+        .read(&space("pair").log("items"), LogRange::head())
         .await
         .unwrap()
         .head;
@@ -66,9 +66,9 @@ pub async fn lost(url: String) {
         ("postgres.committed", 1),
     ] {
         let fault_points = FaultPoints::new(move |at| assert!(at != point, "lost at {at}"));
-        let options = Options {
+        let options = DriverOptions {
             fault_points,
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let doomed = driver::open(&url, options).await.unwrap();
         let task = tokio::spawn(async move { doomed.commit(pair(1)).await });
@@ -79,7 +79,7 @@ pub async fn lost(url: String) {
 
 pub async fn unreachable(url: String) {
     let name = "//me:canary@127.0.0.1:1/nowhere";
-    let error = driver::open(&format!("postgres:{name}"), Options::default())
+    let error = driver::open(&format!("postgres:{name}"), DriverOptions::default())
         .await
         .err()
         .unwrap();

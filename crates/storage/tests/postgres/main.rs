@@ -12,9 +12,9 @@ mod loss;
 mod races;
 
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::{self, Driver, Durability, Options, Part};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::{self, Driver, DriverOptions, Durability, ValuePart};
+use ambit_storage::operation::Operation;
 use ambit_storage::{Json, SessionIdentity};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ async fn sql(url: &str, statements: &str) {
 }
 
 async fn open(url: &str) -> Arc<dyn Driver> {
-    driver::open(url, Options::default()).await.unwrap()
+    driver::open(url, DriverOptions::default()).await.unwrap()
 }
 
 fn space(chat: &str) -> Space {
@@ -117,7 +117,7 @@ async fn watches(url: String) {
     for number in 0..3 {
         let entries = vec![entry(format!("{number}"))];
         writer
-            .commit(Batch::of([Write::Append {
+            .commit(Batch::of([BatchWrite::Append {
                 log: log.clone(),
                 entries,
             }]))
@@ -133,7 +133,7 @@ async fn watches(url: String) {
         {}
     }
     writer
-        .commit(Batch::of([Write::Remove {
+        .commit(Batch::of([BatchWrite::Remove {
             space: log.space.clone(),
         }]))
         .await
@@ -145,7 +145,7 @@ async fn watches(url: String) {
     reader.close().await.unwrap();
     while watch.changed().await {}
     let error = reader
-        .get(&space("x").key("y"), Part::Whole)
+        .get(&space("x").key("y"), ValuePart::Whole)
         .await
         .unwrap_err();
     assert!(error.to_string().contains("it was closed"), "{error}");
@@ -157,7 +157,7 @@ async fn newer(url: String) {
     drop(open(&url).await);
     let (_, schema) = url.split_once("?ambit_schema=").unwrap();
     sql(&url, &format!("UPDATE {schema}.layout SET version = 99")).await;
-    let error = driver::open(&url, Options::default())
+    let error = driver::open(&url, DriverOptions::default())
         .await
         .err()
         .unwrap()
@@ -170,9 +170,9 @@ async fn newer(url: String) {
 
 async fn flat(url: String) {
     // Without the wait for the disk, which varies more than what is measured.
-    let options = Options {
+    let options = DriverOptions {
         durability: Durability::Normal,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let driver = driver::open(&url, options).await.unwrap();
     let log = space("flat").log("items");
@@ -182,13 +182,13 @@ async fn flat(url: String) {
         let entries = (from..from + count)
             .map(|number| entry(format!("e{number:09}")))
             .collect();
-        let append = Write::Append {
+        let append = BatchWrite::Append {
             log: log.clone(),
             entries,
         };
-        let push = Write::Apply {
+        let push = BatchWrite::Apply {
             key: key.clone(),
-            op: Op::Push(vec![one.clone(); count]),
+            op: Operation::Push(vec![one.clone(); count]),
             life: None,
         };
         driver.commit(Batch::of([append])).await.unwrap();

@@ -2,9 +2,9 @@
 
 use super::{entry, open, space};
 use crate::dice::Dice;
-use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::{Part, Range};
-use ambit_storage::op::{Op, Output};
+use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{LogRange, ValuePart};
+use ambit_storage::operation::{Operation, OperationOutput};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,12 +24,12 @@ pub async fn appends(url: String) {
                         entry(format!("{writer}-{number}-b")),
                     ];
                     let outcomes = driver
-                        .commit(Batch::of([Write::Append {
+                        .commit(Batch::of([BatchWrite::Append {
                             log: log.clone(),
                             entries,
                         }]))
                         .await;
-                    let Outcome::Appended { seqs: given, .. } = &outcomes.unwrap()[0] else {
+                    let WriteOutcome::Appended { seqs: given, .. } = &outcomes.unwrap()[0] else {
                         panic!()
                     };
                     assert_eq!(given[1], given[0] + 1);
@@ -48,7 +48,10 @@ pub async fn appends(url: String) {
         started.elapsed()
     );
     assert_eq!(seqs, (1..=800).collect());
-    let page = handles[0].read(&log, Range::from(1, 1_000)).await.unwrap();
+    let page = handles[0]
+        .read(&log, LogRange::from(1, 1_000))
+        .await
+        .unwrap();
     let stored: Vec<u64> = page.entries.iter().map(|entry| entry.seq).collect();
     assert_eq!(stored, (1..=800).collect::<Vec<_>>());
     assert_eq!(handles[1].check().await.unwrap(), Vec::<String>::new());
@@ -64,14 +67,14 @@ pub async fn increments(url: String) {
             tokio::spawn(async move {
                 let mut versions = Vec::new();
                 for _ in 0..25 {
-                    let write = Write::Apply {
+                    let write = BatchWrite::Apply {
                         key: key.clone(),
-                        op: Op::Incr(1.into()),
+                        op: Operation::Incr(1.into()),
                         life: None,
                     };
                     let outcome = driver.commit(Batch::of([write])).await.unwrap().remove(0);
-                    let Outcome::Applied {
-                        output: Output::Number(number),
+                    let WriteOutcome::Applied {
+                        output: OperationOutput::Number(number),
                         version,
                     } = outcome
                     else {
@@ -97,7 +100,11 @@ pub async fn increments(url: String) {
         given.is_sorted_by(|a, b| a.1 < b.1),
         "versions grow with the value"
     );
-    let stored = handles[0].get(&key, Part::Whole).await.unwrap().unwrap();
+    let stored = handles[0]
+        .get(&key, ValuePart::Whole)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(stored.value.as_str(), "400");
 }
 
@@ -110,7 +117,7 @@ pub async fn mixed(url: String) {
             tokio::spawn(async move {
                 let mut dice = Dice::new(writer + 1);
                 for _ in 0..60 {
-                    let writes: Vec<Write> = (0..dice.below(4) + 1)
+                    let writes: Vec<BatchWrite> = (0..dice.below(4) + 1)
                         .map(|_| dice.write_without_mirror())
                         .collect();
                     match driver.commit(Batch::of(writes)).await {
@@ -144,16 +151,16 @@ pub async fn opens(url: String) {
         .collect();
     for task in tasks {
         let driver = task.await.unwrap();
-        let write = Write::Apply {
+        let write = BatchWrite::Apply {
             key: space("opens").key("n"),
-            op: Op::Incr(1.into()),
+            op: Operation::Incr(1.into()),
             life: None,
         };
         driver.commit(Batch::of([write])).await.unwrap();
     }
     let stored = open(&url)
         .await
-        .get(&space("opens").key("n"), Part::Whole)
+        .get(&space("opens").key("n"), ValuePart::Whole)
         .await
         .unwrap()
         .unwrap();

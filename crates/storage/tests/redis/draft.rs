@@ -1,11 +1,11 @@
 //! Random batches: what a seed draws, before a store fills in its own numbers.
 
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Entry, Head, LogEntry, Mirror, NewEntry, Write};
-use ambit_storage::directory::{Track, Tracked};
-use ambit_storage::op::Op;
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{BatchWrite, Head, LogEntry, MirrorWrite, NewEntry, ValueEntry};
+use ambit_storage::directory::{IndexRow, TrackRequest};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Json, SessionIdentity, Value};
+use ambit_storage::{Json, SessionIdentity, StoredValue};
 use std::collections::BTreeMap;
 
 /// A small generator, so that a seed always gives the same run.
@@ -86,55 +86,55 @@ fn json(text: &str) -> Json {
 /// A batch, of which each store fills in its own numbers.
 pub struct Draft {
     pub checks: Vec<Hope>,
-    pub writes: Vec<Write>,
+    pub writes: Vec<BatchWrite>,
 }
 
 #[derive(Clone)]
 pub enum Hope {
     Head(LogKey, bool),
-    Version(Key, bool),
-    Lease(Key, bool),
+    Version(ValueKey, bool),
+    Lease(ValueKey, bool),
 }
 
 fn items(dice: &mut Dice) -> Vec<Json> {
     (0..dice.below(4)).map(|_| json(dice.of(&ITEMS))).collect()
 }
 
-fn op(dice: &mut Dice) -> Op {
+fn op(dice: &mut Dice) -> Operation {
     match dice.below(16) {
-        0 | 1 => Op::Set(Value::from(json(dice.of(&BODIES)))),
-        2 => Op::Set(Value::List(items(dice))),
-        3 => Op::Del,
-        4 => Op::GetDel,
-        5 => Op::Incr(dice.of(&[
+        0 | 1 => Operation::Set(StoredValue::from(json(dice.of(&BODIES)))),
+        2 => Operation::Set(StoredValue::List(items(dice))),
+        3 => Operation::Del,
+        4 => Operation::GetDel,
+        5 => Operation::Incr(dice.of(&[
             1.into(),
             2.into(),
             serde_json::Number::from_f64(0.5).unwrap(),
         ])),
-        6 | 7 => Op::Push(items(dice)),
-        8 => Op::Pop,
-        9 => Op::Pull(dice.of(&[0, 1, 2, 9, u64::MAX])),
-        10 => Op::PullAll,
-        11 | 12 => Op::AddToSet(items(dice)),
-        13 => Op::ArraySet(dice.of(&[0, 1, -1, -9, 5]), json(dice.of(&ITEMS))),
-        14 => Op::Tally {
+        6 | 7 => Operation::Push(items(dice)),
+        8 => Operation::Pop,
+        9 => Operation::Pull(dice.of(&[0, 1, 2, 9, u64::MAX])),
+        10 => Operation::PullAll,
+        11 | 12 => Operation::AddToSet(items(dice)),
+        13 => Operation::ArraySet(dice.of(&[0, 1, -1, -9, 5]), json(dice.of(&ITEMS))),
+        14 => Operation::Tally {
             labels: json("{\"m\":1}"),
             add: BTreeMap::from([("n".to_owned(), 3)]),
         },
         _ => match dice.below(4) {
-            0 | 1 => Op::Acquire {
+            0 | 1 => Operation::Acquire {
                 holder: dice.of(&["h1", "h2"]).to_owned(),
             },
-            2 => Op::Release { epoch: 0 },
-            _ => Op::Renew { epoch: 0 },
+            2 => Operation::Release { epoch: 0 },
+            _ => Operation::Renew { epoch: 0 },
         },
     }
 }
 
-fn track(dice: &mut Dice, id: String) -> Track {
+fn track(dice: &mut Dice, id: String) -> TrackRequest {
     let identity = dice.of(&identities());
     let agent = dice.of(&["A", "B", "C"]).to_owned();
-    Track {
+    TrackRequest {
         id,
         tenant: dice.of(&["t1", "t2"]).to_owned(),
         base: identity.base(),
@@ -147,7 +147,7 @@ fn track(dice: &mut Dice, id: String) -> Track {
     }
 }
 
-fn mirror(dice: &mut Dice, number: u64) -> Mirror {
+fn mirror(dice: &mut Dice, number: u64) -> MirrorWrite {
     let space = dice.of(&spaces());
     match dice.below(3) {
         0 => {
@@ -158,7 +158,7 @@ fn mirror(dice: &mut Dice, number: u64) -> Mirror {
                 at: 77,
                 body: json("[7]"),
             };
-            Mirror::Log {
+            MirrorWrite::Log {
                 log: space.log(dice.of(&["items", "overlays"])),
                 head: Head {
                     generation: 1_000_000 * (number / 40 + 1) + 999_999,
@@ -169,7 +169,7 @@ fn mirror(dice: &mut Dice, number: u64) -> Mirror {
         }
         1 => {
             let body = json(dice.of(&BODIES));
-            let entry = Entry {
+            let entry = ValueEntry {
                 kind: body.kind(),
                 length: 1,
                 value: body,
@@ -177,19 +177,19 @@ fn mirror(dice: &mut Dice, number: u64) -> Mirror {
                 expires_at: None,
                 stale_possible: false,
             };
-            Mirror::Value {
+            MirrorWrite::Value {
                 key: space.key(dice.of(&NAMES)),
                 entry: Some(entry).filter(|_| dice.below(3) > 0),
             }
         }
         _ => {
             let track = track(dice, format!("mirrored-{number}"));
-            Mirror::Row(Box::new(Tracked {
+            MirrorWrite::Row(Box::new(IndexRow {
                 id: track.id,
                 ordinal: 1_000_000 * (number + 1),
                 tenant: track.tenant,
                 identity: track.identity,
-                state: ambit_storage::directory::State::Live,
+                state: ambit_storage::directory::RowState::Live,
                 generation: 0,
                 items: 0,
                 created_at: 5,
@@ -204,11 +204,11 @@ fn mirror(dice: &mut Dice, number: u64) -> Mirror {
     }
 }
 
-fn write(dice: &mut Dice, number: u64) -> Write {
+fn write(dice: &mut Dice, number: u64) -> BatchWrite {
     let space = dice.of(&spaces());
     let log = space.log(dice.of(&["items", "items", "overlays", "b\u{1}"]));
     match dice.below(41) {
-        0..8 => Write::Append {
+        0..8 => BatchWrite::Append {
             log,
             entries: (0..dice.below(4))
                 .map(|_| NewEntry {
@@ -217,26 +217,26 @@ fn write(dice: &mut Dice, number: u64) -> Write {
                 })
                 .collect(),
         },
-        8 => Write::Redact {
+        8 => BatchWrite::Redact {
             log,
             bodies: (0..dice.below(3))
                 .map(|_| (dice.below(5) as u64, json("\"gone\"")))
                 .collect(),
         },
-        9 => Write::Wipe {
+        9 => BatchWrite::Wipe {
             space,
             pattern: Pattern::parse(dice.of(&["*", "a*", "a", "*b", "a\\*b", "*\0*", "a*b*"])),
         },
-        10 => Write::Clear { space },
-        11 => Write::Remove { space },
-        12 | 13 => Write::Track(Box::new(track(dice, format!("row-{number}")))),
-        14 => Write::Untrack {
+        10 => BatchWrite::Clear { space },
+        11 => BatchWrite::Remove { space },
+        12 | 13 => BatchWrite::Track(Box::new(track(dice, format!("row-{number}")))),
+        14 => BatchWrite::Untrack {
             tenant: dice.of(&["t1", "t2"]).to_owned(),
             id: format!("row-{}", number.saturating_sub(dice.below(30) as u64)),
         },
-        15 => Write::Mirror(mirror(dice, number)),
-        16 => Write::Drop { log },
-        _ => Write::Apply {
+        15 => BatchWrite::Mirror(mirror(dice, number)),
+        16 => BatchWrite::Drop { log },
+        _ => BatchWrite::Apply {
             key: space.key(dice.of(&NAMES)),
             op: op(dice),
             life: dice.of(&[None, None, Some(HOUR)]),
@@ -254,13 +254,13 @@ pub fn draft(dice: &mut Dice, number: u64) -> Draft {
             _ => Hope::Lease(space.key(dice.of(&NAMES)), right),
         });
     }
-    let mut writes: Vec<Write> = (0..1 + dice.below(4))
+    let mut writes: Vec<BatchWrite> = (0..1 + dice.below(4))
         .map(|_| write(dice, number))
         .collect();
     // Several operations on one value in one batch.
     if dice.below(3) == 0 {
         let key = dice.of(&spaces()).key(dice.of(&NAMES));
-        writes.extend((0..4).map(|_| Write::Apply {
+        writes.extend((0..4).map(|_| BatchWrite::Apply {
             key: key.clone(),
             op: op(dice),
             life: None,
@@ -269,12 +269,15 @@ pub fn draft(dice: &mut Dice, number: u64) -> Draft {
     // A mirrored number may be far ahead of those that a batch has reserved, and no two things have the same.
     let mirrors = writes
         .iter()
-        .filter(|write| matches!(write, Write::Mirror(_)));
+        .filter(|write| matches!(write, BatchWrite::Mirror(_)));
     if mirrors.count() > 1 {
-        writes.retain(|write| !matches!(write, Write::Mirror(_)));
+        writes.retain(|write| !matches!(write, BatchWrite::Mirror(_)));
     }
-    if writes.iter().any(|write| matches!(write, Write::Mirror(_))) {
-        writes.retain(|write| !matches!(write, Write::Append { .. } | Write::Track(_)));
+    if writes
+        .iter()
+        .any(|write| matches!(write, BatchWrite::Mirror(_)))
+    {
+        writes.retain(|write| !matches!(write, BatchWrite::Append { .. } | BatchWrite::Track(_)));
     }
     Draft { checks, writes }
 }

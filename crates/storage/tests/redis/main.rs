@@ -12,10 +12,10 @@ mod view;
 
 use ambit_storage::Json;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
+use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{self, Driver, Options};
-use ambit_storage::op::Op;
+use ambit_storage::driver::{self, Driver, DriverOptions};
+use ambit_storage::operation::Operation;
 use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use random::{Side, compare};
@@ -34,9 +34,9 @@ struct Store {
 
 impl Store {
     async fn open(&self) -> Outcomes<Arc<dyn Driver>> {
-        let options = Options {
+        let options = DriverOptions {
             clock: self.clock.clone(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let url = format!("{}?ambit_prefix={}", self.url, self.prefix);
         Ok(driver::open(&url, options).await?)
@@ -140,8 +140,8 @@ fn number(value: i64) -> Json {
     Json::of(&value).unwrap()
 }
 
-fn apply(space: &Space, name: &str, op: Op) -> Batch {
-    Batch::of([Write::Apply {
+fn apply(space: &Space, name: &str, op: Operation) -> Batch {
+    Batch::of([BatchWrite::Apply {
         key: space.key(name),
         op,
         life: None,
@@ -152,9 +152,9 @@ async fn random_batches(store: &Store) -> Outcomes {
     let rounds = setting("TEST_ROUNDS").unwrap_or(3);
     let first = setting("TEST_SEED").unwrap_or(1);
     for seed in first..first + rounds {
-        let options = Options {
+        let options = DriverOptions {
             clock: store.clock.clone(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let left = Side {
             driver: driver::open("memory:", options).await?,

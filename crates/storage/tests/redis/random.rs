@@ -3,12 +3,12 @@
 use crate::Failure;
 use crate::draft::{Dice, Draft, Hope, draft};
 use crate::view::blur;
-use ambit_storage::Value;
-use ambit_storage::address::Key;
-use ambit_storage::batch::{Batch, Check, Head, Outcome, Write};
+use ambit_storage::StoredValue;
+use ambit_storage::address::ValueKey;
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, WriteOutcome};
 use ambit_storage::clock::Clock;
-use ambit_storage::driver::{Driver, Part, Range};
-use ambit_storage::op::{Op, epoch_of};
+use ambit_storage::driver::{Driver, LogRange, ValuePart};
+use ambit_storage::operation::{Operation, epoch_of};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ pub struct Side {
 }
 
 impl Side {
-    async fn epoch(&self, key: &Key) -> Result<u64, Failure> {
-        let entry = self.driver.get(key, Part::Whole).await?;
+    async fn epoch(&self, key: &ValueKey) -> Result<u64, Failure> {
+        let entry = self.driver.get(key, ValuePart::Whole).await?;
         Ok(entry
-            .and_then(|entry| epoch_of(&Value::from(entry.value)))
+            .and_then(|entry| epoch_of(&StoredValue::from(entry.value)))
             .unwrap_or(1))
     }
 
     async fn batch(&self, draft: &Draft) -> Result<Batch, Failure> {
         let mut batch = Batch::of(draft.writes.clone());
         for write in &mut batch.writes {
-            if let Write::Apply {
+            if let BatchWrite::Apply {
                 key,
-                op: Op::Renew { epoch } | Op::Release { epoch },
+                op: Operation::Renew { epoch } | Operation::Release { epoch },
                 ..
             } = write
             {
@@ -40,7 +40,7 @@ impl Side {
         for hope in &draft.checks {
             batch.checks.push(match hope.clone() {
                 Hope::Head(log, right) => {
-                    let head = self.driver.read(&log, Range::head()).await?.head;
+                    let head = self.driver.read(&log, LogRange::head()).await?.head;
                     let wrong = head.map_or(
                         Some(Head {
                             generation: 3,
@@ -48,23 +48,23 @@ impl Side {
                         }),
                         |_| None,
                     );
-                    Check::Head {
+                    BatchCheck::Head {
                         log,
                         head: if right { head } else { wrong },
                     }
                 }
                 Hope::Version(key, right) => {
-                    let entry = self.driver.get(&key, Part::Nothing).await?;
+                    let entry = self.driver.get(&key, ValuePart::Nothing).await?;
                     let version = entry.map(|entry| entry.version);
                     let wrong = version.map_or(Some(3), |_| None);
-                    Check::Version {
+                    BatchCheck::Version {
                         key,
                         version: if right { version } else { wrong },
                     }
                 }
                 Hope::Lease(key, right) => {
                     let epoch = self.epoch(&key).await? + u64::from(!right);
-                    Check::Lease { key, epoch }
+                    BatchCheck::Lease { key, epoch }
                 }
             });
         }
@@ -80,9 +80,9 @@ impl Side {
     }
 }
 
-fn spell(outcome: &Outcome) -> String {
+fn spell(outcome: &WriteOutcome) -> String {
     match outcome {
-        Outcome::Applied { output, version } => format!("{output:?} {}", version.is_some()),
+        WriteOutcome::Applied { output, version } => format!("{output:?} {}", version.is_some()),
         other => format!("{other:?}"),
     }
 }

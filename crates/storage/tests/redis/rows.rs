@@ -3,17 +3,17 @@
 use super::{Outcomes, Store};
 use ambit_storage::SessionIdentity;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::{Filter, Order, PageRequest, Track};
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder, TrackRequest};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub fn tracked(agent: &str, chat: &str) -> Outcomes<Track> {
+pub fn tracked(agent: &str, chat: &str) -> Outcomes<TrackRequest> {
     let identity = SessionIdentity::builder(agent)
         .user_id("secret-user")
         .chat_name(chat)
         .build()?;
-    Ok(Track {
+    Ok(TrackRequest {
         id: format!("{agent}-{chat}"),
         tenant: "t".to_owned(),
         agent: agent.to_owned(),
@@ -37,7 +37,7 @@ pub async fn recent(store: &Store) -> Outcomes {
             tracks
                 .iter()
                 .cloned()
-                .map(|track| Write::Track(Box::new(track))),
+                .map(|track| BatchWrite::Track(Box::new(track))),
         ))
         .await?;
     let mut expected: Vec<String> = tracks.iter().rev().map(|track| track.id.clone()).collect();
@@ -45,7 +45,7 @@ pub async fn recent(store: &Store) -> Outcomes {
         store.clock.advance(Duration::from_secs(2));
         let log = Space::of("t", &tracks[at].identity).log("items");
         driver
-            .commit(Batch::of([Write::Append {
+            .commit(Batch::of([BatchWrite::Append {
                 log,
                 entries: Vec::new(),
             }]))
@@ -53,15 +53,15 @@ pub async fn recent(store: &Store) -> Outcomes {
         expected.retain(|id| *id != tracks[at].id);
         expected.insert(0, tracks[at].id.clone());
     }
-    let filter = Filter {
+    let filter = RowFilter {
         agent: Some("a".to_owned()),
-        ..Filter::tenant("t")
+        ..RowFilter::tenant("t")
     };
     let mut found = Vec::new();
     let mut after = None;
     loop {
         let page = PageRequest {
-            order: Order::Recent,
+            order: RowOrder::Recent,
             after,
             limit: 7,
         };

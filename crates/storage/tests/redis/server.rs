@@ -2,11 +2,11 @@
 
 use super::{Outcomes, Store, apply, memory_of, number};
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::{self, Driver, Options, Part, Scan};
-use ambit_storage::op::Op;
+use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{self, Driver, DriverOptions, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Error, Value};
+use ambit_storage::{Error, StoredValue};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,14 +58,14 @@ pub async fn eviction(_store: &Store) -> Outcomes {
     let _server = Own::start(port, folder.path(), &settings)?;
     listening(port).await?;
     let url = format!("redis://127.0.0.1:{port}/0");
-    let Err(refused) = driver::open(&url, Options::default()).await else {
+    let Err(refused) = driver::open(&url, DriverOptions::default()).await else {
         return Err("a server that evicts was accepted".into());
     };
     assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
     assert!(refused.to_string().contains("allkeys-lru"), "{refused}");
-    let forced = Options {
+    let forced = DriverOptions {
         force: true,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     driver::open(&url, forced).await?;
     Ok(())
@@ -77,19 +77,25 @@ pub async fn restart(_store: &Store) -> Outcomes {
     let server = Own::start(port, folder.path(), &settings)?;
     listening(port).await?;
     let url = format!("redis://:secret@127.0.0.1:{port}/0");
-    let Err(refused) = driver::open(&url, Options::default()).await else {
+    let Err(refused) = driver::open(&url, DriverOptions::default()).await else {
         return Err("a wrong password was accepted".into());
     };
     assert!(!refused.to_string().contains("secret"), "{refused}");
 
-    let driver = driver::open(&format!("redis://127.0.0.1:{port}/0"), Options::default()).await?;
+    let driver = driver::open(
+        &format!("redis://127.0.0.1:{port}/0"),
+        DriverOptions::default(),
+    )
+    .await?;
     let space = memory_of("u");
     driver
-        .commit(apply(&space, "k", Op::Incr(1.into())))
+        .commit(apply(&space, "k", Operation::Incr(1.into())))
         .await?;
     let mut watch = driver.watch(&space.log("items")).await?;
     drop(server);
-    let down = driver.commit(apply(&space, "k", Op::Incr(1.into()))).await;
+    let down = driver
+        .commit(apply(&space, "k", Operation::Incr(1.into())))
+        .await;
     let Err(Error::Unavailable { what, .. }) = down else {
         return Err(format!("{down:?}").into());
     };
@@ -100,12 +106,12 @@ pub async fn restart(_store: &Store) -> Outcomes {
     // Subscribed again, it wakes everybody, as something may have been missed.
     assert!(tokio::time::timeout(Duration::from_secs(5), watch.changed()).await?);
     let entry = driver
-        .get(&space.key("k"), Part::Whole)
+        .get(&space.key("k"), ValuePart::Whole)
         .await?
         .ok_or("absent")?;
     assert_eq!(entry.value, number(1));
     driver
-        .commit(apply(&space, "k", Op::Incr(1.into())))
+        .commit(apply(&space, "k", Operation::Incr(1.into())))
         .await?;
     Ok(())
 }
@@ -120,7 +126,7 @@ async fn others_wait(store: &Store, work: impl Future<Output = Outcomes>) -> Out
         while !is_done.load(std::sync::atomic::Ordering::Relaxed) || waits.len() < 100 {
             let start = Instant::now();
             other
-                .commit(apply(&memory_of("other"), "n", Op::Incr(1.into())))
+                .commit(apply(&memory_of("other"), "n", Operation::Incr(1.into())))
                 .await?;
             waits.push(start.elapsed());
         }
@@ -135,11 +141,11 @@ async fn others_wait(store: &Store, work: impl Future<Output = Outcomes>) -> Out
 
 /// Stores 100,000 values, every fourth of them a list.
 async fn fill(driver: &dyn Driver, space: &Space) -> Outcomes {
-    let set = |at: u64| Write::Apply {
+    let set = |at: u64| BatchWrite::Apply {
         key: space.key(format!("k{at:06}")),
         op: match at % 4 {
-            0 => Op::Push(vec![number(1)]),
-            _ => Op::Set(Value::Plain(number(1))),
+            0 => Operation::Push(vec![number(1)]),
+            _ => Operation::Set(StoredValue::Plain(number(1))),
         },
         life: None,
     };
@@ -155,23 +161,26 @@ pub async fn crowd(store: &Store) -> Outcomes {
     let driver = store.open().await?;
     let space = memory_of("u");
     let wipe = |pattern: &str| {
-        Batch::of([Write::Wipe {
+        Batch::of([BatchWrite::Wipe {
             space: space.clone(),
             pattern: Pattern::parse(pattern),
         }])
     };
     let names = async {
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after: None,
             limit: usize::MAX,
-            part: Part::Nothing,
+            part: ValuePart::Nothing,
         };
         assert_eq!(driver.scan(&space, &scan).await?.len(), 100_000);
         Ok(())
     };
     let clear = async {
-        assert_eq!(driver.commit(wipe("*")).await?, [Outcome::Erased(100_000)]);
+        assert_eq!(
+            driver.commit(wipe("*")).await?,
+            [WriteOutcome::Erased(100_000)]
+        );
         Ok(())
     };
     fill(&*driver, &space).await?;

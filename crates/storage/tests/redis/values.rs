@@ -1,10 +1,10 @@
 //! Values whose numbers and lengths the scripts keep.
 
 use super::{Outcomes, Store, apply, memory_of, number};
-use ambit_storage::address::Key;
-use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::{Driver, Part};
-use ambit_storage::op::{Op, Output};
+use ambit_storage::address::ValueKey;
+use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{Driver, ValuePart};
+use ambit_storage::operation::{Operation, OperationOutput};
 use ambit_storage::{Error, Json};
 use futures::future::try_join_all;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,18 +12,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Takes the lease and gives it back so many times; `last` is the highest epoch of all workers.
 async fn take_often(
     driver: &dyn Driver,
-    key: &Key,
+    key: &ValueKey,
     holder: String,
     last: &AtomicU64,
 ) -> Result<(), Error> {
-    let write = |op| Write::Apply {
+    let write = |op| BatchWrite::Apply {
         key: key.clone(),
         op,
         life: Some(60_000),
     };
     let mut granted = 0;
     while granted < 20 {
-        let acquire = Op::Acquire {
+        let acquire = Operation::Acquire {
             holder: holder.clone(),
         };
         let outcomes = match driver.commit(Batch::of([write(acquire)])).await {
@@ -33,8 +33,8 @@ async fn take_often(
             }
             result => result?,
         };
-        let Outcome::Applied {
-            output: Output::Epoch(epoch),
+        let WriteOutcome::Applied {
+            output: OperationOutput::Epoch(epoch),
             ..
         } = outcomes[0]
         else {
@@ -44,7 +44,7 @@ async fn take_often(
         assert!(epoch > before, "epoch {epoch} after {before}");
         granted += 1;
         driver
-            .commit(Batch::of([write(Op::Release { epoch })]))
+            .commit(Batch::of([write(Operation::Release { epoch })]))
             .await?;
     }
     Ok(())
@@ -64,38 +64,40 @@ pub async fn long_lists(store: &Store) -> Outcomes {
     let space = memory_of("u");
     let many: Vec<Json> = (0..5_000).map(number).collect();
     driver
-        .commit(apply(&space, "l", Op::Push(many.clone())))
+        .commit(apply(&space, "l", Operation::Push(many.clone())))
         .await?;
     driver
         .commit(apply(
             &space,
             "l",
-            Op::AddToSet(vec![number(3), number(5_000)]),
+            Operation::AddToSet(vec![number(3), number(5_000)]),
         ))
         .await?;
     driver
         .commit(apply(
             &space,
             "l",
-            Op::AddToSet(vec![number(4), number(5_000)]),
+            Operation::AddToSet(vec![number(4), number(5_000)]),
         ))
         .await?;
-    driver.commit(apply(&space, "l", Op::Pull(2))).await?;
+    driver
+        .commit(apply(&space, "l", Operation::Pull(2)))
+        .await?;
     let outcomes = driver
         .commit(apply(
             &space,
             "l",
-            Op::AddToSet(vec![number(4_999), number(7)]),
+            Operation::AddToSet(vec![number(4_999), number(7)]),
         ))
         .await?;
     let entry = driver
-        .get(&space.key("l"), Part::Items(4_997, 9_999))
+        .get(&space.key("l"), ValuePart::Items(4_997, 9_999))
         .await?
         .ok_or("absent")?;
     assert_eq!(
         (entry.length, entry.value.as_str()),
         (5_000, "[4997,4998,4999]")
     );
-    assert!(matches!(outcomes[..], [Outcome::Applied { .. }]));
+    assert!(matches!(outcomes[..], [WriteOutcome::Applied { .. }]));
     Ok(())
 }

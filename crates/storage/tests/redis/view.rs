@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::draft::{identities, spaces};
 use crate::random::Side;
-use ambit_storage::directory::{Filter, Order, PageRequest, Tracked, Viewer};
-use ambit_storage::driver::{Part, Range, Scan};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder, Viewer};
+use ambit_storage::driver::{LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use std::collections::BTreeMap;
 
@@ -15,8 +15,11 @@ impl Side {
         for space in spaces() {
             for name in self.driver.logs(&space).await? {
                 let log = space.log(name);
-                let page = self.driver.read(&log, Range::from(1, usize::MAX)).await?;
-                let mut back = self.driver.read(&log, Range::last(3)).await?.entries;
+                let page = self
+                    .driver
+                    .read(&log, LogRange::from(1, usize::MAX))
+                    .await?;
+                let mut back = self.driver.read(&log, LogRange::last(3)).await?.entries;
                 back.reverse();
                 assert!(page.entries.ends_with(&back), "{log} read backwards");
                 let entries = page.entries.iter();
@@ -26,12 +29,12 @@ impl Side {
                 view.push(blur(&format!("{log} {:?} {entries:?}", page.head)));
             }
             for (pattern, after, limit, part) in [
-                ("*", None, 100, Part::Whole),
-                ("a*", Some("a"), 2, Part::Items(-2, -1)),
-                ("*b*", None, 2, Part::Items(1, 5)),
-                ("ab", None, 100, Part::Nothing),
+                ("*", None, 100, ValuePart::Whole),
+                ("a*", Some("a"), 2, ValuePart::Items(-2, -1)),
+                ("*b*", None, 2, ValuePart::Items(1, 5)),
+                ("ab", None, 100, ValuePart::Nothing),
             ] {
-                let scan = Scan {
+                let scan = ValueScan {
                     pattern: Pattern::parse(pattern),
                     after: after.map(str::to_owned),
                     limit,
@@ -53,7 +56,7 @@ impl Side {
         let mut view = Vec::new();
         for (place, filter) in filters().iter().enumerate() {
             let count = self.driver.count(filter).await?;
-            for order in [Order::Oldest, Order::Newest, Order::Recent] {
+            for order in [RowOrder::Oldest, RowOrder::Newest, RowOrder::Recent] {
                 let mut rows = self.all(filter, order).await?;
                 assert_eq!(
                     rows.len() as u64,
@@ -64,7 +67,7 @@ impl Side {
                 order.sort(&mut sorted);
                 assert_eq!(rows, sorted, "filter {place}");
                 // Within a millisecond the two stores may have met other rows first.
-                if order == Order::Recent {
+                if order == RowOrder::Recent {
                     rows.sort_by_key(|row| row.ordinal);
                 }
                 let rows = rows.into_iter().map(spell_row);
@@ -75,10 +78,10 @@ impl Side {
     }
 
     /// All rows, by small pages.
-    async fn all(&self, filter: &Filter, order: Order) -> Result<Vec<Tracked>, Failure> {
-        let mut rows: Vec<Tracked> = Vec::new();
+    async fn all(&self, filter: &RowFilter, order: RowOrder) -> Result<Vec<IndexRow>, Failure> {
+        let mut rows: Vec<IndexRow> = Vec::new();
         loop {
-            let after = rows.last().map(Tracked::position);
+            let after = rows.last().map(IndexRow::position);
             let limit = 2;
             let page = PageRequest {
                 order,
@@ -94,52 +97,52 @@ impl Side {
     }
 }
 
-fn filters() -> Vec<Filter> {
+fn filters() -> Vec<RowFilter> {
     let some = |text: &str| Some(text.to_owned());
     vec![
-        Filter::default(),
-        Filter::tenant("t1"),
-        Filter {
+        RowFilter::default(),
+        RowFilter::tenant("t1"),
+        RowFilter {
             agent: some("C"),
-            ..Filter::tenant("t1")
+            ..RowFilter::tenant("t1")
         },
-        Filter {
+        RowFilter {
             user: some("u1"),
             agent: some("A"),
-            ..Filter::tenant("t2")
+            ..RowFilter::tenant("t2")
         },
-        Filter {
+        RowFilter {
             group: some("g"),
-            ..Filter::tenant("t2")
+            ..RowFilter::tenant("t2")
         },
-        Filter {
+        RowFilter {
             chat: some("c"),
-            ..Filter::default()
+            ..RowFilter::default()
         },
-        Filter {
+        RowFilter {
             user: some("u%"),
             labels: BTreeMap::from([("l".to_owned(), "x".to_owned())]),
-            ..Filter::tenant("t1")
+            ..RowFilter::tenant("t1")
         },
-        Filter {
+        RowFilter {
             visible_to: Some(Viewer {
                 user: some("u1"),
                 team: some("team"),
             }),
-            ..Filter::tenant("t1")
+            ..RowFilter::tenant("t1")
         },
-        Filter {
+        RowFilter {
             storage_key: Some(identities()[1].storage_key()),
-            ..Filter::tenant("t1")
+            ..RowFilter::tenant("t1")
         },
-        Filter {
+        RowFilter {
             active_before: Some(7),
-            ..Filter::tenant("t1")
+            ..RowFilter::tenant("t1")
         },
     ]
 }
 
-fn spell_row(mut row: Tracked) -> String {
+fn spell_row(mut row: IndexRow) -> String {
     // Exact to the hours by which the clock is moved.
     let coarse = |time: i64| (time + 30_000) / 60_000;
     row.ordinal = 0;

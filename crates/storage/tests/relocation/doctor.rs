@@ -2,8 +2,8 @@
 
 use crate::place::{Place, converse, held, identity, row, spaces};
 use ambit_storage::Ambit;
-use ambit_storage::batch::{Batch, Mirror, Write};
-use ambit_storage::directory::{Track, Tracked};
+use ambit_storage::batch::{Batch, BatchWrite, MirrorWrite};
+use ambit_storage::directory::{IndexRow, TrackRequest};
 use ambit_storage::doctor::{Finding, examine};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,8 +42,8 @@ async fn a_healthy_store_has_no_findings() {
 }
 
 /// A row as a first write makes it that is killed before its data.
-fn begun() -> Write {
-    Write::Track(Box::new(Track {
+fn begun() -> BatchWrite {
+    BatchWrite::Track(Box::new(TrackRequest {
         id: "begun".to_owned(),
         tenant: "default".to_owned(),
         identity: identity("notes"),
@@ -88,7 +88,7 @@ async fn a_copy_that_lost_something_is_found_and_brought_level() {
     let spaces = spaces("chatHistory");
     let before = held(place.driver("a").as_ref(), &spaces).await;
     for space in &spaces {
-        let lost = Write::Remove {
+        let lost = BatchWrite::Remove {
             space: space.clone(),
         };
         place.driver("b").commit(Batch::of([lost])).await.unwrap();
@@ -117,7 +117,7 @@ async fn an_index_row_that_a_secondary_lost_is_found_and_copied() {
     let ambit = place.open(&["a", "b"], &["a", "b"]);
     converse(&ambit).await;
     let history = row(&ambit, "chatHistory").await;
-    let lost = Write::Untrack {
+    let lost = BatchWrite::Untrack {
         tenant: "default".to_owned(),
         id: history.id.clone(),
     };
@@ -139,11 +139,11 @@ async fn a_row_whose_drivers_are_not_set_up_is_a_finding_and_stays() {
     let ambit = place.open(&["a"], &["a"]);
     converse(&ambit).await;
     let history = row(&ambit, "chatHistory").await;
-    let elsewhere = Tracked {
+    let elsewhere = IndexRow {
         placement: vec!["gone".to_owned()],
         ..history.clone()
     };
-    let write = Write::Mirror(Mirror::Row(Box::new(elsewhere)));
+    let write = BatchWrite::Mirror(MirrorWrite::Row(Box::new(elsewhere)));
     place.driver("a").commit(Batch::of([write])).await.unwrap();
     let expected = Finding {
         place: format!("context {} ({})", history.id, history.identity.key()),

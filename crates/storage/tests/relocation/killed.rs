@@ -1,7 +1,7 @@
 //! Moves that are killed at a point, and what repairs them. The killed one's lease lives on, as a dead process's does.
 
 use crate::place::{Place, converse, held, notes, placements, row, spaces};
-use ambit_storage::doctor::{Examined, examine};
+use ambit_storage::doctor::{DoctorReport, examine};
 use ambit_storage::lease::LEASE_LIFE;
 use ambit_storage::relocation::relocate;
 use ambit_storage::{Ambit, Context};
@@ -126,19 +126,19 @@ async fn the_doctor_finds_an_interrupted_move_and_mends_it() {
         // Rows that were frozen are findings of their own until the move is settled.
         let found = examine(&ambit, false, &mut |_| {}).await.unwrap();
         assert!(
-            found.left >= 1 && found.mended == 0,
+            found.unmended >= 1 && found.mended == 0,
             "{found:?} {index} {point}"
         );
         let mended = examine(&ambit, true, &mut |_| {}).await.unwrap();
-        let expected = Examined {
+        let expected = DoctorReport {
             rows: 3,
             mended: 1,
-            left: 0,
+            unmended: 0,
             swept: mended.swept,
         };
         assert_eq!(mended, expected, "{index} {point}");
         let again = examine(&ambit, false, &mut |_| {}).await.unwrap();
-        assert_eq!((again.left, again.mended), (0, 0), "{index} {point}");
+        assert_eq!((again.unmended, again.mended), (0, 0), "{index} {point}");
         let mut held_now = Vec::new();
         for name in ["a", "b"] {
             held_now.extend(held(place.driver(name).as_ref(), &spaces("chatHistory")).await);

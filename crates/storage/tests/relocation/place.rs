@@ -2,9 +2,9 @@
 
 use ambit_storage::address::Space;
 use ambit_storage::clock::Clock;
-use ambit_storage::directory::{Filter, Order, PageRequest, Tracked};
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, FaultPoints, Options, Part, Range, Scan};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{Driver, DriverOptions, FaultPoints, LogRange, ValuePart, ValueScan};
 use ambit_storage::pattern::Pattern;
 use ambit_storage::storage::{
     ChatHistoryStorage, INLINE, Message, StorageKind, UsageRecord, UsageStorage,
@@ -34,12 +34,12 @@ pub struct Place {
 impl Place {
     pub fn new() -> Self {
         let clock = Clock::default();
-        let options = Options {
+        let options = DriverOptions {
             clock: clock.clone(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let driver = |name| -> (&'static str, Arc<dyn Driver>) {
-            (name, Arc::new(Memory::new(options.clone())))
+            (name, Arc::new(MemoryDriver::new(options.clone())))
         };
         Self {
             clock,
@@ -73,10 +73,10 @@ impl Place {
                 *at_point.lock().unwrap() = Some(work);
             }
         });
-        let options = Options {
+        let options = DriverOptions {
             clock: self.clock.clone(),
             fault_points,
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let mut builder = Stores::builder(options);
         for (name, driver) in &self.drivers {
@@ -127,7 +127,7 @@ pub async fn converse(ambit: &Ambit) {
 }
 
 /// The row of this scope.
-pub async fn row(ambit: &Ambit, scope: &str) -> Tracked {
+pub async fn row(ambit: &Ambit, scope: &str) -> IndexRow {
     let query = Context::named(ambit, "Support").for_scope(scope);
     let rows = query.rows().next().await.unwrap().unwrap();
     rows.into_iter().next().expect("a row")
@@ -146,15 +146,15 @@ pub async fn held(driver: &dyn Driver, spaces: &[Space]) -> Vec<String> {
         logs.sort();
         for name in logs {
             let page = driver
-                .read(&space.log(name.as_str()), Range::from(1, 10_000))
+                .read(&space.log(name.as_str()), LogRange::from(1, 10_000))
                 .await;
             held.push(format!("{name} {:?}", page.unwrap()));
         }
-        let scan = Scan {
+        let scan = ValueScan {
             pattern: Pattern::all(),
             after: None,
             limit: 10_000,
-            part: Part::Whole,
+            part: ValuePart::Whole,
         };
         for (name, entry) in driver.scan(space, &scan).await.unwrap() {
             held.push(format!("{name} {entry:?}"));
@@ -184,11 +184,14 @@ pub async fn notes(driver: &dyn Driver) -> Vec<String> {
 /// Where each of the session's rows says that its data is, by scope.
 pub async fn placements(driver: &dyn Driver) -> BTreeMap<String, Vec<String>> {
     let page = PageRequest {
-        order: Order::Oldest,
+        order: RowOrder::Oldest,
         after: None,
         limit: 100,
     };
-    let rows = driver.identities(&Filter::default(), &page).await.unwrap();
-    let place = |row: Tracked| (row.identity.scope().unwrap().to_owned(), row.placement);
+    let rows = driver
+        .identities(&RowFilter::default(), &page)
+        .await
+        .unwrap();
+    let place = |row: IndexRow| (row.identity.scope().unwrap().to_owned(), row.placement);
     rows.into_iter().map(place).collect()
 }

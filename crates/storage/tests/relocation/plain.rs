@@ -2,11 +2,11 @@
 
 use crate::place::{Place, converse, held, identity, notes, placements, row, spaces};
 use ambit_storage::address::{ITEMS, LogKey, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
 use ambit_storage::driver::Driver;
 use ambit_storage::lease::OnBusy;
-use ambit_storage::relocation::{Relocated, relocate};
-use ambit_storage::storage::{State, Stored};
+use ambit_storage::relocation::{RelocationReport, relocate};
+use ambit_storage::storage::{StorageSnapshot, StorageState};
 use ambit_storage::{Ambit, Context, Error, Json, Usage, UsageField};
 use futures::FutureExt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ async fn a_moved_history_and_its_memory_are_the_same_and_leave_nothing_behind() 
         let before = held(place.driver(from[0]).as_ref(), &spaces).await;
         let history = row(&ambit, "chatHistory").await;
         let moved = relocate(&ambit, &history.id, to).await.unwrap();
-        let expected = Relocated {
+        let expected = RelocationReport {
             identity: identity("chatHistory"),
             from: names(from),
             to: names(to),
@@ -168,7 +168,7 @@ async fn usage_is_not_moved_among_the_copies_of_other_usage() {
 /// Appends behind the caller's back, as a writer does that knows nothing of the move.
 fn append(driver: &Arc<dyn Driver>, id: &str) {
     let text = ambit_storage::storage::Message::user(id);
-    let write = Write::Append {
+    let write = BatchWrite::Append {
         log: spaces("chatHistory")[0].log(ITEMS),
         entries: vec![NewEntry {
             id: id.to_owned(),
@@ -194,10 +194,10 @@ async fn what_is_appended_while_it_is_copied_or_after_comes_along() {
         let history = row(&ambit, "chatHistory").await;
         relocate(&ambit, &history.id, &["b"]).await.unwrap();
         let moved = row(&ambit, "chatHistory").await;
-        let stored = Stored::archive(&ambit, &moved).await.unwrap();
+        let stored = StorageSnapshot::archive(&ambit, &moved).await.unwrap();
         assert_eq!(stored.count(), 152, "{point}");
         assert_eq!(stored.after(151, 1).await.unwrap()[0].id, "late", "{point}");
-        assert_eq!(stored.state(), State::Live);
+        assert_eq!(stored.state(), StorageState::Live);
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_log_dropped_while_it_is_copied_is_not_in_the_copy() {
         converse(&ambit).await;
         let space = &spaces("chatHistory")[0];
         let (kept, gone) = (space.log("turn/1/trace"), space.log("turn/1/events"));
-        let write = |log: &LogKey| Write::Append {
+        let write = |log: &LogKey| BatchWrite::Append {
             log: log.clone(),
             entries: vec![NewEntry {
                 id: "a".to_owned(),
@@ -222,7 +222,9 @@ async fn a_log_dropped_while_it_is_copied_is_not_in_the_copy() {
         place.at_points(move |reached| {
             if reached == point {
                 let log = gone.clone();
-                let done = old.commit(Batch::of([Write::Drop { log }])).now_or_never();
+                let done = old
+                    .commit(Batch::of([BatchWrite::Drop { log }]))
+                    .now_or_never();
                 done.expect("memory answers at once").unwrap();
             }
         });

@@ -3,13 +3,15 @@
 use crate::setting::*;
 use crate::stores::Store;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::{Part, Scan};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::{ValuePart, ValueScan};
 use ambit_storage::lease::{Lease, OnBusy};
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::storage::State;
-use ambit_storage::{Ambit, Json, LiveAgent, Patrolled, Query, Settings, memory};
+use ambit_storage::storage::StorageState;
+use ambit_storage::{
+    Ambit, AmbitSettings, IndexSweepReport, Json, LiveAgent, SessionQuery, memory,
+};
 use std::time::Duration;
 
 pub const CASES: &[Case] = cases![
@@ -38,19 +40,23 @@ async fn halted(setting: &Setting, ambit: &Ambit, chat: &str) -> LiveAgent {
     agent
 }
 
-fn swept(rows: u64, swept: u64) -> Patrolled {
-    Patrolled {
+fn swept(rows: u64, swept: u64) -> IndexSweepReport {
+    IndexSweepReport {
         rows,
         swept,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     }
 }
 
 async fn g031_a_row_without_data_reads_as_absent_and_is_swept(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = halted(&setting, &ambit, "s").await;
-    let listed = Query::every(&ambit).page(None, 10).await.unwrap().items;
+    let listed = SessionQuery::every(&ambit)
+        .page(None, 10)
+        .await
+        .unwrap()
+        .items;
     let told: Vec<(u64, u64)> = listed
         .iter()
         .map(|row| (row.generation, row.items))
@@ -59,7 +65,10 @@ async fn g031_a_row_without_data_reads_as_absent_and_is_swept(store: &'static St
     let found = listed[0].identity.clone();
     let opened = ambit.agent("Other").unwrap().from_identity(&found).await;
     let opened = opened.unwrap();
-    assert_eq!(opened.history().state().await.unwrap(), State::Absent);
+    assert_eq!(
+        opened.history().state().await.unwrap(),
+        StorageState::Absent
+    );
     assert_eq!(texts(&opened).await, Vec::<String>::new());
     setting.pass(2 * DAY);
     assert_eq!(patrol(&ambit).await, swept(1, 1));
@@ -71,7 +80,7 @@ async fn g031_a_row_without_data_reads_as_absent_and_is_swept(store: &'static St
 
 async fn g031_a_row_is_swept_after_a_day_and_not_before(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     halted(&setting, &ambit, "s").await;
     setting.pass(DAY - Duration::from_secs(600));
     assert_eq!(patrol(&ambit).await, swept(1, 0));
@@ -81,7 +90,7 @@ async fn g031_a_row_is_swept_after_a_day_and_not_before(store: &'static Store) {
 
 async fn g031_a_row_with_data_of_any_kind_stays(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     for name in ["Main", "Other", "Both"] {
         let full = open(&ambit, name, &format!("full{name}")).await;
         say(&full, "one").await.unwrap();
@@ -99,7 +108,7 @@ async fn g031_a_row_with_data_of_any_kind_stays(store: &'static Store) {
 
 async fn g031_a_row_whose_values_have_expired_is_swept(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = open(&ambit, "Main", "s").await;
     let memory = agent.context().memory().unwrap();
     let hour = Some(memory::Ttl::After(3_600_000));
@@ -112,7 +121,7 @@ async fn g031_a_row_whose_values_have_expired_is_swept(store: &'static Store) {
 
 async fn g031_a_first_commit_that_was_halted_keeps_its_row(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = open(&ambit, "Other", "s").await;
     let (sweeping, clock) = (ambit.clone(), setting.options.clock.clone());
     setting.hooks.at("commit.tracked", async move {
@@ -127,9 +136,9 @@ async fn g031_a_first_commit_that_was_halted_keeps_its_row(store: &'static Store
 
 async fn g031_data_that_comes_while_its_row_is_swept_gets_it_back(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = halted(&setting, &ambit, "s").await;
-    let before = Query::every(&ambit).page(None, 10).await.unwrap();
+    let before = SessionQuery::every(&ambit).page(None, 10).await.unwrap();
     setting.pass(2 * DAY);
     let space = Space::of("default", agent.history().identity());
     let other = setting.other.clone();
@@ -138,7 +147,7 @@ async fn g031_data_that_comes_while_its_row_is_swept_gets_it_back(store: &'stati
             id: "a".to_owned(),
             body: Json::of(&"late").unwrap(),
         };
-        let write = Write::Append {
+        let write = BatchWrite::Append {
             log: space.log("items"),
             entries: vec![entry],
         };
@@ -146,13 +155,13 @@ async fn g031_data_that_comes_while_its_row_is_swept_gets_it_back(store: &'stati
     });
     assert_eq!(patrol(&ambit).await, swept(1, 0));
     assert!(setting.hooks.are_done());
-    let after = Query::every(&ambit).page(None, 10).await.unwrap();
+    let after = SessionQuery::every(&ambit).page(None, 10).await.unwrap();
     assert_eq!(after, before);
 }
 
 async fn g031_first_writes_beside_a_patrol_all_keep_their_rows(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let names: Vec<String> = (0..12).map(|number| format!("s{number:02}")).collect();
     let mut agents = Vec::new();
     for name in &names {
@@ -180,16 +189,16 @@ async fn g031_first_writes_beside_a_patrol_all_keep_their_rows(store: &'static S
 
 async fn a_row_without_data_under_a_lease_stays(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = halted(&setting, &ambit, "s").await;
     setting.pass(2 * DAY);
     let key = Space::of("default", agent.history().identity()).lease();
     let held = Lease::take(setting.other.clone(), key, OnBusy::Reject).await;
     let held = held.unwrap();
-    let busy = Patrolled {
+    let busy = IndexSweepReport {
         rows: 1,
         busy: 1,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     };
     assert_eq!(patrol(&ambit).await, busy);
     held.release().await.unwrap();
@@ -198,14 +207,14 @@ async fn a_row_without_data_under_a_lease_stays(store: &'static Store) {
 
 async fn a_row_whose_store_fails_stays_and_is_told(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     halted(&setting, &ambit, "s").await;
     setting.pass(2 * DAY);
     setting.other.close().await.unwrap();
-    let failed = Patrolled {
+    let failed = IndexSweepReport {
         rows: 1,
         failed: 1,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     };
     assert_eq!(patrol(&ambit).await, failed);
     assert_eq!(chats(&ambit).await, ["s"]);
@@ -213,7 +222,7 @@ async fn a_row_whose_store_fails_stays_and_is_told(store: &'static Store) {
 
 async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let mut agents = Vec::new();
     for chat in ["removed", "cleared", "kept"] {
         let agent = open(&ambit, "Other", chat).await;
@@ -225,9 +234,9 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
                 Space::turns().key(format!("{}/{turn}", space.digest())),
                 Space::requests(&space.tenant).key(turn),
             ];
-            let note = |key| Write::Apply {
+            let note = |key| BatchWrite::Apply {
                 key,
-                op: Op::Set(Json::of(&space).unwrap().into()),
+                op: Operation::Set(Json::of(&space).unwrap().into()),
                 life: None,
             };
             driver.commit(Batch::of(keys.map(note))).await.unwrap();
@@ -235,14 +244,17 @@ async fn g069_the_note_of_a_turn_left_open_goes_with_its_session_alone(store: &'
         agents.push(agent);
     }
     agents[0].context().remove().await.unwrap();
-    let cleared = Query::every(&ambit).for_chat("cleared").clear().await;
+    let cleared = SessionQuery::every(&ambit)
+        .for_chat("cleared")
+        .clear()
+        .await;
     assert_eq!(cleared.unwrap().failed, []);
     let (space, driver) = agents[2].context().place();
-    let scan = Scan {
+    let scan = ValueScan {
         pattern: Pattern::all(),
         after: None,
         limit: 100,
-        part: Part::Nothing,
+        part: ValuePart::Nothing,
     };
     let names = async |of: &Space| {
         let left = driver.scan(of, &scan).await.unwrap().into_iter();

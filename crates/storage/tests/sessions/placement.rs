@@ -2,8 +2,8 @@
 
 use crate::setting::*;
 use crate::stores::Store;
-use ambit_storage::storage::{ChatHistoryStorage, State};
-use ambit_storage::{Ambit, Context, Json, Settings};
+use ambit_storage::storage::{ChatHistoryStorage, StorageState};
+use ambit_storage::{Ambit, AmbitSettings, Context, Json};
 
 pub const CASES: &[Case] = cases![
     g068_a_second_agent_with_other_drivers_is_refused,
@@ -25,7 +25,7 @@ async fn g068_a_second_agent_with_other_drivers_is_refused(store: &'static Store
         ("Other", "Main", "other", "main"),
     ] {
         let setting = Setting::of(store).await;
-        let ambit = setting.ambit(Settings::default());
+        let ambit = setting.ambit(AmbitSettings::default());
         let (first, second) = (
             open(&ambit, first, "s").await,
             open(&ambit, second, "s").await,
@@ -36,7 +36,10 @@ async fn g068_a_second_agent_with_other_drivers_is_refused(store: &'static Store
         assert_eq!(refusal, refused(wanted, kept, "chatHistory"));
         let after = Context::of(&ambit, "Main").unwrap().page(None, 10).await;
         assert_eq!(before.unwrap(), after.unwrap());
-        assert_eq!(second.history().state().await.unwrap(), State::Absent);
+        assert_eq!(
+            second.history().state().await.unwrap(),
+            StorageState::Absent
+        );
         assert_eq!(texts(&first).await, ["one"]);
         assert!(
             second.context().is_dirty(),
@@ -50,7 +53,7 @@ async fn g068_a_second_agent_with_other_drivers_is_refused(store: &'static Store
 
 async fn g068_a_chain_and_its_primary_are_two_placements(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let (both, main) = (
         open(&ambit, "Both", "s").await,
         open(&ambit, "Main", "s").await,
@@ -64,7 +67,7 @@ async fn g068_a_chain_and_its_primary_are_two_placements(store: &'static Store) 
 
 async fn g068_the_memory_of_a_conversation_stays_with_it(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let (main, other) = (
         open(&ambit, "Main", "s").await,
         open(&ambit, "Other", "s").await,
@@ -80,7 +83,7 @@ async fn g068_the_memory_of_a_conversation_stays_with_it(store: &'static Store) 
 
 async fn g068_a_stored_session_is_opened_where_it_is_on_record(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let before = setting.ambit(Settings::default());
+    let before = setting.ambit(AmbitSettings::default());
     let agent = open(&before, "Other", "s").await;
     let notes = agent.context().storage::<Notes>().await.unwrap();
     notes.add(&"a".to_owned()).unwrap();

@@ -2,11 +2,11 @@
 
 use crate::setting::*;
 use crate::stores::Store;
-use ambit_storage::directory::Filter;
+use ambit_storage::directory::RowFilter;
 use ambit_storage::lease::OnBusy;
-use ambit_storage::storage::{State, UsageRecord};
-use ambit_storage::upkeep::{Sweeper, SweeperOptions, Swept};
-use ambit_storage::{Patrolled, Retention, Settings};
+use ambit_storage::storage::{StorageState, UsageRecord};
+use ambit_storage::upkeep::{Sweeper, SweeperOptions, SweeperReport};
+use ambit_storage::{AmbitSettings, IndexSweepReport, Retention};
 use std::time::Duration;
 
 pub const CASES: &[Case] = cases![
@@ -22,22 +22,22 @@ pub const CASES: &[Case] = cases![
     the_sweeper_of_sessions_retires_them,
 ];
 
-fn keeping(days: u32) -> Settings {
-    Settings {
+fn keeping(days: u32) -> AmbitSettings {
+    AmbitSettings {
         retention: Retention::default().idle_days("chatHistory", days).unwrap(),
-        ..Settings::default()
+        ..AmbitSettings::default()
     }
 }
 
 async fn without_retention_nothing_is_removed(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let ambit = setting.ambit(Settings::default());
+    let ambit = setting.ambit(AmbitSettings::default());
     let agent = open(&ambit, "Main", "s").await;
     say(&agent, "one").await.unwrap();
     setting.pass(1_000 * DAY);
-    let done = Patrolled {
+    let done = IndexSweepReport {
         rows: 1,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     };
     assert_eq!(patrol(&ambit).await, done);
     assert_eq!(texts(&agent).await, ["one"]);
@@ -85,24 +85,24 @@ async fn an_idle_history_goes_with_its_memory_and_nothing_else(store: &'static S
         }
         setting.pass(29 * DAY);
         say(&active, "two").await.unwrap();
-        let kept = Patrolled {
+        let kept = IndexSweepReport {
             rows: 6,
-            ..Patrolled::default()
+            ..IndexSweepReport::default()
         };
         assert_eq!(patrol(&ambit).await, kept);
         setting.pass(DAY);
         let done = patrol(&ambit).await;
         assert_eq!((done.retired, done.busy, done.failed), (1, 0, 0));
         assert_eq!(chats(&ambit).await, ["active"]);
-        assert_eq!(idle.history().state().await.unwrap(), State::Absent);
+        assert_eq!(idle.history().state().await.unwrap(), StorageState::Absent);
         let memory = idle.context().memory().unwrap();
         assert_eq!(memory.get("k").await.unwrap(), None);
         assert_eq!(texts(&active).await, ["one", "two"]);
         let usage = idle.context().usage().records().await.unwrap();
         assert_eq!(usage.len(), 1, "usage is kept for a time of its own");
-        let kept = Patrolled {
+        let kept = IndexSweepReport {
             rows: 4,
-            ..Patrolled::default()
+            ..IndexSweepReport::default()
         };
         assert_eq!(patrol(&ambit).await, kept, "{agent}");
     }
@@ -128,9 +128,9 @@ async fn a_history_whose_memory_is_used_is_kept(store: &'static Store) {
 async fn a_session_under_a_lease_is_kept(store: &'static Store) {
     let setting = Setting::of(store).await;
     let retention = Retention::default().idle_days("chatHistory", 30).unwrap();
-    let settings = Settings {
+    let settings = AmbitSettings {
         retention: retention.idle_days_of::<Notes>(30).unwrap(),
-        ..Settings::default()
+        ..AmbitSettings::default()
     };
     let ambit = setting.ambit(settings);
     let agent = open(&ambit, "Other", "s").await;
@@ -139,21 +139,21 @@ async fn a_session_under_a_lease_is_kept(store: &'static Store) {
     say(&agent, "one").await.unwrap();
     setting.pass(31 * DAY);
     agent.context().begin_turn(OnBusy::Reject).await.unwrap();
-    let done = Patrolled {
+    let done = IndexSweepReport {
         rows: 2,
         busy: 2,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     };
     assert_eq!(patrol(&ambit).await, done);
     assert_eq!(texts(&agent).await, ["one"]);
     agent.context().end_turn().await.unwrap();
-    let done = Patrolled {
+    let done = IndexSweepReport {
         rows: 2,
         retired: 2,
-        ..Patrolled::default()
+        ..IndexSweepReport::default()
     };
     assert_eq!(patrol(&ambit).await, done);
-    assert_eq!(notes.state().await.unwrap(), State::Absent);
+    assert_eq!(notes.state().await.unwrap(), StorageState::Absent);
 }
 
 async fn a_session_used_while_the_patrol_is_at_it_is_kept(store: &'static Store) {
@@ -167,10 +167,10 @@ async fn a_session_used_while_the_patrol_is_at_it_is_kept(store: &'static Store)
         setting.hooks.at("patrol.idle", async move {
             say(&busy, "two").await.unwrap();
         });
-        let done = Patrolled {
+        let done = IndexSweepReport {
             rows: 1,
             busy: 1,
-            ..Patrolled::default()
+            ..IndexSweepReport::default()
         };
         assert_eq!(patrol(&ambit).await, done);
         assert!(setting.hooks.are_done());
@@ -181,7 +181,7 @@ async fn a_session_used_while_the_patrol_is_at_it_is_kept(store: &'static Store)
 
 async fn a_temporary_session_is_not_retired(store: &'static Store) {
     let setting = Setting::of(store).await;
-    let settings = Settings {
+    let settings = AmbitSettings {
         temporary_life: 100 * DAY,
         ..keeping(1)
     };
@@ -189,7 +189,7 @@ async fn a_temporary_session_is_not_retired(store: &'static Store) {
     let agent = open(&ambit, "Main", "_temp_1").await;
     say(&agent, "one").await.unwrap();
     setting.pass(50 * DAY);
-    assert_eq!(patrol(&ambit).await, Patrolled::default());
+    assert_eq!(patrol(&ambit).await, IndexSweepReport::default());
     assert_eq!(texts(&agent).await, ["one"]);
 }
 
@@ -204,7 +204,7 @@ async fn what_a_chain_holds_is_removed_from_every_driver(store: &'static Store) 
     let space = ambit_storage::address::Space::of("default", &identity);
     for driver in [&setting.main, &setting.other] {
         assert_eq!(driver.logs(&space).await.unwrap(), Vec::<String>::new());
-        let rows = driver.count(&Filter::default()).await.unwrap();
+        let rows = driver.count(&RowFilter::default()).await.unwrap();
         assert_eq!(rows, 0, "no copy of the row is left either");
     }
     assert_eq!(chats(&ambit).await, Vec::<String>::new());
@@ -217,7 +217,7 @@ async fn a_step_looks_at_no_more_rows_than_it_is_told(store: &'static Store) {
         say(&open(&ambit, "Main", chat).await, "one").await.unwrap();
     }
     setting.pass(2 * DAY);
-    let mut patrol = ambit.patrol();
+    let mut patrol = ambit.index_sweep();
     let mut left = Vec::new();
     while let Some(step) = patrol.step(2).await.unwrap() {
         assert_eq!(step.retired, step.rows);
@@ -243,7 +243,7 @@ async fn the_sweeper_of_sessions_retires_them(store: &'static Store) {
     let first = *progress.wait_for(|swept| swept.rounds > 0).await.unwrap();
     assert_eq!((first.index.retired, first.temporary), (0, 0));
     setting.pass(2 * DAY);
-    let both = |swept: &Swept| swept.index.retired == 1 && swept.temporary == 1;
+    let both = |swept: &SweeperReport| swept.index.retired == 1 && swept.temporary == 1;
     let last = *progress.wait_for(both).await.unwrap();
     assert_eq!(last.failures, 0);
     sweeper.stop().await;

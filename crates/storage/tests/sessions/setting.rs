@@ -2,12 +2,13 @@
 //! memory as another store, called `other`.
 
 use crate::stores::Store;
-use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::memory::Memory;
-use ambit_storage::driver::{Driver, FaultPoints, Options};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::memory::MemoryDriver;
+use ambit_storage::driver::{Driver, DriverOptions, FaultPoints};
 use ambit_storage::storage::{ChatHistoryStorage, Message, StorageKind};
 use ambit_storage::{
-    Agent, Ambit, Caller, LiveAgent, Patrolled, Query, Result, SessionIdentity, Settings, Stores,
+    Agent, Ambit, AmbitSettings, Caller, IndexSweepReport, LiveAgent, Result, SessionIdentity,
+    SessionQuery, Stores,
 };
 use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex};
@@ -82,12 +83,12 @@ impl Hooks {
 }
 
 pub struct Setting {
-    pub options: Options,
+    pub options: DriverOptions,
     pub main: Arc<dyn Driver>,
     pub other: Arc<dyn Driver>,
     pub hooks: Hooks,
     /// Lives as long as the case: a store's folder goes with it.
-    _place: Box<dyn Fixture>,
+    _place: Box<dyn DriverFixture>,
 }
 
 impl Setting {
@@ -95,26 +96,26 @@ impl Setting {
         let fresh = store.fresh();
         let hooks = Hooks::default();
         let reached = hooks.clone();
-        let options = Options {
+        let options = DriverOptions {
             clock: fresh.clock(),
             fault_points: FaultPoints::new(move |point| reached.reach(point)),
-            ..Options::default()
+            ..DriverOptions::default()
         };
-        let other = Options {
+        let other = DriverOptions {
             clock: fresh.clock(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         Self {
             options,
             main: fresh.open().await,
-            other: Arc::new(Memory::new(other)),
+            other: Arc::new(MemoryDriver::new(other)),
             hooks,
             _place: Box::new(fresh),
         }
     }
 
     /// An installation over these stores with the agents `Main`, `Other` and `Both`, each named after its drivers.
-    pub fn ambit(&self, settings: Settings) -> Ambit {
+    pub fn ambit(&self, settings: AmbitSettings) -> Ambit {
         let mut builder = Ambit::builder(self.stores()).settings(settings);
         for (name, drivers) in [
             ("Main", &["main"][..]),
@@ -158,15 +159,15 @@ pub async fn texts(agent: &LiveAgent) -> Vec<String> {
 
 /// The chats whose history is in the index, oldest first.
 pub async fn chats(ambit: &Ambit) -> Vec<String> {
-    let found = Query::every(ambit).for_storage::<ChatHistoryStorage>();
+    let found = SessionQuery::every(ambit).for_storage::<ChatHistoryStorage>();
     let found = found.page(None, 1_000).await.unwrap().items;
     let chat = |identity: &SessionIdentity| identity.chat_name().unwrap().to_owned();
     found.iter().map(|row| chat(&row.identity)).collect()
 }
 
 /// A whole walk of the patrol.
-pub async fn patrol(ambit: &Ambit) -> Patrolled {
-    let (mut patrol, mut done) = (ambit.patrol(), Patrolled::default());
+pub async fn patrol(ambit: &Ambit) -> IndexSweepReport {
+    let (mut patrol, mut done) = (ambit.index_sweep(), IndexSweepReport::default());
     while let Some(step) = patrol.step(100).await.unwrap() {
         done.rows += step.rows;
         done.retired += step.retired;

@@ -2,10 +2,10 @@
 
 use crate::{append, identity, last, sqlite};
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Write};
-use ambit_storage::directory::Track;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::directory::TrackRequest;
 use ambit_storage::driver::Driver;
-use ambit_storage::op::Op;
+use ambit_storage::operation::Operation;
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,30 +14,30 @@ use std::path::Path;
 fn mixed(space: &Space, mark: &str, number: usize) -> Batch {
     let json = |text: &str| Json::of(text).unwrap();
     let text = format!("{mark}-{number} ").repeat(1 + number * 37 % 600);
-    let apply = |name: String, op: Op| Write::Apply {
+    let apply = |name: String, op: Operation| BatchWrite::Apply {
         key: space.key(name),
         op,
         life: None,
     };
     let last = if number.is_multiple_of(4) {
-        Op::Pop
+        Operation::Pop
     } else {
-        Op::AddToSet(vec![json(mark)])
+        Operation::AddToSet(vec![json(mark)])
     };
     let mut batch = append(&space.log("items"), format!("{mark}-{number}"), &text);
     batch.writes.extend([
         apply(
             format!("{mark}-{}", number * 7 % 400),
-            Op::Set(json(&text).into()),
+            Operation::Set(json(&text).into()),
         ),
-        apply("list".to_owned(), Op::Push(vec![json(&text)])),
+        apply("list".to_owned(), Operation::Push(vec![json(&text)])),
         apply("list".to_owned(), last),
     ]);
     batch
 }
 
 fn track(identity: &SessionIdentity, id: &str) -> Batch {
-    let track = Track {
+    let track = TrackRequest {
         id: id.to_owned(),
         tenant: "t".to_owned(),
         base: identity.base(),
@@ -48,7 +48,7 @@ fn track(identity: &SessionIdentity, id: &str) -> Batch {
         team: None,
         labels: BTreeMap::from([("label".to_owned(), id.to_owned())]),
     };
-    Batch::of([Write::Track(Box::new(track))])
+    Batch::of([BatchWrite::Track(Box::new(track))])
 }
 
 fn files_with(folder: &Path, word: &[u8]) -> usize {
@@ -75,7 +75,7 @@ async fn g069_what_a_reader_held_up_is_done_before_the_store_is_closed() {
     let held = "BEGIN; SELECT count(*) FROM entry";
     reader.execute_batch(held).unwrap();
     store
-        .commit(Batch::of([Write::Remove { space }]))
+        .commit(Batch::of([BatchWrite::Remove { space }]))
         .await
         .unwrap();
     assert!(files_with(folder.path(), b"secretive") > 0);
@@ -105,8 +105,8 @@ async fn g069_no_byte_of_a_removed_session_is_left_in_any_file() {
     let holding = || files_with(folder.path(), b"secretive");
     assert!(holding() > 0);
     let remove = Batch::of([
-        Write::Remove { space: secret },
-        Write::Untrack {
+        BatchWrite::Remove { space: secret },
+        BatchWrite::Untrack {
             tenant: "t".to_owned(),
             id: "secretive-row".to_owned(),
         },

@@ -3,8 +3,8 @@
 use crate::{append, identity, last, log, sqlite};
 use ambit_storage::Error;
 use ambit_storage::address::Space;
-use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::{Driver, Range};
+use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{Driver, LogRange};
 use futures::future::join_all;
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn g015_a_file_that_lost_its_name_takes_no_more_writes() {
             let refused = store.commit(append(&log(), "2", "x")).await;
             let error = refused.unwrap_err().to_string();
             assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
-            let read = store.read(&log(), Range::head()).await;
+            let read = store.read(&log(), LogRange::head()).await;
             let error = read.unwrap_err().to_string();
             assert!(error.contains("deleted or replaced"), "{suffix}: {error}");
         }
@@ -165,8 +165,10 @@ async fn g140_a_full_disk_refuses_the_write_and_works_again_with_room() {
     assert_eq!(last(&store, &log()).await, stored);
     assert_eq!(last(&store, &other).await, 1);
     let space = log().space;
-    let answer = store.commit(Batch::of([Write::Remove { space }])).await;
-    assert_eq!(answer.unwrap(), vec![Outcome::Erased(stored)]);
+    let answer = store
+        .commit(Batch::of([BatchWrite::Remove { space }]))
+        .await;
+    assert_eq!(answer.unwrap(), vec![WriteOutcome::Erased(stored)]);
     store.commit(append(&log(), "again", &text)).await.unwrap();
     assert_eq!(last(&store, &log()).await, 1);
 }

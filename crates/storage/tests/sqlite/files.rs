@@ -1,10 +1,10 @@
 //! Group commit, backup, the WAL, handles, closing and watching: G141 and G143.
 
 use crate::{append, last, log, sqlite};
-use ambit_storage::batch::{Batch, Outcome, Write};
-use ambit_storage::driver::{Driver, Options, Part, Range, open};
-use ambit_storage::op::Op;
-use ambit_storage::{Json, Value};
+use ambit_storage::batch::{Batch, BatchWrite, WriteOutcome};
+use ambit_storage::driver::{Driver, DriverOptions, LogRange, ValuePart, open};
+use ambit_storage::operation::Operation;
+use ambit_storage::{Json, StoredValue};
 use futures::future::join_all;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ async fn a_refused_batch_leaves_no_trace_and_hurts_no_neighbour() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder.path().join("group.db"), "").await.unwrap();
     let space = log().space;
-    let text = Value::from(Json::of("text").unwrap());
-    let set = |name: &str, op: Op| Write::Apply {
+    let text = StoredValue::from(Json::of("text").unwrap());
+    let set = |name: &str, op: Operation| BatchWrite::Apply {
         key: space.key(name),
         op,
         life: None,
     };
-    let word = Batch::of([set("word", Op::Set(text.clone()))]);
+    let word = Batch::of([set("word", Operation::Set(text.clone()))]);
     store.commit(word).await.unwrap();
     let jobs = (0..60).map(|number| {
         let mut batch = append(&log(), number.to_string(), "x");
         if number % 3 == 0 {
-            let odd = set(&format!("odd{number}"), Op::Set(text.clone()));
+            let odd = set(&format!("odd{number}"), Operation::Set(text.clone()));
             batch.writes.push(odd);
-            batch.writes.push(set("word", Op::Incr(1.into())));
+            batch.writes.push(set("word", Operation::Incr(1.into())));
         }
         store.commit(batch)
     });
@@ -45,7 +45,7 @@ async fn a_refused_batch_leaves_no_trace_and_hurts_no_neighbour() {
     assert_eq!(last(&store, &log()).await, 40);
     for number in 0..60 {
         let odd = space.key(format!("odd{number}"));
-        assert_eq!(store.get(&odd, Part::Whole).await.unwrap(), None);
+        assert_eq!(store.get(&odd, ValuePart::Whole).await.unwrap(), None);
     }
 }
 
@@ -97,7 +97,7 @@ async fn g143_the_wal_stays_small_under_constant_readers_and_writers() {
         let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
         tokio::spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                store.read(&log(), Range::last(5)).await.unwrap();
+                store.read(&log(), LogRange::last(5)).await.unwrap();
                 tokio::task::yield_now().await;
             }
         })
@@ -133,15 +133,15 @@ async fn two_handles_write_by_turns_without_a_gap_and_use_no_number_twice() {
         for number in 0..40 {
             let store = &handles[number % 2];
             let mut batch = append(&log(), format!("{round}-{number}"), "x");
-            batch.writes.push(Write::Apply {
+            batch.writes.push(BatchWrite::Apply {
                 key: lease.clone(),
-                op: Op::Acquire {
+                op: Operation::Acquire {
                     holder: "me".to_owned(),
                 },
                 life: None,
             });
             let outcomes = store.commit(batch).await.unwrap();
-            if let Outcome::Applied {
+            if let WriteOutcome::Applied {
                 version: Some(version),
                 ..
             } = outcomes[1]
@@ -151,7 +151,7 @@ async fn two_handles_write_by_turns_without_a_gap_and_use_no_number_twice() {
         }
         // The lease's epoch rises also after it was removed.
         let space = lease.space.clone();
-        let removal = Batch::of([Write::Remove { space }]);
+        let removal = Batch::of([BatchWrite::Remove { space }]);
         handles[0].commit(removal).await.unwrap();
         let [one, other] = handles;
         one.close().await.unwrap();
@@ -205,7 +205,7 @@ async fn a_closed_store_answers_unavailable_and_its_path_is_free() {
     let copy = folder.path().join("copy.db");
     for error in [
         store.commit(append(&log(), "1", "x")).await.unwrap_err(),
-        store.read(&log(), Range::head()).await.unwrap_err(),
+        store.read(&log(), LogRange::head()).await.unwrap_err(),
         store.watch(&log()).await.unwrap_err(),
         store.sweep(1).await.unwrap_err(),
         store.backup(&copy).await.unwrap_err(),
@@ -221,8 +221,8 @@ async fn a_closed_store_answers_unavailable_and_its_path_is_free() {
 async fn a_watch_wakes_for_writes_of_other_handles() {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("sqlite:{}/watch.db", folder.path().display());
-    let here = open(&file, Options::default()).await.unwrap();
-    let there = open(&file, Options::default()).await.unwrap();
+    let here = open(&file, DriverOptions::default()).await.unwrap();
+    let there = open(&file, DriverOptions::default()).await.unwrap();
     let mut watch = here.watch(&log()).await.unwrap();
     for number in 1..=3 {
         let batch = append(&log(), number.to_string(), "x");

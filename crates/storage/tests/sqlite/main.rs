@@ -9,9 +9,9 @@ mod model;
 mod processes;
 
 use ambit_storage::address::{LogKey, Space};
-use ambit_storage::batch::{Batch, NewEntry, Write};
-use ambit_storage::driver::sqlite::Sqlite;
-use ambit_storage::driver::{Driver, Options, Range};
+use ambit_storage::batch::{Batch, BatchWrite, NewEntry};
+use ambit_storage::driver::sqlite::SqliteDriver;
+use ambit_storage::driver::{Driver, DriverOptions, LogRange};
 use ambit_storage::{Error, Json, SessionIdentity};
 use std::path::Path;
 
@@ -32,17 +32,21 @@ fn entry(id: impl Into<String>, text: &str) -> NewEntry {
 }
 
 fn append(log: &LogKey, id: impl Into<String>, text: &str) -> Batch {
-    Batch::of([Write::Append {
+    Batch::of([BatchWrite::Append {
         log: log.clone(),
         entries: vec![entry(id, text)],
     }])
 }
 
-async fn sqlite(path: &Path, options: &str) -> Result<Sqlite, Error> {
-    Sqlite::open(&format!("{}{options}", path.display()), Options::default()).await
+async fn sqlite(path: &Path, options: &str) -> Result<SqliteDriver, Error> {
+    SqliteDriver::open(
+        &format!("{}{options}", path.display()),
+        DriverOptions::default(),
+    )
+    .await
 }
 
 async fn last(driver: &dyn Driver, log: &LogKey) -> u64 {
-    let head = driver.read(log, Range::head()).await.unwrap().head;
+    let head = driver.read(log, LogRange::head()).await.unwrap().head;
     head.map_or(0, |head| head.last)
 }

@@ -5,10 +5,12 @@ mod batch;
 mod dice;
 
 use ambit_storage::Error;
-use ambit_storage::batch::{Entry, Head, Outcome};
-use ambit_storage::directory::{Order, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Durability, Options, Part, Range, Scan, open};
-use ambit_storage::op::{Output, epoch_of};
+use ambit_storage::batch::{Head, ValueEntry, WriteOutcome};
+use ambit_storage::directory::{IndexRow, PageRequest, RowOrder};
+use ambit_storage::driver::{
+    Driver, DriverOptions, Durability, LogRange, ValuePart, ValueScan, open,
+};
+use ambit_storage::operation::{OperationOutput, epoch_of};
 use ambit_storage::pattern::Pattern;
 use dice::{Dice, LOGS, any_filter, spaces};
 use std::collections::HashMap;
@@ -34,7 +36,7 @@ impl Store {
         }
     }
 
-    fn answer(&mut self, answer: Result<Vec<Outcome>, Error>) -> String {
+    fn answer(&mut self, answer: Result<Vec<WriteOutcome>, Error>) -> String {
         let outcomes = match answer {
             Ok(outcomes) => outcomes,
             Err(error @ (Error::Conflict { .. } | Error::Fenced { .. })) => {
@@ -43,13 +45,15 @@ impl Store {
             Err(error) => return error.to_string(),
         };
         let texts = outcomes.into_iter().map(|outcome| match outcome {
-            Outcome::Appended { head, seqs } => format!("{} {seqs:?}", self.head(Some(head))),
-            Outcome::Applied { output, version } => {
+            WriteOutcome::Appended { head, seqs } => format!("{} {seqs:?}", self.head(Some(head))),
+            WriteOutcome::Applied { output, version } => {
                 let version = version.map(|version| self.number(version));
                 let output = match output {
-                    Output::Epoch(epoch) => self.number(epoch),
+                    OperationOutput::Epoch(epoch) => self.number(epoch),
                     // A lease's text holds its epoch.
-                    Output::Taken(Some(value)) if epoch_of(&value).is_some() => "lease".to_owned(),
+                    OperationOutput::Taken(Some(value)) if epoch_of(&value).is_some() => {
+                        "lease".to_owned()
+                    }
                     other => format!("{other:?}"),
                 };
                 format!("{output} {version:?}")
@@ -66,9 +70,9 @@ impl Store {
             text += &format!("{space} {names:?}\n");
             for name in LOGS {
                 for range in [
-                    Range::from(0, 1_000),
-                    Range::from(3, 2),
-                    Range::back_from(4, 2),
+                    LogRange::from(0, 1_000),
+                    LogRange::from(3, 2),
+                    LogRange::back_from(4, 2),
                 ] {
                     let page = self.driver.read(&space.log(name), range).await.unwrap();
                     let entries: Vec<_> = page
@@ -81,13 +85,13 @@ impl Store {
                 }
             }
             for (pattern, part) in [
-                ("*", Part::Whole),
-                ("a*", Part::Items(-2, 5)),
-                ("*b*", Part::Nothing),
+                ("*", ValuePart::Whole),
+                ("a*", ValuePart::Items(-2, 5)),
+                ("*b*", ValuePart::Nothing),
             ] {
-                let scan = Scan {
+                let scan = ValueScan {
                     pattern: Pattern::parse(pattern),
-                    after: (part == Part::Nothing).then(|| "a".to_owned()),
+                    after: (part == ValuePart::Nothing).then(|| "a".to_owned()),
                     limit: 3,
                     part,
                 };
@@ -99,7 +103,7 @@ impl Store {
         text
     }
 
-    fn value(&mut self, name: &str, entry: &Entry) -> String {
+    fn value(&mut self, name: &str, entry: &ValueEntry) -> String {
         let value = if epoch_of(&entry.value.clone().into()).is_some() {
             "lease".to_owned()
         } else {
@@ -112,7 +116,7 @@ impl Store {
 
     async fn rows(&mut self, dice: &mut Dice) -> String {
         let filter = any_filter(dice);
-        let order = dice.pick(&[Order::Oldest, Order::Newest, Order::Recent]);
+        let order = dice.pick(&[RowOrder::Oldest, RowOrder::Newest, RowOrder::Recent]);
         let mut page = PageRequest {
             order,
             after: None,
@@ -134,7 +138,7 @@ impl Store {
         }
     }
 
-    fn row(&mut self, row: &Tracked) -> String {
+    fn row(&mut self, row: &IndexRow) -> String {
         let touches: Vec<_> = row
             .touches
             .iter()
@@ -166,9 +170,9 @@ impl Store {
 #[tokio::test]
 async fn random_batches_mean_the_same_as_in_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options {
+    let options = DriverOptions {
         durability: Durability::Normal,
-        ..Options::default()
+        ..DriverOptions::default()
     };
     let file = format!("sqlite:{}/model.db", folder.path().display());
     let mut stores = Vec::new();

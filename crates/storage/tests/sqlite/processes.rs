@@ -1,8 +1,8 @@
 //! Several processes, killed migrations and files of other versions: G136 and G137.
 
 use crate::{append, last, log, sqlite};
-use ambit_storage::driver::sqlite::Sqlite;
-use ambit_storage::driver::{Driver, FaultPoints, Options};
+use ambit_storage::driver::sqlite::SqliteDriver;
+use ambit_storage::driver::{Driver, DriverOptions, FaultPoints};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -36,16 +36,16 @@ async fn the_other_process() {
     let order = order.into_string().unwrap();
     let (word, path) = order.split_once(' ').unwrap();
     let dies = word == "die";
-    let options = Options {
+    let options = DriverOptions {
         fault_points: FaultPoints::new(move |point| {
             println!("\nreached {point}");
             if dies && point == "sqlite.migrate" {
                 std::process::abort();
             }
         }),
-        ..Options::default()
+        ..DriverOptions::default()
     };
-    let store = Sqlite::open(path, options).await.unwrap();
+    let store = SqliteDriver::open(path, options).await.unwrap();
     let id = std::process::id().to_string();
     store.commit(append(&log(), id, "hello")).await.unwrap();
     store.close().await.unwrap();

@@ -2,10 +2,10 @@
 
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 
-use ambit_storage::batch::Limits;
+use ambit_storage::batch::SizeLimits;
 use ambit_storage::clock::Clock;
-use ambit_storage::conformance::Fixture;
-use ambit_storage::driver::{self, Driver, Durability, FaultPoints, Open, Options};
+use ambit_storage::conformance::DriverFixture;
+use ambit_storage::driver::{self, Driver, DriverOpener, DriverOptions, Durability, FaultPoints};
 use async_trait::async_trait;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub struct Store {
     /// What its cases are called by.
     pub name: &'static str,
     /// How its address is opened.
-    pub open: Open,
+    pub open: DriverOpener,
     /// A fresh place for it; `None` where no server is configured, so that its cases are skipped.
     pub place: fn() -> Option<Place>,
     /// True where other processes can open it.
@@ -89,7 +89,8 @@ pub const STORES: &[Store] = &[
 ];
 
 /// Opens the address by the crate's own table of drivers.
-const BY_SCHEME: Open = |url, options| Box::pin(async move { driver::open(&url, options).await });
+const BY_SCHEME: DriverOpener =
+    |url, options| Box::pin(async move { driver::open(&url, options).await });
 
 /// Where one store lies; a folder goes with it.
 pub struct Place {
@@ -128,7 +129,7 @@ impl Place {
 pub struct Fresh {
     pub place: Place,
     store: &'static Store,
-    options: Options,
+    options: DriverOptions,
     /// The one handle of a store that lives in this process.
     only: Mutex<Option<Arc<dyn Driver>>>,
 }
@@ -146,10 +147,10 @@ impl Store {
 
     /// A fresh store whose handles in this process call this at each point of a write.
     pub fn fresh_with(&'static self, fault_points: FaultPoints) -> Fresh {
-        let options = Options {
+        let options = DriverOptions {
             durability: Durability::Normal,
             fault_points,
-            ..Options::default()
+            ..DriverOptions::default()
         };
         Fresh {
             place: (self.place)().expect("a store whose server is not configured is skipped"),
@@ -161,7 +162,7 @@ impl Store {
 }
 
 #[async_trait]
-impl Fixture for Fresh {
+impl DriverFixture for Fresh {
     async fn open(&self) -> Arc<dyn Driver> {
         let known = || self.only.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = known().clone() {
@@ -180,7 +181,7 @@ impl Fixture for Fresh {
         self.options.clock.clone()
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> SizeLimits {
         self.options.limits
     }
 

@@ -1,19 +1,25 @@
 //! A driver in one file, as a third party would write it: readers share a snapshot and never wait for a writer, and a
-//! writer puts the next snapshot in its place. What a batch means comes from the crate's public [`State`].
+//! writer puts the next snapshot in its place. What a batch means comes from the crate's public [`StoreContents`].
 
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome};
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Hub, Options, Page, Part, Range, Scan, State, Watch};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, ValueEntry, WriteOutcome};
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::{
+    Driver, DriverOptions, LogPage, LogRange, LogWatch, StoreContents, ValuePart, ValueScan,
+    WatchHub,
+};
 use ambit_storage::{Error, Result};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub fn open(_address: String, options: Options) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
+pub fn open(
+    _address: String,
+    options: DriverOptions,
+) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
     let toy = Toy {
         snapshot: Mutex::new(Some(Arc::default())),
-        hub: Hub::default(),
+        hub: WatchHub::default(),
         options,
     };
     Box::pin(async move { Ok(Arc::new(toy) as Arc<dyn Driver>) })
@@ -21,13 +27,13 @@ pub fn open(_address: String, options: Options) -> BoxFuture<'static, Result<Arc
 
 struct Toy {
     /// What readers see; `None` once the driver is closed.
-    snapshot: Mutex<Option<Arc<State>>>,
-    hub: Hub,
-    options: Options,
+    snapshot: Mutex<Option<Arc<StoreContents>>>,
+    hub: WatchHub,
+    options: DriverOptions,
 }
 
 impl Toy {
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<State>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<StoreContents>>> {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -35,12 +41,12 @@ impl Toy {
         self.options.clock.now()
     }
 
-    fn seen(&self) -> Result<Arc<State>> {
+    fn seen(&self) -> Result<Arc<StoreContents>> {
         self.lock().clone().ok_or_else(closed)
     }
 
     /// Works on a copy, which replaces the snapshot if the work succeeds.
-    fn change<T>(&self, work: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+    fn change<T>(&self, work: impl FnOnce(&mut StoreContents) -> Result<T>) -> Result<T> {
         let mut snapshot = self.lock();
         let mut next = snapshot.as_deref().ok_or_else(closed)?.clone();
         let result = work(&mut next)?;
@@ -58,7 +64,7 @@ fn closed() -> Error {
 
 #[async_trait]
 impl Driver for Toy {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         batch.validate(&self.options.limits)?;
         self.options.fault_points.reach("toy.commit");
         let outcomes = self.change(|state| state.commit(&batch, self.now()))?;
@@ -66,19 +72,19 @@ impl Driver for Toy {
         Ok(outcomes)
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         let state = self.seen()?;
         Ok(state
             .log(log)
-            .map_or_else(Page::default, |log| log.page(range)))
+            .map_or_else(LogPage::default, |log| log.page(range)))
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         let state = self.seen()?;
         Ok(state.value(key, self.now()).map(|value| value.entry(part)))
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         Ok(self.seen()?.scan(space, scan, self.now()))
     }
 
@@ -88,15 +94,15 @@ impl Driver for Toy {
         Ok(names.into_iter().flatten().cloned().collect())
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         Ok(self.seen()?.identities(filter, page))
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         Ok(self.seen()?.count(filter))
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         Ok(self.hub.watch(log))
     }
 

@@ -2,11 +2,11 @@
 
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 
-use ambit_storage::address::{DEFAULT_TENANT, Key, Space};
-use ambit_storage::batch::{Batch, Check, NewEntry, Outcome, Write};
-use ambit_storage::directory::Track;
-use ambit_storage::driver::{self, Driver, FaultPoints, Options};
-use ambit_storage::op::{Op, Output};
+use ambit_storage::address::{DEFAULT_TENANT, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry, WriteOutcome};
+use ambit_storage::directory::TrackRequest;
+use ambit_storage::driver::{self, Driver, DriverOptions, FaultPoints};
+use ambit_storage::operation::{Operation, OperationOutput};
 use ambit_storage::{Json, Result, SessionIdentity};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,26 +49,26 @@ pub fn space(chat: &str) -> Space {
     Space::of(DEFAULT_TENANT, &identity(chat))
 }
 
-pub fn apply(key: &Key, op: Op) -> Write {
-    Write::Apply {
+pub fn apply(key: &ValueKey, op: Operation) -> BatchWrite {
+    BatchWrite::Apply {
         key: key.clone(),
         op,
         life: None,
     }
 }
 
-pub fn acquire(holder: &str) -> Write {
-    Write::Apply {
+pub fn acquire(holder: &str) -> BatchWrite {
+    BatchWrite::Apply {
         key: space("s").lease(),
-        op: Op::Acquire {
+        op: Operation::Acquire {
             holder: holder.to_owned(),
         },
         life: Some(3_600_000),
     }
 }
 
-pub fn append(space: &Space, id: &str) -> Write {
-    Write::Append {
+pub fn append(space: &Space, id: &str) -> BatchWrite {
+    BatchWrite::Append {
         log: space.log("items"),
         entries: vec![NewEntry {
             id: id.to_owned(),
@@ -77,9 +77,9 @@ pub fn append(space: &Space, id: &str) -> Write {
     }
 }
 
-pub fn track(chat: &str) -> Write {
+pub fn track(chat: &str) -> BatchWrite {
     let identity = identity(chat);
-    Write::Track(Box::new(Track {
+    BatchWrite::Track(Box::new(TrackRequest {
         id: format!("row of {chat} by {}", std::process::id()),
         tenant: DEFAULT_TENANT.to_owned(),
         agent: identity.agent_name().to_owned(),
@@ -98,9 +98,9 @@ pub fn obey() -> bool {
         return false;
     };
     let work = async {
-        let options = Options {
+        let options = DriverOptions {
             fault_points: order.dies_at.map_or_else(FaultPoints::default, dies_at),
-            ..Options::default()
+            ..DriverOptions::default()
         };
         let driver = driver::open(&order.url, options).await?;
         work(&*driver, order.job).await?;
@@ -127,7 +127,7 @@ async fn work(driver: &dyn Driver, job: Job) -> Result<()> {
     match job {
         Job::Increment(times) => {
             for _ in 0..times {
-                one(apply(&here.key("number"), Op::Incr(1.into()))).await?;
+                one(apply(&here.key("number"), Operation::Incr(1.into()))).await?;
             }
         }
         Job::Append(ids) => {
@@ -135,16 +135,16 @@ async fn work(driver: &dyn Driver, job: Job) -> Result<()> {
                 let outcomes = driver
                     .commit(Batch::of([append(&here, &id), track("s")]))
                     .await?;
-                if let Outcome::Appended { seqs, .. } = &outcomes[0] {
+                if let WriteOutcome::Appended { seqs, .. } = &outcomes[0] {
                     println!("{} {id}", seqs[0]);
                 }
             }
         }
         Job::Pop => {
-            while let Outcome::Applied {
-                output: Output::Taken(Some(item)),
+            while let WriteOutcome::Applied {
+                output: OperationOutput::Taken(Some(item)),
                 ..
-            } = &one(apply(&here.key("list"), Op::Pop)).await?[0]
+            } = &one(apply(&here.key("list"), Operation::Pop)).await?[0]
             {
                 println!("{}", item.json());
             }
@@ -153,7 +153,7 @@ async fn work(driver: &dyn Driver, job: Job) -> Result<()> {
             for item in items {
                 one(apply(
                     &here.key("set"),
-                    Op::AddToSet(vec![Json::of(&item)?]),
+                    Operation::AddToSet(vec![Json::of(&item)?]),
                 ))
                 .await?;
             }
@@ -183,17 +183,17 @@ pub fn numbered(number: u64) -> Batch {
     Batch::of([
         track("s"),
         append(&here, &number.to_string()),
-        apply(&here.key("list"), Op::Push(vec![value.clone()])),
-        apply(&there.key("number"), Op::Incr(1.into())),
-        apply(&there.key("value"), Op::Set(value.into())),
+        apply(&here.key("list"), Operation::Push(vec![value.clone()])),
+        apply(&there.key("number"), Operation::Incr(1.into())),
+        apply(&there.key("value"), Operation::Set(value.into())),
         append(&there, &number.to_string()),
     ])
 }
 
 async fn hold(driver: &dyn Driver) -> Result<()> {
     let outcomes = driver.commit(Batch::of([acquire("worker")])).await?;
-    let Outcome::Applied {
-        output: Output::Epoch(epoch),
+    let WriteOutcome::Applied {
+        output: OperationOutput::Epoch(epoch),
         ..
     } = outcomes[0]
     else {
@@ -202,7 +202,7 @@ async fn hold(driver: &dyn Driver) -> Result<()> {
     println!("{epoch}");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).expect("a line");
-    let check = Check::Lease {
+    let check = BatchCheck::Lease {
         key: space("s").lease(),
         epoch,
     };

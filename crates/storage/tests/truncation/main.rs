@@ -24,7 +24,7 @@ mod support;
 #[path = "../support/toy.rs"]
 mod toy;
 
-use ambit_storage::conformance::Fixture;
+use ambit_storage::conformance::DriverFixture;
 use ambit_storage::driver::Driver;
 use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};

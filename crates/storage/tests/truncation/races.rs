@@ -3,12 +3,12 @@
 use crate::support::{Chat, Scripted, Step, call, names, said, texts, window};
 use crate::{Case, Place};
 use ambit_storage::address::{DEFAULT_TENANT, ITEMS, OVERLAYS, Space};
-use ambit_storage::conformance::{Fault, Flaky};
-use ambit_storage::directory::{Filter, Order, PageRequest};
-use ambit_storage::driver::Range;
+use ambit_storage::conformance::{FaultKind, FlakyDriver};
+use ambit_storage::directory::{PageRequest, RowFilter, RowOrder};
+use ambit_storage::driver::LogRange;
 use ambit_storage::lease::OnBusy;
 use ambit_storage::storage::Message;
-use ambit_storage::truncation::{Call, Settings, Summary};
+use ambit_storage::truncation::{SummaryTruncation, TruncationRequest, TruncationSettings};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
@@ -33,14 +33,14 @@ async fn meanwhile(
     place: &Place,
     work: impl FnOnce(Chat) -> BoxFuture<'static, ()>,
 ) -> (Chat, Vec<Message>) {
-    let other = Chat::new(place, Settings::default()).await;
+    let other = Chat::new(place, TruncationSettings::default()).await;
     let step = Step::Meanwhile(work(other), "summary".into());
-    let settings = Settings {
-        strategy: Some(Arc::new(Summary::new(Scripted::says([step])))),
+    let settings = TruncationSettings {
+        strategy: Some(Arc::new(SummaryTruncation::new(Scripted::says([step])))),
         threshold: Some(60),
         buffer: Some(0.0),
         keep_messages: Some(2),
-        ..Settings::default()
+        ..TruncationSettings::default()
     };
     let chat = Chat::new(place, settings).await;
     let all = chat.say(said("qaqaqaqa")).await;
@@ -48,7 +48,7 @@ async fn meanwhile(
 }
 
 async fn refusal(chat: &Chat) -> String {
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let view = ambit_storage::storage::for_model(&chat.view().await);
     assert_eq!(prepared.messages, view);
     assert_eq!(prepared.overlay_id, None);
@@ -65,7 +65,7 @@ async fn g009_appends_during_a_compaction_are_all_in_the_view(place: Place) {
         })
     })
     .await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let view = chat.view().await;
     assert_eq!(view[1..3], all[6..]);
     assert_eq!(texts(&view[3..]), ["while", "at", "work"]);
@@ -105,9 +105,9 @@ async fn g009_of_two_compactions_at_once_one_is_refused(place: Place) {
     let (chat, _) = meanwhile(&place, |other| {
         Box::pin(async move {
             let settings = crate::support::simple(20);
-            let call = Call {
+            let call = TruncationRequest {
                 settings,
-                ..Call::default()
+                ..TruncationRequest::default()
             };
             other.truncate(&call).await.unwrap();
         })
@@ -144,9 +144,9 @@ async fn g044_a_call_whose_result_is_still_to_come_stays_in_the_view(place: Plac
     chat.say([Message::user("x".repeat(200)), call("old")])
         .await;
     chat.say(said("qaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     chat.say([Message::result("old", "at last")]).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let view = chat.view().await;
     assert_eq!(texts(&view[3..4]), ["a3----------------------"]);
     assert_eq!(view[1].tool_calls[0].id, "old");
@@ -169,13 +169,13 @@ async fn g069_what_is_erased_during_a_compaction_does_not_come_back(place: Place
 }
 
 async fn g069_a_replace_of_what_was_erased_meanwhile_is_refused(place: Place) {
-    let chat = Chat::new(&place, Settings::default()).await;
+    let chat = Chat::new(&place, TruncationSettings::default()).await;
     let mut all = chat.say(said("qa")).await;
     let first = all[0].id.clone();
     // An edited copy, which is a new message with the old text.
     all[0].id.clear();
     chat.history().replace_messages(all.clone()).await.unwrap();
-    let other = Chat::new(&place, Settings::default()).await;
+    let other = Chat::new(&place, TruncationSettings::default()).await;
     other.history().erase(&[&first]).await.unwrap();
     let error = chat.agent.context().save().await.unwrap_err();
     assert!(
@@ -192,34 +192,40 @@ async fn g069_a_replace_of_what_was_erased_meanwhile_is_refused(place: Place) {
 }
 
 async fn a_write_that_fails_leaves_the_view(place: Place) {
-    let flaky = Arc::new(Flaky::new(place.driver.clone()));
+    let flaky = Arc::new(FlakyDriver::new(place.driver.clone()));
     let place = Place {
         driver: flaky.clone(),
         ..place
     };
     let chat = Chat::new(&place, crate::support::simple(20)).await;
     let all = chat.say(said("qaqa")).await;
-    flaky.fail(Fault::Write, 1);
-    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    flaky.fail(FaultKind::Write, 1);
+    let error = chat
+        .truncate(&TruncationRequest::default())
+        .await
+        .unwrap_err();
     assert!(
         matches!(error, ambit_storage::Error::Unavailable { .. }),
         "{error}"
     );
     assert_eq!(chat.view().await, all);
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(chat.view().await, all[2..]);
 }
 
 async fn a_read_that_fails_is_no_empty_history(place: Place) {
-    let flaky = Arc::new(Flaky::new(place.driver.clone()));
+    let flaky = Arc::new(FlakyDriver::new(place.driver.clone()));
     let place = Place {
         driver: flaky.clone(),
         ..place
     };
     let chat = Chat::new(&place, crate::support::simple(20)).await;
     let all = chat.say(said("qaqa")).await;
-    flaky.fail(Fault::Read, 1);
-    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    flaky.fail(FaultKind::Read, 1);
+    let error = chat
+        .truncate(&TruncationRequest::default())
+        .await
+        .unwrap_err();
     assert!(
         matches!(error, ambit_storage::Error::Unavailable { .. }),
         "{error}"
@@ -236,18 +242,18 @@ async fn a_temporary_session_is_shortened_and_leaves_nothing_in_the_store(place:
         agent,
     };
     let all = chat.say(said("qaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(chat.view().await, all[2..]);
-    let tenant = Filter::tenant(DEFAULT_TENANT);
+    let tenant = RowFilter::tenant(DEFAULT_TENANT);
     let page = PageRequest {
-        order: Order::Oldest,
+        order: RowOrder::Oldest,
         after: None,
         limit: 10,
     };
     assert_eq!(place.driver.identities(&tenant, &page).await.unwrap(), []);
     let space = Space::of(DEFAULT_TENANT, chat.history().identity());
     for log in [ITEMS, OVERLAYS] {
-        let page = place.driver.read(&space.log(log), Range::head()).await;
+        let page = place.driver.read(&space.log(log), LogRange::head()).await;
         assert_eq!(page.unwrap().head, None);
     }
 }
@@ -277,7 +283,10 @@ async fn a_turn_whose_lease_has_passed_on_shortens_nothing(place: Place) {
     context.begin_turn(OnBusy::Reject).await.unwrap();
     let lease = context.lease().unwrap();
     lease.release().await.unwrap();
-    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    let error = chat
+        .truncate(&TruncationRequest::default())
+        .await
+        .unwrap_err();
     assert!(
         matches!(error, ambit_storage::Error::Fenced { .. }),
         "{error}"

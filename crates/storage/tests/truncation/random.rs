@@ -5,7 +5,8 @@ use crate::{Case, Place};
 use ambit_storage::Error;
 use ambit_storage::storage::{Message, ToolCall};
 use ambit_storage::truncation::{
-    Call, Settings, Simple, Summary, Symbols, TruncationStrategy, estimate,
+    SimpleTruncation, SummaryTruncation, SymbolTruncation, TruncationRequest, TruncationSettings,
+    TruncationStrategy, estimate,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -76,9 +77,9 @@ fn bonds(archive: &[Message]) -> Vec<(String, String)> {
 
 fn strategy(seed: &mut u64) -> Arc<dyn TruncationStrategy> {
     match roll(seed, 3) {
-        0 => Arc::new(Simple),
-        1 => Arc::new(Summary::new(Scripted::says([]))),
-        _ => Arc::new(Symbols::new(Scripted::says([]))),
+        0 => Arc::new(SimpleTruncation),
+        1 => Arc::new(SummaryTruncation::new(Scripted::says([]))),
+        _ => Arc::new(SymbolTruncation::new(Scripted::says([]))),
     }
 }
 
@@ -86,12 +87,12 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
     let mut seed = 0x2545_F491_4F6C_DD1D;
     let (mut cut, mut blocks, mut limited) = (0, 0, 0);
     for round in 0..place.rounds {
-        let settings = Settings {
+        let settings = TruncationSettings {
             strategy: Some(strategy(&mut seed)),
             threshold: Some(1 + roll(&mut seed, 300)),
             keep_messages: usize::try_from(roll(&mut seed, 9)).ok(),
             preserve_system: Some(roll(&mut seed, 4) > 0),
-            ..Settings::default()
+            ..TruncationSettings::default()
         };
         let chat = Chat::new(&place, settings.clone()).await;
         chat.agent.clear().await.unwrap();
@@ -101,8 +102,8 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
                 all.extend(chat.say(exchange(&mut seed)).await);
             }
             let limit = 20 + roll(&mut seed, 400);
-            let call = Call {
-                beside: roll(&mut seed, 20),
+            let call = TruncationRequest {
+                extra_tokens: roll(&mut seed, 20),
                 ..window(limit)
             };
             let before = chat.view().await;
@@ -112,7 +113,7 @@ async fn g044_no_strategy_keep_or_threshold_parts_a_call_from_its_results(place:
                 Ok(prepared) => {
                     cut += u64::from(prepared.overlay_id.is_some());
                     let tokens = prepared.messages.iter().map(estimate).sum::<u64>();
-                    assert_eq!(prepared.tokens, tokens + call.beside);
+                    assert_eq!(prepared.tokens, tokens + call.extra_tokens);
                     assert!(prepared.tokens <= limit);
                 }
                 Err(error) => {

@@ -2,7 +2,9 @@
 
 use crate::support::{Chat, Scripted, Step, names, said, texts, window};
 use crate::{Case, Place};
-use ambit_storage::truncation::{Call, Settings, Summary, Symbols, TruncationStrategy};
+use ambit_storage::truncation::{
+    SummaryTruncation, SymbolTruncation, TruncationRequest, TruncationSettings, TruncationStrategy,
+};
 use std::sync::Arc;
 
 pub const CASES: &[Case] = cases![
@@ -12,13 +14,13 @@ pub const CASES: &[Case] = cases![
     lines_must_be_one_for_each_exchange,
 ];
 
-fn by(strategy: impl TruncationStrategy + 'static) -> Settings {
-    Settings {
+fn by(strategy: impl TruncationStrategy + 'static) -> TruncationSettings {
+    TruncationSettings {
         strategy: Some(Arc::new(strategy)),
         threshold: Some(40),
         buffer: Some(0.0),
         keep_messages: Some(2),
-        ..Settings::default()
+        ..TruncationSettings::default()
     }
 }
 
@@ -47,7 +49,7 @@ fn bad() -> Vec<(Step, &'static str)> {
 
 async fn g046_a_bad_summary_leaves_the_view_and_is_reported(place: Place) {
     let script = Scripted::says([]);
-    let chat = Chat::new(&place, by(Summary::new(script.clone()))).await;
+    let chat = Chat::new(&place, by(SummaryTruncation::new(script.clone()))).await;
     let all = chat.say(said("qaqaqaqa")).await;
     for (step, expected) in bad() {
         script.then(step);
@@ -64,7 +66,7 @@ async fn g046_a_bad_summary_leaves_the_view_and_is_reported(place: Place) {
 
 async fn g046_simple_is_used_for_this_call_if_the_request_would_not_fit(place: Place) {
     let script = Scripted::says([Step::Fail]);
-    let chat = Chat::new(&place, by(Summary::new(script.clone()))).await;
+    let chat = Chat::new(&place, by(SummaryTruncation::new(script.clone()))).await;
     let all = chat.say(said("qaqaqaqa")).await;
     let prepared = chat.truncate(&window(70)).await.unwrap();
     assert_eq!(names(&texts(&prepared.messages)), ["q6", "a7"]);
@@ -82,14 +84,14 @@ async fn g046_a_dropped_truncation_leaves_the_view(place: Place) {
         Box::pin(std::future::pending()),
         "never".into(),
     )]);
-    let chat = Chat::new(&place, by(Summary::new(script.clone()))).await;
+    let chat = Chat::new(&place, by(SummaryTruncation::new(script.clone()))).await;
     let all = chat.say(said("qaqaqaqa")).await;
     let asked = async {
         while script.asked().is_empty() {
             tokio::task::yield_now().await;
         }
     };
-    let call = Call::default();
+    let call = TruncationRequest::default();
     tokio::select! {
         _ = chat.truncate(&call) => panic!("a summary that never comes"),
         () = asked => {}
@@ -101,9 +103,9 @@ async fn g046_a_dropped_truncation_leaves_the_view(place: Place) {
 
 async fn lines_must_be_one_for_each_exchange(place: Place) {
     let script = Scripted::says([Step::Say("one\ntwo".into())]);
-    let chat = Chat::new(&place, by(Symbols::new(script))).await;
+    let chat = Chat::new(&place, by(SymbolTruncation::new(script))).await;
     let all = chat.say(said("qaqaqaqa")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(
         prepared.refused.unwrap().to_string(),
         "lines must be one for each exchange: 2 came for 3"

@@ -2,8 +2,8 @@
 
 use crate::support::{Chat, said, simple};
 use crate::{Case, Place};
-use ambit_storage::Settings as Application;
-use ambit_storage::truncation::{Call, Settings, Simple};
+use ambit_storage::AmbitSettings as Application;
+use ambit_storage::truncation::{SimpleTruncation, TruncationRequest, TruncationSettings};
 use std::sync::Arc;
 
 pub const CASES: &[Case] = cases![
@@ -15,52 +15,52 @@ pub const CASES: &[Case] = cases![
 ];
 
 /// How many of six messages of ten tokens a call leaves.
-async fn left(chat: &Chat, call: &Call) -> usize {
+async fn left(chat: &Chat, call: &TruncationRequest) -> usize {
     chat.truncate(call).await.unwrap();
     chat.view().await.len()
 }
 
-fn threshold(threshold: u64) -> Settings {
-    Settings {
+fn threshold(threshold: u64) -> TruncationSettings {
+    TruncationSettings {
         threshold: Some(threshold),
-        ..Settings::default()
+        ..TruncationSettings::default()
     }
 }
 
-fn strategy() -> Settings {
-    Settings {
-        strategy: Some(Arc::new(Simple)),
-        ..Settings::default()
+fn strategy() -> TruncationSettings {
+    TruncationSettings {
+        strategy: Some(Arc::new(SimpleTruncation)),
+        ..TruncationSettings::default()
     }
 }
 
-fn provider(settings: Settings) -> Call {
-    Call {
+fn provider(settings: TruncationSettings) -> TruncationRequest {
+    TruncationRequest {
         settings,
-        ..Call::default()
+        ..TruncationRequest::default()
     }
 }
 
 async fn it_acts_only_above_the_effective_number(place: Place) {
-    let settings = Settings {
+    let settings = TruncationSettings {
         buffer: Some(0.25),
         ..simple(80)
     };
     let chat = Chat::new(&place, settings).await;
     chat.say(said("qaqaqa")).await;
-    assert_eq!(left(&chat, &Call::default()).await, 6);
-    let beside = Call {
-        beside: 1,
-        ..Call::default()
+    assert_eq!(left(&chat, &TruncationRequest::default()).await, 6);
+    let beside = TruncationRequest {
+        extra_tokens: 1,
+        ..TruncationRequest::default()
     };
     assert_eq!(left(&chat, &beside).await, 4);
 }
 
 async fn it_is_off_without_a_strategy_or_a_threshold(place: Place) {
-    for settings in [Settings::default(), strategy(), threshold(1)] {
+    for settings in [TruncationSettings::default(), strategy(), threshold(1)] {
         let chat = Chat::new(&place, settings).await;
         chat.say(said("qa")).await;
-        let prepared = chat.truncate(&Call::default()).await.unwrap();
+        let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
         assert_eq!(prepared.messages, chat.view().await);
         assert_eq!(chat.history().overlay_id().await.unwrap(), None);
     }
@@ -75,20 +75,20 @@ async fn strategy_and_threshold_may_come_from_different_levels(place: Place) {
     let chat = Chat::of(&place, agent, |builder| builder.settings(application)).await;
     chat.say(said("qaqaqa")).await;
     // 50 tokens less the buffer of a fifth are four messages.
-    assert_eq!(left(&chat, &Call::default()).await, 4);
+    assert_eq!(left(&chat, &TruncationRequest::default()).await, 4);
 }
 
 async fn the_agent_comes_before_the_provider_and_the_provider_before_the_application(place: Place) {
     let application = Application {
-        truncation: Settings {
+        truncation: TruncationSettings {
             keep_messages: Some(1),
             ..simple(10)
         },
         ..Application::default()
     };
-    let agent = Settings {
+    let agent = TruncationSettings {
         keep_messages: Some(4),
-        ..Settings::default()
+        ..TruncationSettings::default()
     };
     let chat = Chat::of(&place, agent, |builder| builder.settings(application)).await;
     chat.say(said("qaqaqa")).await;
@@ -97,9 +97,9 @@ async fn the_agent_comes_before_the_provider_and_the_provider_before_the_applica
 }
 
 async fn a_setting_that_breaks_a_rule_is_refused_on_every_level(place: Place) {
-    let buffer = |buffer| Settings {
+    let buffer = |buffer| TruncationSettings {
         buffer: Some(buffer),
-        ..Settings::default()
+        ..TruncationSettings::default()
     };
     let bad = [threshold(0), buffer(1.0), buffer(-0.1), buffer(f64::NAN)];
     let expected = [

@@ -3,7 +3,9 @@
 use crate::support::{Chat, call, name, names, said, simple, texts, window};
 use crate::{Case, Place};
 use ambit_storage::storage::Message;
-use ambit_storage::truncation::{Call, Reported, Settings, Window};
+use ambit_storage::truncation::{
+    ContextWindow, ReportedUsage, TruncationRequest, TruncationSettings,
+};
 
 pub const CASES: &[Case] = cases![
     instructions_and_the_newest_turns_stay,
@@ -19,8 +21,8 @@ pub const CASES: &[Case] = cases![
     an_empty_history_is_left_alone,
 ];
 
-fn keeping(keep: usize, threshold: u64) -> Settings {
-    Settings {
+fn keeping(keep: usize, threshold: u64) -> TruncationSettings {
+    TruncationSettings {
         keep_messages: Some(keep),
         ..simple(threshold)
     }
@@ -29,7 +31,7 @@ fn keeping(keep: usize, threshold: u64) -> Settings {
 async fn instructions_and_the_newest_turns_stay(place: Place) {
     let chat = Chat::new(&place, keeping(3, 50)).await;
     chat.say(said("sqaqasqaq")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(names(&chat.texts().await), ["s0", "s5", "q6", "a7", "q8"]);
     assert_eq!(prepared.messages, chat.view().await);
     assert_eq!(prepared.tokens, 50);
@@ -40,20 +42,20 @@ async fn instructions_and_the_newest_turns_stay(place: Place) {
 }
 
 async fn instructions_go_where_they_are_not_preserved(place: Place) {
-    let settings = Settings {
+    let settings = TruncationSettings {
         preserve_system: Some(false),
         ..keeping(3, 50)
     };
     let chat = Chat::new(&place, settings).await;
     chat.say(said("sqaqasqaq")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(names(&chat.texts().await), ["q6", "a7", "q8"]);
 }
 
 async fn more_is_cut_where_what_is_kept_is_still_too_much(place: Place) {
     let chat = Chat::new(&place, keeping(10, 49)).await;
     chat.say(said("sqaqaqaq")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(names(&chat.texts().await), ["s0", "q5", "a6", "q7"]);
 }
 
@@ -63,7 +65,7 @@ async fn g045_the_archive_is_whole_and_every_view_can_be_restored(place: Place) 
     for _ in 0..3 {
         all.extend(chat.say(said("qaqa")).await);
         views.push(chat.view().await);
-        chat.truncate(&Call::default()).await.unwrap();
+        chat.truncate(&TruncationRequest::default()).await.unwrap();
         assert_eq!(names(&chat.texts().await), ["q2", "a3"]);
         assert_eq!(chat.archive().await, all);
     }
@@ -79,12 +81,12 @@ async fn g045_the_archive_is_whole_and_every_view_can_be_restored(place: Place) 
 async fn a_report_counts_and_what_came_after_it_is_estimated(place: Place) {
     let chat = Chat::new(&place, keeping(10, 1_000)).await;
     let said = chat.say(said("qaqaqa")).await;
-    let reported = |tokens| Call {
-        reported: Some(Reported {
+    let reported = |tokens| TruncationRequest {
+        reported: Some(ReportedUsage {
             tokens,
             through: said[3].id.clone(),
         }),
-        ..Call::default()
+        ..TruncationRequest::default()
     };
     let prepared = chat.truncate(&reported(0)).await.unwrap();
     assert_eq!((prepared.tokens, prepared.messages.len()), (60, 6));
@@ -98,12 +100,12 @@ async fn a_report_counts_and_what_came_after_it_is_estimated(place: Place) {
 async fn a_report_about_an_earlier_view_counts_no_more(place: Place) {
     let chat = Chat::new(&place, keeping(10, 45)).await;
     let said = chat.say(said("qaqaqa")).await;
-    let call = Call {
-        reported: Some(Reported {
+    let call = TruncationRequest {
+        reported: Some(ReportedUsage {
             tokens: 60,
             through: said[5].id.clone(),
         }),
-        ..Call::default()
+        ..TruncationRequest::default()
     };
     let first = chat.truncate(&call).await.unwrap();
     assert_eq!((first.tokens, first.messages.len()), (40, 4));
@@ -111,29 +113,29 @@ async fn a_report_about_an_earlier_view_counts_no_more(place: Place) {
     assert_eq!((second.tokens, second.overlay_id), (40, None));
     let id = chat.history().overlay_id().await.unwrap().unwrap();
     chat.history().restore(&id).await.unwrap();
-    let small = Call {
-        reported: Some(Reported {
+    let small = TruncationRequest {
+        reported: Some(ReportedUsage {
             tokens: 1,
             through: said[5].id.clone(),
         }),
-        ..Call::default()
+        ..TruncationRequest::default()
     };
     assert_eq!(chat.truncate(&small).await.unwrap().tokens, 40);
 }
 
 async fn g048_what_cannot_fit_is_limited_and_changes_nothing(place: Place) {
-    for settings in [Settings::default(), simple(50)] {
+    for settings in [TruncationSettings::default(), simple(50)] {
         let chat = Chat::new(&place, settings).await;
         chat.history().clear().await.unwrap();
         chat.say(said("qaqa")).await;
         chat.say([Message::user("x".repeat(1_000))]).await;
         let view = chat.view().await;
-        let call = Call {
-            window: Some(Window {
+        let call = TruncationRequest {
+            window: Some(ContextWindow {
                 tokens: 300,
                 reserve: 50,
             }),
-            ..Call::default()
+            ..TruncationRequest::default()
         };
         let error = chat.truncate(&call).await.unwrap_err();
         assert_eq!(error.to_string(), "request exceeds 250 tokens");
@@ -158,7 +160,7 @@ async fn the_request_is_one_that_every_provider_accepts(place: Place) {
     chat.say([call("a"), Message::result("a", "found")]).await;
     chat.say([Message::result("gone", "late"), call("open")])
         .await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let sent: Vec<(String, Option<String>)> = prepared
         .messages
         .iter()
@@ -183,7 +185,10 @@ async fn staged_messages_must_be_saved_first(place: Place) {
         .add_message(Message::user("q"))
         .await
         .unwrap();
-    let error = chat.truncate(&Call::default()).await.unwrap_err();
+    let error = chat
+        .truncate(&TruncationRequest::default())
+        .await
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "history has staged changes; save them before the model is called"
@@ -193,9 +198,9 @@ async fn staged_messages_must_be_saved_first(place: Place) {
 
 async fn an_empty_history_is_left_alone(place: Place) {
     let chat = Chat::new(&place, simple(1)).await;
-    let call = Call {
-        beside: 100,
-        ..Call::default()
+    let call = TruncationRequest {
+        extra_tokens: 100,
+        ..TruncationRequest::default()
     };
     let prepared = chat.truncate(&call).await.unwrap();
     assert_eq!(texts(&prepared.messages), Vec::<String>::new());

@@ -3,7 +3,10 @@
 use crate::support::{Chat, Scripted, Step, names, said, texts};
 use crate::{Case, Place};
 use ambit_storage::storage::{Message, Role, UsageRecord, UsageStorage};
-use ambit_storage::truncation::{Call, Form, Settings, Summary, Symbols, TruncationStrategy};
+use ambit_storage::truncation::{
+    SummaryForm, SummaryTruncation, SymbolTruncation, TruncationRequest, TruncationSettings,
+    TruncationStrategy,
+};
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -20,18 +23,18 @@ pub const CASES: &[Case] = cases![
     a_lifted_summary_shows_the_originals,
 ];
 
-fn by(strategy: impl TruncationStrategy + 'static, threshold: u64) -> Settings {
-    Settings {
+fn by(strategy: impl TruncationStrategy + 'static, threshold: u64) -> TruncationSettings {
+    TruncationSettings {
         strategy: Some(Arc::new(strategy)),
         threshold: Some(threshold),
         buffer: Some(0.0),
         keep_messages: Some(2),
-        ..Settings::default()
+        ..TruncationSettings::default()
     }
 }
 
-fn summary(script: &Arc<Scripted>) -> Settings {
-    by(Summary::new(script.clone()), 60)
+fn summary(script: &Arc<Scripted>) -> TruncationSettings {
+    by(SummaryTruncation::new(script.clone()), 60)
 }
 
 fn block(text: &str, strategy: &str, from: &serde_json::Value) -> Message {
@@ -53,7 +56,7 @@ async fn a_summary_stands_behind_the_instructions(place: Place) {
     let script = Scripted::says([]);
     let chat = Chat::new(&place, summary(&script)).await;
     chat.say(said("sqaqaqaq")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let view = chat.view().await;
     assert_eq!(
         bare(&view[1]),
@@ -63,7 +66,7 @@ async fn a_summary_stands_behind_the_instructions(place: Place) {
     assert_eq!(names(&texts[2..]), ["q7"]);
     assert_eq!(prepared.messages, view);
     let (source, form) = script.asked().remove(0);
-    assert_eq!(form, Form::Text);
+    assert_eq!(form, SummaryForm::Text);
     assert_eq!(source.previous, None);
     let lengths: Vec<usize> = source.exchanges.iter().map(Vec::len).collect();
     assert_eq!(lengths, [2, 2, 2]);
@@ -75,7 +78,7 @@ async fn g047_a_later_summary_replaces_the_earlier_and_covers_its_range(place: P
     let mut all = Vec::new();
     for (round, end) in [6, 10, 14, 18].into_iter().enumerate() {
         all.extend(chat.say(said(["qaqaqaqa", "qaqa"][round.min(1)])).await);
-        chat.truncate(&Call::default()).await.unwrap();
+        chat.truncate(&TruncationRequest::default()).await.unwrap();
         let view = chat.view().await;
         let text = ["one", "two", "summary", "summary"][round];
         assert_eq!(bare(&view[0]), block(text, "summarise", &json!([[1, end]])));
@@ -95,10 +98,13 @@ async fn g047_symbols_replace_a_summary(place: Place) {
     let script = Scripted::says([Step::Say("sum".into()), Step::Say("one\ntwo".into())]);
     let chat = Chat::new(&place, summary(&script)).await;
     chat.say(said("qaqaqaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
-    let symbols = Chat::new(&place, by(Symbols::new(script.clone()), 60)).await;
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
+    let symbols = Chat::new(&place, by(SymbolTruncation::new(script.clone()), 60)).await;
     symbols.say(said("qaqa")).await;
-    symbols.truncate(&Call::default()).await.unwrap();
+    symbols
+        .truncate(&TruncationRequest::default())
+        .await
+        .unwrap();
     let view = symbols.view().await;
     let expected = block("sum\none\ntwo", "symbolise", &json!([[1, 10]]));
     assert_eq!(bare(&view[0]), expected);
@@ -111,21 +117,26 @@ async fn a_line_stands_for_each_exchange_in_batches(place: Place) {
         Step::Say("3\n4".into()),
         Step::Say("5".into()),
     ]);
-    let symbols = Symbols::new(script.clone()).in_batches_of(NonZeroUsize::new(2).unwrap());
+    let symbols =
+        SymbolTruncation::new(script.clone()).in_batches_of(NonZeroUsize::new(2).unwrap());
     let chat = Chat::new(&place, by(symbols, 100)).await;
     chat.say(said("qaqaqaqaqaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     let view = chat.view().await;
     let expected = block("1\n2\n3\n4\n5", "symbolise", &json!([[1, 10]]));
     assert_eq!(bare(&view[0]), expected);
-    let sizes: Vec<(usize, Form)> = script
+    let sizes: Vec<(usize, SummaryForm)> = script
         .asked()
         .iter()
         .map(|(source, form)| (source.exchanges.len(), *form))
         .collect();
     assert_eq!(
         sizes,
-        [(2, Form::Lines), (2, Form::Lines), (1, Form::Lines)]
+        [
+            (2, SummaryForm::Lines),
+            (2, SummaryForm::Lines),
+            (1, SummaryForm::Lines)
+        ]
     );
 }
 
@@ -133,9 +144,9 @@ async fn the_oldest_lines_go_where_there_is_no_room(place: Place) {
     let lines = ["first", "second", "third", "fourth", "fifth"];
     let long = lines.map(|line| format!("{line:-<40}"));
     let script = Scripted::says([Step::Say(long.join("\n"))]);
-    let chat = Chat::new(&place, by(Symbols::new(script.clone()), 65)).await;
+    let chat = Chat::new(&place, by(SymbolTruncation::new(script.clone()), 65)).await;
     chat.say(said("qaqaqaqaqaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     let text = chat.view().await[0].text();
     let left: Vec<&str> = text.lines().skip(1).map(crate::support::name).collect();
     // 65 tokens less 20 for what is kept are room for three lines of 14.
@@ -144,13 +155,13 @@ async fn the_oldest_lines_go_where_there_is_no_room(place: Place) {
 
 async fn a_summary_that_leaves_too_little_room_is_made_of_more(place: Place) {
     let script = Scripted::says([Step::Say("x".repeat(120)), Step::Say("x".repeat(120))]);
-    let settings = Settings {
+    let settings = TruncationSettings {
         keep_messages: Some(10),
-        ..by(Summary::new(script.clone()), 80)
+        ..by(SummaryTruncation::new(script.clone()), 80)
     };
     let chat = Chat::new(&place, settings).await;
     chat.say(said("qaqaqaqaqaqa")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     let sizes: Vec<usize> = script
         .asked()
         .iter()
@@ -167,9 +178,9 @@ async fn what_a_summary_costs_is_booked_on_the_session(place: Place) {
     let chat = Chat::new(&place, summary(&script)).await;
     for round in 1..=2 {
         chat.say(said("qaqaqaqa")).await;
-        chat.truncate(&Call::default()).await.unwrap();
+        chat.truncate(&TruncationRequest::default()).await.unwrap();
         // Durable already: another handle sees it.
-        let other = Chat::new(&place, Settings::default()).await;
+        let other = Chat::new(&place, TruncationSettings::default()).await;
         let usage: UsageStorage = other.agent.context().usage();
         let records: Vec<UsageRecord> = usage.records().await.unwrap();
         let totals: Vec<Option<i64>> = records.iter().map(|record| record.total_tokens).collect();
@@ -182,13 +193,13 @@ async fn an_erased_message_takes_the_summary_of_it_along(place: Place) {
     let script = Scripted::says([Step::Say("they said: secret".into())]);
     let chat = Chat::new(&place, summary(&script)).await;
     let said = chat.say(said("qaqaqaqa")).await;
-    chat.truncate(&Call::default()).await.unwrap();
+    chat.truncate(&TruncationRequest::default()).await.unwrap();
     chat.history().erase(&[&said[1].id]).await.unwrap();
     let view = chat.view().await;
     assert_eq!((view[0].text(), view.len()), (String::new(), 3));
     // The next summary is not made from what it no longer says.
     chat.say(crate::support::said("qaqaqa")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     assert_eq!(prepared.refused.map(|error| error.to_string()), None);
     let (source, _) = script.asked().pop().unwrap();
     assert_eq!(source.previous, None);
@@ -198,7 +209,7 @@ async fn a_lifted_summary_shows_the_originals(place: Place) {
     let script = Scripted::says([]);
     let chat = Chat::new(&place, summary(&script)).await;
     let mut all = chat.say(said("qaqaqaqa")).await;
-    let prepared = chat.truncate(&Call::default()).await.unwrap();
+    let prepared = chat.truncate(&TruncationRequest::default()).await.unwrap();
     all.extend(chat.say(said("q")).await);
     let id = prepared.overlay_id.unwrap();
     chat.history().restore(&id).await.unwrap();

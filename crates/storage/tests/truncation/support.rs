@@ -1,11 +1,12 @@
 //! A conversation, and a summariser that does as it is told.
 
 use crate::Place;
-use ambit_storage::driver::Options;
+use ambit_storage::driver::DriverOptions;
 use ambit_storage::event::{ChatHistoryTruncated, ChatHistoryTruncating, EngineError, Verdict};
 use ambit_storage::storage::{ChatHistoryStorage, Message, Role, ToolCall, UsageRecord};
 use ambit_storage::truncation::{
-    Call, Form, Prepared, Settings, Simple, Source, StandIn, Summarise, Window,
+    ContextWindow, FittingRequest, SimpleTruncation, StandIn, StandInSource, Summariser,
+    SummaryForm, TruncationRequest, TruncationSettings,
 };
 use ambit_storage::{Agent, Ambit, AmbitBuilder, Error, LiveAgent, Result, Stores};
 use async_trait::async_trait;
@@ -14,14 +15,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 /// An agent with truncation settings of its own.
-pub struct Support(pub Settings);
+pub struct Support(pub TruncationSettings);
 
 impl Agent for Support {
     fn name(&self) -> &str {
         "SupportAgent"
     }
 
-    fn truncation(&self) -> Settings {
+    fn truncation(&self) -> TruncationSettings {
         self.0.clone()
     }
 }
@@ -48,16 +49,17 @@ impl Heard {
 }
 
 impl Chat {
-    pub async fn new(place: &Place, settings: Settings) -> Self {
+    pub async fn new(place: &Place, settings: TruncationSettings) -> Self {
         Self::of(place, settings, |builder| builder).await
     }
 
     pub async fn of(
         place: &Place,
-        settings: Settings,
+        settings: TruncationSettings,
         build: impl FnOnce(AmbitBuilder) -> AmbitBuilder,
     ) -> Self {
-        let stores = Stores::builder(Options::default()).driver("store", place.driver.clone());
+        let stores =
+            Stores::builder(DriverOptions::default()).driver("store", place.driver.clone());
         let builder = Ambit::builder(stores.build().unwrap()).agent(Support(settings));
         let ambit = build(builder).build();
         let definition = ambit.agent("SupportAgent").unwrap();
@@ -95,7 +97,7 @@ impl Chat {
             .unwrap()
     }
 
-    pub async fn truncate(&self, call: &Call) -> Result<Prepared> {
+    pub async fn truncate(&self, call: &TruncationRequest) -> Result<FittingRequest> {
         self.agent.context().truncate(call).await
     }
 
@@ -151,20 +153,20 @@ pub fn call(id: &str) -> Message {
 }
 
 /// Simple truncation from this many tokens on.
-pub fn simple(threshold: u64) -> Settings {
-    Settings {
-        strategy: Some(Arc::new(Simple)),
+pub fn simple(threshold: u64) -> TruncationSettings {
+    TruncationSettings {
+        strategy: Some(Arc::new(SimpleTruncation)),
         threshold: Some(threshold),
         buffer: Some(0.0),
-        ..Settings::default()
+        ..TruncationSettings::default()
     }
 }
 
-pub fn window(tokens: u64) -> Call {
-    let window = Some(Window { tokens, reserve: 0 });
-    Call {
+pub fn window(tokens: u64) -> TruncationRequest {
+    let window = Some(ContextWindow { tokens, reserve: 0 });
+    TruncationRequest {
         window,
-        ..Call::default()
+        ..TruncationRequest::default()
     }
 }
 
@@ -181,7 +183,7 @@ pub enum Step {
 #[derive(Default)]
 pub struct Scripted {
     steps: Mutex<VecDeque<Step>>,
-    asked: Mutex<Vec<(Source, Form)>>,
+    asked: Mutex<Vec<(StandInSource, SummaryForm)>>,
 }
 
 impl std::fmt::Debug for Scripted {
@@ -202,19 +204,19 @@ impl Scripted {
         self.steps.lock().unwrap().push_back(step);
     }
 
-    pub fn asked(&self) -> Vec<(Source, Form)> {
+    pub fn asked(&self) -> Vec<(StandInSource, SummaryForm)> {
         self.asked.lock().unwrap().clone()
     }
 
-    fn next(&self, source: &Source, form: Form) -> Option<Step> {
+    fn next(&self, source: &StandInSource, form: SummaryForm) -> Option<Step> {
         self.asked.lock().unwrap().push((source.clone(), form));
         self.steps.lock().unwrap().pop_front()
     }
 }
 
 #[async_trait]
-impl Summarise for Scripted {
-    async fn summarise(&self, source: &Source, form: Form) -> StandIn {
+impl Summariser for Scripted {
+    async fn summarise(&self, source: &StandInSource, form: SummaryForm) -> StandIn {
         let text = match self.next(source, form) {
             Some(Step::Say(text)) => Ok(text),
             Some(Step::Fail) => Err(Error::Unavailable {
@@ -226,7 +228,7 @@ impl Summarise for Scripted {
                 work.await;
                 Ok(text)
             }
-            None if form == Form::Lines => Ok("line\n".repeat(source.exchanges.len())),
+            None if form == SummaryForm::Lines => Ok("line\n".repeat(source.exchanges.len())),
             None => Ok("summary".to_owned()),
         };
         let usage = vec![UsageRecord {

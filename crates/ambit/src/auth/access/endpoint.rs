@@ -1,6 +1,6 @@
 //! Endpoints as rules write them: `GET /chat/sessions`, `GET /chat/sessions/:chat_id`, `GET /kb/*`.
 
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
 /// Which requests a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct EndpointPattern {
     method: String,
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
 }
 
 /// One part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum PathPart {
     /// `*`: at least one part, and all that follow.
     Rest,
     /// `:name`: any one part.
@@ -29,16 +29,16 @@ enum Part {
 /// How exact a pattern is; the greatest of those that match decides. An exact path beats one with `:name`, and that one
 /// with `*`; among the same kind the one that is more exact from the left.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank(u8, Vec<u8>);
+pub struct PatternRank(u8, Vec<u8>);
 
 /// A request as rules see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RequestTarget {
     method: String,
     parts: Vec<String>,
 }
 
-impl Target {
+impl RequestTarget {
     /// A method and a path below the base path; none where the path is no text. Its parts are compared as handlers see
     /// them, so that spelling one with `%` finds the same rules.
     pub fn of(method: &str, path: &str) -> Option<Self> {
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-impl Endpoint {
+impl EndpointPattern {
     /// What a rule says, `GET /chat/sessions/:chat_id`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some((method, path)) = text.split_once(' ') else {
@@ -69,7 +69,7 @@ impl Endpoint {
     /// The endpoint with this method and path.
     pub fn of(method: &str, path: &str) -> Result<Self, String> {
         if !METHODS.contains(&method) {
-            let (known, hint) = (METHODS.join(", "), near::hint(method, METHODS));
+            let (known, hint) = (METHODS.join(", "), suggestion::hint(method, METHODS));
             return Err(format!("\"{method}\" is none of the methods {known}{hint}"));
         }
         let Some(rest) = path.strip_prefix('/') else {
@@ -89,49 +89,49 @@ impl Endpoint {
     }
 
     /// Whether the rule is about this request.
-    pub fn matches(&self, target: &Target) -> bool {
-        let is_open = self.parts.last() == Some(&Part::Rest);
+    pub fn matches(&self, target: &RequestTarget) -> bool {
+        let is_open = self.parts.last() == Some(&PathPart::Rest);
         let is_long = match is_open {
             true => target.parts.len() >= self.parts.len(),
             false => target.parts.len() == self.parts.len(),
         };
         let mut pairs = self.parts.iter().zip(&target.parts);
-        let fits = |(part, text): (&Part, &String)| match part {
-            Part::Rest | Part::Any => true,
-            Part::Exact(wanted) => wanted == text,
+        let fits = |(part, text): (&PathPart, &String)| match part {
+            PathPart::Rest | PathPart::Any => true,
+            PathPart::Exact(wanted) => wanted == text,
         };
         self.method == target.method && is_long && pairs.all(fits)
     }
 
     /// How exact it is.
-    pub fn rank(&self) -> Rank {
+    pub fn rank(&self) -> PatternRank {
         let kinds = self.parts.iter().map(|part| match part {
-            Part::Rest => 0,
-            Part::Any => 1,
-            Part::Exact(_) => 2,
+            PathPart::Rest => 0,
+            PathPart::Any => 1,
+            PathPart::Exact(_) => 2,
         });
         let kinds: Vec<u8> = kinds.collect();
-        Rank(kinds.iter().copied().min().unwrap_or(2), kinds)
+        PatternRank(kinds.iter().copied().min().unwrap_or(2), kinds)
     }
 }
 
-fn part(text: &str, is_last: bool) -> Result<Part, &'static str> {
+fn part(text: &str, is_last: bool) -> Result<PathPart, &'static str> {
     match text {
         "" => Err("has an empty part"),
-        "*" if is_last => Ok(Part::Rest),
+        "*" if is_last => Ok(PathPart::Rest),
         _ if text.contains('*') => Err("has a \"*\" that is not its whole last part"),
         _ if text.contains(['?', '#', '{', '}', ' ']) => {
             Err("holds what no path holds; what varies is written as \":name\"")
         }
         _ => match text.strip_prefix(':') {
             Some("") => Err("has a \":\" without a name"),
-            Some(_) => Ok(Part::Any),
-            None => Ok(Part::Exact(text.to_owned())),
+            Some(_) => Ok(PathPart::Any),
+            None => Ok(PathPart::Exact(text.to_owned())),
         },
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for RequestTarget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} /{}", self.method, self.parts.join("/"))
     }
@@ -139,12 +139,12 @@ impl fmt::Display for Target {
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, Target};
+    use super::{EndpointPattern, RequestTarget};
 
     fn matches(rule: &str, request: &str) -> bool {
         let (method, path) = request.split_once(' ').unwrap();
-        let target = Target::of(method, path).unwrap();
-        Endpoint::parse(rule).unwrap().matches(&target)
+        let target = RequestTarget::of(method, path).unwrap();
+        EndpointPattern::parse(rule).unwrap().matches(&target)
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         ] {
             assert_eq!(matches(rule, request), expected, "{rule} {request}");
         }
-        assert_eq!(Target::of("GET", "/a/%ff"), None);
+        assert_eq!(RequestTarget::of("GET", "/a/%ff"), None);
     }
 
     #[test]
@@ -186,13 +186,13 @@ mod tests {
             "GET /a/b/:y",
             "GET /a/b/c",
         ];
-        let ranks = rules.map(|rule| Endpoint::parse(rule).unwrap().rank());
+        let ranks = rules.map(|rule| EndpointPattern::parse(rule).unwrap().rank());
         for (at, pair) in ranks.windows(2).enumerate() {
             assert!(pair[0] < pair[1], "{} {}", rules[at], rules[at + 1]);
         }
         assert_eq!(
-            Endpoint::parse("GET /a/:x").unwrap(),
-            Endpoint::parse("GET /a/:y").unwrap()
+            EndpointPattern::parse("GET /a/:x").unwrap(),
+            EndpointPattern::parse("GET /a/:y").unwrap()
         );
     }
 
@@ -223,7 +223,7 @@ mod tests {
             ),
             ("GET /a/:", "the path \"/a/:\" has a \":\" without a name"),
         ] {
-            assert_eq!(Endpoint::parse(text).unwrap_err(), expected);
+            assert_eq!(EndpointPattern::parse(text).unwrap_err(), expected);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Why a request is granted or denied, for operators.
 
-use super::endpoint::Target;
-use super::rules::{Effect, Entry, Held, Rules, Ruling};
-use crate::auth::Caller;
-use ambit_runtime::access::Constraints;
+use super::endpoint::RequestTarget;
+use super::rules::{AccessDecision, AccessRules, EndpointRule, RuleEffect, ScopeGrant};
+use crate::auth::RequestCaller;
+use ambit_runtime::access::DataConstraints;
 use serde_json::Value;
 
 /// What the rules say of a request by somebody, and why: the first line is the answer, the others are its reasons.
-pub fn explain(rules: &Rules, target: &Target, who: &Caller) -> Vec<String> {
-    let entries = rules.about(target);
-    let ruling = rules.judge(Some(target), Some(who));
+pub fn explain(rules: &AccessRules, target: &RequestTarget, who: &RequestCaller) -> Vec<String> {
+    let entries = rules.rules_for(target);
+    let ruling = rules.decide(Some(target), Some(who));
     let mut lines = vec![format!("{target}: {}", answer(&ruling))];
     if entries.is_empty() {
         lines.push(match rules.is_open {
@@ -27,17 +27,17 @@ pub fn explain(rules: &Rules, target: &Target, who: &Caller) -> Vec<String> {
     lines
 }
 
-fn answer(ruling: &Ruling) -> String {
+fn answer(ruling: &AccessDecision) -> String {
     match ruling {
-        Ruling::Public => "granted to everybody, without a caller".to_owned(),
-        Ruling::Nobody => "needs a caller".to_owned(),
-        Ruling::Denied => "denied".to_owned(),
-        Ruling::Granted(limits) => format!("granted, {}", limited(limits)),
+        AccessDecision::Public => "granted to everybody, without a caller".to_owned(),
+        AccessDecision::Nobody => "needs a caller".to_owned(),
+        AccessDecision::Denied => "denied".to_owned(),
+        AccessDecision::Granted(limits) => format!("granted, {}", limited(limits)),
     }
 }
 
 /// What limits leave of the data.
-fn limited(limits: &Constraints) -> String {
+fn limited(limits: &DataConstraints) -> String {
     if limits.is_none() {
         return "to all data of the caller's tenant".to_owned();
     }
@@ -55,21 +55,23 @@ fn limited(limits: &Constraints) -> String {
     format!("limited by {}", names.join(", "))
 }
 
-fn reason(rules: &Rules, entry: &Entry, who: &Caller) -> String {
+fn reason(rules: &AccessRules, entry: &EndpointRule, who: &RequestCaller) -> String {
     let place = format!("rule \"{}\" ({})", entry.text, entry.file);
-    let Effect::Scope(name) = &entry.effect else {
+    let RuleEffect::Scope(name) = &entry.effect else {
         let effect = match entry.effect {
-            Effect::Public => "opens it to everybody",
-            Effect::Deny => "denies it to everybody",
+            RuleEffect::Public => "opens it to everybody",
+            RuleEffect::Deny => "denies it to everybody",
             _ => "grants it to every caller, limited as usual",
         };
         return format!("{place} {effect}");
     };
     let held = match rules.held(name, who) {
-        Held::No => "which none of the caller's roles grants".to_owned(),
-        Held::Cut => "which the scope of the credentials leaves out".to_owned(),
-        Held::Restricted(role, by) => format!("which role \"{role}\" restricts{}", via(by, name)),
-        Held::By(role, by) => {
+        ScopeGrant::No => "which none of the caller's roles grants".to_owned(),
+        ScopeGrant::Cut => "which the scope of the credentials leaves out".to_owned(),
+        ScopeGrant::Restricted(role, by) => {
+            format!("which role \"{role}\" restricts{}", via(by, name))
+        }
+        ScopeGrant::By(role, by) => {
             let limits = rules
                 .scopes
                 .get(name)
@@ -94,11 +96,11 @@ fn via(by: &str, scope: &str) -> String {
 }
 
 /// Roles that mean nothing.
-fn unknown(rules: &Rules, who: &Caller) -> Vec<String> {
+fn unknown(rules: &AccessRules, who: &RequestCaller) -> Vec<String> {
     let roles = who.roles.iter();
     let unknown = roles.filter(|role| !rules.roles.contains_key(*role));
     let lines = unknown.map(|role| {
-        let hint = ambit_storage::near::hint(role, rules.roles());
+        let hint = ambit_storage::suggestion::hint(role, rules.roles());
         format!("role \"{role}\" is none of the app's roles and grants nothing{hint}")
     });
     lines.collect()

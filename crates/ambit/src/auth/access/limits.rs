@@ -2,36 +2,36 @@
 
 use super::scope;
 use ambit_runtime::Authorized;
-use ambit_runtime::access::Constraints;
+use ambit_runtime::access::DataConstraints;
 use serde_json::{Map, Value};
 
 /// What a scope says of the data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct ScopeLimits {
     /// What its flags or its level say; none where its caller's usual limits hold.
-    flags: Option<Constraints>,
+    flags: Option<DataConstraints>,
     /// Columns that must have these values.
     extra: Option<Map<String, Value>>,
 }
 
-impl Limits {
+impl ScopeLimits {
     /// Of a scope: its flags, else what its level means.
-    pub fn of(name: &str, flags: &Constraints) -> Self {
+    pub fn of(name: &str, flags: &DataConstraints) -> Self {
         let extra = flags.extra.clone().filter(|extra| !extra.is_empty());
-        let flags = Constraints {
+        let flags = DataConstraints {
             extra: None,
             ..flags.clone()
         };
         let flags = match (flags.is_none(), scope::level(name)) {
             (false, _) => Some(flags),
-            (true, "all") => Some(Constraints::default()),
-            (true, "own") => Some(Constraints {
+            (true, "all") => Some(DataConstraints::default()),
+            (true, "own") => Some(DataConstraints {
                 owner_only: true,
-                ..Constraints::default()
+                ..DataConstraints::default()
             }),
-            (true, "team") => Some(Constraints {
+            (true, "team") => Some(DataConstraints {
                 team_only: true,
-                ..Constraints::default()
+                ..DataConstraints::default()
             }),
             (true, _) => None,
         };
@@ -39,17 +39,17 @@ impl Limits {
     }
 
     /// What they are for a caller.
-    pub fn for_caller(&self, who: &Authorized) -> Constraints {
+    pub fn for_caller(&self, who: &Authorized) -> DataConstraints {
         let flags = self.flags.clone();
-        Constraints {
+        DataConstraints {
             extra: self.extra.clone(),
-            ..flags.unwrap_or_else(|| Constraints::usual(who))
+            ..flags.unwrap_or_else(|| DataConstraints::usual(who))
         }
     }
 }
 
 /// The widest of what several scopes leave; none of none.
-pub fn widest(all: impl IntoIterator<Item = Constraints>) -> Option<Constraints> {
+pub fn widest(all: impl IntoIterator<Item = DataConstraints>) -> Option<DataConstraints> {
     all.into_iter().reduce(
         |one, other| match narrowness(&one).cmp(&narrowness(&other)) {
             std::cmp::Ordering::Less => one,
@@ -61,18 +61,18 @@ pub fn widest(all: impl IntoIterator<Item = Constraints>) -> Option<Constraints>
 
 /// No limit is wider than a team, a team than an editor, an editor than an owner or creator, who are the same to data; and
 /// each of them is wider than together with another.
-fn narrowness(limits: &Constraints) -> u8 {
+fn narrowness(limits: &DataConstraints) -> u8 {
     let is_own = limits.owner_only || limits.creator_only;
     u8::from(is_own) * 4 + u8::from(limits.editor_only) * 2 + u8::from(limits.team_only)
 }
 
 /// Both, of the same width: every column that one of them names has to be right, with a value of either.
-fn combined(one: Constraints, other: Constraints) -> Constraints {
+fn combined(one: DataConstraints, other: DataConstraints) -> DataConstraints {
     let extra = match (one.extra, other.extra) {
         (Some(one), Some(other)) => Some(joined(one, other)),
         (one, other) => one.or(other),
     };
-    Constraints {
+    DataConstraints {
         owner_only: one.owner_only || other.owner_only,
         creator_only: one.creator_only || other.creator_only,
         extra,
@@ -109,12 +109,12 @@ fn items(value: Value) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, widest};
+    use super::{ScopeLimits, widest};
     use ambit_runtime::Authorized;
-    use ambit_runtime::access::Constraints;
+    use ambit_runtime::access::DataConstraints;
     use serde_json::{Value, json};
 
-    fn limits(value: Value) -> Constraints {
+    fn limits(value: Value) -> DataConstraints {
         serde_json::from_value(value).unwrap()
     }
 
@@ -152,10 +152,10 @@ mod tests {
                 team_id: Some("red".to_owned()),
                 ..Authorized::default()
             };
-            let found = Limits::of(name, &limits(flags)).for_caller(&who);
+            let found = ScopeLimits::of(name, &limits(flags)).for_caller(&who);
             assert_eq!(found, limits(expected), "{name}");
         }
-        let alone = Limits::of("a:b:x", &Constraints::default());
+        let alone = ScopeLimits::of("a:b:x", &DataConstraints::default());
         let usual = alone.for_caller(&Authorized::default());
         assert_eq!(usual, limits(json!({"owner_only": true})));
     }

@@ -1,36 +1,36 @@
 //! The rules of an app, and what they say of a request.
 
-use super::endpoint::{Endpoint, Rank, Target};
-use super::limits::{Limits, widest};
+use super::endpoint::{EndpointPattern, PatternRank, RequestTarget};
+use super::limits::{ScopeLimits, widest};
 use super::scope;
-use crate::auth::Caller;
-use ambit_runtime::access::Constraints;
+use crate::auth::RequestCaller;
+use ambit_runtime::access::DataConstraints;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Roles, scopes and what they are about.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
-    pub(super) scopes: BTreeMap<String, Scope>,
+pub struct AccessRules {
+    pub(super) scopes: BTreeMap<String, ScopeDefinition>,
     /// Names for several scopes, with the names and patterns that they come to.
     pub(super) aliases: BTreeMap<String, Vec<String>>,
-    pub(super) roles: BTreeMap<String, Role>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) roles: BTreeMap<String, RoleDefinition>,
+    pub(super) entries: Vec<EndpointRule>,
     /// Whether requests that no rule is about are granted to every caller.
     pub(super) is_open: bool,
 }
 
 /// A scope, but for its endpoints.
 #[derive(Clone, Debug)]
-pub(super) struct Scope {
-    pub limits: Limits,
+pub(super) struct ScopeDefinition {
+    pub limits: ScopeLimits,
     /// The file that defines it.
     pub file: String,
 }
 
 /// A role.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Role {
+pub(super) struct RoleDefinition {
     /// Names, patterns and aliases that it grants.
     pub scopes: Vec<String>,
     /// Those that it takes away, whatever else grants them.
@@ -41,9 +41,9 @@ pub(super) struct Role {
 
 /// A rule about an endpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub endpoint: Endpoint,
-    pub effect: Effect,
+pub(super) struct EndpointRule {
+    pub endpoint: EndpointPattern,
+    pub effect: RuleEffect,
     /// As it is written.
     pub text: String,
     /// The file that it is in.
@@ -52,7 +52,7 @@ pub(super) struct Entry {
 
 /// What a rule does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum RuleEffect {
     /// Everybody may, without credentials.
     Public,
     /// Every caller may.
@@ -65,20 +65,20 @@ pub(super) enum Effect {
 
 /// What the rules say of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ruling {
+pub enum AccessDecision {
     /// Everybody may.
     Public,
     /// Somebody has to be calling.
     Nobody,
     /// The caller may, within these limits.
-    Granted(Constraints),
+    Granted(DataConstraints),
     /// The caller may not.
     Denied,
 }
 
 /// Whether a caller holds a scope, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held<'a> {
+pub(super) enum ScopeGrant<'a> {
     /// None of the roles grants it.
     No,
     /// This role grants it by this name.
@@ -89,7 +89,7 @@ pub(super) enum Held<'a> {
     Restricted(&'a str, &'a str),
 }
 
-impl Rules {
+impl AccessRules {
     /// The role of callers without one, if the rules name it.
     pub fn default_role(&self) -> Option<&str> {
         let mut roles = self.roles.iter();
@@ -109,29 +109,36 @@ impl Rules {
 
     /// What they say of a request. The most exact of the rules that are about it count, and no others: a rule for one
     /// endpoint is not undone by one for many.
-    pub fn judge(&self, target: Option<&Target>, who: Option<&Caller>) -> Ruling {
-        let entries = target.map(|target| self.about(target)).unwrap_or_default();
-        let has = |effect: &Effect| entries.iter().any(|entry| entry.effect == *effect);
-        if has(&Effect::Public) {
-            return Ruling::Public;
+    pub fn decide(
+        &self,
+        target: Option<&RequestTarget>,
+        who: Option<&RequestCaller>,
+    ) -> AccessDecision {
+        let entries = target
+            .map(|target| self.rules_for(target))
+            .unwrap_or_default();
+        let has = |effect: &RuleEffect| entries.iter().any(|entry| entry.effect == *effect);
+        if has(&RuleEffect::Public) {
+            return AccessDecision::Public;
         }
         let Some(who) = who else {
-            return Ruling::Nobody;
+            return AccessDecision::Nobody;
         };
-        if has(&Effect::Deny) {
-            return Ruling::Denied;
+        if has(&RuleEffect::Deny) {
+            return AccessDecision::Denied;
         }
         let is_allowed =
-            has(&Effect::Allow) || (self.is_open && target.is_some() && entries.is_empty());
-        let usual = is_allowed.then(|| Constraints::usual(&who.authorized));
+            has(&RuleEffect::Allow) || (self.is_open && target.is_some() && entries.is_empty());
+        let usual = is_allowed.then(|| DataConstraints::usual(&who.authorized));
         let held = entries.iter().filter_map(|entry| self.granted(entry, who));
-        widest(usual.into_iter().chain(held)).map_or(Ruling::Denied, Ruling::Granted)
+        widest(usual.into_iter().chain(held))
+            .map_or(AccessDecision::Denied, AccessDecision::Granted)
     }
 
     /// The rules that decide about a request.
-    pub(super) fn about(&self, target: &Target) -> Vec<&Entry> {
+    pub(super) fn rules_for(&self, target: &RequestTarget) -> Vec<&EndpointRule> {
         let entries = self.entries.iter();
-        let found: Vec<(Rank, &Entry)> = entries
+        let found: Vec<(PatternRank, &EndpointRule)> = entries
             .filter(|entry| entry.endpoint.matches(target))
             .map(|entry| (entry.endpoint.rank(), entry))
             .collect();
@@ -142,17 +149,17 @@ impl Rules {
         best.map(|(_, entry)| entry).collect()
     }
 
-    fn granted(&self, entry: &Entry, who: &Caller) -> Option<Constraints> {
-        let Effect::Scope(name) = &entry.effect else {
+    fn granted(&self, entry: &EndpointRule, who: &RequestCaller) -> Option<DataConstraints> {
+        let RuleEffect::Scope(name) = &entry.effect else {
             return None;
         };
         let scope = self.scopes.get(name)?;
-        matches!(self.held(name, who), Held::By(..))
+        matches!(self.held(name, who), ScopeGrant::By(..))
             .then(|| scope.limits.for_caller(&who.authorized))
     }
 
     /// Whether a caller holds a scope.
-    pub(super) fn held<'a>(&'a self, scope: &str, who: &'a Caller) -> Held<'a> {
+    pub(super) fn held<'a>(&'a self, scope: &str, who: &'a RequestCaller) -> ScopeGrant<'a> {
         let roles = || {
             let roles = who.roles.iter();
             roles.filter_map(|name| Some((name.as_str(), self.roles.get(name)?)))
@@ -160,20 +167,20 @@ impl Rules {
         let by = |names: &'a [String]| names.iter().find(|name| self.means(name, scope));
         let granted = roles().find_map(|(role, rules)| Some((role, by(&rules.scopes)?)));
         let Some((role, name)) = granted else {
-            return Held::No;
+            return ScopeGrant::No;
         };
         let restricted = roles().find_map(|(role, rules)| Some((role, by(&rules.restricted)?)));
         if let Some((role, name)) = restricted {
-            return Held::Restricted(role, name);
+            return ScopeGrant::Restricted(role, name);
         }
         match self.is_cut(scope, who) {
-            true => Held::Cut,
-            false => Held::By(role, name),
+            true => ScopeGrant::Cut,
+            false => ScopeGrant::By(role, name),
         }
     }
 
     /// Whether the credentials are for less than the roles grant.
-    fn is_cut(&self, scope: &str, who: &Caller) -> bool {
+    fn is_cut(&self, scope: &str, who: &RequestCaller) -> bool {
         match who.authorized.claims.get("scope") {
             None => false,
             Some(Value::String(claim)) => scope::cut(claim)

@@ -1,8 +1,8 @@
 //! What a conversation looks like: answers on the output, everything else beside it.
 
 use super::is_terminal;
-use crate::failure::Result;
-use crate::output::harmless;
+use crate::command_error::Result;
+use crate::output::escape_control;
 use serde_json::Value;
 use std::io::{Stdout, Write, stdout};
 
@@ -10,13 +10,13 @@ const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
 /// The terminal, or whatever stands in its place.
-pub struct Screen {
+pub struct ChatScreen {
     out: Stdout,
     is_terminal: bool,
     is_dim: bool,
 }
 
-impl Screen {
+impl ChatScreen {
     pub fn new() -> Self {
         Self {
             out: stdout(),
@@ -60,7 +60,7 @@ impl Screen {
             write!(self.out, "{DIM}")?;
             self.is_dim = true;
         }
-        write!(self.out, "{}", harmless(text))?;
+        write!(self.out, "{}", escape_control(text))?;
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Screen {
             writeln!(self.out, "{PLAIN}")?;
             self.is_dim = false;
         }
-        write!(self.out, "{}", harmless(text))?;
+        write!(self.out, "{}", escape_control(text))?;
         Ok(())
     }
 
@@ -86,14 +86,14 @@ impl Screen {
 
     pub fn failure(&mut self, message: &str) -> Result<()> {
         self.out.flush()?;
-        eprintln!("ambit: {}", harmless(message));
+        eprintln!("ambit: {}", escape_control(message));
         Ok(())
     }
 
     /// Says how to go on another time.
     pub fn end(&mut self, chat: Option<&str>) -> Result<()> {
         if let Some(chat) = chat.filter(|_| self.is_terminal) {
-            writeln!(self.out, "\ngo on with --chat {}", harmless(chat))?;
+            writeln!(self.out, "\ngo on with --chat {}", escape_control(chat))?;
         }
         Ok(())
     }

@@ -1,17 +1,17 @@
 //! The whole answer at once, from the final state of the messages.
 
-use super::channel::{Channel, Piece};
 use super::completion_id;
-use super::reading::{Ending, Reading};
-use super::shown::{Place, text_of};
-use crate::format::message::read;
-use crate::format::{Options, failure};
-use ambit_runtime::stream::Entry;
+use super::completion_state::{CompletionState, TurnEnding};
+use super::message_text::{CompletionField, text_of};
+use super::text_queue::{TextPiece, TextQueue};
+use crate::format::frames::read;
+use crate::format::{FormatOptions, failure};
+use ambit_runtime::stream::StreamEntry;
 use serde_json::{Value, json};
 
 /// A `chat.completion`; an error in OpenAI's shape if the turn failed.
-pub fn body(entries: &[Entry], options: &Options) -> Value {
-    let mut reading = Reading::new(options);
+pub fn body(entries: &[StreamEntry], options: &FormatOptions) -> Value {
+    let mut reading = CompletionState::new(options);
     for frame in entries.iter().filter_map(read) {
         if frame.kind == "event" {
             reading.event(&frame);
@@ -21,12 +21,16 @@ pub fn body(entries: &[Entry], options: &Options) -> Value {
     }
     let ending = reading.ending.take();
     if let Some(error) = ending.as_ref().and_then(|ending| ending.failure.as_ref()) {
-        return failure::shown(error);
+        return failure::error_body(error);
     }
     completion(&reading, ending.as_ref(), options)
 }
 
-fn completion(reading: &Reading, ending: Option<&Ending>, options: &Options) -> Value {
+fn completion(
+    reading: &CompletionState,
+    ending: Option<&TurnEnding>,
+    options: &FormatOptions,
+) -> Value {
     let begun = |name: &str| reading.start.get(name).cloned().unwrap_or_default();
     json!({
         "id": completion_id(options),
@@ -49,9 +53,9 @@ fn completion(reading: &Reading, ending: Option<&Ending>, options: &Options) -> 
     })
 }
 
-fn message(reading: &Reading) -> Value {
-    let content = text(reading, Place::Content);
-    let reasoning = text(reading, Place::Reasoning);
+fn message(reading: &CompletionState) -> Value {
+    let content = text(reading, CompletionField::Content);
+    let reasoning = text(reading, CompletionField::Reasoning);
     let mut message = json!({"role": "assistant", "content": content});
     if content.is_empty() && !reading.calls.is_empty() {
         message["content"] = Value::Null;
@@ -66,15 +70,15 @@ fn message(reading: &Reading) -> Value {
 }
 
 /// The final texts in the order in which a stream shows them.
-fn text(reading: &Reading, place: Place) -> String {
-    let mut channel = Channel::default();
+fn text(reading: &CompletionState, place: CompletionField) -> String {
+    let mut channel = TextQueue::default();
     let mut text = String::new();
     for (_, index) in reading.order.iter().filter(|(shown, _)| *shown == place) {
         let message = &reading.state.messages()[*index];
         let Some(shown) = text_of(message).filter(|shown| shown.place == place) else {
             continue;
         };
-        channel.push(&Piece {
+        channel.push(&TextPiece {
             message: &message.message_id,
             thread: message.thread_id.as_deref(),
             text: &shown.text,

@@ -1,15 +1,15 @@
 //! Which agent is asked, and which model it may be asked to use.
 
-use super::Given;
-use crate::http::{Server, visible};
-use ambit_runtime::app::{Agent, App};
-use ambit_runtime::llm::Capabilities;
-use ambit_runtime::{Authorized, Code, Error, Result};
+use super::RequestParameters;
+use crate::http::{ServerState, visible_agents};
+use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::llm::ModelCapabilities;
+use ambit_runtime::{Authorized, Error, ErrorCode, Result};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// What a body says of the agent.
-pub struct Named {
+pub struct AgentSelection {
     /// `assistant_id`.
     pub assistant: Option<String>,
     /// `model`: an agent or, if the agent is named otherwise, a connector.
@@ -20,18 +20,20 @@ pub struct Named {
 
 /// The agent, and the connector that the client chose for it.
 pub fn find(
-    server: &Server,
+    server: &ServerState,
     who: &Authorized,
-    given: &Given,
-    named: Named,
-) -> Result<(Arc<Agent>, Option<String>)> {
+    given: &RequestParameters,
+    named: AgentSelection,
+) -> Result<(Arc<AppAgent>, Option<String>)> {
     let app = &server.runtime.app();
     let model = named
         .model
         .filter(|model| !model.is_empty() && model != "default");
     let elsewhere = match &given.assistant {
         Some(agent) => Some(agent.clone()),
-        None => given.pick("assistant_id", "assistant")?.or(named.assistant),
+        None => given
+            .query_or_header("assistant_id", "assistant")?
+            .or(named.assistant),
     };
     let is_connector = |model: &str| app.connectors.contains_key(model);
     let (id, model) = match (elsewhere, model) {
@@ -41,16 +43,16 @@ pub fn find(
                 .rsplit_once("-yao_")
                 .map_or(model.as_str(), |(_, id)| id)
                 .to_owned();
-            match default(app)
-                .filter(|_| is_connector(&model) && visible::agent(server, app, who, &id).is_err())
-            {
+            match default(app).filter(|_| {
+                is_connector(&model) && visible_agents::agent(server, app, who, &id).is_err()
+            }) {
                 Some(agent) => (agent, Some(model)),
                 None => (id, None),
             }
         }
         (None, None) => (default(app).ok_or_else(nobody)?, None),
     };
-    let agent = visible::agent(server, app, who, &id)?;
+    let agent = visible_agents::agent(server, app, who, &id)?;
     let model =
         model.filter(|model| *model != agent.id && !model.ends_with(&format!("-yao_{}", agent.id)));
     let chosen = named.connector.filter(|chosen| !chosen.is_empty());
@@ -78,25 +80,25 @@ fn default(app: &App) -> Option<String> {
 fn nobody() -> Error {
     let message =
         "no agent is named and the app has no default agent; name one in model or assistant_id";
-    Error::new(Code::NotFound, message)
+    Error::new(ErrorCode::NotFound, message)
 }
 
 fn not_allowed(param: &str, agent: &str, connector: &str) -> Error {
     let message =
         format!("agent \"{agent}\" does not let clients choose the connector \"{connector}\"");
-    let mut error = Error::new(Code::ConnectorNotAllowed, message);
+    let mut error = Error::new(ErrorCode::ConnectorNotAllowed, message);
     error.param = Some(param.to_owned());
     error
 }
 
-fn is_allowed(app: &App, agent: &Agent, id: &str) -> bool {
+fn is_allowed(app: &App, agent: &AppAgent, id: &str) -> bool {
     let Some(choice) = &agent.choice else {
         return false;
     };
     let Some(Ok(connector)) = app.connectors.get(id) else {
         return false;
     };
-    let can = Capabilities::of(connector);
+    let can = ModelCapabilities::of(connector);
     choice.connectors.iter().any(|known| known == id)
         || (choice.connectors.is_empty()
             && choice

@@ -1,6 +1,6 @@
 //! The generation options of a body.
 
-use crate::http::Fields;
+use crate::http::JsonFields;
 use ambit_runtime::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ const NUMBERS: [(&str, f64, f64); 4] = [
 const TOKENS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// The options that are there.
-pub fn read(fields: &mut Fields<'_>) -> Result<Map<String, Value>> {
+pub fn read(fields: &mut JsonFields<'_>) -> Result<Map<String, Value>> {
     let mut options = Map::new();
     for (name, from, to) in NUMBERS {
         let Some(number) = fields.number(name)? else {
@@ -76,7 +76,7 @@ fn tool_choice(value: Option<Value>) -> Result<Option<Value>> {
 }
 
 /// The tools that the client runs itself.
-pub fn tools(fields: &mut Fields<'_>) -> Result<Vec<Value>> {
+pub fn tools(fields: &mut JsonFields<'_>) -> Result<Vec<Value>> {
     let tools = fields.list("tools")?.unwrap_or_default();
     for (at, tool) in tools.iter().enumerate() {
         if name(tool).is_none_or(str::is_empty) {

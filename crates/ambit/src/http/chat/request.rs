@@ -1,14 +1,14 @@
 //! A body of OpenAI's shape with Ambit's further fields, as a request.
 
-use super::agent::{self, Named};
-use super::answer::Asked;
-use super::{Given, message, options};
+use super::agent::{self, AgentSelection};
+use super::response::ChatRequest;
+use super::{RequestParameters, messages, options};
 use crate::format;
-use crate::http::{Failure, Fields, Server};
+use crate::http::{HttpError, JsonFields, ServerState};
 use crate::id::check_id;
-use ambit_runtime::app::Agent;
-use ambit_runtime::request::{Origin, Skip};
-use ambit_runtime::{Authorized, Code, Error, Request, Result};
+use ambit_runtime::app::AppAgent;
+use ambit_runtime::request::{RequestOrigin, SkipOptions};
+use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::lease::OnBusy;
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ const METADATA: usize = 16 << 10;
 /// The body, for the document: what is read is read field by field.
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
-pub struct Body {
+pub struct ChatCompletionBody {
     /// An agent's id; or a connector, if the agent is named otherwise.
     model: Option<String>,
     /// The new messages, or the whole conversation with new ones at its end.
@@ -59,24 +59,24 @@ pub struct Body {
 
 /// Reads a request. Fields that it does not know are ignored, as OpenAI's clients expect.
 pub fn read(
-    server: &Server,
+    server: &ServerState,
     who: Authorized,
-    given: &Given,
+    given: &RequestParameters,
     body: &[u8],
-) -> Result<Asked, Failure> {
-    let mut fields = Fields::of(body)?;
-    let mut call = Call::read(&mut fields)?;
-    let named = Named {
+) -> Result<ChatRequest, HttpError> {
+    let mut fields = JsonFields::of(body)?;
+    let mut call = RequestOptions::read(&mut fields)?;
+    let named = AgentSelection {
         assistant: fields.text("assistant_id")?,
         model: fields.text("model")?,
         connector: call.connector.take(),
     };
     let (agent, connector) = agent::find(server, &who, given, named)?;
-    let messages = message::read(&mut fields, &agent)?;
+    let messages = messages::read(&mut fields, &agent)?;
     let metadata = metadata(given, &mut fields, call.metadata)?;
     let origin = origin(given, &mut fields, &metadata)?;
     let mode = given
-        .pick("mode", "mode")?
+        .query_or_header("mode", "mode")?
         .or(fields.text("mode")?)
         .or(call.mode);
     let tools = options::tools(&mut fields)?;
@@ -88,15 +88,15 @@ pub fn read(
     let is_streaming = fields
         .flag("stream")?
         .unwrap_or(format.name != format::DEFAULT);
-    let view = format::Options {
+    let view = format::FormatOptions {
         model: agent.id.clone(),
         include_usage: include_usage(&mut fields)?,
         client_tools: options::names(client_tools),
-        ..format::Options::default()
+        ..format::FormatOptions::default()
     };
     let mut skip = skip(&mut fields)?.unwrap_or(call.skip);
     skip.history |= fields.flag("store")? == Some(false);
-    let request = Request {
+    let request = TurnRequest {
         id: None,
         authorized: who,
         agent: agent.id.clone(),
@@ -116,22 +116,22 @@ pub fn read(
         cancel_on_disconnect: fields.flag("cancel_on_disconnect")?.unwrap_or(false),
         idempotency_key: given.idempotency_key()?,
     };
-    Ok(Asked::new(request, is_streaming, format, view, body))
+    Ok(ChatRequest::new(request, is_streaming, format, view, body))
 }
 
 /// `options`: what one agent may tell another when it calls it, as far as clients may say it.
 #[derive(Default)]
-struct Call {
+struct RequestOptions {
     connector: Option<String>,
     mode: Option<String>,
     search: Option<Value>,
-    skip: Skip,
+    skip: SkipOptions,
     metadata: Map<String, Value>,
     further: Map<String, Value>,
 }
 
-impl Call {
-    fn read(body: &mut Fields<'_>) -> Result<Self> {
+impl RequestOptions {
+    fn read(body: &mut JsonFields<'_>) -> Result<Self> {
         let Some(mut fields) = body.fields("options")? else {
             return Ok(Self::default());
         };
@@ -151,12 +151,12 @@ impl Call {
     }
 }
 
-fn skip(fields: &mut Fields<'_>) -> Result<Option<Skip>> {
+fn skip(fields: &mut JsonFields<'_>) -> Result<Option<SkipOptions>> {
     let Some(mut skip) = fields.fields("skip")? else {
         return Ok(None);
     };
     let mut flag = |name| Ok::<_, Error>(skip.flag(name)?.unwrap_or(false));
-    Ok(Some(Skip {
+    Ok(Some(SkipOptions {
         history: flag("history")?,
         trace: flag("trace")?,
         output: flag("output")?,
@@ -174,8 +174,8 @@ fn search(place: &str, value: Option<Value>) -> Result<Option<Value>> {
 
 /// Metadata of body, options and header; of equal names the header's counts.
 fn metadata(
-    given: &Given,
-    fields: &mut Fields<'_>,
+    given: &RequestParameters,
+    fields: &mut JsonFields<'_>,
     call: Map<String, Value>,
 ) -> Result<Map<String, Value>> {
     let mut metadata = call;
@@ -193,17 +193,21 @@ pub fn check_metadata(metadata: &Map<String, Value>) -> Result<()> {
         return Ok(());
     }
     let message = format!("metadata is larger than {METADATA} bytes");
-    let mut error = Error::new(Code::LimitExceeded, message);
+    let mut error = Error::new(ErrorCode::LimitExceeded, message);
     error.param = Some("metadata".to_owned());
     error.status = Some(413);
     Err(error)
 }
 
-fn origin(given: &Given, fields: &mut Fields<'_>, metadata: &Map<String, Value>) -> Result<Origin> {
-    let mut pick = |name| Ok::<_, Error>(given.pick(name, name)?.or(fields.text(name)?));
+fn origin(
+    given: &RequestParameters,
+    fields: &mut JsonFields<'_>,
+    metadata: &Map<String, Value>,
+) -> Result<RequestOrigin> {
+    let mut pick = |name| Ok::<_, Error>(given.query_or_header(name, name)?.or(fields.text(name)?));
     let (theme, route, accept) = (pick("theme")?, pick("route")?, pick("accept")?);
     let locale = fields.text("locale")?;
-    Ok(Origin {
+    Ok(RequestOrigin {
         locale: given.locale(locale, metadata)?,
         theme: theme.unwrap_or_default(),
         route: route.unwrap_or_default(),
@@ -213,14 +217,14 @@ fn origin(given: &Given, fields: &mut Fields<'_>, metadata: &Map<String, Value>)
     })
 }
 
-fn chat(given: &Given, fields: &mut Fields<'_>) -> Result<Option<String>> {
+fn chat(given: &RequestParameters, fields: &mut JsonFields<'_>) -> Result<Option<String>> {
     let from_body = fields.text("chat_id")?;
-    let chat = given.pick("chat_id", "chat")?.or(from_body);
+    let chat = given.query_or_header("chat_id", "chat")?.or(from_body);
     chat.iter().try_for_each(|chat| check_id("chat_id", chat))?;
     Ok(chat)
 }
 
-fn check_mode(mode: Option<String>, agent: &Agent) -> Result<Option<String>> {
+fn check_mode(mode: Option<String>, agent: &AppAgent) -> Result<Option<String>> {
     let Some(mode) = mode.filter(|mode| !mode.is_empty()) else {
         return Ok(None);
     };
@@ -238,7 +242,7 @@ fn check_mode(mode: Option<String>, agent: &Agent) -> Result<Option<String>> {
     Err(Error::invalid("mode", message))
 }
 
-fn on_busy(fields: &mut Fields<'_>) -> Result<OnBusy> {
+fn on_busy(fields: &mut JsonFields<'_>) -> Result<OnBusy> {
     match fields.text("on_busy")?.as_deref() {
         None | Some("reject") => Ok(OnBusy::Reject),
         Some("queue") => Ok(OnBusy::Queue),
@@ -250,7 +254,7 @@ fn on_busy(fields: &mut Fields<'_>) -> Result<OnBusy> {
     }
 }
 
-fn include_usage(fields: &mut Fields<'_>) -> Result<bool> {
+fn include_usage(fields: &mut JsonFields<'_>) -> Result<bool> {
     let Some(mut options) = fields.fields("stream_options")? else {
         return Ok(false);
     };

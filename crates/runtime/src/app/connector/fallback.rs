@@ -2,29 +2,29 @@
 
 use super::MODELS;
 use crate::app::Connector;
-use crate::app::loader::Loader;
-use crate::app::problem::{Problem, Report, Severity};
-use crate::app::read::node::{Content, Node, Spot};
-use ambit_storage::near;
+use crate::app::loader::AppLoader;
+use crate::app::problem::{FileProblem, ProblemReport, Severity};
+use crate::app::read::node::{ConfigNode, ConfigValue, FilePosition};
+use ambit_storage::suggestion;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Connectors by id, as they were read.
-type Found = BTreeMap<String, Result<Connector, Problem>>;
+type ConnectorResults = BTreeMap<String, Result<Connector, FileProblem>>;
 
 /// Where a connector names the ones that stand in for it.
-pub struct Listed {
+pub struct FallbackList {
     id: String,
     file: String,
     /// The entries as they are written: what a variable stands for may be a secret.
-    written: Vec<(Spot, String)>,
+    written: Vec<(FilePosition, String)>,
 }
 
-impl Listed {
+impl FallbackList {
     /// The list of a file, if it has one.
-    pub fn of(id: &str, file: &str, node: &Node) -> Option<Self> {
+    pub fn of(id: &str, file: &str, node: &ConfigNode) -> Option<Self> {
         let items = node.get("options")?.get("fallback")?.items();
         let written = items.iter().map(|item| match &item.content {
-            Content::Text(text) => (item.at, text.clone()),
+            ConfigValue::Text(text) => (item.at, text.clone()),
             _ => (item.at, String::new()),
         });
         Some(Self {
@@ -37,10 +37,10 @@ impl Listed {
 
 /// Judges all lists. A wrong one disables its connector. A connector that cannot be used is left out of the others' lists:
 /// what it stands in for works without it.
-pub fn judge(loader: &mut Loader, found: &mut Found, lists: &[Listed]) {
+pub fn judge(loader: &mut AppLoader, found: &mut ConnectorResults, lists: &[FallbackList]) {
     let mut disabled = Vec::new();
     for list in lists {
-        let mut report = Report::new(&list.file);
+        let mut report = ProblemReport::new(&list.file);
         for entry in entries(found, list) {
             if let Some(why) = wrong(found, &list.id, &entry) {
                 let place = entry.place;
@@ -58,8 +58,8 @@ pub fn judge(loader: &mut Loader, found: &mut Found, lists: &[Listed]) {
 }
 
 /// Takes what cannot be used out of a list.
-fn leave_out(loader: &mut Loader, found: &mut Found, list: &Listed) {
-    let mut report = Report::new(&list.file);
+fn leave_out(loader: &mut AppLoader, found: &mut ConnectorResults, list: &FallbackList) {
+    let mut report = ProblemReport::new(&list.file);
     let mut broken = BTreeSet::new();
     for entry in entries(found, list) {
         if found.get(entry.named).is_some_and(Result::is_err) {
@@ -77,17 +77,20 @@ fn leave_out(loader: &mut Loader, found: &mut Found, list: &Listed) {
 }
 
 /// One entry of a list.
-struct Entry<'a> {
+struct FallbackEntry<'a> {
     place: usize,
-    spot: Spot,
+    spot: FilePosition,
     written: &'a str,
     named: &'a String,
 }
 
-fn entries<'a>(found: &'a Found, list: &'a Listed) -> impl Iterator<Item = Entry<'a>> {
+fn entries<'a>(
+    found: &'a ConnectorResults,
+    list: &'a FallbackList,
+) -> impl Iterator<Item = FallbackEntry<'a>> {
     let named = named(found, &list.id).iter().zip(&list.written);
     let numbered = named.enumerate();
-    numbered.map(|(place, (named, (spot, written)))| Entry {
+    numbered.map(|(place, (named, (spot, written)))| FallbackEntry {
         place,
         spot: *spot,
         written,
@@ -96,7 +99,7 @@ fn entries<'a>(found: &'a Found, list: &'a Listed) -> impl Iterator<Item = Entry
 }
 
 /// The list of a connector.
-fn named<'a>(found: &'a Found, id: &str) -> &'a [String] {
+fn named<'a>(found: &'a ConnectorResults, id: &str) -> &'a [String] {
     match found.get(id) {
         Some(Ok(connector)) => &connector.fallback,
         _ => &[],
@@ -104,14 +107,14 @@ fn named<'a>(found: &'a Found, id: &str) -> &'a [String] {
 }
 
 /// Why this one cannot be in the list of that connector.
-fn wrong(found: &Found, id: &str, entry: &Entry<'_>) -> Option<String> {
+fn wrong(found: &ConnectorResults, id: &str, entry: &FallbackEntry<'_>) -> Option<String> {
     let (named, written) = (entry.named.as_str(), entry.written);
     if named == id {
         return Some("names its own connector, which cannot stand in for itself".to_owned());
     }
     let Some(other) = found.get(named) else {
         let others = found.keys().map(String::as_str);
-        let hint = near::hint(named, others.filter(|known| *known != id));
+        let hint = suggestion::hint(named, others.filter(|known| *known != id));
         let what = format!("names \"{written}\", and there is no such connector{hint}");
         return Some(what);
     };
@@ -129,7 +132,7 @@ fn wrong(found: &Found, id: &str, entry: &Entry<'_>) -> Option<String> {
 }
 
 /// The shortest way from one connector to another over their lists.
-fn way<'a>(found: &'a Found, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+fn way<'a>(found: &'a ConnectorResults, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut seen = BTreeSet::from([from]);
     let mut ways = VecDeque::from([vec![from]]);
     while let Some(way) = ways.pop_front() {

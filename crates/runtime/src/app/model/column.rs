@@ -1,12 +1,12 @@
 //! One column of a model's file.
 
-use crate::app::problem::Report;
-use crate::app::read::{Fields, Node};
+use crate::app::problem::ProblemReport;
+use crate::app::read::{ConfigNode, FieldMap};
+use crate::model::column_kind::{self, ColumnShape};
 use crate::model::database::LONGEST_NAME;
-use crate::model::definition::{Column, Crypt, Initial};
-use crate::model::kind::{self, Shape};
-use crate::model::validate::{self, Validation};
-use ambit_storage::near;
+use crate::model::definition::{ColumnCrypt, ColumnDefault, TableColumn};
+use crate::model::validate::{self, ColumnValidation};
+use ambit_storage::suggestion;
 use serde_json::Value;
 
 /// The most characters of a `string`, the most digits of a decimal number.
@@ -14,13 +14,17 @@ const LONGEST: u32 = 65_535;
 const DIGITS: u32 = 65;
 
 /// A column, and what is wrong with it. None where not even its type is known.
-pub fn read(fields: &Fields, node: &Node, report: &mut Report) -> Option<Column> {
+pub fn read(
+    fields: &FieldMap,
+    node: &ConfigNode,
+    report: &mut ProblemReport,
+) -> Option<TableColumn> {
     let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
     let name = fields.text("name");
     if let Err(reason) = check_name(&name) {
         report.error(at("name"), format!("column {reason}"));
     }
-    let kind = match kind::find(&fields.text("type")) {
+    let kind = match column_kind::find(&fields.text("type")) {
         Ok(kind) => kind,
         Err(message) => {
             report.error(at("type"), message);
@@ -28,7 +32,7 @@ pub fn read(fields: &Fields, node: &Node, report: &mut Report) -> Option<Column>
         }
     };
     let is_primary = kind.is_counted || fields.boolean("primary") == Some(true);
-    let mut column = Column {
+    let mut column = TableColumn {
         label: fields.optional("label").unwrap_or(fields.text("title")),
         length: count(fields, "length"),
         precision: count(fields, "precision"),
@@ -38,7 +42,7 @@ pub fn read(fields: &Fields, node: &Node, report: &mut Report) -> Option<Column>
         is_primary,
         is_unique: fields.boolean("unique") == Some(true),
         is_indexed: fields.boolean("index") == Some(true),
-        ..Column::new(&name, kind)
+        ..TableColumn::new(&name, kind)
     };
     if let Err(message) = check_size(&column) {
         report.error(node.at, format!("column \"{name}\" {message}"));
@@ -74,23 +78,23 @@ pub fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-fn count(fields: &Fields, name: &str) -> Option<u32> {
+fn count(fields: &FieldMap, name: &str) -> Option<u32> {
     let count = fields.count(name)?;
     Some(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn check_size(column: &Column) -> Result<(), String> {
+fn check_size(column: &TableColumn) -> Result<(), String> {
     if column
         .length
         .is_some_and(|length| !(1..=LONGEST).contains(&length))
     {
         return Err(format!("must have a \"length\" from 1 to {LONGEST}"));
     }
-    if column.kind.shape == Shape::Enum && column.option.is_empty() {
+    if column.kind.shape == ColumnShape::Enum && column.option.is_empty() {
         return Err("needs \"option\", a list of its values".to_owned());
     }
     let (precision, scale) = column.digits();
-    let is_decimal = matches!(column.kind.shape, Shape::Decimal { .. });
+    let is_decimal = matches!(column.kind.shape, ColumnShape::Decimal { .. });
     if is_decimal && !(1..=DIGITS).contains(&precision) {
         return Err(format!("must have a \"precision\" from 1 to {DIGITS}"));
     }
@@ -100,21 +104,21 @@ fn check_size(column: &Column) -> Result<(), String> {
     Ok(())
 }
 
-fn crypt(fields: &Fields, column: &Column) -> Result<Option<Crypt>, String> {
+fn crypt(fields: &FieldMap, column: &TableColumn) -> Result<Option<ColumnCrypt>, String> {
     let Some(name) = fields.optional("crypt") else {
         return Ok(None);
     };
     let crypt = match name.as_str() {
-        "AES" => Crypt::Aes,
-        "PASSWORD" => Crypt::Password,
+        "AES" => ColumnCrypt::Aes,
+        "PASSWORD" => ColumnCrypt::Password,
         other => {
-            let hint = near::hint(other, ["AES", "PASSWORD"]);
+            let hint = suggestion::hint(other, ["AES", "PASSWORD"]);
             return Err(format!("\"crypt\" must be \"AES\" or \"PASSWORD\"{hint}"));
         }
     };
     let is_fit = match crypt {
-        Crypt::Aes => matches!(column.kind.shape, Shape::Text | Shape::Json),
-        Crypt::Password => column.kind.shape == Shape::Text,
+        ColumnCrypt::Aes => matches!(column.kind.shape, ColumnShape::Text | ColumnShape::Json),
+        ColumnCrypt::Password => column.kind.shape == ColumnShape::Text,
     };
     match is_fit && !column.is_primary {
         true => Ok(Some(crypt)),
@@ -125,10 +129,13 @@ fn crypt(fields: &Fields, column: &Column) -> Result<Option<Crypt>, String> {
 }
 
 /// What a new row has there; `Err` is the key that is wrong, and why.
-fn initial(fields: &Fields, column: &Column) -> Result<Option<Initial>, (&'static str, String)> {
+fn initial(
+    fields: &FieldMap,
+    column: &TableColumn,
+) -> Result<Option<ColumnDefault>, (&'static str, String)> {
     if let Some(how) = fields.optional("generate") {
         return match how.to_ascii_lowercase().as_str() {
-            "uuid" if column.kind.shape.is_text() => Ok(Some(Initial::Uuid)),
+            "uuid" if column.kind.shape.is_text() => Ok(Some(ColumnDefault::Uuid)),
             "increment" if column.kind.is_counted => Ok(None),
             _ => Err((
                 "generate",
@@ -147,14 +154,14 @@ fn initial(fields: &Fields, column: &Column) -> Result<Option<Initial>, (&'stati
     let Some(value) = fields.0.get("default").filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    fitting(column, Initial::Value(value.clone())).map_err(|message| ("default", message))
+    fitting(column, ColumnDefault::Value(value.clone())).map_err(|message| ("default", message))
 }
 
-fn raw_initial(raw: &str) -> Option<Initial> {
+fn raw_initial(raw: &str) -> Option<ColumnDefault> {
     let text = raw.trim();
     let value = match text.to_ascii_uppercase().as_str() {
         "NOW()" | "CURRENT_TIMESTAMP" | "CURRENT_TIMESTAMP()" | "CURRENT_DATE" | "CURRENT_TIME" => {
-            return Some(Initial::Now);
+            return Some(ColumnDefault::Now);
         }
         "NULL" => Value::Null,
         "TRUE" => Value::Bool(true),
@@ -167,27 +174,34 @@ fn raw_initial(raw: &str) -> Option<Initial> {
             None => Value::Number(text.parse().ok()?),
         },
     };
-    Some(Initial::Value(value))
+    Some(ColumnDefault::Value(value))
 }
 
-fn fitting(column: &Column, initial: Initial) -> Result<Option<Initial>, String> {
-    let has_time = matches!(column.kind.shape, Shape::Date | Shape::Time | Shape::Moment);
+fn fitting(column: &TableColumn, initial: ColumnDefault) -> Result<Option<ColumnDefault>, String> {
+    let has_time = matches!(
+        column.kind.shape,
+        ColumnShape::Date | ColumnShape::Time | ColumnShape::Moment
+    );
     match &initial {
-        Initial::Value(Value::Null) => return Ok(None),
-        Initial::Value(value) => drop(column.plain(value)?),
-        Initial::Now if !has_time => {
+        ColumnDefault::Value(Value::Null) => return Ok(None),
+        ColumnDefault::Value(value) => drop(column.plain(value)?),
+        ColumnDefault::Now if !has_time => {
             return Err("is a moment, which the column cannot hold".to_owned());
         }
-        Initial::Now | Initial::Uuid => {}
+        ColumnDefault::Now | ColumnDefault::Uuid => {}
     }
     Ok(Some(initial))
 }
 
-fn validations(fields: &Fields, node: &Node, report: &mut Report) -> Vec<Validation> {
+fn validations(
+    fields: &FieldMap,
+    node: &ConfigNode,
+    report: &mut ProblemReport,
+) -> Vec<ColumnValidation> {
     let written = node.get("validations").map_or(&[][..], |node| node.items());
     let list = fields.list("validations");
     let read = list.iter().zip(written).filter_map(|(rule, node)| {
-        let rule = Fields(rule.as_object()?.clone());
+        let rule = FieldMap(rule.as_object()?.clone());
         let args = match rule.0.get("args") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(args)) => args.clone(),
@@ -197,7 +211,7 @@ fn validations(fields: &Fields, node: &Node, report: &mut Report) -> Vec<Validat
         let method = method
             .map_err(|message| report.error(node.at, message))
             .ok()?;
-        Some(Validation {
+        Some(ColumnValidation {
             method,
             message: rule.text("message"),
         })

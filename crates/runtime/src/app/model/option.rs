@@ -1,19 +1,19 @@
 //! `option` of a model, and the columns that it adds.
 
-use crate::app::problem::Report;
-use crate::app::read::{Fields, Node};
+use crate::app::problem::ProblemReport;
+use crate::app::read::{ConfigNode, FieldMap};
+use crate::model::column_kind;
 use crate::model::definition::{
-    CREATED_AT, CREATED_BY, Column, DELETED_AT, Index, Model, Options, Permission, TEAM, TENANT,
-    TRACKINGS, UPDATED_AT, UPDATED_BY,
+    CREATED_AT, CREATED_BY, DELETED_AT, ModelOptions, ModelPermission, TEAM, TENANT, TRACKINGS,
+    TableColumn, TableIndex, TableModel, UPDATED_AT, UPDATED_BY,
 };
-use crate::model::kind;
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use serde_json::Value;
 
 /// The options, as far as they are given.
-pub fn read(fields: &Fields) -> Options {
+pub fn read(fields: &FieldMap) -> ModelOptions {
     let is = |name: &str| fields.boolean(name) == Some(true);
-    Options {
+    ModelOptions {
         timestamps: is("timestamps"),
         soft_deletes: is("soft_deletes"),
         permission: permission(fields),
@@ -23,7 +23,7 @@ pub fn read(fields: &Fields) -> Options {
     }
 }
 
-fn permission(fields: &Fields) -> Option<Permission> {
+fn permission(fields: &FieldMap) -> Option<ModelPermission> {
     match fields.0.get("permission")? {
         Value::Bool(false) => None,
         Value::Object(_) => {
@@ -37,16 +37,16 @@ fn permission(fields: &Fields) -> Option<Permission> {
                 };
                 (key, column)
             });
-            Some(Permission {
+            Some(ModelPermission {
                 extra: extra.collect(),
             })
         }
-        _ => Some(Permission::default()),
+        _ => Some(ModelPermission::default()),
     }
 }
 
 /// The columns of the options that the file does not have itself.
-pub fn add_columns(model: &mut Model) {
+pub fn add_columns(model: &mut TableModel) {
     let options = &model.options;
     let sets: [(bool, &str, &[&str]); 4] = [
         (options.timestamps, "timestamp", &[CREATED_AT, UPDATED_AT]),
@@ -59,22 +59,22 @@ pub fn add_columns(model: &mut Model) {
         ),
     ];
     for (is_on, kind, names) in sets {
-        let Some(kind) = kind::find(kind).ok().filter(|_| is_on) else {
+        let Some(kind) = column_kind::find(kind).ok().filter(|_| is_on) else {
             continue;
         };
         for name in names {
             if model.column(name).is_none() {
-                model.columns.push(Column::new(name, kind));
+                model.columns.push(TableColumn::new(name, kind));
             }
         }
     }
 }
 
 /// What every query of a model with permissions asks for.
-pub fn own_index(model: &Model) -> Option<Index> {
+pub fn own_index(model: &TableModel) -> Option<TableIndex> {
     model.options.permission.as_ref()?;
     let columns = [TENANT, TEAM, CREATED_BY];
-    Some(Index {
+    Some(TableIndex {
         name: "__yao_owner".to_owned(),
         columns: columns.iter().map(|&name| name.to_owned()).collect(),
         is_unique: false,
@@ -82,11 +82,11 @@ pub fn own_index(model: &Model) -> Option<Index> {
 }
 
 /// Whether the columns that options need are as they must be.
-pub fn check(model: &Model, node: &Node, report: &mut Report) {
+pub fn check(model: &TableModel, node: &ConfigNode, report: &mut ProblemReport) {
     let at = node.get("option").map_or(node.at, |node| node.at);
     if let Some(permission) = &model.options.permission {
         for name in [CREATED_BY, UPDATED_BY, TEAM, TENANT] {
-            let is_text = |column: &Column| column.is_searchable() && column.is_nullable;
+            let is_text = |column: &TableColumn| column.is_searchable() && column.is_nullable;
             if !model.column(name).is_some_and(is_text) {
                 let message = format!("column \"{name}\" must be a \"string\" that is nullable");
                 report.error(at, message);
@@ -95,7 +95,7 @@ pub fn check(model: &Model, node: &Node, report: &mut Report) {
         for column in permission.extra.values().flatten() {
             if model.column(column).is_none() {
                 let names = model.columns.iter().map(|it| it.name.as_str());
-                let hint = near::hint(column, names);
+                let hint = suggestion::hint(column, names);
                 let message =
                     format!("\"permission.extra\": there is no column \"{column}\"{hint}");
                 report.error(at, message);

@@ -1,33 +1,33 @@
 //! How the models of an app hang together: names of related models made whole, their columns checked. What needs a broken
 //! model is broken too.
 
-use super::Draft;
-use crate::app::problem::{Problem, Report};
-use crate::app::read::{Fields, Node, Spot};
+use super::ModelDraft;
+use crate::app::problem::{FileProblem, ProblemReport};
+use crate::app::read::{ConfigNode, FieldMap, FilePosition};
 use crate::model::candidates;
-use crate::model::definition::{Model, Relation, RelationKind};
-use ambit_storage::near;
+use crate::model::definition::{ModelRelation, RelationKind, TableModel};
+use ambit_storage::suggestion;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All models that could be read, and the ids of those that could not.
-struct Known<'a> {
-    drafts: BTreeMap<&'a str, &'a Model>,
-    broken: &'a BTreeMap<String, Problem>,
+struct RelationResolver<'a> {
+    drafts: BTreeMap<&'a str, &'a TableModel>,
+    broken: &'a BTreeMap<String, FileProblem>,
 }
 
 /// The relations of each model, or why it cannot be used.
 pub fn link(
-    drafts: &[Draft],
-    broken: &BTreeMap<String, Problem>,
-) -> (Vec<BTreeMap<String, Relation>>, Vec<Report>) {
+    drafts: &[ModelDraft],
+    broken: &BTreeMap<String, FileProblem>,
+) -> (Vec<BTreeMap<String, ModelRelation>>, Vec<ProblemReport>) {
     let models = drafts.iter().map(|draft| &draft.model);
-    let known = Known {
+    let known = RelationResolver {
         drafts: models.map(|model| (model.id.as_str(), model)).collect(),
         broken,
     };
     let linked = drafts.iter().map(|draft| {
-        let mut report = Report::new(&draft.model.file);
+        let mut report = ProblemReport::new(&draft.model.file);
         (known.relations(draft, &mut report), report)
     });
     linked.unzip()
@@ -35,7 +35,7 @@ pub fn link(
 
 /// The models that cannot be used because one that they need cannot, and which that is.
 pub fn in_need<'a>(
-    models: impl Iterator<Item = &'a Model>,
+    models: impl Iterator<Item = &'a TableModel>,
     broken: &BTreeSet<String>,
 ) -> Vec<(String, String)> {
     let needy = models.filter_map(|model| {
@@ -45,8 +45,12 @@ pub fn in_need<'a>(
     needy.collect()
 }
 
-impl Known<'_> {
-    fn relations(&self, draft: &Draft, report: &mut Report) -> BTreeMap<String, Relation> {
+impl RelationResolver<'_> {
+    fn relations(
+        &self,
+        draft: &ModelDraft,
+        report: &mut ProblemReport,
+    ) -> BTreeMap<String, ModelRelation> {
         let Some(Value::Object(written)) = draft.model.source.get("relations") else {
             return BTreeMap::new();
         };
@@ -58,7 +62,7 @@ impl Known<'_> {
                 let message = format!("relation \"{name}\" has the name of a column");
                 report.error(node.at, message);
             }
-            let fields = Fields(relation.as_object()?.clone());
+            let fields = FieldMap(relation.as_object()?.clone());
             let read = self.relation(&draft.model, &fields, node);
             match read {
                 Ok(relation) => Some((name.clone(), relation)),
@@ -73,10 +77,10 @@ impl Known<'_> {
 
     fn relation(
         &self,
-        model: &Model,
-        fields: &Fields,
-        node: &Node,
-    ) -> Result<Relation, (Spot, String)> {
+        model: &TableModel,
+        fields: &FieldMap,
+        node: &ConfigNode,
+    ) -> Result<ModelRelation, (FilePosition, String)> {
         let kind = kind(&fields.text("type"));
         let query = fields.0.get("query").cloned();
         if !matches!(
@@ -84,12 +88,12 @@ impl Known<'_> {
             RelationKind::HasOneThrough | RelationKind::HasManyThrough
         ) {
             let link = self.step((model, model), fields, node)?;
-            return Ok(Relation { query, ..link });
+            return Ok(ModelRelation { query, ..link });
         }
         let written = node.get("links").map_or(&[][..], |node| node.items());
-        let mut links: Vec<Relation> = Vec::new();
+        let mut links: Vec<ModelRelation> = Vec::new();
         for (link, node) in fields.list("links").iter().zip(written) {
-            let link = Fields(link.as_object().cloned().unwrap_or_default());
+            let link = FieldMap(link.as_object().cloned().unwrap_or_default());
             let before = links
                 .last()
                 .and_then(|link| self.drafts.get(link.model.as_str()));
@@ -104,7 +108,7 @@ impl Known<'_> {
                 "\"links\" is missing: the steps to the other model".to_owned(),
             ));
         };
-        Ok(Relation {
+        Ok(ModelRelation {
             kind,
             query,
             links,
@@ -115,10 +119,10 @@ impl Known<'_> {
     /// One step from a model to another. Names of models are looked up beside the first one's model.
     fn step(
         &self,
-        (owner, from): (&Model, &Model),
-        fields: &Fields,
-        node: &Node,
-    ) -> Result<Relation, (Spot, String)> {
+        (owner, from): (&TableModel, &TableModel),
+        fields: &FieldMap,
+        node: &ConfigNode,
+    ) -> Result<ModelRelation, (FilePosition, String)> {
         let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
         let needed = |key: &'static str| {
             let missing = || (node.at, format!("\"{key}\" is missing"));
@@ -131,10 +135,10 @@ impl Known<'_> {
         // Yao also writes `model.column`.
         let plain = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
         let (key, foreign) = (plain(&key), plain(&foreign));
-        let column = |model: &Model, name: &str, field: &str| match model.column(name) {
+        let column = |model: &TableModel, name: &str, field: &str| match model.column(name) {
             Some(_) => Ok(()),
             None => {
-                let hint = near::hint(name, model.columns.iter().map(|it| it.name.as_str()));
+                let hint = suggestion::hint(name, model.columns.iter().map(|it| it.name.as_str()));
                 let message = format!("model \"{}\" has no column \"{name}\"{hint}", model.id);
                 Err((at(field), message))
             }
@@ -143,7 +147,7 @@ impl Known<'_> {
         if let Some(target) = self.drafts.get(target.as_str()) {
             column(target, &key, "key")?;
         }
-        Ok(Relation {
+        Ok(ModelRelation {
             kind: kind(&fields.text("type")),
             model: target,
             key,
@@ -159,7 +163,7 @@ impl Known<'_> {
             |id: &String| self.drafts.contains_key(id.as_str()) || self.broken.contains_key(id);
         let found = candidates(name, near).find(is_known);
         found.ok_or_else(|| {
-            let hint = near::hint(name, self.drafts.keys().copied());
+            let hint = suggestion::hint(name, self.drafts.keys().copied());
             format!("there is no model \"{name}\"{hint}")
         })
     }

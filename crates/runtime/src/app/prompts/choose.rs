@@ -1,11 +1,11 @@
 //! Which prompts a turn begins with.
 
-use crate::app::{Agent, App, Prompt};
-use ambit_storage::near;
+use crate::app::{App, AppAgent, Prompt};
+use ambit_storage::suggestion;
 
 /// What a turn asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish<'a> {
+pub struct PromptChoice<'a> {
     /// `prompt_preset` of `Create`.
     pub preset: Option<&'a str>,
     /// The mode; the agent's own where the request names none.
@@ -16,7 +16,7 @@ pub struct Wish<'a> {
 
 /// Prompts, in the order in which the model sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen<'a> {
+pub struct PromptSelection<'a> {
     /// Those of all agents.
     pub global: &'a [Prompt],
     /// The agent's own, or a preset's. An agent without any has no prompts, whatever is global.
@@ -25,7 +25,7 @@ pub struct Chosen<'a> {
     pub warning: Option<String>,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> PromptSelection<'a> {
     /// All of them in order.
     pub fn all(&self) -> impl Iterator<Item = &'a Prompt> + use<'a> {
         self.global.iter().chain(self.own)
@@ -33,7 +33,11 @@ impl<'a> Chosen<'a> {
 }
 
 /// Chooses: the preset that is asked for, else that of the mode, else the default prompts.
-pub fn choose<'a>(app: &'a App, agent: &'a Agent, wish: &Wish<'_>) -> Chosen<'a> {
+pub fn choose<'a>(
+    app: &'a App,
+    agent: &'a AppAgent,
+    wish: &PromptChoice<'_>,
+) -> PromptSelection<'a> {
     let is_without_global = wish.is_without_global || agent.disable_global_prompts;
     let global = if is_without_global {
         &[][..]
@@ -47,18 +51,18 @@ pub fn choose<'a>(app: &'a App, agent: &'a Agent, wish: &Wish<'_>) -> Chosen<'a>
         .or(Some(&agent.default_mode))
         .and_then(|key| agent.preset(key));
     let warning = asked.filter(|_| found.is_none()).map(|key| {
-        let hint = near::hint(key, agent.presets.keys().map(String::as_str));
+        let hint = suggestion::hint(key, agent.presets.keys().map(String::as_str));
         let agent = &agent.id;
         format!("agent \"{agent}\" has no prompt preset \"{key}\", so its default prompts are used{hint}")
     });
-    Chosen {
+    PromptSelection {
         global,
         own: found.unwrap_or(&agent.prompts),
         warning,
     }
 }
 
-impl Agent {
+impl AppAgent {
     /// The prompts of a preset; `chat` also finds `chat/prompts.yml`.
     pub fn preset(&self, key: &str) -> Option<&[Prompt]> {
         let found = self.presets.get(key);

@@ -2,7 +2,7 @@
 
 use super::read::ASSET;
 use crate::app::Prompt;
-use crate::app::locales::Words;
+use crate::app::locales::Translations;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use regex::{Captures, Regex};
@@ -20,7 +20,7 @@ static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// What variables stand for.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct PromptVariables {
     /// The time.
     pub now: Timestamp,
     /// The server's time zone.
@@ -72,7 +72,7 @@ const PERSONAL: &[&str] = &["DATE", "TIME", "TIMEZONE"];
 
 /// Prompts with everything filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledPrompts {
     /// In order.
     pub prompts: Vec<Prompt>,
     /// For the trace: what could not be filled in.
@@ -82,9 +82,9 @@ pub struct Filled {
 /// Fills in the variables, translations and files of prompts.
 pub fn fill<'a>(
     prompts: impl IntoIterator<Item = &'a Prompt>,
-    values: &Values,
-    words: &Words<'_>,
-) -> Filled {
+    values: &PromptVariables,
+    words: &Translations<'_>,
+) -> FilledPrompts {
     let mut warnings = Vec::new();
     let prompts = prompts.into_iter().map(|prompt| Prompt {
         role: prompt.role.clone(),
@@ -94,11 +94,16 @@ pub fn fill<'a>(
     });
     let prompts = prompts.collect();
     warnings.dedup();
-    Filled { prompts, warnings }
+    FilledPrompts { prompts, warnings }
 }
 
-impl Values {
-    fn fill(&self, prompt: &Prompt, words: &Words<'_>, warnings: &mut Vec<String>) -> String {
+impl PromptVariables {
+    fn fill(
+        &self,
+        prompt: &Prompt,
+        words: &Translations<'_>,
+        warnings: &mut Vec<String>,
+    ) -> String {
         let Some(marks) = MARKS.as_ref() else {
             return prompt.content.clone();
         };

@@ -2,22 +2,22 @@
 
 use crate::app::Prompt;
 use crate::app::files;
-use crate::app::loader::Loader;
-use crate::app::problem::{Problem, Severity};
-use crate::app::read::{Field, Kind, Node};
+use crate::app::loader::AppLoader;
+use crate::app::problem::{FileProblem, Severity};
+use crate::app::read::{ConfigNode, FieldSpec, ValueKind};
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 /// A list of prompts. Variables in them are replaced when a turn needs them, not before.
-pub const LIST: Kind = Kind::Verbatim(&Kind::List(&Kind::Object(&[
-    Field::required(
+pub const LIST: ValueKind = ValueKind::Verbatim(&ValueKind::List(&ValueKind::Object(&[
+    FieldSpec::required(
         "role",
-        Kind::OneOf(&["system", "developer", "user", "assistant"]),
+        ValueKind::OneOf(&["system", "developer", "user", "assistant"]),
     ),
-    Field::required("content", Kind::Text),
-    Field::new("name", Kind::Text),
+    FieldSpec::required("content", ValueKind::Text),
+    FieldSpec::new("name", ValueKind::Text),
 ])));
 
 /// A file of `assets/` named in a prompt.
@@ -32,7 +32,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSET).ok())
 static LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"@assets/[\w./-]*\.\w+").ok());
 
 /// The prompts of a folder's `prompts.yml`, if it has one.
-pub fn file(loader: &mut Loader, folder: &str) -> Option<Result<Vec<Prompt>, Problem>> {
+pub fn file(loader: &mut AppLoader, folder: &str) -> Option<Result<Vec<Prompt>, FileProblem>> {
     let names = ["prompts.yml", "prompts.yaml"];
     let mut names = names.iter().map(|name| format!("{folder}/{name}"));
     let file = names.find(|file| loader.has(file))?;
@@ -41,9 +41,9 @@ pub fn file(loader: &mut Loader, folder: &str) -> Option<Result<Vec<Prompt>, Pro
 
 /// The prompts of every file under a folder's `prompts/`, by dotted key.
 pub fn presets(
-    loader: &mut Loader,
+    loader: &mut AppLoader,
     folder: &str,
-) -> Result<BTreeMap<String, Vec<Prompt>>, Problem> {
+) -> Result<BTreeMap<String, Vec<Prompt>>, FileProblem> {
     let within = format!("{folder}/prompts");
     let found = loader.items(&within, &[".yml", ".yaml"]);
     let mut presets = BTreeMap::new();
@@ -57,17 +57,17 @@ pub fn presets(
     broken.map_or(Ok(presets), Err)
 }
 
-fn one(loader: &mut Loader, file: &str, folder: &str) -> Result<Vec<Prompt>, Problem> {
+fn one(loader: &mut AppLoader, file: &str, folder: &str) -> Result<Vec<Prompt>, FileProblem> {
     let (value, node) = loader.value(file, &LIST)?;
     let items = node
         .items()
         .iter()
         .map(|item| item.get("content").unwrap_or(item));
-    let contents: Vec<&Node> = items.collect();
+    let contents: Vec<&ConfigNode> = items.collect();
     from(
         loader,
         &value,
-        &Place {
+        &PromptSource {
             file,
             folder,
             contents: &contents,
@@ -76,17 +76,21 @@ fn one(loader: &mut Loader, file: &str, folder: &str) -> Result<Vec<Prompt>, Pro
 }
 
 /// Where prompts were written.
-pub struct Place<'a> {
+pub struct PromptSource<'a> {
     /// In which file.
     pub file: &'a str,
     /// The folder that has the `assets/`.
     pub folder: &'a str,
     /// The text of each, for its line.
-    pub contents: &'a [&'a Node],
+    pub contents: &'a [&'a ConfigNode],
 }
 
 /// Prompts from a list that was judged by [`LIST`].
-pub fn from(loader: &mut Loader, list: &Value, place: &Place<'_>) -> Result<Vec<Prompt>, Problem> {
+pub fn from(
+    loader: &mut AppLoader,
+    list: &Value,
+    place: &PromptSource<'_>,
+) -> Result<Vec<Prompt>, FileProblem> {
     let mut prompts = Vec::new();
     let mut broken = None;
     for (index, item) in list.as_array().into_iter().flatten().enumerate() {
@@ -134,21 +138,21 @@ fn unknown(content: &str) -> Vec<String> {
 }
 
 /// A problem with one of the prompts.
-fn placed(place: &Place<'_>, index: usize, message: String) -> Problem {
+fn placed(place: &PromptSource<'_>, index: usize, message: String) -> FileProblem {
     let at = place.contents.get(index).map(|node| node.at);
-    Problem {
+    FileProblem {
         line: at.map(|at| at.line),
         column: at.map(|at| at.column),
-        ..Problem::new(Severity::Error, place.file, message)
+        ..FileProblem::new(Severity::Error, place.file, message)
     }
 }
 
 fn asset(
-    loader: &mut Loader,
-    place: &Place<'_>,
+    loader: &mut AppLoader,
+    place: &PromptSource<'_>,
     index: usize,
     name: &str,
-) -> Result<String, Problem> {
+) -> Result<String, FileProblem> {
     let file = format!("{}/assets/{name}", place.folder);
     if loader.has(&file) {
         return loader.text(&file);

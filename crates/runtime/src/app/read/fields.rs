@@ -1,14 +1,14 @@
 //! The values of an object that a table has judged, taken by name. What is not there has its plain default.
 
-use super::table::Field;
+use super::field_spec::FieldSpec;
 use ambit_storage::memory::Ttl;
 use serde_json::{Map, Value};
 
 /// An object whose values have the types that its table says.
 #[derive(Clone, Default)]
-pub struct Fields(pub Map<String, Value>);
+pub struct FieldMap(pub Map<String, Value>);
 
-impl Fields {
+impl FieldMap {
     /// A text, `""` if there is none.
     pub fn text(&self, name: &str) -> String {
         self.optional(name).unwrap_or_default()
@@ -60,8 +60,8 @@ impl Fields {
     }
 
     /// The values that are only shown.
-    pub fn shown(&self, table: &[Field]) -> Map<String, Value> {
-        let shown = table.iter().filter(|field| field.is_shown);
+    pub fn shown(&self, table: &[FieldSpec]) -> Map<String, Value> {
+        let shown = table.iter().filter(|field| field.is_display_only);
         let shown = shown.filter_map(|field| {
             let value = self.0.get(field.name)?;
             Some((field.name.to_owned(), value.clone()))

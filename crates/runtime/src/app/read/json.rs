@@ -1,7 +1,7 @@
 //! JSON, with comments and trailing commas where the format allows them.
 
 use super::DEPTH;
-use super::node::{Content, Fault, Key, Node, Spot};
+use super::node::{ConfigKey, ConfigNode, ConfigValue, FilePosition, SyntaxError};
 use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::Token;
@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, Scanner, ScannerOptions, parse_
 
 /// What may be in the text besides JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
+pub enum JsonFlavour {
     /// Nothing.
     Strict,
     /// Comments and trailing commas.
@@ -17,8 +17,8 @@ pub enum Flavour {
 }
 
 /// The tree of a text.
-pub fn parse(text: &str, flavour: Flavour) -> Result<Node, Fault> {
-    let is_commented = flavour == Flavour::Commented;
+pub fn parse(text: &str, flavour: JsonFlavour) -> Result<ConfigNode, SyntaxError> {
+    let is_commented = flavour == JsonFlavour::Commented;
     let options = ParseOptions {
         allow_comments: is_commented,
         allow_trailing_commas: is_commented,
@@ -31,21 +31,21 @@ pub fn parse(text: &str, flavour: Flavour) -> Result<Node, Fault> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let places = Places::new(text);
+    let places = TextPositions::new(text);
     if let Some(at) = too_deep(text) {
-        return Err(Fault {
+        return Err(SyntaxError {
             at: Some(places.spot(at)),
             message: "lists and objects are nested too deeply".to_owned(),
         });
     }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
-    let parsed = parsed.map_err(|error| Fault {
+    let parsed = parsed.map_err(|error| SyntaxError {
         at: Some(places.spot(error.range().start)),
         message: lower(&error.kind().to_string()),
     })?;
     match parsed.value {
         Some(value) => places.node(&value),
-        None => Err(Fault {
+        None => Err(SyntaxError {
             at: None,
             message: "the file is empty".to_owned(),
         }),
@@ -78,48 +78,48 @@ fn lower(text: &str) -> String {
 }
 
 /// Finds lines and columns.
-struct Places<'a> {
+struct TextPositions<'a> {
     text: &'a str,
     /// Where each line begins.
     lines: Vec<usize>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> TextPositions<'a> {
     fn new(text: &'a str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(breaks).collect();
         Self { text, lines }
     }
 
-    fn spot(&self, at: usize) -> Spot {
+    fn spot(&self, at: usize) -> FilePosition {
         let line = self.lines.partition_point(|start| *start <= at).max(1);
         let before = self.text.get(self.lines[line - 1]..at);
         let column = before.map_or(1, |before| before.chars().count() + 1);
         let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        Spot {
+        FilePosition {
             line: count(line),
             column: count(column),
         }
     }
 
-    fn node(&self, value: &Value<'_>) -> Result<Node, Fault> {
+    fn node(&self, value: &Value<'_>) -> Result<ConfigNode, SyntaxError> {
         let at = self.spot(value.range().start);
-        let fault = |message: &str| Fault {
+        let fault = |message: &str| SyntaxError {
             at: Some(at),
             message: message.to_owned(),
         };
         let content = match value {
-            Value::NullKeyword(_) => Content::Null,
-            Value::BooleanLit(flag) => Content::Boolean(flag.value),
-            Value::StringLit(text) => Content::Text(text.value.clone().into_owned()),
+            Value::NullKeyword(_) => ConfigValue::Null,
+            Value::BooleanLit(flag) => ConfigValue::Boolean(flag.value),
+            Value::StringLit(text) => ConfigValue::Text(text.value.clone().into_owned()),
             Value::NumberLit(number) => {
                 let number = serde_json::from_str(number.value);
-                Content::Number(number.map_err(|_| fault("the number is out of range"))?)
+                ConfigValue::Number(number.map_err(|_| fault("the number is out of range"))?)
             }
             Value::Array(list) => {
                 let items = list.elements.iter();
                 let items = items.map(|item| self.node(item));
-                Content::List(items.collect::<Result<_, _>>()?)
+                ConfigValue::List(items.collect::<Result<_, _>>()?)
             }
             Value::Object(object) => {
                 let entries = object.properties.iter().map(|entry| {
@@ -128,11 +128,11 @@ impl<'a> Places<'a> {
                         ObjectPropName::Word(name) => name.value.to_owned(),
                     };
                     let at = self.spot(entry.range.start);
-                    Ok((Key { at, text }, self.node(&entry.value)?))
+                    Ok((ConfigKey { at, text }, self.node(&entry.value)?))
                 });
-                Content::Object(entries.collect::<Result<_, _>>()?)
+                ConfigValue::Object(entries.collect::<Result<_, _>>()?)
             }
         };
-        Ok(Node { at, content })
+        Ok(ConfigNode { at, content })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// A place in a file; lines and columns count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spot {
+pub struct FilePosition {
     /// The line.
     pub line: u32,
     /// The column, in characters.
@@ -14,34 +14,34 @@ pub struct Spot {
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SyntaxError {
     /// Where; nowhere in particular if the text as a whole is to blame.
-    pub at: Option<Spot>,
+    pub at: Option<FilePosition>,
     /// What is wrong. Never a value of the file, which may be a secret.
     pub message: String,
 }
 
 /// A value with its place.
 #[derive(Clone)]
-pub struct Node {
+pub struct ConfigNode {
     /// Where it begins.
-    pub at: Spot,
+    pub at: FilePosition,
     /// What it is.
-    pub content: Content,
+    pub content: ConfigValue,
 }
 
 /// A name in an object, with its place.
 #[derive(Clone)]
-pub struct Key {
+pub struct ConfigKey {
     /// Where it begins.
-    pub at: Spot,
+    pub at: FilePosition,
     /// The name.
     pub text: String,
 }
 
 /// A value.
 #[derive(Clone)]
-pub enum Content {
+pub enum ConfigValue {
     /// Nothing.
     Null,
     /// `true` or `false`.
@@ -51,35 +51,35 @@ pub enum Content {
     /// A text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<ConfigNode>),
     /// An object, in the order of the file.
-    Object(Vec<(Key, Node)>),
+    Object(Vec<(ConfigKey, ConfigNode)>),
 }
 
-impl Node {
+impl ConfigNode {
     /// What an empty file holds.
     pub fn nothing() -> Self {
         Self {
-            at: Spot { line: 1, column: 1 },
-            content: Content::Null,
+            at: FilePosition { line: 1, column: 1 },
+            content: ConfigValue::Null,
         }
     }
 
     /// What it is called in messages.
     pub fn name(&self) -> &'static str {
         match &self.content {
-            Content::Null => "null",
-            Content::Boolean(_) => "a boolean",
-            Content::Number(_) => "a number",
-            Content::Text(_) => "a string",
-            Content::List(_) => "a list",
-            Content::Object(_) => "an object",
+            ConfigValue::Null => "null",
+            ConfigValue::Boolean(_) => "a boolean",
+            ConfigValue::Number(_) => "a number",
+            ConfigValue::Text(_) => "a string",
+            ConfigValue::List(_) => "a list",
+            ConfigValue::Object(_) => "an object",
         }
     }
 
     /// The value of a key, if this is an object that has it.
     pub fn get(&self, name: &str) -> Option<&Self> {
-        let Content::Object(entries) = &self.content else {
+        let ConfigValue::Object(entries) = &self.content else {
             return None;
         };
         let mut found = entries.iter().filter(|(key, _)| key.text == name);
@@ -89,7 +89,7 @@ impl Node {
     /// The items, if this is a list.
     pub fn items(&self) -> &[Self] {
         match &self.content {
-            Content::List(items) => items,
+            ConfigValue::List(items) => items,
             _ => &[],
         }
     }
@@ -97,12 +97,12 @@ impl Node {
     /// The plain value.
     pub fn value(&self) -> Value {
         match &self.content {
-            Content::Null => Value::Null,
-            Content::Boolean(flag) => Value::Bool(*flag),
-            Content::Number(number) => Value::Number(number.clone()),
-            Content::Text(text) => Value::String(text.clone()),
-            Content::List(items) => items.iter().map(Self::value).collect(),
-            Content::Object(entries) => {
+            ConfigValue::Null => Value::Null,
+            ConfigValue::Boolean(flag) => Value::Bool(*flag),
+            ConfigValue::Number(number) => Value::Number(number.clone()),
+            ConfigValue::Text(text) => Value::String(text.clone()),
+            ConfigValue::List(items) => items.iter().map(Self::value).collect(),
+            ConfigValue::Object(entries) => {
                 let entries = entries.iter();
                 let entries = entries.map(|(key, value)| (key.text.clone(), value.value()));
                 Value::Object(entries.collect::<Map<_, _>>())
@@ -111,23 +111,23 @@ impl Node {
     }
 
     /// Every key that an object of this tree has twice.
-    pub fn duplicates(&self) -> Vec<Fault> {
+    pub fn duplicates(&self) -> Vec<SyntaxError> {
         let mut found = Vec::new();
         self.find_duplicates(&mut found);
         found
     }
 
-    fn find_duplicates(&self, found: &mut Vec<Fault>) {
+    fn find_duplicates(&self, found: &mut Vec<SyntaxError>) {
         self.items()
             .iter()
             .for_each(|item| item.find_duplicates(found));
-        let Content::Object(entries) = &self.content else {
+        let ConfigValue::Object(entries) = &self.content else {
             return;
         };
         let mut seen: HashMap<&str, u32> = HashMap::new();
         for (key, value) in entries {
             if let Some(line) = seen.insert(&key.text, key.at.line) {
-                found.push(Fault {
+                found.push(SyntaxError {
                     at: Some(key.at),
                     message: format!("\"{}\" is given twice, first on line {line}", key.text),
                 });

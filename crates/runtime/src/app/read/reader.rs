@@ -1,63 +1,68 @@
 //! The one place that judges a file: reads its tree by a table of known keys.
 
-use super::node::{Content, Key, Node, Spot};
-use super::table::{Field, Kind};
-use crate::app::problem::{Report, Severity};
-use crate::app::variables::Variables;
+use super::field_spec::{FieldSpec, ValueKind};
+use super::node::{ConfigKey, ConfigNode, ConfigValue, FilePosition};
+use crate::app::problem::{ProblemReport, Severity};
+use crate::app::variables::EnvVariables;
 use ambit_storage::memory::Ttl;
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
 /// Reads one file by a table.
-pub struct Reader<'a> {
+pub struct ConfigReader<'a> {
     /// What `$ENV.NAME` stands for.
-    pub variables: &'a Variables,
+    pub variables: &'a EnvVariables,
     /// What is wrong goes there. Values are never told, because they may be secrets.
-    pub report: &'a mut Report,
+    pub report: &'a mut ProblemReport,
 }
 
 /// Where in the file the reader is.
 #[derive(Clone, Copy)]
-struct Here<'a> {
+struct ReaderContext<'a> {
     /// The keys that lead there, joined by dots.
     path: &'a str,
     /// Whether variables are left as they are.
     is_verbatim: bool,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// The plain value, as far as it is right. `null` is as good as not given.
-    pub fn read(&mut self, node: &Node, kind: &Kind) -> Option<Value> {
-        let here = Here {
+    pub fn read(&mut self, node: &ConfigNode, kind: &ValueKind) -> Option<Value> {
+        let here = ReaderContext {
             path: "",
             is_verbatim: false,
         };
         self.value(node, kind, here)
     }
 
-    fn value(&mut self, node: &Node, kind: &Kind, here: Here<'_>) -> Option<Value> {
+    fn value(
+        &mut self,
+        node: &ConfigNode,
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
         match kind {
-            Kind::Verbatim(inner) => {
+            ValueKind::Verbatim(inner) => {
                 let is_verbatim = true;
                 return self.value(
                     node,
                     inner,
-                    Here {
+                    ReaderContext {
                         is_verbatim,
                         ..here
                     },
                 );
             }
-            Kind::Any => return Some(self.any(node, here)),
-            Kind::Either(kinds) => {
+            ValueKind::Any => return Some(self.any(node, here)),
+            ValueKind::Either(kinds) => {
                 let fitting = kinds.iter().find(|kind| kind.resembles(node));
                 return match fitting {
                     Some(kind) => self.value(node, kind, here),
                     None => self.mismatch(node, kind, here),
                 };
             }
-            Kind::With(key, with, without) => {
+            ValueKind::With(key, with, without) => {
                 let kind = if node.get(key).is_some() {
                     with
                 } else {
@@ -65,35 +70,45 @@ impl Reader<'_> {
                 };
                 return self.value(node, kind, here);
             }
-            Kind::By(key, choose) => {
+            ValueKind::By(key, choose) => {
                 let text = match node.get(key).map(|node| &node.content) {
-                    Some(Content::Text(text)) => text.as_str(),
+                    Some(ConfigValue::Text(text)) => text.as_str(),
                     _ => "",
                 };
-                let named = Variables::named(text).and_then(|name| self.variables.get(name));
+                let named = EnvVariables::named(text).and_then(|name| self.variables.get(name));
                 return self.value(node, choose(named.unwrap_or(text)), here);
             }
             _ => {}
         }
         match &node.content {
-            Content::Null => None,
-            Content::Text(text) => self.text(node, text, kind, here),
-            Content::List(items) => self.list(node, items, kind, here),
-            Content::Object(entries) => self.object(node, entries, kind, here),
-            Content::Boolean(flag) if matches!(kind, Kind::Boolean) => Some(Value::Bool(*flag)),
-            Content::Number(number) if kind.takes(number) => Some(Value::Number(number.clone())),
-            Content::Boolean(_) | Content::Number(_) => self.mismatch(node, kind, here),
+            ConfigValue::Null => None,
+            ConfigValue::Text(text) => self.text(node, text, kind, here),
+            ConfigValue::List(items) => self.list(node, items, kind, here),
+            ConfigValue::Object(entries) => self.object(node, entries, kind, here),
+            ConfigValue::Boolean(flag) if matches!(kind, ValueKind::Boolean) => {
+                Some(Value::Bool(*flag))
+            }
+            ConfigValue::Number(number) if kind.takes(number) => {
+                Some(Value::Number(number.clone()))
+            }
+            ConfigValue::Boolean(_) | ConfigValue::Number(_) => self.mismatch(node, kind, here),
         }
     }
 
-    fn text(&mut self, node: &Node, text: &str, kind: &Kind, here: Here<'_>) -> Option<Value> {
+    fn text(
+        &mut self,
+        node: &ConfigNode,
+        text: &str,
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
         let found = self.variable(node.at, text, here);
         let is_variable = found.is_some();
         let text = found.unwrap_or_else(|| text.to_owned());
         match kind {
-            Kind::Text => Some(Value::String(text)),
+            ValueKind::Text => Some(Value::String(text)),
             _ if is_variable && text.is_empty() => None,
-            Kind::Pattern => {
+            ValueKind::Pattern => {
                 if let Err(error) = Regex::new(&text) {
                     let reason = error.to_string();
                     let reason = reason.lines().last().unwrap_or_default();
@@ -103,17 +118,17 @@ impl Reader<'_> {
                 }
                 Some(Value::String(text))
             }
-            Kind::OneOf(names) if names.contains(&text.as_str()) => Some(Value::String(text)),
-            Kind::OneOf(names) => {
-                let hint = near::hint(&text, names.iter().copied());
+            ValueKind::OneOf(names) if names.contains(&text.as_str()) => Some(Value::String(text)),
+            ValueKind::OneOf(names) => {
+                let hint = suggestion::hint(&text, names.iter().copied());
                 let expected = kind.name();
                 let message = format!("\"{}\" must be {expected}{hint}", here.path);
                 self.report.error(node.at, message);
                 None
             }
-            Kind::Duration if Ttl::parse(&text).is_ok() => Some(Value::String(text)),
-            Kind::Size if super::fields::bytes(&text).is_some() => Some(Value::String(text)),
-            Kind::Boolean if is_variable && matches!(text.as_str(), "true" | "false") => {
+            ValueKind::Duration if Ttl::parse(&text).is_ok() => Some(Value::String(text)),
+            ValueKind::Size if super::fields::bytes(&text).is_some() => Some(Value::String(text)),
+            ValueKind::Boolean if is_variable && matches!(text.as_str(), "true" | "false") => {
                 Some(Value::Bool(text == "true"))
             }
             _ => match number_of(&text).filter(|number| is_variable && kind.takes(number)) {
@@ -123,18 +138,24 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, node: &Node, items: &[Node], kind: &Kind, here: Here<'_>) -> Option<Value> {
-        let Kind::List(kind) = kind else {
+    fn list(
+        &mut self,
+        node: &ConfigNode,
+        items: &[ConfigNode],
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
+        let ValueKind::List(kind) = kind else {
             return self.mismatch(node, kind, here);
         };
         let mut list = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let path = format!("{}[{index}]", here.path);
-            let here = Here {
+            let here = ReaderContext {
                 path: &path,
                 ..here
             };
-            if matches!(item.content, Content::Null) {
+            if matches!(item.content, ConfigValue::Null) {
                 self.mismatch(item, kind, here);
             }
             list.extend(self.value(item, kind, here));
@@ -144,35 +165,35 @@ impl Reader<'_> {
 
     fn object(
         &mut self,
-        node: &Node,
-        entries: &[(Key, Node)],
-        kind: &Kind,
-        here: Here<'_>,
+        node: &ConfigNode,
+        entries: &[(ConfigKey, ConfigNode)],
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
     ) -> Option<Value> {
         let (fields, is_open) = match kind {
-            Kind::Object(fields) => (*fields, false),
-            Kind::Open(fields) => (*fields, true),
-            Kind::Map(_) => (&[][..], true),
+            ValueKind::Object(fields) => (*fields, false),
+            ValueKind::Open(fields) => (*fields, true),
+            ValueKind::Map(_) => (&[][..], true),
             _ => return self.mismatch(node, kind, here),
         };
         let mut map = Map::new();
         for (key, value) in entries {
             let path = join(here.path, &key.text);
-            let here = Here {
+            let here = ReaderContext {
                 path: &path,
                 ..here
             };
             let field = fields.iter().find(|field| field.name == key.text);
             let kind = match (field, kind) {
                 (Some(field), _) => &field.kind,
-                (None, Kind::Map(inner)) => *inner,
+                (None, ValueKind::Map(inner)) => *inner,
                 (None, _) if is_open => continue,
                 (None, _) => {
                     self.unknown(key, fields, here);
                     continue;
                 }
             };
-            if let Kind::Unused(why) = kind {
+            if let ValueKind::Unused(why) = kind {
                 let message = format!("\"{path}\" has no effect{why}");
                 self.report.push(Severity::Notice, key.at, message);
                 continue;
@@ -181,8 +202,8 @@ impl Reader<'_> {
             map.extend(value.map(|value| (key.text.clone(), value)));
         }
         for field in fields.iter().filter(|field| field.is_required) {
-            let is_given = |(key, value): &(Key, Node)| {
-                key.text == field.name && !matches!(value.content, Content::Null)
+            let is_given = |(key, value): &(ConfigKey, ConfigNode)| {
+                key.text == field.name && !matches!(value.content, ConfigValue::Null)
             };
             if !entries.iter().any(is_given) {
                 let message = format!("\"{}\" is missing", join(here.path, field.name));
@@ -192,16 +213,16 @@ impl Reader<'_> {
         Some(Value::Object(map))
     }
 
-    fn any(&mut self, node: &Node, here: Here<'_>) -> Value {
+    fn any(&mut self, node: &ConfigNode, here: ReaderContext<'_>) -> Value {
         match &node.content {
-            Content::Text(text) => {
+            ConfigValue::Text(text) => {
                 let text = self
                     .variable(node.at, text, here)
                     .unwrap_or_else(|| text.clone());
                 Value::String(text)
             }
-            Content::List(items) => items.iter().map(|item| self.any(item, here)).collect(),
-            Content::Object(entries) => {
+            ConfigValue::List(items) => items.iter().map(|item| self.any(item, here)).collect(),
+            ConfigValue::Object(entries) => {
                 let entries = entries.iter();
                 let entries = entries.map(|(key, node)| (key.text.clone(), self.any(node, here)));
                 Value::Object(entries.collect())
@@ -211,8 +232,13 @@ impl Reader<'_> {
     }
 
     /// What a text stands for, if it is a variable.
-    fn variable(&mut self, at: Spot, text: &str, here: Here<'_>) -> Option<String> {
-        let name = Variables::named(text).filter(|_| !here.is_verbatim)?;
+    fn variable(
+        &mut self,
+        at: FilePosition,
+        text: &str,
+        here: ReaderContext<'_>,
+    ) -> Option<String> {
+        let name = EnvVariables::named(text).filter(|_| !here.is_verbatim)?;
         let value = self.variables.get(name);
         if value.is_none() {
             let message = format!("$ENV.{name} is not set and counts as \"\"");
@@ -221,13 +247,18 @@ impl Reader<'_> {
         Some(value.unwrap_or_default().to_owned())
     }
 
-    fn unknown(&mut self, key: &Key, fields: &[Field], here: Here<'_>) {
-        let hint = near::hint(&key.text, fields.iter().map(|field| field.name));
+    fn unknown(&mut self, key: &ConfigKey, fields: &[FieldSpec], here: ReaderContext<'_>) {
+        let hint = suggestion::hint(&key.text, fields.iter().map(|field| field.name));
         let message = format!("unknown key \"{}\"{hint}", here.path);
         self.report.error(key.at, message);
     }
 
-    fn mismatch(&mut self, node: &Node, kind: &Kind, here: Here<'_>) -> Option<Value> {
+    fn mismatch(
+        &mut self,
+        node: &ConfigNode,
+        kind: &ValueKind,
+        here: ReaderContext<'_>,
+    ) -> Option<Value> {
         let (expected, given) = (kind.name(), node.name());
         let message = match here.path {
             "" => format!("the file must hold {expected}, not {given}"),

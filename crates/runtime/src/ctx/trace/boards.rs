@@ -2,31 +2,31 @@
 
 use super::nodes::{nodes, start, warn};
 use super::{BOARD, with_id};
-use crate::ctx::Call;
-use crate::trace::Board;
-use ambit_script::Value;
+use crate::ctx::ScriptCall;
+use crate::trace::TraceSpace;
+use ambit_script::HostValue;
 use serde_json::{Value as Json, json};
 
-pub fn create_space(call: &Call<'_>) -> Value {
+pub fn create_space(call: &ScriptCall<'_>) -> HostValue {
     let (start, _) = start(call, Json::Null, &call.value(0));
     let nodes = nodes(call);
-    let board = nodes.first().map(|node| node.add_board(start));
-    board.map_or(Value::Undefined, |board| board_object(call, &board))
+    let board = nodes.first().map(|node| node.add_space(start));
+    board.map_or(HostValue::Undefined, |board| board_object(call, &board))
 }
 
-pub fn get_space(call: &Call<'_>) -> Value {
+pub fn get_space(call: &ScriptCall<'_>) -> HostValue {
     let id = call.value(0);
     let board = id
         .as_str()
-        .and_then(|id| call.reach.cursor.base().trace().board(id));
+        .and_then(|id| call.reach.cursor.base().trace().space(id));
     board.map_or(Json::Null.into(), |board| board_object(call, &board))
 }
 
-pub fn board(call: &Call<'_>) -> Value {
+pub fn board(call: &ScriptCall<'_>) -> HostValue {
     let trace = call.reach.cursor.base().trace();
     let id = call.handle.get("board").and_then(Json::as_str);
     let is_silent = call.reach.cursor.is_silent();
-    let board = id.filter(|_| !is_silent).and_then(|id| trace.board(id));
+    let board = id.filter(|_| !is_silent).and_then(|id| trace.space(id));
     let name = call.value(0);
     let key = name.as_str();
     if key.is_none() && !matches!(call.method.name(), "Clear" | "Keys") {
@@ -48,12 +48,12 @@ pub fn board(call: &Call<'_>) -> Value {
                     _ => board.clear(),
                 }
             }
-            Value::Undefined
+            HostValue::Undefined
         }
     }
 }
 
-fn board_object(call: &Call<'_>, board: &Board) -> Value {
+fn board_object(call: &ScriptCall<'_>, board: &TraceSpace) -> HostValue {
     let handle = json!({"context": call.reach.number, "board": board.id()});
     with_id(&BOARD, handle, board.id())
 }

@@ -1,32 +1,32 @@
 //! Where a script is in its trace: the nodes that it has made, and which of them its next call is about.
 
 use crate::lock::lock;
-use crate::trace::{Node, Start};
+use crate::trace::{NodeOptions, TraceNode};
 use std::sync::{Mutex, MutexGuard};
 
 /// Where a script is in its trace.
-pub struct Cursor {
-    base: Node,
-    state: Mutex<State>,
+pub struct TraceCursor {
+    base: TraceNode,
+    state: Mutex<TraceCursorState>,
 }
 
 #[derive(Default)]
-struct State {
-    current: Vec<Node>,
-    made: Vec<Node>,
+struct TraceCursorState {
+    current: Vec<TraceNode>,
+    made: Vec<TraceNode>,
     is_marked: bool,
     is_silent: bool,
 }
 
-impl Cursor {
+impl TraceCursor {
     /// At the node of a run.
-    pub fn new(base: Node) -> Self {
+    pub fn new(base: TraceNode) -> Self {
         let state = Mutex::default();
         Self { base, state }
     }
 
     /// The node of the run.
-    pub fn base(&self) -> &Node {
+    pub fn base(&self) -> &TraceNode {
         &self.base
     }
 
@@ -51,12 +51,12 @@ impl Cursor {
         self.lock().is_silent = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TraceCursorState> {
         lock(&self.state)
     }
 
     /// The current nodes: the newest of the script, or that of the run.
-    pub fn current(&self) -> Vec<Node> {
+    pub fn current(&self) -> Vec<TraceNode> {
         let state = self.lock();
         if state.is_silent {
             return vec![self.silent()];
@@ -68,11 +68,11 @@ impl Cursor {
     }
 
     /// New nodes below some; they become the current ones, and completed are those that the script began above them.
-    pub fn begin(&self, parents: &[Node], starts: Vec<(Start, bool)>) -> Vec<Node> {
+    pub fn begin(&self, parents: &[TraceNode], starts: Vec<(NodeOptions, bool)>) -> Vec<TraceNode> {
         let completes = starts.iter().all(|(_, completes)| *completes);
-        let new: Vec<Node> = starts
+        let new: Vec<TraceNode> = starts
             .into_iter()
-            .map(|(start, _)| Node::join(parents, start))
+            .map(|(start, _)| TraceNode::join(parents, start))
             .collect();
         if completes {
             for parent in parents.iter().filter(|parent| self.is_made(parent)) {
@@ -85,14 +85,14 @@ impl Cursor {
         new
     }
 
-    fn is_made(&self, node: &Node) -> bool {
+    fn is_made(&self, node: &TraceNode) -> bool {
         let state = self.lock();
         let mut made = state.made.iter();
         made.any(|own| own.number() == node.number())
     }
 
     /// The node of this number.
-    pub fn node(&self, number: u32) -> Node {
+    pub fn node(&self, number: u32) -> TraceNode {
         match self.is_silent() {
             true => self.silent(),
             false => self.base.trace().node(number),
@@ -114,7 +114,7 @@ impl Cursor {
         self.lock().is_marked
     }
 
-    fn silent(&self) -> Node {
+    fn silent(&self) -> TraceNode {
         self.base.trace().node(0)
     }
 }

@@ -1,13 +1,13 @@
 //! What calls of `ctx.trace` and its nodes do.
 
 use super::{NODE, object, with_id};
-use crate::ctx::Call;
-use crate::trace::{Level, Node, Start};
-use ambit_script::Value;
+use crate::ctx::ScriptCall;
+use crate::trace::{LogLevel, NodeOptions, TraceNode};
+use ambit_script::HostValue;
 use serde_json::{Map, Value as Json, json};
 
 /// The nodes that a call is about: its own, or the current ones.
-pub fn nodes(call: &Call<'_>) -> Vec<Node> {
+pub fn nodes(call: &ScriptCall<'_>) -> Vec<TraceNode> {
     let cursor = &call.reach.cursor;
     let Some(number) = call.handle.get("node").and_then(Json::as_u64) else {
         return cursor.current();
@@ -16,27 +16,27 @@ pub fn nodes(call: &Call<'_>) -> Vec<Node> {
 }
 
 /// The object that a call was made on, for the next call.
-fn this(call: &Call<'_>) -> Value {
+fn this(call: &ScriptCall<'_>) -> HostValue {
     match call.class {
         class if class == NODE.name => nodes(call)
             .first()
-            .map_or(Value::Undefined, |node| node_object(call, node)),
+            .map_or(HostValue::Undefined, |node| node_object(call, node)),
         _ => object(&call.reach),
     }
 }
 
 /// Records what was given wrongly.
-pub fn warn(call: &Call<'_>, rule: &str) {
+pub fn warn(call: &ScriptCall<'_>, rule: &str) {
     for node in nodes(call) {
         node.warn(format!("{}.{}: {rule}", call.class, call.method.name()));
     }
 }
 
 /// How a node begins, and whether it completes those above it.
-pub fn start(call: &Call<'_>, input: Json, option: &Json) -> (Start, bool) {
-    let mut start = Start {
+pub fn start(call: &ScriptCall<'_>, input: Json, option: &Json) -> (NodeOptions, bool) {
+    let mut start = NodeOptions {
         input,
-        ..Start::default()
+        ..NodeOptions::default()
     };
     let fields = match option {
         Json::String(label) => {
@@ -76,34 +76,34 @@ pub fn start(call: &Call<'_>, input: Json, option: &Json) -> (Start, bool) {
     (start, completes)
 }
 
-pub fn add(call: &Call<'_>) -> Value {
+pub fn add(call: &ScriptCall<'_>) -> HostValue {
     let start = start(call, call.value(0), &call.value(1));
     let new = call.reach.cursor.begin(&nodes(call), vec![start]);
     new.first()
-        .map_or(Value::Undefined, |node| node_object(call, node))
+        .map_or(HostValue::Undefined, |node| node_object(call, node))
 }
 
-pub fn parallel(call: &Call<'_>) -> Value {
+pub fn parallel(call: &ScriptCall<'_>) -> HostValue {
     let Json::Array(inputs) = call.value(0) else {
         warn(call, "the inputs must be a list");
-        return Value::List(Vec::new());
+        return HostValue::List(Vec::new());
     };
     if inputs.is_empty() {
-        return Value::List(Vec::new());
+        return HostValue::List(Vec::new());
     }
     let member = |item: &Json, name: &str| item.get(name).cloned().unwrap_or_default();
     let starts = inputs.iter();
     let starts = starts.map(|item| start(call, member(item, "input"), &member(item, "option")));
     let new = call.reach.cursor.begin(&nodes(call), starts.collect());
-    Value::List(new.iter().map(|node| node_object(call, node)).collect())
+    HostValue::List(new.iter().map(|node| node_object(call, node)).collect())
 }
 
-pub fn log(call: &Call<'_>) -> Value {
+pub fn log(call: &ScriptCall<'_>) -> HostValue {
     let level = match call.method.name() {
-        "Debug" => Level::Debug,
-        "Warn" => Level::Warn,
-        "Error" => Level::Error,
-        _ => Level::Info,
+        "Debug" => LogLevel::Debug,
+        "Warn" => LogLevel::Warn,
+        "Error" => LogLevel::Error,
+        _ => LogLevel::Info,
     };
     if call.given(0).is_none() {
         warn(call, "there is no message");
@@ -119,14 +119,14 @@ pub fn log(call: &Call<'_>) -> Value {
     this(call)
 }
 
-pub fn set_output(call: &Call<'_>) -> Value {
+pub fn set_output(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.set_output(call.value(0));
     }
     this(call)
 }
 
-pub fn set_metadata(call: &Call<'_>) -> Value {
+pub fn set_metadata(call: &ScriptCall<'_>) -> HostValue {
     match call.value(0) {
         Json::String(key) => {
             for node in nodes(call) {
@@ -138,14 +138,14 @@ pub fn set_metadata(call: &Call<'_>) -> Value {
     this(call)
 }
 
-pub fn complete(call: &Call<'_>) -> Value {
+pub fn complete(call: &ScriptCall<'_>) -> HostValue {
     for node in nodes(call) {
         node.complete(call.given(0).cloned());
     }
     this(call)
 }
 
-pub fn fail(call: &Call<'_>) -> Value {
+pub fn fail(call: &ScriptCall<'_>) -> HostValue {
     let error = match call.value(0) {
         Json::String(text) => text,
         Json::Null => "failed".to_owned(),
@@ -161,21 +161,21 @@ pub fn fail(call: &Call<'_>) -> Value {
     this(call)
 }
 
-pub fn mark_complete(call: &Call<'_>) -> Value {
+pub fn mark_complete(call: &ScriptCall<'_>) -> HostValue {
     call.reach.cursor.mark();
     this(call)
 }
 
-pub fn is_complete(call: &Call<'_>) -> Value {
+pub fn is_complete(call: &ScriptCall<'_>) -> HostValue {
     json!(call.reach.cursor.is_marked()).into()
 }
 
-pub fn release(call: &Call<'_>) -> Value {
+pub fn release(call: &ScriptCall<'_>) -> HostValue {
     call.reach.cursor.release();
-    Value::Undefined
+    HostValue::Undefined
 }
 
-fn node_object(call: &Call<'_>, node: &Node) -> Value {
+fn node_object(call: &ScriptCall<'_>, node: &TraceNode) -> HostValue {
     let handle = json!({"context": call.reach.number, "node": node.number().unwrap_or(0)});
     with_id(&NODE, handle, node.id())
 }

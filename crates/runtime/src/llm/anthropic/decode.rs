@@ -1,16 +1,16 @@
 //! Events of Anthropic's streams.
 
-use super::super::stream::{Decode, push, read, unreadable};
-use super::super::{Failure, Piece, Usage};
+use super::super::stream::{AnswerDecoder, push, read, unreadable};
+use super::super::{AnswerPiece, ModelFailure, TokenUsage};
 use serde_json::{Map, Value, json};
 
 /// Reads one answer.
 #[derive(Default)]
-pub struct Decoder {
+pub struct AnthropicDecoder {
     stop_reason: Option<String>,
     is_told: bool,
     usage: Map<String, Value>,
-    block: Block,
+    block: AnthropicBlock,
     /// Bytes of text and calls so far: where a thought stands among them.
     text: usize,
     calls: usize,
@@ -18,7 +18,7 @@ pub struct Decoder {
 
 /// The block that is being told.
 #[derive(Default)]
-enum Block {
+enum AnthropicBlock {
     #[default]
     Other,
     Thinking {
@@ -30,8 +30,8 @@ enum Block {
     },
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+impl AnswerDecoder for AnthropicDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         let Some(data) = read(data)? else {
             return Ok(());
         };
@@ -45,16 +45,16 @@ impl Decode for Decoder {
                 self.count(&data["usage"], out);
             }
             Some("message_stop") => self.end(out),
-            Some("error") => return Err(Failure::of_event(&data)),
+            Some("error") => return Err(ModelFailure::of_event(&data)),
             Some(_) => {}
             None => return Err(unreadable(&data.to_string())),
         }
         Ok(())
     }
 
-    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+    fn whole(&mut self, body: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         if body["type"] == "error" {
-            return Err(Failure::of_event(body));
+            return Err(ModelFailure::of_event(body));
         }
         let blocks = body["content"].as_array();
         let blocks = blocks.ok_or_else(|| unreadable(&body.to_string()))?;
@@ -68,7 +68,7 @@ impl Decode for Decoder {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<Piece>) {
+    fn end(&mut self, out: &mut Vec<AnswerPiece>) {
         let Some(reason) = &self.stop_reason else {
             return;
         };
@@ -81,16 +81,16 @@ impl Decode for Decoder {
             "refusal" => "content_filter",
             _ => "stop",
         };
-        out.push(Piece::End {
+        out.push(AnswerPiece::End {
             finish_reason: finish_reason.to_owned(),
         });
     }
 }
 
-impl Decoder {
-    fn start(&mut self, message: &Value, out: &mut Vec<Piece>) {
+impl AnthropicDecoder {
+    fn start(&mut self, message: &Value, out: &mut Vec<AnswerPiece>) {
         let text = |key: &str| message[key].as_str().map(str::to_owned);
-        out.push(Piece::Start {
+        out.push(AnswerPiece::Start {
             id: text("id"),
             model: text("model"),
         });
@@ -103,15 +103,15 @@ impl Decoder {
         }
     }
 
-    fn begin(&mut self, block: &Value, out: &mut Vec<Piece>) {
+    fn begin(&mut self, block: &Value, out: &mut Vec<AnswerPiece>) {
         let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
-        self.block = Block::Other;
+        self.block = AnthropicBlock::Other;
         match block["type"].as_str() {
             Some("text") => self.text(&text("text"), out),
             Some("thinking") => {
                 let (thinking, signature) = (text("thinking"), text("signature"));
-                push(out, &thinking, Piece::Reasoning);
-                self.block = Block::Thinking {
+                push(out, &thinking, AnswerPiece::Reasoning);
+                self.block = AnthropicBlock::Thinking {
                     thinking,
                     signature,
                 };
@@ -123,45 +123,45 @@ impl Decoder {
             Some("tool_use") => {
                 let index = self.calls;
                 self.calls += 1;
-                out.push(Piece::ToolCall {
+                out.push(AnswerPiece::ToolCall {
                     index,
                     id: text("id"),
                     name: text("name"),
                 });
                 let input = block["input"].as_object().filter(|input| !input.is_empty());
                 let whole = input.map(|_| block["input"].to_string());
-                self.block = Block::Tool {
+                self.block = AnthropicBlock::Tool {
                     has_arguments: whole.is_some(),
                 };
-                out.extend(whole.map(|text| Piece::Arguments { index, text }));
+                out.extend(whole.map(|text| AnswerPiece::Arguments { index, text }));
             }
             _ => {}
         }
     }
 
-    fn delta(&mut self, delta: &Value, out: &mut Vec<Piece>) {
+    fn delta(&mut self, delta: &Value, out: &mut Vec<AnswerPiece>) {
         let text = |key: &str| delta[key].as_str().unwrap_or_default().to_owned();
         match (delta["type"].as_str(), &mut self.block) {
             (Some("text_delta"), _) => self.text(&text("text"), out),
-            (Some("thinking_delta"), Block::Thinking { thinking, .. }) => {
+            (Some("thinking_delta"), AnthropicBlock::Thinking { thinking, .. }) => {
                 thinking.push_str(&text("thinking"));
-                push(out, &text("thinking"), Piece::Reasoning);
+                push(out, &text("thinking"), AnswerPiece::Reasoning);
             }
-            (Some("signature_delta"), Block::Thinking { signature, .. }) => {
+            (Some("signature_delta"), AnthropicBlock::Thinking { signature, .. }) => {
                 signature.push_str(&text("signature"));
             }
-            (Some("input_json_delta"), Block::Tool { has_arguments }) => {
+            (Some("input_json_delta"), AnthropicBlock::Tool { has_arguments }) => {
                 let (index, text) = (self.calls - 1, text("partial_json"));
                 *has_arguments |= !text.is_empty();
-                push(out, &text, |text| Piece::Arguments { index, text });
+                push(out, &text, |text| AnswerPiece::Arguments { index, text });
             }
             _ => {}
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<Piece>) {
+    fn finish(&mut self, out: &mut Vec<AnswerPiece>) {
         match std::mem::take(&mut self.block) {
-            Block::Thinking {
+            AnthropicBlock::Thinking {
                 thinking,
                 signature,
             } => {
@@ -169,9 +169,9 @@ impl Decoder {
                     json!({"type": "thinking", "thinking": thinking, "signature": signature});
                 self.thought(part, out);
             }
-            Block::Tool {
+            AnthropicBlock::Tool {
                 has_arguments: false,
-            } => out.push(Piece::Arguments {
+            } => out.push(AnswerPiece::Arguments {
                 index: self.calls - 1,
                 text: "{}".to_owned(),
             }),
@@ -179,21 +179,21 @@ impl Decoder {
         }
     }
 
-    fn text(&mut self, text: &str, out: &mut Vec<Piece>) {
+    fn text(&mut self, text: &str, out: &mut Vec<AnswerPiece>) {
         self.text += text.len();
-        push(out, text, Piece::Text);
+        push(out, text, AnswerPiece::Text);
     }
 
     /// A thought that is wanted back at its place.
-    fn thought(&self, mut part: Value, out: &mut Vec<Piece>) {
+    fn thought(&self, mut part: Value, out: &mut Vec<AnswerPiece>) {
         if self.text + self.calls > 0 {
             part["behind"] = json!({"text": self.text, "calls": self.calls});
         }
-        out.push(Piece::ReasoningPart(part));
+        out.push(AnswerPiece::ReasoningPart(part));
     }
 
     /// Counts come in parts; later ones count.
-    fn count(&mut self, usage: &Value, out: &mut Vec<Piece>) {
+    fn count(&mut self, usage: &Value, out: &mut Vec<AnswerPiece>) {
         let Some(usage) = usage.as_object() else {
             return;
         };
@@ -207,12 +207,12 @@ impl Decoder {
         );
         let cached = read.unwrap_or(0).saturating_add(made.unwrap_or(0));
         let prompt = count("input_tokens").unwrap_or(0).saturating_add(cached);
-        let mut all = Usage::of(prompt, count("output_tokens").unwrap_or(0));
+        let mut all = TokenUsage::of(prompt, count("output_tokens").unwrap_or(0));
         let details = [("cached_tokens", read), ("cache_creation_tokens", made)];
         for (name, count) in details {
             let details = &mut all.prompt_tokens_details;
             details.extend(count.map(|count| (name.to_owned(), count.into())));
         }
-        out.push(Piece::Usage(all));
+        out.push(AnswerPiece::Usage(all));
     }
 }

@@ -1,12 +1,12 @@
 //! Messages as Anthropic has them: instructions apart, two roles by turns, results of tools in what the user says.
 
-use super::super::pairing::{arguments, paired};
-use super::super::{Failure, media};
+use super::super::tool_call_pairing::{arguments, pair_calls};
+use super::super::{ModelFailure, media};
 use serde_json::{Value, json};
 
 /// A conversation to be sent.
 #[derive(Debug, PartialEq)]
-pub struct Conversation {
+pub struct AnthropicConversation {
     /// All instructions.
     pub system: String,
     /// What was said.
@@ -16,11 +16,14 @@ pub struct Conversation {
 }
 
 /// The conversation for the provider. A format of the answer is asked for in words: not every model has it built in.
-pub fn sent(messages: &[Value], format: Option<&Value>) -> Result<Conversation, Failure> {
+pub fn encode(
+    messages: &[Value],
+    format: Option<&Value>,
+) -> Result<AnthropicConversation, ModelFailure> {
     let mut system = Vec::new();
     let mut sent = Vec::new();
     let mut lacks_thinking = false;
-    for message in &paired(messages) {
+    for message in &pair_calls(messages) {
         match message["role"].as_str().unwrap_or_default() {
             "system" | "developer" => system.push(media::text(&message["content"])),
             "assistant" => {
@@ -45,7 +48,7 @@ pub fn sent(messages: &[Value], format: Option<&Value>) -> Result<Conversation, 
         let begin = json!([{"type": "text", "text": "…"}]);
         sent.insert(0, json!({"role": "user", "content": begin}));
     }
-    Ok(Conversation {
+    Ok(AnthropicConversation {
         system: system.join("\n\n"),
         messages: sent,
         lacks_thinking,
@@ -114,7 +117,7 @@ fn tool_use(call: &Value) -> Value {
     json!({"type": "tool_use", "id": call["id"], "name": name, "input": input})
 }
 
-fn result(message: &Value) -> Result<Value, Failure> {
+fn result(message: &Value) -> Result<Value, ModelFailure> {
     let content = blocks(&message["content"])?;
     let mut block = json!({"type": "tool_result", "tool_use_id": message["tool_call_id"]});
     if !content.is_empty() {
@@ -123,7 +126,7 @@ fn result(message: &Value) -> Result<Value, Failure> {
     Ok(block)
 }
 
-fn blocks(content: &Value) -> Result<Vec<Value>, Failure> {
+fn blocks(content: &Value) -> Result<Vec<Value>, ModelFailure> {
     match content {
         Value::String(text) => Ok(text_block(text).into_iter().collect()),
         Value::Array(parts) => {
@@ -135,7 +138,7 @@ fn blocks(content: &Value) -> Result<Vec<Value>, Failure> {
     }
 }
 
-fn block(part: &Value) -> Result<Option<Value>, Failure> {
+fn block(part: &Value) -> Result<Option<Value>, ModelFailure> {
     if let Some(image) = media::claude_image(part) {
         return Ok(Some(image));
     }

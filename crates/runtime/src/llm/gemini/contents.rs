@@ -1,8 +1,8 @@
 //! Messages as Google has them: instructions apart, parts of a user and of a model.
 
-use super::super::Failure;
-use super::super::media::{self, Source};
-use super::super::pairing::{arguments, paired};
+use super::super::ModelFailure;
+use super::super::media::{self, MediaSource};
+use super::super::tool_call_pairing::{arguments, pair_calls};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// A conversation to be sent.
 #[derive(Debug, PartialEq)]
-pub struct Conversation {
+pub struct GeminiConversation {
     /// All instructions.
     pub system: String,
     /// What was said.
@@ -19,8 +19,8 @@ pub struct Conversation {
 }
 
 /// The conversation for the provider; with `signed` the calls of this turn carry a signature each round.
-pub fn sent(messages: &[Value], signed: bool) -> Result<Conversation, Failure> {
-    let messages = paired(messages);
+pub fn encode(messages: &[Value], signed: bool) -> Result<GeminiConversation, ModelFailure> {
+    let messages = pair_calls(messages);
     let last_user = messages
         .iter()
         .rposition(|message| message["role"] == "user");
@@ -53,7 +53,7 @@ pub fn sent(messages: &[Value], signed: bool) -> Result<Conversation, Failure> {
     {
         contents.insert(0, json!({"role": "user", "parts": [{"text": "…"}]}));
     }
-    Ok(Conversation {
+    Ok(GeminiConversation {
         system: system.join("\n\n"),
         contents,
     })
@@ -71,12 +71,16 @@ fn add(contents: &mut Vec<Value>, role: &str, parts: Vec<Value>) {
 }
 
 /// A call as its response names it.
-struct Call {
+struct GeminiFunctionCall {
     name: Value,
     id: Option<Value>,
 }
 
-fn model(message: &Value, signed: bool, made: &mut BTreeMap<String, Call>) -> Vec<Value> {
+fn model(
+    message: &Value,
+    signed: bool,
+    made: &mut BTreeMap<String, GeminiFunctionCall>,
+) -> Vec<Value> {
     let own = message["reasoning_parts"].as_array();
     let own = || own.into_iter().flatten();
     let text = media::text(&message["content"]);
@@ -106,12 +110,12 @@ fn model(message: &Value, signed: bool, made: &mut BTreeMap<String, Call>) -> Ve
         parts.push(part);
         let ours = call["id"].as_str().unwrap_or_default().to_owned();
         let id = given("id");
-        made.insert(ours, Call { name, id });
+        made.insert(ours, GeminiFunctionCall { name, id });
     }
     parts
 }
 
-fn response(message: &Value, call: Option<&Call>) -> Value {
+fn response(message: &Value, call: Option<&GeminiFunctionCall>) -> Value {
     let text = media::text(&message["content"]);
     let result = match serde_json::from_str(&text) {
         Ok(Value::Object(result)) => Value::Object(result),
@@ -125,14 +129,14 @@ fn response(message: &Value, call: Option<&Call>) -> Value {
     json!({"functionResponse": response})
 }
 
-fn parts(content: &Value) -> Result<Vec<Value>, Failure> {
+fn parts(content: &Value) -> Result<Vec<Value>, ModelFailure> {
     match content {
         Value::Array(parts) => parts.iter().map(part).collect(),
         other => Ok(vec![json!({"text": media::text(other)})]),
     }
 }
 
-fn part(part: &Value) -> Result<Value, Failure> {
+fn part(part: &Value) -> Result<Value, ModelFailure> {
     if let Some(text) = part["text"].as_str() {
         return Ok(json!({"text": text}));
     }
@@ -142,11 +146,11 @@ fn part(part: &Value) -> Result<Value, Failure> {
         return Ok(json!({"inlineData": data}));
     }
     let address = media::image_address(part).or_else(|| media::file_address(part));
-    match address.map(Source::of) {
-        Some(Source::Data { media_type, data }) => {
+    match address.map(MediaSource::of) {
+        Some(MediaSource::Data { media_type, data }) => {
             Ok(json!({"inlineData": {"mimeType": media_type, "data": data}}))
         }
-        Some(Source::Url(url)) => Ok(json!({"fileData": {"fileUri": url}})),
+        Some(MediaSource::Url(url)) => Ok(json!({"fileData": {"fileUri": url}})),
         None => Err(media::not_taken(part)),
     }
 }

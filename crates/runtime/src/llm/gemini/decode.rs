@@ -1,23 +1,23 @@
 //! Chunks of Google's streams; an answer in one piece is one chunk.
 
-use super::super::stream::{Decode, read, unreadable};
-use super::super::{Failure, FailureKind, Piece, Usage};
+use super::super::stream::{AnswerDecoder, read, unreadable};
+use super::super::{AnswerPiece, ModelFailure, ModelFailureKind, TokenUsage};
 use serde_json::{Value, json};
 
 /// Reads one answer.
 #[derive(Default)]
-pub struct Decoder {
+pub struct GeminiDecoder {
     has_started: bool,
     finish_reason: Option<String>,
     calls: usize,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+impl AnswerDecoder for GeminiDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         read(data)?.map_or(Ok(()), |chunk| self.chunk(&chunk, out))
     }
 
-    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+    fn whole(&mut self, body: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         self.chunk(body, out)?;
         if self.finish_reason.is_none() {
             return Err(unreadable(&body.to_string()));
@@ -27,7 +27,7 @@ impl Decode for Decoder {
     }
 
     /// There is no other end marker than a reason to finish.
-    fn end(&mut self, out: &mut Vec<Piece>) {
+    fn end(&mut self, out: &mut Vec<AnswerPiece>) {
         let Some(reason) = &self.finish_reason else {
             return;
         };
@@ -38,31 +38,31 @@ impl Decode for Decoder {
             _ if self.calls > 0 => "tool_calls",
             _ => "stop",
         };
-        out.push(Piece::End {
+        out.push(AnswerPiece::End {
             finish_reason: finish_reason.to_owned(),
         });
     }
 }
 
-impl Decoder {
-    fn chunk(&mut self, chunk: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+impl GeminiDecoder {
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         if chunk.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::of_event(chunk));
+            return Err(ModelFailure::of_event(chunk));
         }
         if !chunk.is_object() {
             return Err(unreadable(&chunk.to_string()));
         }
         if !std::mem::replace(&mut self.has_started, true) {
             let text = |key: &str| chunk[key].as_str().map(str::to_owned);
-            out.push(Piece::Start {
+            out.push(AnswerPiece::Start {
                 id: text("responseId"),
                 model: text("modelVersion"),
             });
         }
-        out.extend(usage(&chunk["usageMetadata"]).map(Piece::Usage));
+        out.extend(usage(&chunk["usageMetadata"]).map(AnswerPiece::Usage));
         if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
             let what = format!("the provider blocked the prompt: {reason}");
-            return Err(Failure::new(FailureKind::ContentFilter, what));
+            return Err(ModelFailure::new(ModelFailureKind::ContentFilter, what));
         }
         let candidate = &chunk["candidates"][0];
         let parts = candidate["content"]["parts"].as_array();
@@ -72,7 +72,7 @@ impl Decoder {
         match candidate["finishReason"].as_str() {
             Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL")) => {
                 let what = format!("the provider could not read what the model wrote: {reason}");
-                Err(Failure::temporary(what))
+                Err(ModelFailure::temporary(what))
             }
             Some(reason) => {
                 self.finish_reason = Some(reason.to_owned());
@@ -82,7 +82,7 @@ impl Decoder {
         }
     }
 
-    fn part(&mut self, part: &Value, out: &mut Vec<Piece>) {
+    fn part(&mut self, part: &Value, out: &mut Vec<AnswerPiece>) {
         if let Some(function) = part["functionCall"].as_object() {
             let function = Value::Object(function.clone());
             return self.call(&function, &part["thoughtSignature"], out);
@@ -90,28 +90,28 @@ impl Decoder {
         let text = part["text"].as_str().unwrap_or_default();
         if !text.is_empty() {
             out.push(match part["thought"] == true {
-                true => Piece::Reasoning(text.to_owned()),
-                false => Piece::Text(text.to_owned()),
+                true => AnswerPiece::Reasoning(text.to_owned()),
+                false => AnswerPiece::Text(text.to_owned()),
             });
         }
         if part["thoughtSignature"].is_string() {
             let signature = &part["thoughtSignature"];
             let part = json!({"type": "thought_signature", "signature": signature});
-            out.push(Piece::ReasoningPart(part));
+            out.push(AnswerPiece::ReasoningPart(part));
         }
     }
 
-    fn call(&mut self, function: &Value, signature: &Value, out: &mut Vec<Piece>) {
+    fn call(&mut self, function: &Value, signature: &Value, out: &mut Vec<AnswerPiece>) {
         let index = self.calls;
         self.calls += 1;
         let text = |key: &str| function[key].as_str().unwrap_or_default().to_owned();
-        out.push(Piece::ToolCall {
+        out.push(AnswerPiece::ToolCall {
             index,
             id: text("id"),
             name: text("name"),
         });
         let arguments = function.get("args").filter(|args| !args.is_null());
-        out.push(Piece::Arguments {
+        out.push(AnswerPiece::Arguments {
             index,
             text: arguments.map_or_else(|| "{}".to_owned(), Value::to_string),
         });
@@ -121,17 +121,17 @@ impl Decoder {
                 part[key] = value.clone();
             }
         }
-        out.push(Piece::ReasoningPart(part));
+        out.push(AnswerPiece::ReasoningPart(part));
     }
 }
 
-fn usage(usage: &Value) -> Option<Usage> {
+fn usage(usage: &Value) -> Option<TokenUsage> {
     let count = |key: &str| usage[key].as_i64();
     let sum =
         |one: Option<i64>, other: Option<i64>| one.unwrap_or(0).saturating_add(other.unwrap_or(0));
     let prompt = count("promptTokenCount")?;
     let thoughts = count("thoughtsTokenCount");
-    let mut all = Usage::of(
+    let mut all = TokenUsage::of(
         sum(Some(prompt), count("toolUsePromptTokenCount")),
         sum(count("candidatesTokenCount"), thoughts),
     );

@@ -1,35 +1,35 @@
 //! Chunks of a chat completion, as OpenAI writes them and as its many followers do.
 
-use super::super::stream::{Decode, push, read, unreadable};
-use super::super::{Failure, Piece, Usage};
+use super::super::stream::{AnswerDecoder, push, read, unreadable};
+use super::super::{AnswerPiece, ModelFailure, TokenUsage};
 use serde_json::{Map, Value, json};
 
 /// Reads one answer.
 #[derive(Default)]
-pub struct Decoder {
+pub struct OpenAiDecoder {
     has_started: bool,
     finish_reason: Option<String>,
     is_done: bool,
-    calls: Vec<Call>,
-    told: usize,
+    calls: Vec<PartialToolCall>,
+    announced: usize,
     /// The field in which the server thinks, to give its thoughts back under the same name.
-    thinks_in: Option<&'static str>,
+    reasoning_field: Option<&'static str>,
 }
 
 /// A call of a tool that is being put together.
 #[derive(Default)]
-struct Call {
+struct PartialToolCall {
     /// The server's number of it.
     number: Option<u64>,
     id: String,
     name: String,
     arguments: String,
     /// Its place among those that were told of.
-    told: Option<usize>,
+    announced_index: Option<usize>,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<Piece>) -> Result<(), Failure> {
+impl AnswerDecoder for OpenAiDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         if data.trim() == "[DONE]" {
             self.is_done = true;
             self.end(out);
@@ -38,7 +38,7 @@ impl Decode for Decoder {
         read(data)?.map_or(Ok(()), |chunk| self.chunk(&chunk, out))
     }
 
-    fn whole(&mut self, body: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+    fn whole(&mut self, body: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         self.chunk(body, out)?;
         if self.finish_reason.is_none() {
             return Err(unreadable(&body.to_string()));
@@ -47,13 +47,13 @@ impl Decode for Decoder {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<Piece>) {
+    fn end(&mut self, out: &mut Vec<AnswerPiece>) {
         // A reason to finish says that the answer is whole, even where `[DONE]` was lost.
         if self.finish_reason.is_none() && !self.is_done {
             return;
         }
         for at in 0..self.calls.len() {
-            self.tell(at, out);
+            self.announce(at, out);
         }
         let finish_reason = match self.finish_reason.as_deref() {
             Some("length" | "max_tokens" | "model_length") => "length",
@@ -61,29 +61,29 @@ impl Decode for Decoder {
             _ if !self.calls.is_empty() => "tool_calls",
             _ => "stop",
         };
-        out.push(Piece::End {
+        out.push(AnswerPiece::End {
             finish_reason: finish_reason.to_owned(),
         });
     }
 }
 
-impl Decoder {
-    fn chunk(&mut self, chunk: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+impl OpenAiDecoder {
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         let has_error = chunk.get("error").is_some_and(|error| !error.is_null());
         if has_error || chunk.get("object").is_some_and(|kind| kind == "error") {
-            return Err(Failure::of_event(chunk));
+            return Err(ModelFailure::of_event(chunk));
         }
         if !chunk.is_object() {
             return Err(unreadable(&chunk.to_string()));
         }
         if !std::mem::replace(&mut self.has_started, true) {
             let text = |key: &str| Some(chunk.get(key)?.as_str()?.to_owned());
-            out.push(Piece::Start {
+            out.push(AnswerPiece::Start {
                 id: text("id"),
                 model: text("model"),
             });
         }
-        out.extend(chunk.get("usage").and_then(usage).map(Piece::Usage));
+        out.extend(chunk.get("usage").and_then(usage).map(AnswerPiece::Usage));
         let choices = chunk.get("choices").and_then(Value::as_array);
         let first = choices.into_iter().flatten().find(|choice| {
             let index = choice.get("index").and_then(Value::as_u64);
@@ -92,14 +92,14 @@ impl Decoder {
         first.map_or(Ok(()), |choice| self.choice(choice, out))
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Vec<Piece>) -> Result<(), Failure> {
+    fn choice(&mut self, choice: &Value, out: &mut Vec<AnswerPiece>) -> Result<(), ModelFailure> {
         let delta = choice.get("delta").or_else(|| choice.get("message"));
         if let Some(delta) = delta {
             self.delta(delta, out);
         }
         match choice.get("finish_reason").and_then(Value::as_str) {
             None | Some("") => Ok(()),
-            Some("error" | "insufficient_system_resource") => Err(Failure::temporary(
+            Some("error" | "insufficient_system_resource") => Err(ModelFailure::temporary(
                 "the provider gave up in the middle of the answer",
             )),
             Some(reason) => {
@@ -109,15 +109,15 @@ impl Decoder {
         }
     }
 
-    fn delta(&mut self, delta: &Value, out: &mut Vec<Piece>) {
+    fn delta(&mut self, delta: &Value, out: &mut Vec<AnswerPiece>) {
         self.reasoning(delta, out);
         match delta.get("content") {
-            Some(Value::String(text)) => push(out, text, Piece::Text),
+            Some(Value::String(text)) => push(out, text, AnswerPiece::Text),
             Some(Value::Array(parts)) => parts.iter().for_each(|part| content(part, out)),
             _ => {}
         }
         if let Some(text) = delta.get("refusal").and_then(Value::as_str) {
-            push(out, text, Piece::Refusal);
+            push(out, text, AnswerPiece::Refusal);
         }
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
@@ -125,27 +125,27 @@ impl Decoder {
         }
     }
 
-    fn reasoning(&mut self, delta: &Value, out: &mut Vec<Piece>) {
+    fn reasoning(&mut self, delta: &Value, out: &mut Vec<AnswerPiece>) {
         let fields = ["reasoning_content", "reasoning"];
         let found = fields.into_iter().find_map(|field| {
             let text = delta.get(field)?.as_str()?;
             (!text.is_empty()).then_some((field, text))
         });
         if let Some((field, text)) = found {
-            if self.thinks_in.is_none() {
-                self.thinks_in = Some(field);
-                out.push(Piece::ReasoningPart(json!({"type": field})));
+            if self.reasoning_field.is_none() {
+                self.reasoning_field = Some(field);
+                out.push(AnswerPiece::ReasoningPart(json!({"type": field})));
             }
-            push(out, text, Piece::Reasoning);
+            push(out, text, AnswerPiece::Reasoning);
         }
         let details = delta.get("reasoning_details").and_then(Value::as_array);
         for detail in details.into_iter().flatten() {
             let part = json!({"type": "reasoning_details", "detail": detail});
-            out.push(Piece::ReasoningPart(part));
+            out.push(AnswerPiece::ReasoningPart(part));
         }
     }
 
-    fn call(&mut self, delta: &Value, out: &mut Vec<Piece>) {
+    fn call(&mut self, delta: &Value, out: &mut Vec<AnswerPiece>) {
         let text = |place: &str| delta.pointer(place).and_then(Value::as_str).unwrap_or("");
         let (id, name) = (text("/id"), text("/function/name"));
         let number = delta.get("index").and_then(Value::as_u64);
@@ -163,10 +163,13 @@ impl Decoder {
             Some(value) => value.to_string(),
         };
         call.arguments.push_str(&arguments);
-        if let Some(index) = call.told {
-            push(out, &arguments, |text| Piece::Arguments { index, text });
+        if let Some(index) = call.announced_index {
+            push(out, &arguments, |text| AnswerPiece::Arguments {
+                index,
+                text,
+            });
         } else if !call.name.is_empty() {
-            self.tell(at, out);
+            self.announce(at, out);
         }
     }
 
@@ -180,7 +183,7 @@ impl Decoder {
             None if id.is_empty() => self.calls.len().checked_sub(1),
             None => self.calls.iter().rposition(|call| call.id == id),
         };
-        let is_other = |call: &Call| {
+        let is_other = |call: &PartialToolCall| {
             let is_other_id = !id.is_empty() && !call.id.is_empty() && call.id != id;
             let is_whole = || serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
             !name.is_empty()
@@ -190,28 +193,28 @@ impl Decoder {
         if let Some(index) = known.filter(|index| !is_other(&self.calls[*index])) {
             return index;
         }
-        self.calls.push(Call {
+        self.calls.push(PartialToolCall {
             number,
-            ..Call::default()
+            ..PartialToolCall::default()
         });
         self.calls.len() - 1
     }
 
     /// Tells of a call and what is known of its arguments, once.
-    fn tell(&mut self, at: usize, out: &mut Vec<Piece>) {
+    fn announce(&mut self, at: usize, out: &mut Vec<AnswerPiece>) {
         let call = &mut self.calls[at];
-        if call.told.is_some() {
+        if call.announced_index.is_some() {
             return;
         }
-        let index = self.told;
-        self.told += 1;
-        call.told = Some(index);
-        out.push(Piece::ToolCall {
+        let index = self.announced;
+        self.announced += 1;
+        call.announced_index = Some(index);
+        out.push(AnswerPiece::ToolCall {
             index,
             id: call.id.clone(),
             name: call.name.clone(),
         });
-        push(out, &call.arguments, |text| Piece::Arguments {
+        push(out, &call.arguments, |text| AnswerPiece::Arguments {
             index,
             text,
         });
@@ -219,18 +222,18 @@ impl Decoder {
 }
 
 /// A part of a content that comes as a list: text, or thoughts that are again a list.
-fn content(part: &Value, out: &mut Vec<Piece>) {
+fn content(part: &Value, out: &mut Vec<AnswerPiece>) {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
-        push(out, text, Piece::Text);
+        push(out, text, AnswerPiece::Text);
     }
     let thoughts = part.get("thinking").and_then(Value::as_array);
     for thought in thoughts.into_iter().flatten() {
         let text = thought.get("text").and_then(Value::as_str);
-        push(out, text.unwrap_or_default(), Piece::Reasoning);
+        push(out, text.unwrap_or_default(), AnswerPiece::Reasoning);
     }
 }
 
-fn usage(usage: &Value) -> Option<Usage> {
+fn usage(usage: &Value) -> Option<TokenUsage> {
     let count = |key: &str| usage.get(key).and_then(Value::as_i64);
     let details = |key: &str| {
         let details = usage.get(key).and_then(Value::as_object).cloned();
@@ -238,7 +241,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     };
     let prompt = count("prompt_tokens");
     let completion = count("completion_tokens");
-    let mut all = Usage::of(prompt.or(completion.map(|_| 0))?, completion.unwrap_or(0));
+    let mut all = TokenUsage::of(prompt.or(completion.map(|_| 0))?, completion.unwrap_or(0));
     all.total_tokens = count("total_tokens").unwrap_or(all.total_tokens);
     all.prompt_tokens_details = details("prompt_tokens_details");
     all.completion_tokens_details = details("completion_tokens_details");

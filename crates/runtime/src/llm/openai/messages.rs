@@ -1,7 +1,7 @@
 //! Messages as they are sent: without what is ours, and with what a server wants back.
 
-use super::super::capabilities::Vision;
-use super::super::{media, pairing::paired};
+use super::super::capabilities::VisionFormat;
+use super::super::{media, tool_call_pairing::pair_calls};
 use serde_json::{Map, Value};
 
 /// Keys that the protocol has.
@@ -17,16 +17,16 @@ const KEYS: &[&str] = &[
 
 /// How a server differs from others.
 #[derive(Clone, Copy)]
-pub struct Dialect {
+pub struct OpenAiDialect {
     /// It is OpenAI itself, which refuses what others need and knows what others do not.
     pub is_original: bool,
     /// How it wants pictures.
-    pub vision: Vision,
+    pub vision: VisionFormat,
 }
 
 /// The messages for the server.
-pub fn sent(messages: &[Value], dialect: Dialect) -> Vec<Value> {
-    let messages = paired(messages);
+pub fn encode(messages: &[Value], dialect: OpenAiDialect) -> Vec<Value> {
+    let messages = pair_calls(messages);
     let last_user = messages
         .iter()
         .rposition(|message| message["role"] == "user");
@@ -38,7 +38,7 @@ pub fn sent(messages: &[Value], dialect: Dialect) -> Vec<Value> {
     sent.collect()
 }
 
-fn one(message: &Value, is_this_turn: bool, dialect: Dialect) -> Value {
+fn one(message: &Value, is_this_turn: bool, dialect: OpenAiDialect) -> Value {
     let mut sent = Map::new();
     for key in KEYS {
         let value = message.get(*key).filter(|value| !value.is_null());
@@ -48,7 +48,9 @@ fn one(message: &Value, is_this_turn: bool, dialect: Dialect) -> Value {
     if !sent.contains_key("content") {
         sent.insert("content".to_owned(), Value::Null);
     }
-    if let (Vision::Claude, Some(Value::Array(parts))) = (dialect.vision, sent.get_mut("content")) {
+    if let (VisionFormat::Claude, Some(Value::Array(parts))) =
+        (dialect.vision, sent.get_mut("content"))
+    {
         for part in parts {
             if let Some(image) = media::claude_image(part) {
                 *part = image;
@@ -85,13 +87,13 @@ fn reasoning(message: &Value, sent: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dialect, sent};
-    use crate::llm::capabilities::Vision;
+    use super::{OpenAiDialect, encode};
+    use crate::llm::capabilities::VisionFormat;
     use serde_json::json;
 
-    const FOLLOWER: Dialect = Dialect {
+    const FOLLOWER: OpenAiDialect = OpenAiDialect {
         is_original: false,
-        vision: Vision::OpenAi,
+        vision: VisionFormat::OpenAi,
     };
 
     #[test]
@@ -100,7 +102,7 @@ mod tests {
             "reasoning_parts": [{"type": "thinking", "thinking": "hm", "signature": "s"}], "extras": 1});
         let messages = [json!({"role": "user", "content": "a"}), message];
         assert_eq!(
-            sent(&messages, FOLLOWER),
+            encode(&messages, FOLLOWER),
             [
                 json!({"role": "user", "content": "a"}),
                 json!({"role": "assistant", "content": "hi"})
@@ -118,7 +120,7 @@ mod tests {
             "reasoning_details": [{"id": 1}]});
         let messages = [user.clone(), thought.clone(), user.clone(), thought];
         assert_eq!(
-            sent(&messages, FOLLOWER),
+            encode(&messages, FOLLOWER),
             [user.clone(), plain, user, whole]
         );
     }
@@ -126,12 +128,12 @@ mod tests {
     #[test]
     fn only_openai_itself_knows_developers() {
         let messages = [json!({"role": "developer", "content": "be brief"})];
-        let original = Dialect {
+        let original = OpenAiDialect {
             is_original: true,
             ..FOLLOWER
         };
-        assert_eq!(sent(&messages, original), messages);
+        assert_eq!(encode(&messages, original), messages);
         let system = json!({"role": "system", "content": "be brief"});
-        assert_eq!(sent(&messages, FOLLOWER), [system]);
+        assert_eq!(encode(&messages, FOLLOWER), [system]);
     }
 }

@@ -1,12 +1,12 @@
 //! What rules look at: a call, read once.
 
-use super::super::{Call, media};
+use super::super::{ModelCall, media};
 use serde_json::{Value, json};
 
 /// A call as rules see it.
-pub struct Conversation<'a> {
+pub struct ScriptedConversation<'a> {
     /// The call.
-    pub call: &'a Call,
+    pub call: &'a ModelCall,
     /// The text of the last message of the user.
     pub last_user: String,
     /// All instructions.
@@ -21,9 +21,9 @@ pub struct Conversation<'a> {
     pub tools: Vec<&'a str>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> ScriptedConversation<'a> {
     /// Reads a call.
-    pub fn of(call: &'a Call) -> Self {
+    pub fn of(call: &'a ModelCall) -> Self {
         let messages = &call.messages;
         let last_user = messages.iter().rposition(|message| role(message) == "user");
         let since = &messages[last_user.map_or(0, |at| at + 1)..];

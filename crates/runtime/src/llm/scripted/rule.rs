@@ -1,6 +1,6 @@
 //! A rule: when it holds, and what it does.
 
-use super::conversation::Conversation;
+use super::conversation::ScriptedConversation;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A rule that can be asked.
-pub struct Rule {
+pub struct ScriptedRule {
     last_user: Option<Regex>,
     system: Option<Regex>,
     has_tool_result: Option<bool>,
@@ -21,13 +21,13 @@ pub struct Rule {
     /// Thinking before it.
     pub reasoning: Option<String>,
     /// Calls of tools behind it.
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<ScriptedToolCall>,
     /// A JSON value as the text.
     pub json: Option<Value>,
     /// Another reason to finish than the usual.
     pub finish_reason: Option<String>,
     /// A failure instead of an answer.
-    pub error: Option<Fault>,
+    pub error: Option<ScriptedFailure>,
     /// The stream breaks off after so many chunks.
     pub cut_after: Option<usize>,
     /// Before each chunk, instead of the connector's.
@@ -37,7 +37,7 @@ pub struct Rule {
 /// A call of a tool.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ToolCall {
+pub struct ScriptedToolCall {
     /// Its id; a counted one unless it is given.
     #[serde(default)]
     pub id: String,
@@ -51,7 +51,7 @@ pub struct ToolCall {
 /// A failure as a server would answer it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fault {
+pub struct ScriptedFailure {
     /// The status.
     #[serde(default = "internal_server_error")]
     pub status: u16,
@@ -66,23 +66,23 @@ const fn internal_server_error() -> u16 {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RuleDefinition {
     #[serde(default, rename = "match")]
-    matches: Match,
+    matches: RuleMatch,
     reply: Option<String>,
     reasoning: Option<String>,
     #[serde(default)]
-    tool_calls: Vec<ToolCall>,
+    tool_calls: Vec<ScriptedToolCall>,
     json: Option<Value>,
     finish_reason: Option<String>,
-    error: Option<Fault>,
+    error: Option<ScriptedFailure>,
     cut_after: Option<usize>,
     delay: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Match {
+struct RuleMatch {
     last_user: Option<String>,
     system: Option<String>,
     has_tool_result: Option<bool>,
@@ -91,10 +91,11 @@ struct Match {
     times: Option<u64>,
 }
 
-impl Rule {
+impl ScriptedRule {
     /// Reads a rule; the error is what is wrong with it.
     pub fn read(rule: &Value) -> Result<Self, String> {
-        let rule = Written::deserialize(rule).map_err(|error| format!("is wrong: {error}"))?;
+        let rule =
+            RuleDefinition::deserialize(rule).map_err(|error| format!("is wrong: {error}"))?;
         let delay = rule.delay.as_ref().map(|delay| super::delay(Some(delay)));
         Ok(Self {
             last_user: pattern(rule.matches.last_user)?,
@@ -116,7 +117,7 @@ impl Rule {
     }
 
     /// Whether it answers. One that does is used once more.
-    pub fn holds(&self, conversation: &Conversation<'_>) -> bool {
+    pub fn holds(&self, conversation: &ScriptedConversation<'_>) -> bool {
         let matches = |pattern: &Option<Regex>, text: &str| {
             pattern
                 .as_ref()

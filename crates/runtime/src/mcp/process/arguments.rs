@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 const WHOLE: &str = ":arguments";
 
 /// What was given.
-pub struct Given {
+pub struct MappingInput {
     /// All of it, which is also the only argument where nothing is mapped.
     whole: Value,
     /// The variables of a resource's path and of its query, by the name that stands for each group.
     groups: Option<Value>,
 }
 
-impl Given {
+impl MappingInput {
     /// The arguments of a tool.
     pub fn of_tool(arguments: Value) -> Self {
         Self {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_process_gets_what_is_mapped() {
-        let given = Given::of_tool(json!({"a": 1, "deep": {"b": [2]}}));
+        let given = MappingInput::of_tool(json!({"a": 1, "deep": {"b": [2]}}));
         let mapped = json!([
             ":arguments",
             "$args.a",
@@ -117,7 +117,7 @@ mod tests {
         let schema =
             json!({"properties": {"check": {"default": "all"}, "deep": {"default": true}}});
         let variables = (map(json!({"id": "7"})), map(json!({"check": "disk"})));
-        let given = Given::of_resource(variables, Some(&schema));
+        let given = MappingInput::of_resource(variables, Some(&schema));
         let mapped = json!(["$uri.id", "$query.check", "$query.deep", "$query.id"]);
         let arguments = given.arguments(Some(mapped.as_array().unwrap()));
         assert_eq!(Value::Array(arguments), json!(["7", "disk", true, null]));

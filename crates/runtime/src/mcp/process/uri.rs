@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 /// The variables of a path, and those of a query.
-pub type Variables = (Map<String, Value>, Map<String, Value>);
+pub type UriVariables = (Map<String, Value>, Map<String, Value>);
 
 /// A template.
-pub struct Template<'a> {
+pub struct UriTemplate<'a> {
     path: &'a str,
     query: &'a str,
 }
 
-impl<'a> Template<'a> {
+impl<'a> UriTemplate<'a> {
     /// Reads a template; every text is one.
     pub fn new(text: &'a str) -> Self {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -21,7 +21,7 @@ impl<'a> Template<'a> {
     }
 
     /// The variables of the path and of the query of an address, if it fits. What the query has beyond the template is kept.
-    pub fn variables(&self, uri: &str) -> Option<Variables> {
+    pub fn variables(&self, uri: &str) -> Option<UriVariables> {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let in_path = path_variables(self.path, path)?;
         let given: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
@@ -106,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     fn read(template: &str, uri: &str) -> Value {
-        match Template::new(template).variables(uri) {
+        match UriTemplate::new(template).variables(uri) {
             Some((path, query)) => json!([path, query]),
             None => Value::Null,
         }

@@ -1,7 +1,7 @@
 //! `http`: the streamable HTTP of the protocol.
 
-use super::line::LONGEST;
-use super::{Failure, Opened, Opening, Transport, greet};
+use super::message_buffer::LONGEST;
+use super::{ConnectFailure, ConnectOptions, ConnectResult, TransportEntry, greet};
 use futures::FutureExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use rmcp::ClientLifecycleMode;
@@ -11,13 +11,13 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 /// Calls under way over one connection, which all users may share; further ones wait.
 const CALLS: usize = 1_024;
 
-pub const ROW: Transport = Transport {
+pub const ROW: TransportEntry = TransportEntry {
     name: "http",
     is_old: false,
     open: |opening, mode| open(opening, mode).boxed(),
 };
 
-async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
+async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectResult {
     let headers = headers(opening)?;
     let config = StreamableHttpClientTransportConfig::with_uri(opening.text("url"))
         .custom_headers(
@@ -33,7 +33,7 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
 }
 
 /// The headers of every request: those of the file, and its token.
-pub fn headers(opening: &Opening) -> Result<HeaderMap, Failure> {
+pub fn headers(opening: &ConnectOptions) -> Result<HeaderMap, ConnectFailure> {
     let mut headers = HeaderMap::new();
     let token = opening.text("authorization_token");
     let token = match token.contains(' ') || token.is_empty() {
@@ -43,9 +43,9 @@ pub fn headers(opening: &Opening) -> Result<HeaderMap, Failure> {
     let token =
         Some((AUTHORIZATION.as_str(), token.as_str())).filter(|(_, token)| !token.is_empty());
     for (name, value) in token.into_iter().chain(opening.pairs("headers")) {
-        let refused = |_| Failure::new(format!("its header \"{name}\" cannot be sent"));
+        let refused = |_| ConnectFailure::new(format!("its header \"{name}\" cannot be sent"));
         let wrong = |_| {
-            Failure::new(format!(
+            ConnectFailure::new(format!(
                 "its header \"{name}\" has a value that no header may have"
             ))
         };

@@ -1,17 +1,17 @@
 //! Messages of a server from their bytes. An answer that cannot be read fails its call at once, and no other.
 
-use super::line::LONGEST;
+use super::message_buffer::LONGEST;
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::Value;
 
 /// A message of a server.
-pub type Received = RxJsonRpcMessage<RoleClient>;
+pub type ServerMessage = RxJsonRpcMessage<RoleClient>;
 
 /// A message, or what takes the place of an answer that is none. `None` is of no use to anybody.
-pub fn read(bytes: &[u8]) -> Option<Received> {
-    let mut error = match serde_json::from_slice::<Received>(bytes) {
+pub fn read(bytes: &[u8]) -> Option<ServerMessage> {
+    let mut error = match serde_json::from_slice::<ServerMessage>(bytes) {
         Ok(message) => return Some(message),
         Err(error) => error,
     };
@@ -28,7 +28,7 @@ pub fn read(bytes: &[u8]) -> Option<Received> {
 }
 
 /// What takes the place of an answer of which only the ends are known; `Err` if it cannot be told whose it was.
-pub fn too_long(head: &[u8], tail: &[u8]) -> Result<Received, String> {
+pub fn too_long(head: &[u8], tail: &[u8]) -> Result<ServerMessage, String> {
     let why = format!("its answer is larger than {} MiB", LONGEST >> 20);
     match id_at(head, tail) {
         Some(id) => Ok(refusal(why, id)),
@@ -36,9 +36,9 @@ pub fn too_long(head: &[u8], tail: &[u8]) -> Result<Received, String> {
     }
 }
 
-fn refusal(why: String, id: i64) -> Received {
+fn refusal(why: String, id: i64) -> ServerMessage {
     let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None);
-    Received::error(error, Some(RequestId::Number(id)))
+    ServerMessage::error(error, Some(RequestId::Number(id)))
 }
 
 /// The id of an answer that is no strict JSON: half a character, bytes that are no text, or too deeply nested.

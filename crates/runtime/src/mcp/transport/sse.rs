@@ -2,11 +2,11 @@
 //! messages are sent to.
 
 use super::http::headers;
-use super::line::{Gatherer, Line};
-use super::message::{self, Received};
-use super::{Failure, Opened, Opening, Transport, greet, http_words};
-use crate::llm::sse::{Event, Parser};
-use crate::mcp::ears::Ears;
+use super::message::{self, ServerMessage};
+use super::message_buffer::{MessageBuffer, RawMessage};
+use super::{ConnectFailure, ConnectOptions, ConnectResult, TransportEntry, greet, http_words};
+use crate::llm::sse::{SseEvent, SseParser};
+use crate::mcp::notifications::McpNotifications;
 use futures::FutureExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
@@ -25,20 +25,20 @@ const WAITING: usize = 64;
 const FIRST: Duration = Duration::from_secs(10);
 const EVENTS: &str = "text/event-stream";
 
-pub const ROW: Transport = Transport {
+pub const ROW: TransportEntry = TransportEntry {
     name: "sse",
     is_old: true,
     open: |opening, mode| open(opening, mode).boxed(),
 };
 
 /// An open connection.
-struct Sse {
+struct SseTransport {
     client: Client,
     headers: HeaderMap,
     to: Url,
-    messages: mpsc::Receiver<Received>,
+    messages: mpsc::Receiver<ServerMessage>,
     reader: JoinSet<()>,
-    ears: Arc<Ears>,
+    notifications: Arc<McpNotifications>,
     /// No call of this server lasts longer, so nobody waits for what is sent.
     timeout: Duration,
 }
@@ -46,34 +46,35 @@ struct Sse {
 /// A message could not be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Unsent(String, #[source] Option<reqwest::Error>);
+struct SseSendError(String, #[source] Option<reqwest::Error>);
 
-async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
+async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectResult {
     let headers = headers(opening)?;
-    let wrong = |_| Failure::new("its \"url\" is no address");
+    let wrong = |_| ConnectFailure::new("its \"url\" is no address");
     let url = Url::parse(opening.text("url")).map_err(wrong)?;
     let request = opening.http.get(url.clone()).headers(headers.clone());
     let response = request.header(ACCEPT, EVENTS).send().await;
-    let broken = |error: reqwest::Error| Failure::new(http_words(&error));
+    let broken = |error: reqwest::Error| ConnectFailure::new(http_words(&error));
     let response = response.map_err(broken)?;
-    let mut events = Events::of(response)?;
+    let mut events = SseEvents::of(response)?;
     let first = tokio::time::timeout(FIRST, events.next()).await;
     let first = match first.ok().flatten() {
-        Some(Told::Event(event)) if event.name == "endpoint" => Some(event),
+        Some(SseItem::Event(event)) if event.name == "endpoint" => Some(event),
         _ => None,
     };
-    let first = first.ok_or_else(|| Failure::new("it does not say where messages are sent to"))?;
+    let first =
+        first.ok_or_else(|| ConnectFailure::new("it does not say where messages are sent to"))?;
     let to = url.join(first.data.trim()).ok();
     // Another host would get this one's credentials.
     let to = to.filter(|to| to.origin() == url.origin());
-    let to = to.ok_or_else(|| Failure::new("it wants messages sent to another host"))?;
+    let to = to.ok_or_else(|| ConnectFailure::new("it wants messages sent to another host"))?;
     let (tell, messages) = mpsc::channel(WAITING);
     let mut reader = JoinSet::new();
     reader.spawn(async move {
         while let Some(told) = events.next().await {
             let message = match told {
-                Told::Event(event) => message::read(event.data.as_bytes()),
-                Told::TooLong(refusal) => Some(*refusal),
+                SseItem::Event(event) => message::read(event.data.as_bytes()),
+                SseItem::TooLong(refusal) => Some(*refusal),
             };
             let Some(message) = message else { continue };
             if tell.send(message).await.is_err() {
@@ -81,57 +82,61 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
             }
         }
     });
-    let transport = Sse {
+    let transport = SseTransport {
         client: opening.http.clone(),
         headers,
         to,
         messages,
         reader,
-        ears: opening.ears.clone(),
+        notifications: opening.notifications.clone(),
         timeout: opening.timeout,
     };
     greet(opening, transport, mode).await
 }
 
 /// The events of an answer.
-struct Events {
+struct SseEvents {
     response: Response,
-    parser: Parser,
-    line: Gatherer,
-    ready: VecDeque<Told>,
+    parser: SseParser,
+    line: MessageBuffer,
+    ready: VecDeque<SseItem>,
 }
 
 /// What an answer tells.
-enum Told {
-    Event(Event),
+enum SseItem {
+    Event(SseEvent),
     /// In place of an answer in an event that is too long.
-    TooLong(Box<Received>),
+    TooLong(Box<ServerMessage>),
 }
 
-impl Events {
-    fn of(response: Response) -> Result<Self, Failure> {
+impl SseEvents {
+    fn of(response: Response) -> Result<Self, ConnectFailure> {
         let status = response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let message = "it refuses the credentials; check authorization_token and headers";
-            return Err(Failure::new(message));
+            return Err(ConnectFailure::new(message));
         }
         if !status.is_success() {
-            return Err(Failure::new(format!("it answers with status {status}")));
+            return Err(ConnectFailure::new(format!(
+                "it answers with status {status}"
+            )));
         }
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with(EVENTS) {
-            return Err(Failure::new("it answers with something else than events"));
+            return Err(ConnectFailure::new(
+                "it answers with something else than events",
+            ));
         }
         Ok(Self {
             response,
-            parser: Parser::default(),
-            line: Gatherer::default(),
+            parser: SseParser::default(),
+            line: MessageBuffer::default(),
             ready: VecDeque::new(),
         })
     }
 
-    async fn next(&mut self) -> Option<Told> {
+    async fn next(&mut self) -> Option<SseItem> {
         loop {
             if let Some(told) = self.ready.pop_front() {
                 return Some(told);
@@ -149,13 +154,13 @@ impl Events {
     /// `None` where it cannot be told whose answer is lost, so that all who wait have to know.
     fn end_line(&mut self) -> Option<()> {
         match self.line.take() {
-            Line::Whole(line) => {
+            RawMessage::Whole(line) => {
                 let events = self.parser.push(&line).ok()?;
-                self.ready.extend(events.into_iter().map(Told::Event));
+                self.ready.extend(events.into_iter().map(SseItem::Event));
             }
-            Line::Ends(head, tail) => {
+            RawMessage::Ends(head, tail) => {
                 let refusal = message::too_long(&head, &tail).ok()?;
-                self.ready.push_back(Told::TooLong(Box::new(refusal)));
+                self.ready.push_back(SseItem::TooLong(Box::new(refusal)));
             }
         }
         Some(())
@@ -166,32 +171,36 @@ fn is_end(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-impl rmcp::transport::Transport<RoleClient> for Sse {
-    type Error = Unsent;
+impl rmcp::transport::Transport<RoleClient> for SseTransport {
+    type Error = SseSendError;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), Unsent>> + Send + 'static {
-        self.ears.sends();
+    ) -> impl Future<Output = Result<(), SseSendError>> + Send + 'static {
+        self.notifications.sends();
         let request = self.client.post(self.to.clone());
         let request = request.headers(self.headers.clone()).json(&message);
         let request = request.timeout(self.timeout);
         async move {
             let response = request.send().await;
-            let response = response.map_err(|error| Unsent(http_words(&error), Some(error)))?;
+            let response =
+                response.map_err(|error| SseSendError(http_words(&error), Some(error)))?;
             match response.status() {
                 status if status.is_success() => Ok(()),
-                status => Err(Unsent(format!("it answers with status {status}"), None)),
+                status => Err(SseSendError(
+                    format!("it answers with status {status}"),
+                    None,
+                )),
             }
         }
     }
 
-    async fn receive(&mut self) -> Option<Received> {
+    async fn receive(&mut self) -> Option<ServerMessage> {
         self.messages.recv().await
     }
 
-    async fn close(&mut self) -> Result<(), Unsent> {
+    async fn close(&mut self) -> Result<(), SseSendError> {
         self.reader.abort_all();
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! `stdio`: a child process with only the given environment and `PATH`.
 
-use super::lines::Lines;
-use super::process::Process;
-use super::{Failure, Opened, Opening, Transport, greet};
+use super::server_process::ServerProcess;
+use super::stdio_transport::StdioTransport;
+use super::{ConnectFailure, ConnectOptions, ConnectResult, TransportEntry, greet};
 use futures::FutureExt;
 use rmcp::ClientLifecycleMode;
 use serde_json::Value;
@@ -10,13 +10,13 @@ use std::io::ErrorKind;
 use std::process::Stdio;
 use tokio::process::Command;
 
-pub const ROW: Transport = Transport {
+pub const ROW: TransportEntry = TransportEntry {
     name: "stdio",
     is_old: false,
     open: |opening, mode| open(opening, mode).boxed(),
 };
 
-async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
+async fn open(opening: &ConnectOptions, mode: ClientLifecycleMode) -> ConnectResult {
     let program = opening.text("command");
     let mut command = Command::new(program);
     let arguments = opening.fields.get("arguments").and_then(Value::as_array);
@@ -30,15 +30,16 @@ async fn open(opening: &Opening, mode: ClientLifecycleMode) -> Opened {
         .current_dir(&opening.root);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.stderr(Stdio::piped());
-    let process = Process::start(command, opening);
-    let lines = process.and_then(|process| Lines::new(process, opening.ears.clone()));
+    let process = ServerProcess::start(command, opening);
+    let lines =
+        process.and_then(|process| StdioTransport::new(process, opening.notifications.clone()));
     let lines = lines.map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => "; is it installed and on the PATH?",
             _ => "",
         };
         let message = format!("its command \"{program}\" cannot be started: {error}{hint}");
-        Failure::new(message)
+        ConnectFailure::new(message)
     })?;
     greet(opening, lines, mode).await
 }

@@ -4,7 +4,7 @@ use sea_query::{PostgresQueryBuilder, QueryStatementBuilder, SqliteQueryBuilder,
 
 /// The databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SqlDialect {
     /// SQLite.
     Sqlite,
     /// PostgreSQL.
@@ -13,28 +13,28 @@ pub enum Dialect {
 
 /// SQL and the values of its places.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Statement {
+pub struct SqlStatement {
     /// The SQL.
     pub sql: String,
     /// The values, in order.
     pub values: Vec<Value>,
 }
 
-impl Dialect {
+impl SqlDialect {
     /// A statement in this dialect, its values bound.
-    pub fn write(self, statement: &impl QueryStatementBuilder) -> Statement {
+    pub fn write(self, statement: &impl QueryStatementBuilder) -> SqlStatement {
         let (sql, values) = match self {
             Self::Sqlite => statement.build_any(&SqliteQueryBuilder),
             Self::Postgres => statement.build_any(&PostgresQueryBuilder),
         };
-        Statement {
+        SqlStatement {
             sql,
             values: values.0,
         }
     }
 }
 
-impl From<String> for Statement {
+impl From<String> for SqlStatement {
     fn from(sql: String) -> Self {
         Self {
             sql,

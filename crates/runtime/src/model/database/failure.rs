@@ -1,35 +1,35 @@
 //! What failures of databases mean, said alike for all of them.
 
-use crate::error::{Code, Error};
+use crate::error::{Error, ErrorCode};
 use ambit_storage::Error as Stored;
 use std::error::Error as Cause;
 use std::sync::Arc;
 
 /// Another row has the same in these columns.
-pub fn taken(columns: &str) -> Error {
+pub fn unique_violation(columns: &str) -> Error {
     let message = format!("there is already a row with the same {columns}");
-    Error::new(Code::Conflict, message)
+    Error::new(ErrorCode::Conflict, message)
 }
 
 /// A row without a value that it must have.
-pub fn missing(column: &str) -> Error {
+pub fn not_null_violation(column: &str) -> Error {
     Error::invalid(column, format!("column \"{column}\" must not be null"))
 }
 
 /// A value that the table does not take.
-pub fn unfit(reason: &str) -> Error {
+pub fn invalid_value(reason: &str) -> Error {
     let message = format!("the table does not take a value: {reason}");
-    Error::new(Code::InvalidArgument, message)
+    Error::new(ErrorCode::InvalidArgument, message)
 }
 
 /// Others were at work on the same rows.
-pub fn crossed() -> Error {
+pub fn write_conflict() -> Error {
     let message = "others changed the same rows at the same time; repeat the call";
-    Error::new(Code::Conflict, message)
+    Error::new(ErrorCode::Conflict, message)
 }
 
 /// The database cannot be reached.
-pub fn away(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
+pub fn unavailable(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
     Stored::unavailable(database, cause).into()
 }
 
@@ -39,7 +39,7 @@ pub fn closed(database: &str) -> Error {
 }
 
 /// The database refuses a statement: the table is not as the model says, or this is a defect.
-pub fn refused(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
+pub fn statement_refused(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
     let message = "the database refused the query; the table may not be as the model says, and the server's log tells more";
     Error {
         cause: Some(Arc::new(Stored::unavailable(database, cause))),

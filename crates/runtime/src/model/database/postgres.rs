@@ -3,11 +3,11 @@
 mod address;
 mod cell;
 
-use super::{Access, Database, Dialect, Row, Statement, Transaction, failure};
+use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
-use address::Address;
+use address::PostgresAddress;
 use async_trait::async_trait;
-use cell::{Given, Taken};
+use cell::{PostgresCell, PostgresParameter};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
     Timeouts,
@@ -28,15 +28,15 @@ const POOL: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An open database.
-pub struct Postgres {
+pub struct PostgresDatabase {
     pool: Pool,
     name: Arc<str>,
 }
 
-impl Postgres {
+impl PostgresDatabase {
     /// Opens the database of a store's URL, and makes the schema if it is not there.
     pub async fn open(url: &str) -> Result<Self> {
-        let address = Address::parse(url)?;
+        let address = PostgresAddress::parse(url)?;
         let recycling_method = RecyclingMethod::Fast;
         let config = ManagerConfig { recycling_method };
         let manager = Manager::from_config(address.config, NoTls, config);
@@ -63,7 +63,7 @@ impl Postgres {
             .post_create(hook)
             .runtime(Runtime::Tokio1)
             .build()
-            .map_err(|error| failure::away(&address.name, error))?;
+            .map_err(|error| failure::unavailable(&address.name, error))?;
         let database = Self {
             pool,
             name: address.name.into(),
@@ -74,11 +74,11 @@ impl Postgres {
 
     /// Two nodes that start at once would both find no schema.
     async fn make_schema(&self, schema: &str) -> Result<()> {
-        let mut transaction = self.begin(Access::Write).await?;
+        let mut transaction = self.begin(AccessMode::Write).await?;
         transaction.rows(LOCK.to_owned().into()).await?;
         let exists = format!("SELECT to_regnamespace('{schema}') IS NOT NULL");
         let exists = transaction.rows(exists.into()).await?;
-        if exists != [[super::Cell::Integer(1)]] {
+        if exists != [[super::SqlCell::Integer(1)]] {
             let make = format!("CREATE SCHEMA {schema}");
             transaction.run(make.into()).await?;
         }
@@ -106,30 +106,30 @@ impl Postgres {
                 failed(&self.name, error)
             }
             PoolError::Closed => failure::closed(&self.name),
-            other => failure::away(&self.name, other),
+            other => failure::unavailable(&self.name, other),
         })
     }
 }
 
 #[async_trait]
-impl Database for Postgres {
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
+impl Database for PostgresDatabase {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Postgres
     }
 
-    async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>> {
+    async fn begin(&self, access: AccessMode) -> Result<Box<dyn Transaction>> {
         let client = match access {
-            Access::Read => {
+            AccessMode::Read => {
                 let client = self.connection().await?;
                 sent(&client, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
                 client
             }
-            Access::Write => self.writing().await?,
+            AccessMode::Write => self.writing().await?,
         };
-        Ok(Box::new(Open {
+        Ok(Box::new(PostgresTransaction {
             client: Some(client),
             name: Arc::clone(&self.name),
-            is_reading: access == Access::Read,
+            is_reading: access == AccessMode::Read,
         }))
     }
 
@@ -140,14 +140,14 @@ impl Database for Postgres {
 }
 
 /// A transaction and its connection.
-struct Open {
+struct PostgresTransaction {
     client: Option<Object>,
     name: Arc<str>,
     /// Whether it changes nothing.
     is_reading: bool,
 }
 
-impl Open {
+impl PostgresTransaction {
     fn failed(&self, error: tokio_postgres::Error) -> Error {
         if error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
             && let Some(client) = &self.client
@@ -165,30 +165,34 @@ impl Open {
 }
 
 #[async_trait]
-impl Transaction for Open {
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
+impl Transaction for PostgresTransaction {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Postgres
     }
 
-    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>> {
+    async fn rows(&mut self, statement: SqlStatement) -> Result<Vec<SqlRow>> {
         let client = self.client()?;
-        let given: Vec<Given> = statement.values.iter().map(Given::of).collect();
+        let given: Vec<PostgresParameter> =
+            statement.values.iter().map(PostgresParameter::of).collect();
         let answer = async {
             let prepared = client.prepare_cached(&statement.sql).await?;
             let rows = client.query(&prepared, &references(&given)).await?;
             let read = rows.iter().map(|row| {
-                let cells = (0..row.len()).map(|at| row.try_get::<_, Taken>(at));
-                cells.map(|cell| cell.map(|Taken(cell)| cell)).collect()
+                let cells = (0..row.len()).map(|at| row.try_get::<_, PostgresCell>(at));
+                cells
+                    .map(|cell| cell.map(|PostgresCell(cell)| cell))
+                    .collect()
             });
-            read.collect::<std::result::Result<Vec<Row>, _>>()
+            read.collect::<std::result::Result<Vec<SqlRow>, _>>()
         };
         let answer = answer.await;
         answer.map_err(|error| self.failed(error))
     }
 
-    async fn run(&mut self, statement: Statement) -> Result<u64> {
+    async fn run(&mut self, statement: SqlStatement) -> Result<u64> {
         let client = self.client()?;
-        let given: Vec<Given> = statement.values.iter().map(Given::of).collect();
+        let given: Vec<PostgresParameter> =
+            statement.values.iter().map(PostgresParameter::of).collect();
         let answer = async {
             let prepared = client.prepare_cached(&statement.sql).await?;
             client.execute(&prepared, &references(&given)).await
@@ -211,7 +215,7 @@ impl Transaction for Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for PostgresTransaction {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             // Nobody can wait for the undoing here; the server undoes what a closed connection leaves.
@@ -220,7 +224,7 @@ impl Drop for Open {
     }
 }
 
-fn references(given: &[Given]) -> Vec<&(dyn ToSql + Sync)> {
+fn references(given: &[PostgresParameter]) -> Vec<&(dyn ToSql + Sync)> {
     let references = given.iter().map(|it| it as &(dyn ToSql + Sync));
     references.collect()
 }
@@ -236,8 +240,8 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
     let Some(cause) = error.as_db_error() else {
         return match error.is_closed() || std::error::Error::source(&error).is_some_and(is_outside)
         {
-            true => failure::away(name, error),
-            false => failure::refused(name, error),
+            true => failure::unavailable(name, error),
+            false => failure::statement_refused(name, error),
         };
     };
     let state = cause.code();
@@ -247,17 +251,17 @@ fn failed(name: &str, error: tokio_postgres::Error) -> Error {
         let columns = detail
             .split_once('(')
             .and_then(|(_, rest)| rest.split_once(")="));
-        return failure::taken(columns.map_or("key", |(columns, _)| columns));
+        return failure::unique_violation(columns.map_or("key", |(columns, _)| columns));
     }
     if *state == SqlState::NOT_NULL_VIOLATION {
-        return failure::missing(cause.column().unwrap_or_default());
+        return failure::not_null_violation(cause.column().unwrap_or_default());
     }
     match state.code().get(..2) {
-        Some("22" | "23") => failure::unfit(cause.message()),
+        Some("22" | "23") => failure::invalid_value(cause.message()),
         // `0A`: a table was changed under a statement that was prepared before.
-        Some("40" | "0A") => failure::crossed(),
-        Some("08" | "53" | "55" | "57" | "58") => failure::away(name, error),
-        _ => failure::refused(name, error),
+        Some("40" | "0A") => failure::write_conflict(),
+        Some("08" | "53" | "55" | "57" | "58") => failure::unavailable(name, error),
+        _ => failure::statement_refused(name, error),
     }
 }
 

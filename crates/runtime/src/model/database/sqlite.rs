@@ -1,11 +1,11 @@
 //! Models in an SQLite file: one connection that writes, some that read, each with a thread of its own.
 
-mod lane;
+mod pool;
 
-use super::{Access, Database, Dialect, Row, Statement, Transaction, failure};
+use super::{AccessMode, Database, SqlDialect, SqlRow, SqlStatement, Transaction, failure};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
-use lane::{Held, Lane, Lanes};
+use pool::{SqliteConnection, SqlitePool, SqliteTransaction};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,32 +13,32 @@ use std::sync::Arc;
 const READERS: usize = 4;
 
 /// An open file.
-pub struct Sqlite {
-    writer: Arc<Lanes>,
+pub struct SqliteDatabase {
+    writer: Arc<SqlitePool>,
     /// The writer again for a database in memory, which has one connection.
-    readers: Arc<Lanes>,
+    readers: Arc<SqlitePool>,
 }
 
-impl Sqlite {
+impl SqliteDatabase {
     /// Opens a file, and makes it if it is not there.
     pub async fn open(path: &Path) -> Result<Self> {
         let name = format!("the models' database {}", path.display());
-        let writer = Lane::open(Some(path), &name, Access::Write).await?;
+        let writer = SqliteConnection::open(Some(path), &name, AccessMode::Write).await?;
         let mut readers = Vec::new();
         for _ in 0..READERS {
-            readers.push(Lane::open(Some(path), &name, Access::Read).await?);
+            readers.push(SqliteConnection::open(Some(path), &name, AccessMode::Read).await?);
         }
         Ok(Self {
-            writer: Lanes::new(vec![writer], &name),
-            readers: Lanes::new(readers, &name),
+            writer: SqlitePool::new(vec![writer], &name),
+            readers: SqlitePool::new(readers, &name),
         })
     }
 
     /// A database in memory that is gone with it.
     pub async fn in_memory() -> Result<Self> {
         let name = "the models' database in memory";
-        let lane = Lane::open(None, name, Access::Write).await?;
-        let lanes = Lanes::new(vec![lane], name);
+        let lane = SqliteConnection::open(None, name, AccessMode::Write).await?;
+        let lanes = SqlitePool::new(vec![lane], name);
         Ok(Self {
             writer: Arc::clone(&lanes),
             readers: lanes,
@@ -47,13 +47,13 @@ impl Sqlite {
 }
 
 #[async_trait]
-impl Database for Sqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
+impl Database for SqliteDatabase {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Sqlite
     }
 
-    async fn begin(&self, access: Access) -> Result<Box<dyn Transaction>> {
-        if access == Access::Read {
+    async fn begin(&self, access: AccessMode) -> Result<Box<dyn Transaction>> {
+        if access == AccessMode::Read {
             let mut held = self.readers.take().await?;
             held.begins = true;
             held.is_reading = true;
@@ -72,16 +72,16 @@ impl Database for Sqlite {
 }
 
 #[async_trait]
-impl Transaction for Held {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
+impl Transaction for SqliteTransaction {
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Sqlite
     }
 
-    async fn rows(&mut self, statement: Statement) -> Result<Vec<Row>> {
+    async fn rows(&mut self, statement: SqlStatement) -> Result<Vec<SqlRow>> {
         self.query(statement).await
     }
 
-    async fn run(&mut self, statement: Statement) -> Result<u64> {
+    async fn run(&mut self, statement: SqlStatement) -> Result<u64> {
         self.change(statement).await
     }
 
@@ -101,7 +101,7 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as Code;
     use rusqlite::ffi;
     let rusqlite::Error::SqliteFailure(cause, message) = &error else {
-        return failure::refused(name, error);
+        return failure::statement_refused(name, error);
     };
     // `UNIQUE constraint failed: pet.name, pet.owner`
     let message = message.as_deref().unwrap_or_default();
@@ -112,18 +112,18 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
     let columns = columns.collect::<Vec<_>>().join(", ");
     match (cause.code, cause.extended_code) {
         (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
-            failure::taken(&columns)
+            failure::unique_violation(&columns)
         }
-        (_, ffi::SQLITE_CONSTRAINT_NOTNULL) => failure::missing(&columns),
+        (_, ffi::SQLITE_CONSTRAINT_NOTNULL) => failure::not_null_violation(&columns),
         (Code::TypeMismatch | Code::ConstraintViolation | Code::TooBig, _) => {
-            failure::unfit(message)
+            failure::invalid_value(message)
         }
         (Code::Unknown | Code::ApiMisuse | Code::InternalMalfunction, _) => {
-            failure::refused(name, error)
+            failure::statement_refused(name, error)
         }
         (Code::DatabaseCorrupt | Code::NotADatabase, _) => {
             ambit_storage::Error::corrupt(name, error).into()
         }
-        _ => failure::away(name, error),
+        _ => failure::unavailable(name, error),
     }
 }

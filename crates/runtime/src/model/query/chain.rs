@@ -4,33 +4,33 @@ use sea_query::Condition;
 
 /// Conditions in order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chain<T>(pub Vec<Link<T>>);
+pub struct ConditionChain<T>(pub Vec<ConditionLink<T>>);
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link<T> {
+pub struct ConditionLink<T> {
     /// Whether OR joins it to those before; the first is joined to nothing.
     pub is_or: bool,
     /// What it is.
-    pub node: Node<T>,
+    pub node: ConditionNode<T>,
 }
 
 /// A condition, or several in parentheses.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node<T> {
+pub enum ConditionNode<T> {
     /// A condition.
     Test(T),
     /// Several; never none.
-    Group(Chain<T>),
+    Group(ConditionChain<T>),
 }
 
-impl<T> Default for Chain<T> {
+impl<T> Default for ConditionChain<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Chain<T> {
+impl<T> ConditionChain<T> {
     /// Whether there is no condition.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -50,8 +50,8 @@ impl<T> Chain<T> {
                 any = any.add(std::mem::replace(&mut all, Condition::all()));
             }
             all = all.add(match &link.node {
-                Node::Test(test) => write(test),
-                Node::Group(chain) => chain.condition(write),
+                ConditionNode::Test(test) => write(test),
+                ConditionNode::Group(chain) => chain.condition(write),
             });
         }
         match any.is_empty() {
@@ -62,9 +62,9 @@ impl<T> Chain<T> {
 }
 
 /// All tests of a condition, however deep.
-pub fn tests_of<T>(node: &Node<T>) -> Box<dyn Iterator<Item = &T> + '_> {
+pub fn tests_of<T>(node: &ConditionNode<T>) -> Box<dyn Iterator<Item = &T> + '_> {
     match node {
-        Node::Test(test) => Box::new(std::iter::once(test)),
-        Node::Group(chain) => chain.tests(),
+        ConditionNode::Test(test) => Box::new(std::iter::once(test)),
+        ConditionNode::Group(chain) => chain.tests(),
     }
 }

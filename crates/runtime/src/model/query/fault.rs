@@ -1,15 +1,15 @@
 //! What is wrong with a query, and where in it.
 
 use crate::error::Error;
-use ambit_storage::near;
+use ambit_storage::suggestion;
 use serde_json::{Value, json};
 
 /// What a part of parsing gives.
-pub type Parsed<T> = Result<T, Fault>;
+pub type QueryResult<T> = Result<T, QueryFault>;
 
 /// One thing that is wrong with a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct QueryFault {
     /// What kind of fault it is, in one word.
     pub code: &'static str,
     /// Where it is in the query, such as `wheres[0].op`; empty for the query as a whole.
@@ -20,7 +20,7 @@ pub struct Fault {
     pub subject: Option<String>,
 }
 
-impl Fault {
+impl QueryFault {
     /// A fault at this place.
     pub fn new(code: &'static str, path: &str, message: impl Into<String>) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Fault {
         path: &str,
         known: impl IntoIterator<Item = &'k str>,
     ) -> Self {
-        let near = near::nearest(name, known);
+        let near = suggestion::nearest(name, known);
         let hint = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
         let code = match what {
             "operator" => "unknown_operator",

@@ -1,14 +1,14 @@
 //! Running selects: rows as scripts get them, with what is loaded into them.
 
-use super::page::Page;
-use super::param::Select;
-use super::reading::Reading;
-use super::select::Window;
-use super::with;
-use crate::error::{Code, Error, Result};
-use crate::model::Model;
-use crate::model::database::{Cell, Row, Transaction};
-use crate::model::definition::Column;
+use super::eager_load;
+use super::page::RowPage;
+use super::query_param::QueryParam;
+use super::read_context::ReadContext;
+use super::statement::RowWindow;
+use crate::error::{Error, ErrorCode, Result};
+use crate::model::TableModel;
+use crate::model::database::{SqlCell, SqlRow, Transaction};
+use crate::model::definition::TableColumn;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_query::SelectStatement;
@@ -18,23 +18,23 @@ use serde_json::{Map, Value};
 pub const MOST: u64 = 10_000;
 
 /// Rows of a model, before they are objects.
-pub(super) struct Rows<'s> {
+pub(super) struct ModelRows<'s> {
     /// What asked for them.
-    pub(super) select: &'s Select,
+    pub(super) select: &'s QueryParam,
     /// The columns that were read, those that are shown first.
-    pub(super) columns: Vec<&'s Column>,
+    pub(super) columns: Vec<&'s TableColumn>,
     /// The values in the order of the columns, and behind them what is loaded with the rows.
     pub(super) values: Vec<Vec<Value>>,
     /// The names of what is loaded.
     pub(super) loaded: Vec<String>,
 }
 
-impl Select {
+impl QueryParam {
     /// The rows.
     pub async fn load(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Vec<Value>> {
         let (window, is_said) = self.window();
         let rows = self.rows(transaction, reading, window).await?;
@@ -48,9 +48,9 @@ impl Select {
     pub async fn first(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Option<Value>> {
-        let window = Window {
+        let window = RowWindow {
             offset: self.window().0.offset,
             limit: 1,
         };
@@ -61,7 +61,7 @@ impl Select {
     pub async fn count(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<u64> {
         let statement = self.count_statement(reading);
         count(transaction, &statement, reading).await
@@ -71,20 +71,20 @@ impl Select {
     pub async fn paginate(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
-        let page = Page::new(self.page, self.pagesize);
+        let page = RowPage::new(self.page, self.pagesize);
         let total = self.count(transaction, reading).await?;
         let rows = self.rows(transaction, reading, page.window()).await?;
         Ok(page.shown(rows, total))
     }
 
     /// Which rows are asked for, and whether somebody has said so.
-    pub(super) fn window(&self) -> (Window, bool) {
+    pub(super) fn window(&self) -> (RowWindow, bool) {
         if self.page.is_some() || self.pagesize.is_some() {
-            return (Page::new(self.page, self.pagesize).window(), true);
+            return (RowPage::new(self.page, self.pagesize).window(), true);
         }
-        let window = Window {
+        let window = RowWindow {
             offset: 0,
             limit: self.limit.unwrap_or(MOST + 1),
         };
@@ -94,8 +94,8 @@ impl Select {
     async fn rows(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
-        window: Window,
+        reading: &mut ReadContext<'_>,
+        window: RowWindow,
     ) -> Result<Vec<Value>> {
         let columns = self.read_columns();
         let statement = self.statement(reading, (&columns, window));
@@ -107,11 +107,11 @@ impl Select {
     /// What was read of these columns as objects, with what is loaded into them.
     pub(super) async fn objects<'s>(
         &'s self,
-        (columns, rows): (Vec<&'s Column>, Vec<Row>),
+        (columns, rows): (Vec<&'s TableColumn>, Vec<SqlRow>),
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Vec<Value>> {
-        let mut rows = Rows {
+        let mut rows = ModelRows {
             values: shown(reading, (&self.model, &columns), rows)?,
             select: self,
             columns,
@@ -122,7 +122,7 @@ impl Select {
     }
 
     /// The columns that must be read: those that are shown, and behind them those that what is loaded hangs on.
-    pub(super) fn read_columns(&self) -> Vec<&Column> {
+    pub(super) fn read_columns(&self) -> Vec<&TableColumn> {
         let mut columns = self.shown_columns();
         let firsts = self
             .withs
@@ -137,16 +137,16 @@ impl Select {
     }
 }
 
-impl Rows<'_> {
+impl ModelRows<'_> {
     /// Loads what is related into the rows.
     fn load<'a>(
         &'a mut self,
         transaction: &'a mut dyn Transaction,
-        reading: &'a mut Reading<'_>,
+        reading: &'a mut ReadContext<'_>,
     ) -> BoxFuture<'a, Result<()>> {
         async move {
             for with in &self.select.withs {
-                with::load(with, self, (&mut *transaction, &mut *reading)).await?;
+                eager_load::load(with, self, (&mut *transaction, &mut *reading)).await?;
             }
             Ok(())
         }
@@ -171,13 +171,13 @@ impl Rows<'_> {
 
 /// Cells as scripts get them; behind those of the columns there may be others, which are left out.
 fn shown(
-    reading: &Reading<'_>,
-    (model, columns): (&Model, &[&Column]),
-    rows: Vec<Row>,
+    reading: &ReadContext<'_>,
+    (model, columns): (&TableModel, &[&TableColumn]),
+    rows: Vec<SqlRow>,
 ) -> Result<Vec<Vec<Value>>> {
-    let row = |row: Row| {
+    let row = |row: SqlRow| {
         let cells = columns.iter().zip(row);
-        let cells = cells.map(|(column, cell)| reading.models.shown(model, column, cell));
+        let cells = cells.map(|(column, cell)| reading.models.script_value(model, column, cell));
         cells.collect::<Result<Vec<_>>>()
     };
     rows.into_iter().map(row).collect()
@@ -187,11 +187,11 @@ fn shown(
 pub async fn count(
     transaction: &mut dyn Transaction,
     statement: &SelectStatement,
-    reading: &Reading<'_>,
+    reading: &ReadContext<'_>,
 ) -> Result<u64> {
     let rows = transaction.rows(reading.dialect().write(statement)).await?;
     match rows.first().and_then(|row| row.first()) {
-        Some(Cell::Integer(count)) => Ok(u64::try_from(*count).unwrap_or_default()),
+        Some(SqlCell::Integer(count)) => Ok(u64::try_from(*count).unwrap_or_default()),
         _ => Err(Error::internal("a count of rows gave no number")),
     }
 }
@@ -199,5 +199,5 @@ pub async fn count(
 /// More rows than are read at once.
 pub(super) fn too_many(of: &str) -> Error {
     let text = format!("{of}: more rows than are read at once; set a limit, or ask for pages");
-    Error::new(Code::LimitExceeded, text)
+    Error::new(ErrorCode::LimitExceeded, text)
 }

@@ -1,7 +1,7 @@
 //! Reading the objects and lists that queries are made of: every key is known, and null is as if it were not there.
 
-use super::fault::{Fault, Parsed};
-use crate::model::kind::SAFE;
+use super::fault::{QueryFault, QueryResult};
+use crate::model::column_kind::SAFE;
 use serde_json::{Map, Value};
 
 /// Rows that can be asked for at once: all of them are in memory.
@@ -9,24 +9,24 @@ pub const MOST_ROWS: u64 = 100_000;
 
 /// An object of a query.
 #[derive(Clone, Copy)]
-pub struct Object<'q> {
+pub struct QueryObject<'q> {
     map: &'q Map<String, Value>,
 }
 
-impl<'q> Object<'q> {
+impl<'q> QueryObject<'q> {
     /// The object that a value is.
-    pub fn of(value: &'q Value, what: &str) -> Parsed<Self> {
+    pub fn of(value: &'q Value, what: &str) -> QueryResult<Self> {
         match value {
             Value::Object(map) => Ok(Self { map }),
-            _ => Err(Fault::form("", what, "must be an object")),
+            _ => Err(QueryFault::form("", what, "must be an object")),
         }
     }
 
     /// Whether it has only these keys.
-    pub fn has_only(&self, known: &[&str]) -> Parsed<()> {
+    pub fn has_only(&self, known: &[&str]) -> QueryResult<()> {
         let mut keys = self.map.keys();
         match keys.find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(Fault::unknown("key", key, "", known.iter().copied())),
+            Some(key) => Err(QueryFault::unknown("key", key, "", known.iter().copied())),
             None => Ok(()),
         }
     }
@@ -47,26 +47,26 @@ impl<'q> Object<'q> {
     }
 
     /// A text.
-    pub fn text(&self, key: &str) -> Parsed<Option<&'q str>> {
+    pub fn text(&self, key: &str) -> QueryResult<Option<&'q str>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
         let text = value.as_str();
         text.map(Some)
-            .ok_or_else(|| Fault::form(key, key, "must be a text"))
+            .ok_or_else(|| QueryFault::form(key, key, "must be a text"))
     }
 
     /// True or false; false where it is not said.
-    pub fn flag(&self, key: &str) -> Parsed<bool> {
+    pub fn flag(&self, key: &str) -> QueryResult<bool> {
         match self.get(key) {
             None => Ok(false),
             Some(Value::Bool(is)) => Ok(*is),
-            Some(_) => Err(Fault::form(key, key, "must be true or false")),
+            Some(_) => Err(QueryFault::form(key, key, "must be true or false")),
         }
     }
 
     /// A whole number that is not below `least`.
-    pub fn count(&self, key: &str, least: u64) -> Parsed<Option<u64>> {
+    pub fn count(&self, key: &str, least: u64) -> QueryResult<Option<u64>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
@@ -74,28 +74,28 @@ impl<'q> Object<'q> {
             Some(number) if number >= least => Ok(Some(number)),
             _ => {
                 let rule = format!("must be a whole number, {least} or more");
-                Err(Fault::form(key, key, &rule))
+                Err(QueryFault::form(key, key, &rule))
             }
         }
     }
 
     /// A number of rows, from `least` on.
-    pub fn rows(&self, key: &str, least: u64) -> Parsed<Option<u64>> {
+    pub fn rows(&self, key: &str, least: u64) -> QueryResult<Option<u64>> {
         match self.count(key, least)? {
             Some(rows) if rows > MOST_ROWS => {
                 let rule = format!("must be at most {MOST_ROWS}; ask for pages");
-                Err(Fault::form(key, key, &rule))
+                Err(QueryFault::form(key, key, &rule))
             }
             rows => Ok(rows),
         }
     }
 
     /// A list, empty where there is none.
-    pub fn list(&self, key: &str) -> Parsed<&'q [Value]> {
+    pub fn list(&self, key: &str) -> QueryResult<&'q [Value]> {
         match self.get(key) {
             None => Ok(&[]),
             Some(Value::Array(list)) => Ok(list),
-            Some(_) => Err(Fault::form(key, key, "must be a list")),
+            Some(_) => Err(QueryFault::form(key, key, "must be a list")),
         }
     }
 }

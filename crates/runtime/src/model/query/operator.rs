@@ -1,25 +1,25 @@
 //! What conditions compare by: a table.
 
-use super::fault::{Fault, Parsed};
+use super::fault::{QueryFault, QueryResult};
 use super::sort::by_bytes;
-use crate::model::database::Dialect;
+use crate::model::database::SqlDialect;
 use sea_query::extension::postgres::PgExpr;
 use sea_query::{BinOper, Expr, ExprTrait, LikeExpr, Value as Bound};
 use serde_json::Value;
 
 /// One way of comparing.
 #[derive(Debug)]
-pub struct Operator {
+pub struct ComparisonOperator {
     /// Its names; the first is the one it is called by.
     pub names: &'static [&'static str],
     /// What it compares with.
-    pub takes: Takes,
-    write: fn(Expr, Operand, Dialect) -> Expr,
+    pub takes: OperandKind,
+    write: fn(Expr, Operand, SqlDialect) -> Expr,
 }
 
 /// What an operator compares with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum OperandKind {
     /// Nothing.
     Nothing,
     /// A value, or null.
@@ -50,7 +50,7 @@ pub enum Operand {
 }
 
 /// What is compared: a column, or what is computed from columns.
-pub struct Subject<'s> {
+pub struct ComparisonSubject<'s> {
     /// Its name, for errors.
     pub name: &'s str,
     /// Whether values can be the same.
@@ -73,55 +73,65 @@ const CONDITIONS: usize = 500;
 const LONGEST: usize = 10_000;
 
 /// All operators.
-pub const OPERATORS: &[Operator] = &[
-    row(&["eq", "="], Takes::Same, |left, operand, _| {
+pub const OPERATORS: &[ComparisonOperator] = &[
+    row(&["eq", "="], OperandKind::Same, |left, operand, _| {
         same(left, operand, BinOper::Equal)
     }),
-    row(&["ne", "<>", "!="], Takes::Same, |left, operand, _| {
-        same(left, operand, BinOper::NotEqual)
-    }),
-    row(&["gt", ">"], Takes::Ordered, |left, operand, _| {
+    row(
+        &["ne", "<>", "!="],
+        OperandKind::Same,
+        |left, operand, _| same(left, operand, BinOper::NotEqual),
+    ),
+    row(&["gt", ">"], OperandKind::Ordered, |left, operand, _| {
         same(left, operand, BinOper::GreaterThan)
     }),
-    row(&["ge", ">="], Takes::Ordered, |left, operand, _| {
+    row(&["ge", ">="], OperandKind::Ordered, |left, operand, _| {
         same(left, operand, BinOper::GreaterThanOrEqual)
     }),
-    row(&["lt", "<"], Takes::Ordered, |left, operand, _| {
+    row(&["lt", "<"], OperandKind::Ordered, |left, operand, _| {
         same(left, operand, BinOper::SmallerThan)
     }),
-    row(&["le", "<="], Takes::Ordered, |left, operand, _| {
+    row(&["le", "<="], OperandKind::Ordered, |left, operand, _| {
         same(left, operand, BinOper::SmallerThanOrEqual)
     }),
-    row(&["like"], Takes::Text, like),
-    row(&["match"], Takes::Text, contains),
-    row(&["in"], Takes::List, |left, operand, _| match operand {
-        Operand::Many(values) if !values.is_empty() => left.is_in(padded(values)),
-        _ => never(),
-    }),
-    row(&["notin"], Takes::List, |left, operand, _| match operand {
-        Operand::Many(values) if !values.is_empty() => left.is_not_in(padded(values)),
-        _ => always(),
-    }),
+    row(&["like"], OperandKind::Text, like),
+    row(&["match"], OperandKind::Text, contains),
+    row(
+        &["in"],
+        OperandKind::List,
+        |left, operand, _| match operand {
+            Operand::Many(values) if !values.is_empty() => left.is_in(padded(values)),
+            _ => never(),
+        },
+    ),
+    row(
+        &["notin"],
+        OperandKind::List,
+        |left, operand, _| match operand {
+            Operand::Many(values) if !values.is_empty() => left.is_not_in(padded(values)),
+            _ => always(),
+        },
+    ),
     row(
         &["between"],
-        Takes::Range,
+        OperandKind::Range,
         |left, operand, _| match operand {
             Operand::Range(low, high) => left.between(low, high),
             _ => never(),
         },
     ),
-    row(&["null"], Takes::Nothing, |left, _, _| left.is_null()),
-    row(&["notnull"], Takes::Nothing, |left, _, _| {
+    row(&["null"], OperandKind::Nothing, |left, _, _| left.is_null()),
+    row(&["notnull"], OperandKind::Nothing, |left, _, _| {
         left.is_not_null()
     }),
 ];
 
 const fn row(
     names: &'static [&'static str],
-    takes: Takes,
-    write: fn(Expr, Operand, Dialect) -> Expr,
-) -> Operator {
-    Operator {
+    takes: OperandKind,
+    write: fn(Expr, Operand, SqlDialect) -> Expr,
+) -> ComparisonOperator {
+    ComparisonOperator {
         names,
         takes,
         write,
@@ -129,7 +139,7 @@ const fn row(
 }
 
 /// The operator of this name; `=` where none is named.
-pub fn find(name: Option<&str>, path: &str) -> Parsed<&'static Operator> {
+pub fn find(name: Option<&str>, path: &str) -> QueryResult<&'static ComparisonOperator> {
     let name = name.unwrap_or("=");
     let mut rows = OPERATORS.iter();
     rows.find(|row| {
@@ -139,7 +149,7 @@ pub fn find(name: Option<&str>, path: &str) -> Parsed<&'static Operator> {
     })
     .ok_or_else(|| {
         let known = OPERATORS.iter().flat_map(|row| row.names.iter().copied());
-        Fault::unknown("operator", name, path, known)
+        QueryFault::unknown("operator", name, path, known)
     })
 }
 
@@ -162,7 +172,7 @@ pub(super) fn padded(mut values: Vec<Bound>) -> Vec<Bound> {
 }
 
 /// Whether databases can take so many conditions, by how many values each has.
-pub(super) fn check_size(weights: impl Iterator<Item = usize>) -> Parsed<()> {
+pub(super) fn check_size(weights: impl Iterator<Item = usize>) -> QueryResult<()> {
     let (mut conditions, mut values) = (0, 0);
     for weight in weights {
         conditions += 1;
@@ -171,7 +181,7 @@ pub(super) fn check_size(weights: impl Iterator<Item = usize>) -> Parsed<()> {
     match conditions > CONDITIONS || values > VALUES {
         true => {
             let text = format!("at most {CONDITIONS} conditions with {VALUES} values");
-            Err(Fault::new("too_large", "", text))
+            Err(QueryFault::new("too_large", "", text))
         }
         false => Ok(()),
     }
@@ -189,26 +199,30 @@ impl Operand {
     }
 }
 
-impl Operator {
+impl ComparisonOperator {
     /// What it compares with, from what was given.
-    pub fn operand(&self, subject: &Subject<'_>, value: Option<&Value>) -> Parsed<Operand> {
+    pub fn operand(
+        &self,
+        subject: &ComparisonSubject<'_>,
+        value: Option<&Value>,
+    ) -> QueryResult<Operand> {
         self.fits(subject)?;
-        if self.takes == Takes::Nothing {
+        if self.takes == OperandKind::Nothing {
             return Ok(Operand::Null);
         }
-        let value = value.ok_or_else(|| Fault::missing("", subject.name))?;
+        let value = value.ok_or_else(|| QueryFault::missing("", subject.name))?;
         match self.takes {
-            Takes::Nothing => Ok(Operand::Null),
-            Takes::Same if value.is_null() => Ok(Operand::Null),
-            Takes::Same | Takes::Ordered => self.one(subject, value).map(Operand::One),
-            Takes::Text => self.text(subject, value),
-            Takes::List => self.list(subject, value).map(Operand::Many),
-            Takes::Range => match value {
+            OperandKind::Nothing => Ok(Operand::Null),
+            OperandKind::Same if value.is_null() => Ok(Operand::Null),
+            OperandKind::Same | OperandKind::Ordered => self.one(subject, value).map(Operand::One),
+            OperandKind::Text => self.text(subject, value),
+            OperandKind::List => self.list(subject, value).map(Operand::Many),
+            OperandKind::Range => match value {
                 Value::Array(ends) if ends.len() == 2 => Ok(Operand::Range(
                     self.one(subject, &ends[0])?,
                     self.one(subject, &ends[1])?,
                 )),
-                _ => Err(Fault::value(
+                _ => Err(QueryFault::value(
                     subject.name,
                     "must be a list of two values: [low, high]",
                 )),
@@ -217,7 +231,7 @@ impl Operator {
     }
 
     /// The condition.
-    pub fn write(&self, left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+    pub fn write(&self, left: Expr, operand: Operand, dialect: SqlDialect) -> Expr {
         (self.write)(left, operand, dialect)
     }
 
@@ -234,12 +248,12 @@ impl Operator {
         left.binary(operator, right)
     }
 
-    fn fits(&self, subject: &Subject<'_>) -> Parsed<()> {
+    fn fits(&self, subject: &ComparisonSubject<'_>) -> QueryResult<()> {
         let (is_possible, rule) = match self.takes {
-            Takes::Nothing => (true, ""),
-            Takes::Same | Takes::List => (subject.is_equatable, "cannot be compared"),
-            Takes::Ordered | Takes::Range => (subject.is_ordered, "has no order"),
-            Takes::Text => (subject.is_text, "is no plain text"),
+            OperandKind::Nothing => (true, ""),
+            OperandKind::Same | OperandKind::List => (subject.is_equatable, "cannot be compared"),
+            OperandKind::Ordered | OperandKind::Range => (subject.is_ordered, "has no order"),
+            OperandKind::Text => (subject.is_text, "is no plain text"),
         };
         let message = format!(
             "\"{}\" cannot be used: {} {rule}",
@@ -247,18 +261,18 @@ impl Operator {
         );
         is_possible
             .then_some(())
-            .ok_or_else(|| Fault::new("unfit_operator", "", message))
+            .ok_or_else(|| QueryFault::new("unfit_operator", "", message))
     }
 
-    fn one(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Bound> {
+    fn one(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Bound> {
         if value.is_null() {
             let rule = format!("must not be null for \"{}\"", self.names[0]);
-            return Err(Fault::value(subject.name, &rule));
+            return Err(QueryFault::value(subject.name, &rule));
         }
-        (subject.bind)(value).map_err(|rule| Fault::value(subject.name, &rule))
+        (subject.bind)(value).map_err(|rule| QueryFault::value(subject.name, &rule))
     }
 
-    fn list(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Vec<Bound>> {
+    fn list(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Vec<Bound>> {
         match value {
             Value::Array(items) => items.iter().map(|item| self.one(subject, item)).collect(),
             Value::String(text) => {
@@ -268,28 +282,28 @@ impl Operator {
                     .map(|item| self.one(subject, &plain(subject, item)))
                     .collect()
             }
-            _ => Err(Fault::value(
+            _ => Err(QueryFault::value(
                 subject.name,
                 "must be a list, or a text with commas between the values",
             )),
         }
     }
 
-    fn text(&self, subject: &Subject<'_>, value: &Value) -> Parsed<Operand> {
+    fn text(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Operand> {
         let Value::String(text) = value else {
             let rule = format!("must be a text for \"{}\"", self.names[0]);
-            return Err(Fault::value(subject.name, &rule));
+            return Err(QueryFault::value(subject.name, &rule));
         };
         if text.len() > LONGEST || text.bytes().any(|byte| byte == 0) {
             let rule = format!("must be a text of at most {LONGEST} bytes, without U+0000");
-            return Err(Fault::value(subject.name, &rule));
+            return Err(QueryFault::value(subject.name, &rule));
         }
         Ok(Operand::Text(text.clone()))
     }
 }
 
 /// A piece of a list that is written as a text: what it is in JSON, if the column takes that.
-fn plain(subject: &Subject<'_>, item: &str) -> Value {
+fn plain(subject: &ComparisonSubject<'_>, item: &str) -> Value {
     let text = Value::String(item.to_owned());
     let read = serde_json::from_str(item).ok();
     let read = read.filter(|value: &Value| (subject.bind)(&text).is_err() && !value.is_null());
@@ -307,14 +321,14 @@ fn same(left: Expr, operand: Operand, operator: BinOper) -> Expr {
 
 /// Texts are alike whatever the case of their ASCII letters: that is how SQLite reads patterns, and PostgreSQL where texts
 /// are ordered by their bytes. What stands behind a backslash is a letter.
-fn alike(left: Expr, pattern: String, dialect: Dialect) -> Expr {
+fn alike(left: Expr, pattern: String, dialect: SqlDialect) -> Expr {
     match dialect {
-        Dialect::Sqlite => left.like(LikeExpr::new(pattern).escape('\\')),
-        Dialect::Postgres => by_bytes(left).ilike(pattern),
+        SqlDialect::Sqlite => left.like(LikeExpr::new(pattern).escape('\\')),
+        SqlDialect::Postgres => by_bytes(left).ilike(pattern),
     }
 }
 
-fn like(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+fn like(left: Expr, operand: Operand, dialect: SqlDialect) -> Expr {
     let Operand::Text(pattern) = operand else {
         return never();
     };
@@ -323,7 +337,7 @@ fn like(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
     alike(left, pattern, dialect)
 }
 
-fn contains(left: Expr, operand: Operand, dialect: Dialect) -> Expr {
+fn contains(left: Expr, operand: Operand, dialect: SqlDialect) -> Expr {
     let Operand::Text(text) = operand else {
         return never();
     };

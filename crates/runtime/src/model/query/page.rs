@@ -1,6 +1,6 @@
 //! Pages of rows.
 
-use super::select::Window;
+use super::statement::RowWindow;
 use serde_json::{Value, json};
 
 /// Rows of a page where nobody says how many.
@@ -8,14 +8,14 @@ const USUAL: u64 = 20;
 
 /// A page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct RowPage {
     /// Its number, from 1.
     number: u64,
     /// Its rows.
     size: u64,
 }
 
-impl Page {
+impl RowPage {
     /// A page; the first of 20 rows where nothing is said.
     pub fn new(number: Option<u64>, size: Option<u64>) -> Self {
         Self {
@@ -25,9 +25,9 @@ impl Page {
     }
 
     /// The rows that are on it. Databases count to 2^63.
-    pub fn window(self) -> Window {
+    pub fn window(self) -> RowWindow {
         let offset = (self.number - 1).saturating_mul(self.size);
-        Window {
+        RowWindow {
             offset: offset.min(i64::MAX as u64),
             limit: self.size,
         }
@@ -55,11 +55,11 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use super::Page;
+    use super::RowPage;
     use serde_json::{Value, json};
 
     fn shown(number: u64, total: u64) -> (Value, Value, Value) {
-        let page = Page::new(Some(number), Some(10)).shown(Vec::new(), total);
+        let page = RowPage::new(Some(number), Some(10)).shown(Vec::new(), total);
         let part = |name: &str| page[name].clone();
         (part("pagecnt"), part("next"), part("prev"))
     }

@@ -1,55 +1,55 @@
 //! The way from the rows of one model to those of another.
 
-use super::fault::{Fault, Parsed};
-use super::param::Select;
-use super::reading::{Reading, column};
-use super::wheres::{About, relation};
+use super::fault::{QueryFault, QueryResult};
+use super::query_param::QueryParam;
+use super::read_context::{ReadContext, column};
+use super::wheres::{ConditionContext, relation};
 use crate::model::definition::RelationKind;
-use crate::model::{Model, Relation};
+use crate::model::{ModelRelation, TableModel};
 use sea_query::{Alias, Condition, Expr, ExprTrait, Query};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// A relation, step by step.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct RelationPath {
     /// One or many.
     pub kind: RelationKind,
     /// The steps in order; never none.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RelationStep>,
 }
 
 /// One step.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RelationStep {
     /// The model that it leads to.
-    pub model: Arc<Model>,
+    pub model: Arc<TableModel>,
     /// The column of that model.
     pub key: String,
     /// The column of the model that it comes from.
     pub foreign: String,
     /// What the definition asks of the related rows: all of these hold, and the last also says what is loaded of them.
-    pub queries: Vec<Arc<Select>>,
+    pub queries: Vec<Arc<QueryParam>>,
 }
 
 /// What a related row must meet, as a condition on the table of this name.
-type Meets<'m> = &'m mut dyn FnMut(&mut Reading<'_>, &str) -> Condition;
+type RowPredicate<'m> = &'m mut dyn FnMut(&mut ReadContext<'_>, &str) -> Condition;
 
 /// That there is no relation of a name.
-pub fn near(model: &Model, name: &str) -> Fault {
+pub fn near(model: &TableModel, name: &str) -> QueryFault {
     let known = model.relations.keys().map(String::as_str);
-    Fault::unknown("relation", name, "", known)
+    QueryFault::unknown("relation", name, "", known)
 }
 
-impl Route {
+impl RelationPath {
     /// The relation of this name.
-    pub fn parse(about: About<'_>, name: &str) -> Parsed<Self> {
+    pub fn parse(about: ConditionContext<'_>, name: &str) -> QueryResult<Self> {
         let relation = relation(about.model, name)?;
         let read = || match relation.links.as_slice() {
             [] => Ok(vec![step(about, relation)?]),
             links => {
                 let steps = links.iter().map(|link| step(about, link));
-                let mut steps = steps.collect::<Parsed<Vec<_>>>()?;
+                let mut steps = steps.collect::<QueryResult<Vec<_>>>()?;
                 if let (Some(last), Some(query)) = (steps.last_mut(), &relation.query) {
                     let query = asked(about, &last.model, query)?;
                     last.queries.push(query);
@@ -58,7 +58,7 @@ impl Route {
             }
         };
         let steps = read();
-        let steps = steps.map_err(|fault: Fault| Fault {
+        let steps = steps.map_err(|fault: QueryFault| QueryFault {
             message: format!("relation \"{name}\": {}", fault.message),
             ..fault
         })?;
@@ -69,21 +69,26 @@ impl Route {
     }
 
     /// The model that it leads to.
-    pub fn last(&self) -> Parsed<&Model> {
+    pub fn last(&self) -> QueryResult<&TableModel> {
         let last = self.steps.last().map(|step| &*step.model);
-        last.ok_or_else(|| Fault::new("unknown_relation", "", "the relation leads nowhere"))
+        last.ok_or_else(|| QueryFault::new("unknown_relation", "", "the relation leads nowhere"))
     }
 
     /// That a row of `table` has a related row that is there for the caller and meets a condition.
-    pub fn exists(&self, reading: &mut Reading<'_>, table: &str, meets: Meets<'_>) -> Condition {
+    pub fn exists(
+        &self,
+        reading: &mut ReadContext<'_>,
+        table: &str,
+        meets: RowPredicate<'_>,
+    ) -> Condition {
         exists(&self.steps, reading, (table, meets))
     }
 }
 
 fn exists(
-    steps: &[Step],
-    reading: &mut Reading<'_>,
-    (table, meets): (&str, Meets<'_>),
+    steps: &[RelationStep],
+    reading: &mut ReadContext<'_>,
+    (table, meets): (&str, RowPredicate<'_>),
 ) -> Condition {
     let Some((step, rest)) = steps.split_first() else {
         return meets(reading, table);
@@ -98,9 +103,9 @@ fn exists(
     Expr::exists(rows.take()).into()
 }
 
-impl Step {
+impl RelationStep {
     /// What a row must be to be led to.
-    pub fn condition(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
+    pub fn condition(&self, reading: &mut ReadContext<'_>, table: &str) -> Condition {
         let mut all = reading.visible(&self.model, table);
         for query in &self.queries {
             if !query.wheres.is_empty() {
@@ -111,25 +116,29 @@ impl Step {
     }
 
     /// What is loaded of the rows.
-    pub fn query(&self) -> Option<&Select> {
+    pub fn query(&self) -> Option<&QueryParam> {
         self.queries.last().map(|query| &**query)
     }
 }
 
 /// What a definition asks of related rows.
-fn asked(about: About<'_>, model: &Arc<Model>, query: &Value) -> Parsed<Arc<Select>> {
-    let select = Select::read(about.of(model).deeper()?, model, query)?;
+fn asked(
+    about: ConditionContext<'_>,
+    model: &Arc<TableModel>,
+    query: &Value,
+) -> QueryResult<Arc<QueryParam>> {
+    let select = QueryParam::read(about.of(model).deeper()?, model, query)?;
     Ok(Arc::new(select))
 }
 
-fn step(about: About<'_>, link: &Relation) -> Parsed<Step> {
-    let failed = |message: String| Fault::new("broken_relation", "", message);
+fn step(about: ConditionContext<'_>, link: &ModelRelation) -> QueryResult<RelationStep> {
+    let failed = |message: String| QueryFault::new("broken_relation", "", message);
     let model = about.models.find(&link.model, &about.model.id);
     let model = model.map_err(|error| failed(error.message))?;
     let query = link.query.as_ref();
     let query = query.map(|query| asked(about, &model, query)).transpose()?;
     about.of(&model).column(&link.key)?;
-    Ok(Step {
+    Ok(RelationStep {
         queries: query.into_iter().collect(),
         model,
         key: link.key.clone(),

@@ -1,11 +1,11 @@
 //! Orders that are the same in all databases.
 
-use crate::model::database::Dialect;
+use crate::model::database::SqlDialect;
 use sea_query::{Expr, NullOrdering, Order, OrderedStatement};
 
 /// What rows are ordered by.
 #[derive(Debug)]
-pub struct Sorted {
+pub struct SortKey {
     /// What is compared.
     pub expr: Expr,
     /// Whether the largest is first.
@@ -15,7 +15,7 @@ pub struct Sorted {
 }
 
 /// Orders a statement: what is nothing is smaller than everything else.
-pub fn sort(statement: &mut impl OrderedStatement, sorted: Vec<Sorted>, dialect: Dialect) {
+pub fn sort(statement: &mut impl OrderedStatement, sorted: Vec<SortKey>, dialect: SqlDialect) {
     for one in sorted {
         let (order, nulls) = match one.is_descending {
             true => (Order::Desc, NullOrdering::Last),
@@ -23,7 +23,7 @@ pub fn sort(statement: &mut impl OrderedStatement, sorted: Vec<Sorted>, dialect:
         };
         // SQLite's order is that by itself; so is PostgreSQL's where there is always something, and only then does it
         // find the order in an index.
-        match one.is_nullable && dialect == Dialect::Postgres {
+        match one.is_nullable && dialect == SqlDialect::Postgres {
             true => statement.order_by_expr_with_nulls(one.expr, order, nulls),
             false => statement.order_by_expr(one.expr, order),
         };

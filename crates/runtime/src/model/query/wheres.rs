@@ -1,12 +1,12 @@
 //! `wheres` of a QueryParam: conditions on columns of a model and of what is related to it.
 
-use super::chain::{Chain, Link, Node};
-use super::fault::{Fault, Parsed};
-use super::object::Object;
-use super::operator::{self, Operand, Operator, Subject};
-use super::reading::{Reading, column};
-use super::relation::{Route, near};
-use crate::model::{Column, Model, Models};
+use super::chain::{ConditionChain, ConditionLink, ConditionNode};
+use super::fault::{QueryFault, QueryResult};
+use super::object::QueryObject;
+use super::operator::{self, ComparisonOperator, ComparisonSubject, Operand};
+use super::read_context::{ReadContext, column};
+use super::relation::{RelationPath, near};
+use crate::model::{TableColumn, TableModel, TableModels};
 use sea_query::Condition;
 use serde_json::Value;
 use std::sync::Arc;
@@ -19,43 +19,43 @@ const GROUP_KEYS: &[&str] = &["wheres", "method"];
 
 /// One condition on a column.
 #[derive(Clone, Debug)]
-pub struct Test {
+pub struct ColumnCondition {
     /// The way to the related rows that it is about; else it is about the row itself.
-    route: Option<Arc<Route>>,
+    route: Option<Arc<RelationPath>>,
     column: String,
-    operator: &'static Operator,
+    operator: &'static ComparisonOperator,
     operand: Operand,
 }
 
 /// What parsing is about: a model, and how deep it is within the query.
 #[derive(Clone, Copy)]
-pub struct About<'m> {
+pub struct ConditionContext<'m> {
     /// All models.
-    pub models: &'m Models,
+    pub models: &'m TableModels,
     /// The one whose columns are meant.
-    pub model: &'m Model,
+    pub model: &'m TableModel,
     /// How many queries, groups and relations are around.
     pub depth: usize,
 }
 
-impl<'m> About<'m> {
+impl<'m> ConditionContext<'m> {
     /// One level further in.
-    pub fn deeper(self) -> Parsed<Self> {
+    pub fn deeper(self) -> QueryResult<Self> {
         let depth = self.depth + 1;
         let too_deep = || {
             let text = format!("queries may be {DEPTH} levels deep");
-            Fault::new("too_deep", "", text)
+            QueryFault::new("too_deep", "", text)
         };
         let deeper = Self { depth, ..self };
         (depth <= DEPTH).then_some(deeper).ok_or_else(too_deep)
     }
 
     /// The same for another model.
-    pub fn of<'o>(self, model: &'o Model) -> About<'o>
+    pub fn of<'o>(self, model: &'o TableModel) -> ConditionContext<'o>
     where
         'm: 'o,
     {
-        About {
+        ConditionContext {
             models: self.models,
             model,
             depth: self.depth,
@@ -63,52 +63,53 @@ impl<'m> About<'m> {
     }
 
     /// A column that the model has.
-    pub fn column(self, name: &str) -> Parsed<&'m Column> {
+    pub fn column(self, name: &str) -> QueryResult<&'m TableColumn> {
         self.model.column(name).ok_or_else(|| {
             let known = self.model.columns.iter().map(|column| column.name.as_str());
-            Fault::unknown("column", name, "", known)
+            QueryFault::unknown("column", name, "", known)
         })
     }
 
     /// The conditions of a list.
-    pub fn chain(self, list: &[Value]) -> Parsed<Chain<Test>> {
+    pub fn chain(self, list: &[Value]) -> QueryResult<ConditionChain<ColumnCondition>> {
         let links = list.iter().enumerate();
         let links = links.map(|(index, entry)| {
             let link = self.link(entry);
             link.map_err(|fault| fault.within(&format!("[{index}]")))
         });
-        Ok(Chain(links.collect::<Parsed<_>>()?))
+        Ok(ConditionChain(links.collect::<QueryResult<_>>()?))
     }
 
-    fn link(self, entry: &Value) -> Parsed<Link<Test>> {
-        let entry = Object::of(entry, "a condition")?;
+    fn link(self, entry: &Value) -> QueryResult<ConditionLink<ColumnCondition>> {
+        let entry = QueryObject::of(entry, "a condition")?;
         let is_or = is_or(entry)?;
         if entry.get("wheres").is_none() {
             entry.has_only(TEST_KEYS)?;
-            return Ok(Link {
+            return Ok(ConditionLink {
                 is_or,
-                node: Node::Test(self.test(entry)?),
+                node: ConditionNode::Test(self.test(entry)?),
             });
         }
         entry.has_only(GROUP_KEYS)?;
         let list = entry.list("wheres")?;
         if list.is_empty() {
-            return Err(Fault::new(
+            return Err(QueryFault::new(
                 "empty_group",
                 "wheres",
                 "a group has no condition",
             ));
         }
         let chain = self.deeper()?.chain(list);
-        Ok(Link {
+        Ok(ConditionLink {
             is_or,
-            node: Node::Group(chain.map_err(|fault| fault.within("wheres"))?),
+            node: ConditionNode::Group(chain.map_err(|fault| fault.within("wheres"))?),
         })
     }
 
-    fn test(self, entry: Object<'_>) -> Parsed<Test> {
+    fn test(self, entry: QueryObject<'_>) -> QueryResult<ColumnCondition> {
         let name = entry.text("column")?;
-        let name = name.ok_or_else(|| Fault::new("missing_column", "", "column is missing"))?;
+        let name =
+            name.ok_or_else(|| QueryFault::new("missing_column", "", "column is missing"))?;
         let route = match entry.text("rel")? {
             Some(rel) => Some(Arc::new(self.route(rel)?)),
             None => None,
@@ -120,7 +121,7 @@ impl<'m> About<'m> {
         let operator = operator::find(entry.text("op")?, "")?;
         let column = about.column(name)?;
         let operand = about.operand(operator, column, entry.raw("value"))?;
-        Ok(Test {
+        Ok(ColumnCondition {
             operator,
             operand,
             column: column.name.clone(),
@@ -130,11 +131,11 @@ impl<'m> About<'m> {
 
     fn operand(
         self,
-        operator: &Operator,
-        column: &Column,
+        operator: &ComparisonOperator,
+        column: &TableColumn,
         value: Option<&Value>,
-    ) -> Parsed<Operand> {
-        let subject = Subject {
+    ) -> QueryResult<Operand> {
+        let subject = ComparisonSubject {
             name: &column.name,
             is_equatable: column.is_comparable() || column.is_sealed(),
             is_ordered: column.is_comparable(),
@@ -144,13 +145,13 @@ impl<'m> About<'m> {
         operator.operand(&subject, value)
     }
 
-    fn route(self, name: &str) -> Parsed<Route> {
-        Route::parse(self.deeper()?, name)
+    fn route(self, name: &str) -> QueryResult<RelationPath> {
+        RelationPath::parse(self.deeper()?, name)
     }
 }
 
 /// Whether OR joins an entry to those before.
-fn is_or(entry: Object<'_>) -> Parsed<bool> {
+fn is_or(entry: QueryObject<'_>) -> QueryResult<bool> {
     const METHODS: &[&str] = &["where", "orwhere"];
     let Some(method) = entry.text("method")? else {
         return Ok(false);
@@ -158,18 +159,18 @@ fn is_or(entry: Object<'_>) -> Parsed<bool> {
     let known = METHODS
         .iter()
         .position(|it| it.eq_ignore_ascii_case(method));
-    let unknown = || Fault::unknown("method", method, "", METHODS.iter().copied());
+    let unknown = || QueryFault::unknown("method", method, "", METHODS.iter().copied());
     known.map(|index| index == 1).ok_or_else(unknown)
 }
 
-impl Test {
+impl ColumnCondition {
     /// How many values it compares with.
     pub fn weight(&self) -> usize {
         self.operand.weight()
     }
 
     /// As a condition on the rows of this table.
-    pub fn condition(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
+    pub fn condition(&self, reading: &mut ReadContext<'_>, table: &str) -> Condition {
         match &self.route {
             Some(route) => route.exists(reading, table, &mut |reading, table| {
                 self.own(reading, table)
@@ -178,21 +179,24 @@ impl Test {
         }
     }
 
-    fn own(&self, reading: &Reading<'_>, table: &str) -> Condition {
+    fn own(&self, reading: &ReadContext<'_>, table: &str) -> Condition {
         let left = column(table, &self.column);
         let operand = self.operand.clone();
         self.operator.write(left, operand, reading.dialect()).into()
     }
 }
 
-impl Chain<Test> {
+impl ConditionChain<ColumnCondition> {
     /// As a condition on the rows of this table.
-    pub fn on(&self, reading: &mut Reading<'_>, table: &str) -> Condition {
+    pub fn on(&self, reading: &mut ReadContext<'_>, table: &str) -> Condition {
         self.condition(&mut |test| test.condition(reading, table))
     }
 }
 
 /// The relation of a name, or the fault that names the nearest.
-pub fn relation<'m>(model: &'m Model, name: &str) -> Parsed<&'m crate::model::Relation> {
+pub fn relation<'m>(
+    model: &'m TableModel,
+    name: &str,
+) -> QueryResult<&'m crate::model::ModelRelation> {
     model.relations.get(name).ok_or_else(|| near(model, name))
 }

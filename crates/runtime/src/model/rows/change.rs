@@ -1,31 +1,31 @@
 //! Methods that write one row, or several of one kind.
 
-use super::{Call, Method, writes};
+use super::{MethodCall, ModelMethod, writes};
 use crate::error::Result;
-use crate::model::query::Select;
-use crate::model::row::Cells;
+use crate::model::query::QueryParam;
+use crate::model::row_draft::ColumnValues;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
 /// A new row.
-pub const CREATE: Method = writes("Create", |call| create(call).boxed());
+pub const CREATE: ModelMethod = writes("Create", |call| create(call).boxed());
 /// Changes of a row.
-pub const UPDATE: Method = writes("Update", |call| update(call).boxed());
+pub const UPDATE: ModelMethod = writes("Update", |call| update(call).boxed());
 /// Changes of a row that is there, or else a new one.
-pub const SAVE: Method = writes("Save", |call| save(call).boxed());
+pub const SAVE: ModelMethod = writes("Save", |call| save(call).boxed());
 /// New rows, all or none.
-pub const INSERT: Method = writes("Insert", |call| insert(call).boxed());
+pub const INSERT: ModelMethod = writes("Insert", |call| insert(call).boxed());
 /// Deletes a row, so that it can be undone by hand if the model is so.
-pub const DELETE: Method = writes("Delete", |call| remove(call, false).boxed());
+pub const DELETE: ModelMethod = writes("Delete", |call| remove(call, false).boxed());
 /// Deletes a row for good.
-pub const DESTROY: Method = writes("Destroy", |call| remove(call, true).boxed());
+pub const DESTROY: ModelMethod = writes("Destroy", |call| remove(call, true).boxed());
 
-async fn create(call: &mut Call<'_>) -> Result<Value> {
+async fn create(call: &mut MethodCall<'_>) -> Result<Value> {
     let row = call.row(0)?;
     call.create(row).await
 }
 
-async fn update(call: &mut Call<'_>) -> Result<Value> {
+async fn update(call: &mut MethodCall<'_>) -> Result<Value> {
     let (id, row) = (call.argument(0), call.row(1)?);
     let select = call.one(id)?;
     let row = call.without_key(id, row)?;
@@ -35,15 +35,15 @@ async fn update(call: &mut Call<'_>) -> Result<Value> {
     }
 }
 
-async fn save(call: &mut Call<'_>) -> Result<Value> {
+async fn save(call: &mut MethodCall<'_>) -> Result<Value> {
     let row = call.row(0)?;
     call.save(row).await
 }
 
-async fn insert(call: &mut Call<'_>) -> Result<Value> {
+async fn insert(call: &mut MethodCall<'_>) -> Result<Value> {
     let columns = call.texts(0, "columns")?;
     let (rows, draft) = (call.list(1, "rows")?, call.draft());
-    let mut drafts: Vec<Cells> = Vec::new();
+    let mut drafts: Vec<ColumnValues> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let values = row.as_array().filter(|row| row.len() == columns.len());
         let values = values.ok_or_else(|| {
@@ -57,7 +57,7 @@ async fn insert(call: &mut Call<'_>) -> Result<Value> {
     Ok(Value::Null)
 }
 
-async fn remove(call: &mut Call<'_>, is_for_good: bool) -> Result<Value> {
+async fn remove(call: &mut MethodCall<'_>, is_for_good: bool) -> Result<Value> {
     let id = call.argument(0);
     let select = call.one(id)?;
     let condition = select.condition(&mut call.reading, &call.model.table);
@@ -67,7 +67,7 @@ async fn remove(call: &mut Call<'_>, is_for_good: bool) -> Result<Value> {
     }
 }
 
-impl Call<'_> {
+impl MethodCall<'_> {
     /// A new row; the answer is its id.
     pub(super) async fn create(&mut self, row: Map<String, Value>) -> Result<Value> {
         let cells = self.draft().create(row).await?;
@@ -76,7 +76,11 @@ impl Call<'_> {
     }
 
     /// Changes the rows that are selected.
-    pub(super) async fn change(&mut self, select: Select, row: Map<String, Value>) -> Result<u64> {
+    pub(super) async fn change(
+        &mut self,
+        select: QueryParam,
+        row: Map<String, Value>,
+    ) -> Result<u64> {
         let cells = self.draft().update(row).await?;
         let condition = select.condition(&mut self.reading, &self.model.table);
         self.update(&cells, condition).await

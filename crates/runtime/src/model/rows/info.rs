@@ -1,11 +1,11 @@
 //! Methods about the model itself.
 
-use super::{Method, reads};
+use super::{ModelMethod, reads};
 use futures::FutureExt;
 use serde_json::Value;
 
 /// The definition as it is written.
-pub const METADATA: Method = reads("Metadata", |call| {
+pub const METADATA: ModelMethod = reads("Metadata", |call| {
     let mut source = call.model.source.clone();
     if let Value::Object(fields) = &mut source {
         fields.insert("id".to_owned(), call.model.id.clone().into());
@@ -17,4 +17,4 @@ pub const METADATA: Method = reads("Metadata", |call| {
 pub const EXISTS: &str = "Exists";
 
 /// Whether the model can be used.
-pub const IS_THERE: Method = reads(EXISTS, |_| std::future::ready(Ok(true.into())).boxed());
+pub const IS_THERE: ModelMethod = reads(EXISTS, |_| std::future::ready(Ok(true.into())).boxed());

@@ -1,8 +1,8 @@
 //! Methods that read.
 
-use super::{Call, Method, reads};
+use super::{MethodCall, ModelMethod, reads};
 use crate::error::Result;
-use crate::model::query::{MOST_ROWS, Select, whole};
+use crate::model::query::{MOST_ROWS, QueryParam, whole};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 const OPTIONS: u64 = 20;
 
 /// The row of an id.
-pub const FIND: Method = reads("Find", |call| find(call).boxed());
+pub const FIND: ModelMethod = reads("Find", |call| find(call).boxed());
 /// Rows.
-pub const GET: Method = reads("Get", |call| get(call).boxed());
+pub const GET: ModelMethod = reads("Get", |call| get(call).boxed());
 /// A page of rows.
-pub const PAGINATE: Method = reads("Paginate", |call| paginate(call).boxed());
+pub const PAGINATE: ModelMethod = reads("Paginate", |call| paginate(call).boxed());
 /// How many rows there are.
-pub const COUNT: Method = reads("Count", |call| count(call).boxed());
+pub const COUNT: ModelMethod = reads("Count", |call| count(call).boxed());
 /// Rows as the options of a choice.
-pub const SELECT_OPTION: Method = reads("SelectOption", |call| options(call).boxed());
+pub const SELECT_OPTION: ModelMethod = reads("SelectOption", |call| options(call).boxed());
 
-async fn find(call: &mut Call<'_>) -> Result<Value> {
+async fn find(call: &mut MethodCall<'_>) -> Result<Value> {
     let id = call.argument(0);
     let select = call.select(1)?.with_key(call.models, id)?;
     let row = select
@@ -29,13 +29,13 @@ async fn find(call: &mut Call<'_>) -> Result<Value> {
     row.ok_or_else(|| call.absent(id))
 }
 
-async fn get(call: &mut Call<'_>) -> Result<Value> {
+async fn get(call: &mut MethodCall<'_>) -> Result<Value> {
     let select = call.select(0)?;
     let rows = select.load(call.transaction.as_mut(), &mut call.reading);
     Ok(Value::Array(rows.await?))
 }
 
-async fn paginate(call: &mut Call<'_>) -> Result<Value> {
+async fn paginate(call: &mut MethodCall<'_>) -> Result<Value> {
     let mut select = call.select(0)?;
     let (page, size) = (number(call, 1, "page")?, number(call, 2, "pagesize")?);
     if size.is_some_and(|size| size > MOST_ROWS) {
@@ -51,13 +51,13 @@ async fn paginate(call: &mut Call<'_>) -> Result<Value> {
     page.await
 }
 
-async fn count(call: &mut Call<'_>) -> Result<Value> {
+async fn count(call: &mut MethodCall<'_>) -> Result<Value> {
     let select = call.select(0)?;
     let count = select.count(call.transaction.as_mut(), &mut call.reading);
     Ok(count.await?.into())
 }
 
-fn number(call: &Call<'_>, at: usize, name: &str) -> Result<Option<u64>> {
+fn number(call: &MethodCall<'_>, at: usize, name: &str) -> Result<Option<u64>> {
     let given = call.argument(at);
     if given.is_null() {
         return Ok(None);
@@ -67,7 +67,7 @@ fn number(call: &Call<'_>, at: usize, name: &str) -> Result<Option<u64>> {
     number.map(Some).ok_or_else(wrong)
 }
 
-async fn options(call: &mut Call<'_>) -> Result<Value> {
+async fn options(call: &mut MethodCall<'_>) -> Result<Value> {
     let name = text(call, 1, "name")?.unwrap_or("name");
     let key = call.model.key().map_or("id", |key| key.name.as_str());
     let value = text(call, 2, "value")?.unwrap_or(key);
@@ -82,14 +82,14 @@ async fn options(call: &mut Call<'_>) -> Result<Value> {
         "orders": [{"column": name, "option": "asc"}],
         "limit": limit,
     });
-    let select = Select::parse(call.models, call.model, &query)?;
+    let select = QueryParam::parse(call.models, call.model, &query)?;
     let rows = select.load(call.transaction.as_mut(), &mut call.reading);
     let options = rows.await?.into_iter();
     let options = options.map(|row| json!({"name": row[name], "id": row[value]}));
     Ok(options.collect())
 }
 
-fn text<'a>(call: &Call<'a>, at: usize, name: &str) -> Result<Option<&'a str>> {
+fn text<'a>(call: &MethodCall<'a>, at: usize, name: &str) -> Result<Option<&'a str>> {
     match call.argument(at) {
         Value::Null => Ok(None),
         Value::String(text) if text.is_empty() => Ok(None),

@@ -1,10 +1,10 @@
 //! Changes of rows as statements.
 
 use crate::error::{Error, Result};
-use crate::model::Models;
-use crate::model::database::{Cell, Dialect, Statement, Transaction};
-use crate::model::definition::{Column, Model};
-use crate::model::row::Cells;
+use crate::model::TableModels;
+use crate::model::database::{SqlCell, SqlDialect, SqlStatement, Transaction};
+use crate::model::definition::{TableColumn, TableModel};
+use crate::model::row_draft::ColumnValues;
 use sea_query::{
     Alias, Condition, DeleteStatement, Expr, ExprTrait, InsertStatement, OnConflict, Query,
     SelectStatement, UpdateStatement, Value as Bound,
@@ -15,7 +15,7 @@ use serde_json::Value;
 const VALUES: usize = 30_000;
 
 /// Whether there is a row.
-pub fn any(model: &Model) -> SelectStatement {
+pub fn any(model: &TableModel) -> SelectStatement {
     let mut any = Query::select();
     any.expr(Expr::cust("1"))
         .from(Alias::new(&model.table))
@@ -24,12 +24,12 @@ pub fn any(model: &Model) -> SelectStatement {
 }
 
 /// Removes all rows.
-pub fn clear(model: &Model) -> DeleteStatement {
+pub fn clear(model: &TableModel) -> DeleteStatement {
     delete(model, Condition::all())
 }
 
 /// Removes the rows that a condition holds for.
-pub fn delete(model: &Model, condition: Condition) -> DeleteStatement {
+pub fn delete(model: &TableModel, condition: Condition) -> DeleteStatement {
     let mut delete = Query::delete();
     delete
         .from_table(Alias::new(&model.table))
@@ -38,13 +38,17 @@ pub fn delete(model: &Model, condition: Condition) -> DeleteStatement {
 }
 
 /// Gives a column of all rows a value.
-pub fn fill(model: &Model, cell: (&str, Bound)) -> UpdateStatement {
+pub fn fill(model: &TableModel, cell: (&str, Bound)) -> UpdateStatement {
     let (name, value) = cell;
     update(model, &[(name.to_owned(), value)], Condition::all())
 }
 
 /// Changes the rows that a condition holds for.
-pub fn update(model: &Model, cells: &[(String, Bound)], condition: Condition) -> UpdateStatement {
+pub fn update(
+    model: &TableModel,
+    cells: &[(String, Bound)],
+    condition: Condition,
+) -> UpdateStatement {
     let mut update = Query::update();
     update.table(Alias::new(&model.table)).cond_where(condition);
     for (name, value) in cells {
@@ -54,7 +58,7 @@ pub fn update(model: &Model, cells: &[(String, Bound)], condition: Condition) ->
 }
 
 /// Puts rows in; all have the same columns.
-fn put(model: &Model, rows: &[Cells]) -> Result<InsertStatement> {
+fn put(model: &TableModel, rows: &[ColumnValues]) -> Result<InsertStatement> {
     let mut insert = Query::insert();
     insert.into_table(Alias::new(&model.table));
     let names = rows.first().map_or(&[][..], Vec::as_slice);
@@ -74,11 +78,12 @@ fn put(model: &Model, rows: &[Cells]) -> Result<InsertStatement> {
 /// Puts rows in, and answers with their ids.
 pub async fn insert(
     transaction: &mut dyn Transaction,
-    (models, model): (&Models, &Model),
-    rows: &[Cells],
+    (models, model): (&TableModels, &TableModel),
+    rows: &[ColumnValues],
 ) -> Result<Vec<Value>> {
     let width = rows.first().map_or(1, Vec::len).max(1);
-    let names = |row: &Cells| -> Vec<String> { row.iter().map(|(name, _)| name.clone()).collect() };
+    let names =
+        |row: &ColumnValues| -> Vec<String> { row.iter().map(|(name, _)| name.clone()).collect() };
     let mut ids = Vec::new();
     // Rows without any column cannot be put in together.
     let most = if rows.first().is_some_and(Vec::is_empty) {
@@ -108,10 +113,10 @@ pub async fn insert(
 /// row that is there is not for the caller.
 pub async fn upsert(
     transaction: &mut dyn Transaction,
-    model: &Model,
-    (row, same, changes): (&Cells, &[String], &Cells),
+    model: &TableModel,
+    (row, same, changes): (&ColumnValues, &[String], &ColumnValues),
     condition: Condition,
-) -> Result<Vec<Vec<Cell>>> {
+) -> Result<Vec<Vec<SqlCell>>> {
     let mut statement = put(model, std::slice::from_ref(row))?;
     let mut otherwise = OnConflict::columns(same.iter().map(Alias::new));
     let changes = changes.iter();
@@ -140,20 +145,22 @@ pub async fn upsert(
 
 /// The ids of rows.
 pub fn keys(
-    (models, model, key): (&Models, &Model, &Column),
-    rows: Vec<Vec<Cell>>,
+    (models, model, key): (&TableModels, &TableModel, &TableColumn),
+    rows: Vec<Vec<SqlCell>>,
 ) -> Result<Vec<Value>> {
     let cells = rows.into_iter().flatten();
-    cells.map(|cell| models.shown(model, key, cell)).collect()
+    cells
+        .map(|cell| models.script_value(model, key, cell))
+        .collect()
 }
 
 /// PostgreSQL goes on counting behind a number that was given by hand, as SQLite does by itself.
 async fn count_on(
     transaction: &mut dyn Transaction,
-    (model, key): (&Model, &Column),
-    rows: &[Cells],
+    (model, key): (&TableModel, &TableColumn),
+    rows: &[ColumnValues],
 ) -> Result<()> {
-    if transaction.dialect() == Dialect::Sqlite || !key.is_counted() {
+    if transaction.dialect() == SqlDialect::Sqlite || !key.is_counted() {
         return Ok(());
     }
     let given = rows.iter().flatten().filter(|(name, _)| *name == key.name);
@@ -170,11 +177,14 @@ async fn count_on(
          WHERE $1 > coalesce(pg_sequence_last_value(s), 0)"
     );
     let values = vec![Bound::BigInt(Some(highest))];
-    transaction.rows(Statement { sql, values }).await.map(drop)
+    transaction
+        .rows(SqlStatement { sql, values })
+        .await
+        .map(drop)
 }
 
 /// The rows with these keys.
-pub fn with_keys(model: &Model, key: &Column, keys: Vec<Bound>) -> Condition {
+pub fn with_keys(model: &TableModel, key: &TableColumn, keys: Vec<Bound>) -> Condition {
     let column = Expr::col((Alias::new(&model.table), Alias::new(&key.name)));
     Condition::all().add(column.is_in(keys))
 }

@@ -1,17 +1,17 @@
 //! `Upsert`: a new row, or changes of the one that is the same in some columns.
 
-use super::{Call, Method, sql, writes};
-use crate::error::{Code, Error, Result};
-use crate::model::definition::Model;
-use crate::model::query::Select;
-use crate::model::row::Cells;
+use super::{MethodCall, ModelMethod, sql, writes};
+use crate::error::{Error, ErrorCode, Result};
+use crate::model::definition::TableModel;
+use crate::model::query::QueryParam;
+use crate::model::row_draft::ColumnValues;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
 /// `row, uniqueBy[], columns[]?`
-pub const UPSERT: Method = writes("Upsert", |call| upsert(call).boxed());
+pub const UPSERT: ModelMethod = writes("Upsert", |call| upsert(call).boxed());
 
-async fn upsert(call: &mut Call<'_>) -> Result<Value> {
+async fn upsert(call: &mut MethodCall<'_>) -> Result<Value> {
     let (row, same) = (call.row(0)?, call.texts(1, "uniqueBy")?);
     if !is_unique(call.model, &same) {
         let rule = format!(
@@ -33,8 +33,11 @@ async fn upsert(call: &mut Call<'_>) -> Result<Value> {
     Ok(count.into())
 }
 
-async fn put(call: &mut Call<'_>, what: (&Cells, &[String], &Cells)) -> Result<u64> {
-    let condition = Select::of(call.model).condition(&mut call.reading, &call.model.table);
+async fn put(
+    call: &mut MethodCall<'_>,
+    what: (&ColumnValues, &[String], &ColumnValues),
+) -> Result<u64> {
+    let condition = QueryParam::of(call.model).condition(&mut call.reading, &call.model.table);
     let found = sql::upsert(call.transaction.as_mut(), call.model, what, condition).await;
     let found = found.map_err(|error| call.told(error))?;
     if found.is_empty() {
@@ -43,7 +46,7 @@ async fn put(call: &mut Call<'_>, what: (&Cells, &[String], &Cells)) -> Result<u
             "models.{}: there is already a row with the same {columns}",
             call.model.id
         );
-        return Err(Error::new(Code::Conflict, message));
+        return Err(Error::new(ErrorCode::Conflict, message));
     }
     let count = found.len() as u64;
     let ids = match call.model.key() {
@@ -51,13 +54,13 @@ async fn put(call: &mut Call<'_>, what: (&Cells, &[String], &Cells)) -> Result<u
         // Nobody can tell whether such a row stays within reach, which is refused where it matters.
         None => Vec::new(),
     };
-    call.stays(ids).await?;
+    call.check_still_reachable(ids).await?;
     Ok(count)
 }
 
 /// What is changed of a row that is there: what is named, or all that is given, but not what makes it the same.
 fn changes(
-    call: &Call<'_>,
+    call: &MethodCall<'_>,
     row: &Map<String, Value>,
     same: &[String],
 ) -> Result<Map<String, Value>> {
@@ -86,7 +89,7 @@ fn changes(
     Ok(changes.collect())
 }
 
-fn is_unique(model: &Model, same: &[String]) -> bool {
+fn is_unique(model: &TableModel, same: &[String]) -> bool {
     let is_same = |columns: &[String]| {
         columns.len() == same.len() && columns.iter().all(|name| same.contains(name))
     };

@@ -1,35 +1,39 @@
 //! Writing for a caller: only to rows within reach, and never out of it.
 
-use super::{Call, sql};
-use crate::error::{Code, Error, Result};
+use super::{MethodCall, sql};
+use crate::error::{Error, ErrorCode, Result};
 use crate::model::permission::reach;
 use crate::model::query;
-use crate::model::row::Cells;
+use crate::model::row_draft::ColumnValues;
 use crate::model::stamp;
 use sea_query::{Alias, Condition, UpdateStatement, Value as Bound};
 use serde_json::Value;
 
-impl Call<'_> {
+impl MethodCall<'_> {
     /// Refuses a caller of whom not enough is known.
     pub(super) fn may_write(&self) -> Result<()> {
         let within = reach(self.models, self.model, (self.who, &self.model.table));
         within.map(drop).map_err(|why| {
             let message = format!("permission_denied: {why}");
-            Error::new(Code::PermissionDenied, message)
+            Error::new(ErrorCode::PermissionDenied, message)
         })
     }
 
     /// Puts rows in, and answers with their ids.
-    pub(super) async fn insert(&mut self, rows: &[Cells]) -> Result<Vec<Value>> {
+    pub(super) async fn insert(&mut self, rows: &[ColumnValues]) -> Result<Vec<Value>> {
         let about = (self.models, self.model.as_ref());
         let inserted = sql::insert(self.transaction.as_mut(), about, rows).await;
         let ids = inserted.map_err(|error| self.told(error))?;
-        self.stays(ids.clone()).await?;
+        self.check_still_reachable(ids.clone()).await?;
         Ok(ids)
     }
 
     /// Changes the rows that a condition holds for. The answer is how many that were.
-    pub(super) async fn update(&mut self, cells: &Cells, condition: Condition) -> Result<u64> {
+    pub(super) async fn update(
+        &mut self,
+        cells: &ColumnValues,
+        condition: Condition,
+    ) -> Result<u64> {
         if cells.is_empty() {
             return self.count(condition).await;
         }
@@ -39,7 +43,7 @@ impl Call<'_> {
         }
         let ids = self.returned(&mut statement).await?;
         let count = ids.len() as u64;
-        self.stays(ids).await?;
+        self.check_still_reachable(ids).await?;
         Ok(count)
     }
 
@@ -56,7 +60,7 @@ impl Call<'_> {
             let bound = self.model.column(name)?.plain(value).ok()?;
             Some((name.clone(), bound))
         });
-        let cells: Cells = cells.collect();
+        let cells: ColumnValues = cells.collect();
         let statement = sql::update(self.model, &cells, condition);
         self.run(&statement).await
     }
@@ -91,7 +95,7 @@ impl Call<'_> {
     }
 
     /// Refuses rows that the caller has written and could not reach any more.
-    pub(super) async fn stays(&mut self, ids: Vec<Value>) -> Result<()> {
+    pub(super) async fn check_still_reachable(&mut self, ids: Vec<Value>) -> Result<()> {
         if !self.is_bound() {
             return Ok(());
         }
@@ -116,13 +120,13 @@ impl Call<'_> {
             "permission_denied: models.{}: the row would be outside authorized.constraints.extra",
             self.model.id
         );
-        Error::new(Code::PermissionDenied, message)
+        Error::new(ErrorCode::PermissionDenied, message)
     }
 
     /// A failure of the database, with the model's name.
     pub(super) fn told(&self, error: Error) -> Error {
         match error.code {
-            Code::Conflict | Code::InvalidArgument => Error {
+            ErrorCode::Conflict | ErrorCode::InvalidArgument => Error {
                 message: format!("models.{}: {}", self.model.id, error.message),
                 ..error
             },

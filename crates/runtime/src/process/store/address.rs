@@ -1,7 +1,7 @@
 //! Where a connector's store is, as storage's drivers are told.
 
 use crate::app::Connector;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use serde_json::Value;
 use std::path::Path;
 use url::Url;
@@ -50,7 +50,10 @@ fn option(connector: &Connector, key: &str) -> Option<String> {
 
 fn wrong(connector: &Connector, what: &str) -> Error {
     let id = &connector.id;
-    Error::new(Code::ConfigError, format!("connector \"{id}\": {what}"))
+    Error::new(
+        ErrorCode::ConfigError,
+        format!("connector \"{id}\": {what}"),
+    )
 }
 
 #[cfg(test)]

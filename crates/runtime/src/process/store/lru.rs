@@ -1,38 +1,40 @@
 //! A store in this process's memory that holds so many values and no more: what was used least recently makes room.
 
 use ambit_storage::Result;
-use ambit_storage::address::{Key, LogKey, Space};
-use ambit_storage::batch::{Batch, Entry, Outcome, Write};
+use ambit_storage::address::{LogKey, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchWrite, ValueEntry, WriteOutcome};
 use ambit_storage::clock::Millis;
-use ambit_storage::directory::{Filter, PageRequest, Tracked};
-use ambit_storage::driver::{Driver, Options, Page, Part, Range, Scan, Watch, memory};
-use ambit_storage::op::Op;
+use ambit_storage::directory::{IndexRow, PageRequest, RowFilter};
+use ambit_storage::driver::{
+    Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, memory,
+};
+use ambit_storage::operation::Operation;
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tokio::sync::Mutex;
 
 /// The store.
-pub struct Lru {
-    inner: memory::Memory,
+pub struct LruDriver {
+    inner: memory::MemoryDriver,
     size: usize,
-    options: Options,
-    used: Mutex<Used>,
+    options: DriverOptions,
+    used: Mutex<RecencyIndex>,
 }
 
 /// When each value was used last, and when it ends.
 #[derive(Default)]
-struct Used {
+struct RecencyIndex {
     now: u64,
-    values: HashMap<Key, (u64, Option<Millis>)>,
-    order: BTreeMap<u64, Key>,
-    ends: BTreeSet<(Millis, Key)>,
+    values: HashMap<ValueKey, (u64, Option<Millis>)>,
+    order: BTreeMap<u64, ValueKey>,
+    ends: BTreeSet<(Millis, ValueKey)>,
 }
 
-impl Lru {
+impl LruDriver {
     /// An empty store of this size.
-    pub fn new(size: usize, options: Options) -> Self {
+    pub fn new(size: usize, options: DriverOptions) -> Self {
         Self {
-            inner: memory::Memory::new(options.clone()),
+            inner: memory::MemoryDriver::new(options.clone()),
             size,
             options,
             used: Mutex::default(),
@@ -40,21 +42,21 @@ impl Lru {
     }
 
     /// Notes what a write has left of a value.
-    async fn note(&self, used: &mut Used, key: &Key) -> Result<()> {
-        match self.inner.get(key, Part::Nothing).await? {
+    async fn note(&self, used: &mut RecencyIndex, key: &ValueKey) -> Result<()> {
+        match self.inner.get(key, ValuePart::Nothing).await? {
             Some(entry) => used.touch(key, entry.expires_at),
             None => used.forget(key),
         }
         Ok(())
     }
 
-    async fn make_room(&self, used: &mut Used) -> Result<()> {
+    async fn make_room(&self, used: &mut RecencyIndex) -> Result<()> {
         let now = self.options.clock.now();
         while used.values.len() > self.size {
             let Some(key) = used.least(now) else { break };
             used.forget(&key);
-            let op = Op::Del;
-            let write = Write::Apply {
+            let op = Operation::Del;
+            let write = BatchWrite::Apply {
                 key,
                 op,
                 life: None,
@@ -65,8 +67,8 @@ impl Lru {
     }
 }
 
-impl Used {
-    fn touch(&mut self, key: &Key, ends: Option<Millis>) {
+impl RecencyIndex {
+    fn touch(&mut self, key: &ValueKey, ends: Option<Millis>) {
         self.forget(key);
         self.now += 1;
         self.values.insert(key.clone(), (self.now, ends));
@@ -74,7 +76,7 @@ impl Used {
         self.ends.extend(ends.map(|ends| (ends, key.clone())));
     }
 
-    fn forget(&mut self, key: &Key) {
+    fn forget(&mut self, key: &ValueKey) {
         if let Some((at, ends)) = self.values.remove(key) {
             self.order.remove(&at);
             if let Some(ends) = ends {
@@ -84,7 +86,7 @@ impl Used {
     }
 
     /// What goes first: a value that has ended, else the one used least recently.
-    fn least(&self, now: Millis) -> Option<Key> {
+    fn least(&self, now: Millis) -> Option<ValueKey> {
         let ended = self.ends.first().filter(|(ends, _)| *ends <= now);
         let oldest = || self.order.first_key_value().map(|(_, key)| key);
         ended.map(|(_, key)| key).or_else(oldest).cloned()
@@ -92,13 +94,13 @@ impl Used {
 }
 
 #[async_trait]
-impl Driver for Lru {
-    async fn commit(&self, batch: Batch) -> Result<Vec<Outcome>> {
+impl Driver for LruDriver {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         let mut used = self.used.lock().await;
         let mut keys = Vec::new();
         for write in &batch.writes {
             match write {
-                Write::Apply { key, .. } => keys.push(key.clone()),
+                BatchWrite::Apply { key, .. } => keys.push(key.clone()),
                 _ => keys.extend(used.values.keys().cloned()),
             }
         }
@@ -110,7 +112,7 @@ impl Driver for Lru {
         Ok(outcomes)
     }
 
-    async fn get(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
         let mut used = self.used.lock().await;
         let entry = self.inner.get(key, part).await?;
         if let Some(entry) = &entry {
@@ -119,11 +121,11 @@ impl Driver for Lru {
         Ok(entry)
     }
 
-    async fn read(&self, log: &LogKey, range: Range) -> Result<Page> {
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         self.inner.read(log, range).await
     }
 
-    async fn scan(&self, space: &Space, scan: &Scan) -> Result<Vec<(String, Entry)>> {
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
         self.inner.scan(space, scan).await
     }
 
@@ -131,15 +133,15 @@ impl Driver for Lru {
         self.inner.logs(space).await
     }
 
-    async fn identities(&self, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
         self.inner.identities(filter, page).await
     }
 
-    async fn count(&self, filter: &Filter) -> Result<u64> {
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
         self.inner.count(filter).await
     }
 
-    async fn watch(&self, log: &LogKey) -> Result<Watch> {
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         self.inner.watch(log).await
     }
 
@@ -160,16 +162,21 @@ impl Driver for Lru {
 mod tests {
     use super::*;
     use ambit_storage::clock::Clock;
-    use ambit_storage::memory::{Memory, Settings, Ttl};
+    use ambit_storage::memory::{Memory, MemorySettings, Ttl};
     use std::sync::Arc;
     use std::time::Duration;
 
     fn of_two(clock: &Clock) -> Memory {
-        let options = Options {
+        let options = DriverOptions {
             clock: clock.clone(),
-            ..Options::default()
+            ..DriverOptions::default()
         };
-        Memory::store(Arc::new(Lru::new(2, options)), "s", Settings::default()).unwrap()
+        Memory::store(
+            Arc::new(LruDriver::new(2, options)),
+            "s",
+            MemorySettings::default(),
+        )
+        .unwrap()
     }
 
     #[tokio::test]

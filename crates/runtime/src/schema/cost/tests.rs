@@ -1,7 +1,7 @@
 //! What is counted.
 
 use super::{BYTES, DEPTH, afford};
-use crate::schema::{Wrong, check};
+use crate::schema::{SchemaError, check};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,11 @@ fn schemas_that_take_years_are_refused_at_once() {
     ] {
         let began = Instant::now();
         let found = check(&schema, &json!({}));
-        assert_eq!(found, Err(Wrong::Schema(STEPS.to_owned())), "{schema}");
+        assert_eq!(
+            found,
+            Err(SchemaError::Schema(STEPS.to_owned())),
+            "{schema}"
+        );
         assert!(began.elapsed() < Duration::from_secs(5));
     }
 }
@@ -192,7 +196,7 @@ fn schemas_of_too_many_parts_are_refused() {
     ] {
         let why = "it has more than 10000 parts";
         let found = check(&schema, &json!({}));
-        assert_eq!(found, Err(Wrong::Schema(why.to_owned())));
+        assert_eq!(found, Err(SchemaError::Schema(why.to_owned())));
     }
 }
 
@@ -220,7 +224,7 @@ fn what_refers_to_itself_for_ever_is_refused() {
         json!({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"$ref": "#"}}}),
     ] {
         let why = format!("it is nested deeper than {DEPTH} levels");
-        assert_eq!(check(&schema, &json!({})), Err(Wrong::Schema(why)));
+        assert_eq!(check(&schema, &json!({})), Err(SchemaError::Schema(why)));
     }
 }
 
@@ -234,7 +238,7 @@ fn the_deepest_schema_that_is_taken_is_checked_on_the_stack_of_a_worker() {
     let schema = json!({"$ref": last, "$defs": parts});
     let found = check(&schema, &json!(7));
     let wrong = "at '': want string, but got number";
-    assert_eq!(found, Err(Wrong::Value(wrong.to_owned())));
+    assert_eq!(found, Err(SchemaError::Value(wrong.to_owned())));
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! Getting what the address of a part points to, from the hosts that the app lists.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::llm::media::{file_address, image_address};
 use crate::mcp::cut;
-use crate::net::{AllowList, Client, Request, Response};
+use crate::net::{AllowList, HttpClient, HttpRequest, HttpResponse};
 use crate::turn::Turn;
-use crate::turn::leg::Leg;
-use crate::uses::Missed;
+use crate::turn::agent_run::AgentRun;
+use crate::uses::UsesFailure;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// Gets what addresses point to.
-pub(super) struct Fetcher(Client);
+pub(super) struct MediaFetcher(HttpClient);
 
 /// The address of a part that is somewhere on the web.
 pub(super) fn address(part: &Value) -> Option<&str> {
@@ -21,25 +21,25 @@ pub(super) fn address(part: &Value) -> Option<&str> {
     (scheme == "http" || scheme == "https").then_some(address)
 }
 
-impl Fetcher {
+impl MediaFetcher {
     /// Reaches what the agent's scripts may reach, but for private hosts that are not opened for messages.
-    pub fn new(turn: &Turn, leg: &Leg) -> Result<Self> {
+    pub fn new(turn: &Turn, leg: &AgentRun) -> Result<Self> {
         let hosts = leg.agent.http.as_deref().map(AllowList::parse);
         let hosts = hosts
             .transpose()
-            .map_err(|error| Error::new(Code::ConfigError, error.message))?;
+            .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
         let limits = leg.hooks.limits().http;
         let client = turn.loaded.http.for_run(limits, hosts.as_ref());
         Ok(Self(client.for_messages()))
     }
 
     /// The part with what its address points to: a text, or the bytes in the address's place.
-    pub async fn fetch(&self, part: &Value) -> Result<Value, Missed> {
+    pub async fn fetch(&self, part: &Value) -> Result<Value, UsesFailure> {
         let url = address(part).unwrap_or_default();
-        let request = Request {
+        let request = HttpRequest {
             method: "GET".to_owned(),
             url: url.to_owned(),
-            ..Request::default()
+            ..HttpRequest::default()
         };
         let answer = self.0.send(request).await;
         let answer = answer.map_err(|refusal| failed(refusal.message))?;
@@ -51,7 +51,7 @@ impl Fetcher {
     }
 }
 
-fn put(part: &Value, answer: &Response) -> Result<Value, Missed> {
+fn put(part: &Value, answer: &HttpResponse) -> Result<Value, UsesFailure> {
     let mut headers = answer.headers.iter();
     let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let kind = kind.map_or("", |(_, value)| value.as_str());
@@ -94,8 +94,8 @@ fn name_of(url: &str) -> String {
     }
 }
 
-fn failed(why: String) -> Missed {
-    Missed::Failed(Error::new(Code::Unavailable, why))
+fn failed(why: String) -> UsesFailure {
+    UsesFailure::Failed(Error::new(ErrorCode::Unavailable, why))
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn pictures_texts_and_files_take_the_place_of_their_addresses() {
-        let answer = |kind: &str, body: &[u8]| Response {
+        let answer = |kind: &str, body: &[u8]| HttpResponse {
             status: 200,
             status_text: "OK".to_owned(),
             headers: vec![("content-type".to_owned(), kind.to_owned())],

@@ -1,19 +1,19 @@
 //! The script: operations drawn by a generator of fixed seed, the same for every driver.
 
 use super::super::steps::{jsons, space};
-use crate::address::{Key, LogKey, Space};
+use crate::address::{LogKey, Space, ValueKey};
 use crate::clock::Millis;
-use crate::driver::Part;
-use crate::op::Op;
-use crate::{Json, SessionIdentity, Value};
+use crate::driver::ValuePart;
+use crate::operation::Operation;
+use crate::{Json, SessionIdentity, StoredValue};
 use std::collections::BTreeMap;
 
 /// One step of the script. What depends on earlier answers (versions, heads, places) is filled in when it runs.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     Commit {
-        guard: Option<Guard>,
-        actions: Vec<Action>,
+        guard: Option<ScriptGuard>,
+        actions: Vec<ScriptWrite>,
     },
     Read {
         log: LogKey,
@@ -21,17 +21,17 @@ pub(super) enum Step {
         limit: usize,
         is_backward: bool,
     },
-    Get(Key, Part),
+    Get(ValueKey, ValuePart),
     Scan {
         space: Space,
         pattern: &'static str,
         after: Option<&'static str>,
         limit: usize,
-        part: Part,
+        part: ValuePart,
     },
     Logs(Space),
     Rows {
-        who: Who,
+        who: ScriptFilter,
         is_newest_first: bool,
         goes_on: bool,
         limit: usize,
@@ -42,23 +42,23 @@ pub(super) enum Step {
 
 /// A condition on what was seen last.
 #[derive(Clone, Debug)]
-pub(super) enum Guard {
+pub(super) enum ScriptGuard {
     Head(LogKey),
-    Version(Key),
-    Lease(Key),
+    Version(ValueKey),
+    Lease(ValueKey),
     /// The row of the chat as it is, or one that is no longer there.
     Row(&'static str, bool),
 }
 
 /// A write.
 #[derive(Clone, Debug)]
-pub(super) enum Action {
+pub(super) enum ScriptWrite {
     Append(LogKey, Vec<(String, Json)>),
     Redact(LogKey, Vec<(u64, Json)>),
-    Apply(Key, Op, Option<Millis>),
+    Apply(ValueKey, Operation, Option<Millis>),
     /// An operation on a lease with the epoch seen last.
-    Renew(Key),
-    Release(Key),
+    Renew(ValueKey),
+    Release(ValueKey),
     Wipe(Space, &'static str),
     Drop(LogKey),
     Clear(Space),
@@ -70,14 +70,14 @@ pub(super) enum Action {
     /// Copies the entries read last to a log that nothing else writes to.
     CopyLog,
     /// Copies the value read last.
-    CopyValue(Key),
+    CopyValue(ValueKey),
     /// Writes the row seen last back with another label.
     CopyRow(&'static str),
 }
 
 /// Which rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Who {
+pub(super) enum ScriptFilter {
     All,
     Agent(&'static str),
     Chat(&'static str),
@@ -123,9 +123,9 @@ const ITEMS: &[&str] = &[
 ];
 
 /// Draws numbers; xorshift is enough, and is the same everywhere.
-pub(super) struct Random(u64);
+pub(super) struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -163,11 +163,11 @@ impl Random {
         self.space().log(self.pick(LOGS))
     }
 
-    fn key(&mut self) -> Key {
+    fn key(&mut self) -> ValueKey {
         self.space().key(self.pick(KEYS))
     }
 
-    fn lease(&mut self) -> Key {
+    fn lease(&mut self) -> ValueKey {
         self.space().lease()
     }
 
@@ -185,34 +185,34 @@ impl Random {
         self.pick(&[0, 1, 2, 5, 40, -1, -2, -7])
     }
 
-    fn part(&mut self) -> Part {
+    fn part(&mut self) -> ValuePart {
         match self.below(4) {
-            0 => Part::Nothing,
-            1 => Part::Items(self.index(), self.index()),
-            _ => Part::Whole,
+            0 => ValuePart::Nothing,
+            1 => ValuePart::Items(self.index(), self.index()),
+            _ => ValuePart::Whole,
         }
     }
 
-    fn op(&mut self) -> Op {
+    fn op(&mut self) -> Operation {
         match self.below(14) {
-            0..=2 => Op::Set(Value::from(self.json(VALUES))),
-            3 => Op::Del,
-            4 => Op::GetDel,
-            5 | 6 => Op::Incr(self.pick(&[1_i64, -1, 7, 1 << 40]).into()),
-            7 | 8 => Op::Push(self.items()),
-            9 => Op::Pop,
-            10 => Op::Pull(self.below(4)),
-            11 => Op::PullAll,
-            12 => Op::AddToSet(self.items()),
-            _ => Op::ArraySet(self.index(), self.json(ITEMS)),
+            0..=2 => Operation::Set(StoredValue::from(self.json(VALUES))),
+            3 => Operation::Del,
+            4 => Operation::GetDel,
+            5 | 6 => Operation::Incr(self.pick(&[1_i64, -1, 7, 1 << 40]).into()),
+            7 | 8 => Operation::Push(self.items()),
+            9 => Operation::Pop,
+            10 => Operation::Pull(self.below(4)),
+            11 => Operation::PullAll,
+            12 => Operation::AddToSet(self.items()),
+            _ => Operation::ArraySet(self.index(), self.json(ITEMS)),
         }
     }
 
-    fn tally(&mut self) -> Action {
+    fn tally(&mut self) -> ScriptWrite {
         let add = BTreeMap::from([(self.pick(&["a", "b"]).to_owned(), 3)]);
         let labels = self.json(VALUES);
         let key = self.space().key("sums");
-        Action::Apply(key, Op::Tally { labels, add }, self.pick(LIVES))
+        ScriptWrite::Apply(key, Operation::Tally { labels, add }, self.pick(LIVES))
     }
 
     fn identity(&mut self) -> (SessionIdentity, &'static str) {
@@ -221,7 +221,7 @@ impl Random {
         (super::super::steps::identity(chat), agent)
     }
 
-    fn action(&mut self, number: usize) -> Action {
+    fn action(&mut self, number: usize) -> ScriptWrite {
         match self.below(100) {
             0..=24 => {
                 let entries = (0..self.count(4)).map(|_| {
@@ -229,96 +229,100 @@ impl Random {
                     (id, self.json(VALUES))
                 });
                 let entries = entries.collect();
-                Action::Append(self.log(), entries)
+                ScriptWrite::Append(self.log(), entries)
             }
-            25 => Action::Drop(self.log()),
-            26..=28 => Action::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
-            29..=68 => Action::Apply(self.key(), self.op(), self.pick(LIVES)),
+            25 => ScriptWrite::Drop(self.log()),
+            26..=28 => ScriptWrite::Redact(self.log(), vec![(self.below(9), self.json(VALUES))]),
+            29..=68 => ScriptWrite::Apply(self.key(), self.op(), self.pick(LIVES)),
             69..=71 => self.tally(),
             72..=75 => {
                 let holder = self.pick(&["one", "two"]).to_owned();
-                Action::Apply(self.lease(), Op::Acquire { holder }, Some(50 * 60_000))
+                ScriptWrite::Apply(
+                    self.lease(),
+                    Operation::Acquire { holder },
+                    Some(50 * 60_000),
+                )
             }
-            76 => Action::Renew(self.lease()),
-            77 => Action::Release(self.lease()),
-            78..=79 => Action::Wipe(self.space(), self.pick(PATTERNS)),
-            80 => Action::Clear(self.space()),
-            81 => Action::Remove(self.space()),
+            76 => ScriptWrite::Renew(self.lease()),
+            77 => ScriptWrite::Release(self.lease()),
+            78..=79 => ScriptWrite::Wipe(self.space(), self.pick(PATTERNS)),
+            80 => ScriptWrite::Clear(self.space()),
+            81 => ScriptWrite::Remove(self.space()),
             82..=89 => {
                 let (identity, agent) = self.identity();
                 let drivers = self.pick(&["main", "main", "main", "other"]);
-                Action::Track(format!("row{number}"), identity, agent, drivers)
+                ScriptWrite::Track(format!("row{number}"), identity, agent, drivers)
             }
-            90 => Action::Untrack,
-            91..=93 => Action::CopyLog,
-            94..=97 => Action::CopyValue(self.key()),
-            _ => Action::CopyRow(self.pick(&["red", "blue"])),
+            90 => ScriptWrite::Untrack,
+            91..=93 => ScriptWrite::CopyLog,
+            94..=97 => ScriptWrite::CopyValue(self.key()),
+            _ => ScriptWrite::CopyRow(self.pick(&["red", "blue"])),
         }
     }
 
-    fn guard(&mut self) -> Guard {
+    fn guard(&mut self) -> ScriptGuard {
         match self.below(4) {
-            0 => Guard::Head(self.log()),
-            1 => Guard::Version(self.key()),
-            2 => Guard::Row(self.pick(CHATS), self.chance(30)),
-            _ => Guard::Lease(self.lease()),
+            0 => ScriptGuard::Head(self.log()),
+            1 => ScriptGuard::Version(self.key()),
+            2 => ScriptGuard::Row(self.pick(CHATS), self.chance(30)),
+            _ => ScriptGuard::Lease(self.lease()),
         }
     }
 
-    fn who(&mut self) -> Who {
+    fn who(&mut self) -> ScriptFilter {
         match self.below(5) {
-            0 => Who::All,
-            1 => Who::Agent(self.pick(AGENTS)),
-            2 => Who::Chat(self.pick(CHATS)),
-            3 => Who::Label(self.pick(&["red", "blue"])),
-            _ => Who::ActiveSince(i64::try_from(self.below(4)).unwrap_or(0)),
+            0 => ScriptFilter::All,
+            1 => ScriptFilter::Agent(self.pick(AGENTS)),
+            2 => ScriptFilter::Chat(self.pick(CHATS)),
+            3 => ScriptFilter::Label(self.pick(&["red", "blue"])),
+            _ => ScriptFilter::ActiveSince(i64::try_from(self.below(4)).unwrap_or(0)),
         }
     }
 
-    fn step(&mut self, number: usize) -> Step {
+    fn step(&mut self, number: usize) -> ScriptStep {
         match self.below(100) {
-            0..=49 => Step::Commit {
+            0..=49 => ScriptStep::Commit {
                 guard: self.chance(15).then(|| self.guard()),
                 actions: (0..=self.count(3))
                     .map(|at| self.action(number * 4 + at))
                     .collect(),
             },
-            50..=61 => Step::Read {
+            50..=61 => ScriptStep::Read {
                 log: self.log(),
                 from: self.pick(&[0, 1, 2, 5, 20, u64::MAX]),
                 limit: self.pick(&[0, 1, 3, 1_000]),
                 is_backward: self.chance(40),
             },
-            62..=77 => Step::Get(self.key(), self.part()),
-            78..=86 => Step::Scan {
+            62..=77 => ScriptStep::Get(self.key(), self.part()),
+            78..=86 => ScriptStep::Scan {
                 space: self.space(),
                 pattern: self.pick(PATTERNS),
                 after: self.pick(&[None, None, Some("l"), Some("n:"), Some("z")]),
                 limit: self.pick(&[0, 1, 2, 1_000]),
                 part: self.part(),
             },
-            87..=88 => Step::Logs(self.space()),
-            89..=96 => Step::Rows {
+            87..=88 => ScriptStep::Logs(self.space()),
+            89..=96 => ScriptStep::Rows {
                 who: self.who(),
                 is_newest_first: self.chance(50),
                 goes_on: self.chance(30),
                 limit: self.pick(&[1, 2, 1_000]),
             },
-            97..=98 => Step::Sweep,
-            _ => Step::Advance,
+            97..=98 => ScriptStep::Sweep,
+            _ => ScriptStep::Advance,
         }
     }
 }
 
 /// The script of about this many operations.
-pub(super) fn script(seed: u64, operations: usize) -> Vec<Step> {
-    let mut random = Random::new(seed);
+pub(super) fn script(seed: u64, operations: usize) -> Vec<ScriptStep> {
+    let mut random = Xorshift::new(seed);
     let mut steps = Vec::new();
     let mut count = 0;
     while count < operations {
         let step = random.step(steps.len());
         count += match &step {
-            Step::Commit { actions, .. } => actions.len(),
+            ScriptStep::Commit { actions, .. } => actions.len(),
             _ => 1,
         };
         steps.push(step);

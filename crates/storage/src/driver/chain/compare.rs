@@ -3,7 +3,7 @@
 use super::copy;
 use crate::Result;
 use crate::address::Space;
-use crate::driver::{Driver, Part, Range};
+use crate::driver::{Driver, LogRange, ValuePart};
 use std::collections::BTreeSet;
 
 /// Entries compared at once.
@@ -34,10 +34,10 @@ async fn log(
     let log = space.log(name);
     let mut next = 1;
     loop {
-        let own = ours.read(&log, Range::from(next, STEP)).await?;
-        let copy = theirs.read(&log, Range::from(next, STEP)).await?;
+        let own = ours.read(&log, LogRange::from(next, STEP)).await?;
+        let copy = theirs.read(&log, LogRange::from(next, STEP)).await?;
         if own.head != copy.head {
-            let last = |page: &crate::driver::Page| {
+            let last = |page: &crate::driver::LogPage| {
                 page.head
                     .map_or_else(|| "none".to_owned(), |head| head.last.to_string())
             };
@@ -68,9 +68,11 @@ async fn values(ours: &dyn Driver, theirs: &dyn Driver, space: &Space) -> Result
     let mut after: Option<String> = None;
     loop {
         let own = ours
-            .scan(space, &copy::page(after.clone(), Part::Whole))
+            .scan(space, &copy::page(after.clone(), ValuePart::Whole))
             .await?;
-        let copied = theirs.scan(space, &copy::page(after, Part::Whole)).await?;
+        let copied = theirs
+            .scan(space, &copy::page(after, ValuePart::Whole))
+            .await?;
         for (at, (name, entry)) in own.iter().enumerate() {
             if copied
                 .get(at)

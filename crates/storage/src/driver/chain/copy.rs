@@ -3,10 +3,10 @@
 //! The target is always looked at before the source: what the target has came from the source earlier, so a target that
 //! is ahead even then did not get it from there, and is left alone.
 
-use crate::address::{Key, LogKey, Space};
-use crate::batch::{Batch, Check, Head, Mirror, Write};
-use crate::directory::{Filter, PageRequest, Tracked};
-use crate::driver::{Driver, Part, Range, Scan, Values};
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::driver::{Driver, LogRange, ValuePages, ValuePart, ValueScan};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::collections::BTreeSet;
@@ -28,20 +28,20 @@ pub async fn bodies(
     log: &LogKey,
     seqs: &BTreeSet<u64>,
 ) -> Result<()> {
-    let theirs = to.read(log, Range::head()).await?.head;
+    let theirs = to.read(log, LogRange::head()).await?.head;
     let mut bodies = Vec::with_capacity(seqs.len());
     for seq in seqs {
-        let page = from.read(log, Range::from(*seq, 1)).await?;
+        let page = from.read(log, LogRange::from(*seq, 1)).await?;
         let is_same = page.head.map(|head| head.generation) == theirs.map(|head| head.generation);
         let entries = page.entries.into_iter();
         let found = entries.filter(|entry| is_same && entry.seq == *seq);
         bodies.extend(found.map(|entry| (entry.seq, entry.body)));
     }
-    let redact = Write::Redact {
+    let redact = BatchWrite::Redact {
         log: log.clone(),
         bodies,
     };
-    let expected = Check::Head {
+    let expected = BatchCheck::Head {
         log: log.clone(),
         head: theirs,
     };
@@ -51,7 +51,7 @@ pub async fn bodies(
 }
 
 /// Makes a value equal, absent included.
-pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
+pub async fn value(from: &dyn Driver, to: &dyn Driver, key: &ValueKey) -> Result<()> {
     uncrossed(|| copy_value(from, to, key)).await
 }
 
@@ -65,12 +65,12 @@ pub async fn row(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()
         return Ok(());
     }
     // The same row may stand elsewhere there, where its ordinal was taken.
-    let is_ahead = |theirs: &Tracked| theirs.id != ours.id && theirs.ordinal > ours.ordinal;
+    let is_ahead = |theirs: &IndexRow| theirs.id != ours.id && theirs.ordinal > ours.ordinal;
     if let Some(theirs) = theirs.filter(is_ahead) {
         let what = format!("the index row of {space}");
         return Err(ahead(&what, ours.ordinal, theirs.ordinal));
     }
-    let mirror = Write::Mirror(Mirror::Row(Box::new(ours)));
+    let mirror = BatchWrite::Mirror(MirrorWrite::Row(Box::new(ours)));
     to.commit(Batch::of([mirror])).await.map(|_| ())
 }
 
@@ -79,29 +79,29 @@ pub async fn row_or_none(from: &dyn Driver, to: &dyn Driver, space: &Space) -> R
     if row_of(from, space).await?.is_some() {
         return row(from, to, space).await;
     }
-    let Some(Tracked { tenant, id, .. }) = row_of(to, space).await? else {
+    let Some(IndexRow { tenant, id, .. }) = row_of(to, space).await? else {
         return Ok(());
     };
-    let untrack = Write::Untrack { tenant, id };
+    let untrack = BatchWrite::Untrack { tenant, id };
     to.commit(Batch::of([untrack])).await.map(|_| ())
 }
 
 /// Erases a space in `to` and copies all of it, its index row too.
-pub async fn anew(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
+pub async fn recopy_space(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
     contents(from, to, space).await?;
     row_or_none(from, to, space).await
 }
 
 /// Erases a space in `to` and copies its logs and values.
 pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Result<()> {
-    let remove = Write::Remove {
+    let remove = BatchWrite::Remove {
         space: space.clone(),
     };
     to.commit(Batch::of([remove])).await?;
     for name in from.logs(space).await? {
         log(from, to, &space.log(name)).await?;
     }
-    let mut values = Values::of(from, space, (Pattern::all(), Part::Nothing));
+    let mut values = ValuePages::of(from, space, (Pattern::all(), ValuePart::Nothing));
     while let Some(found) = values.next().await? {
         for (name, _) in found {
             value(from, to, &space.key(name)).await?;
@@ -111,18 +111,18 @@ pub async fn contents(from: &dyn Driver, to: &dyn Driver, space: &Space) -> Resu
 }
 
 /// The index row of a space.
-pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<Tracked>> {
-    let filter = Filter {
+pub async fn row_of(driver: &dyn Driver, space: &Space) -> Result<Option<IndexRow>> {
+    let filter = RowFilter {
         storage_key: Some(space.path.clone()),
-        ..Filter::tenant(space.tenant.as_str())
+        ..RowFilter::tenant(space.tenant.as_str())
     };
     let rows = driver.identities(&filter, &PageRequest::first(1)).await?;
     Ok(rows.into_iter().next())
 }
 
 /// The next values of a space, by name.
-pub fn page(after: Option<String>, part: Part) -> Scan {
-    Scan {
+pub fn page(after: Option<String>, part: ValuePart) -> ValueScan {
+    ValueScan {
         pattern: Pattern::all(),
         after,
         limit: STEP,
@@ -151,13 +151,13 @@ async fn uncrossed<F: Future<Output = Result<()>>>(copy: impl Fn() -> F) -> Resu
 }
 
 async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()> {
-    let mut theirs = to.read(log, Range::head()).await?.head;
+    let mut theirs = to.read(log, LogRange::head()).await?.head;
     loop {
         let next = |ours: Head| match theirs {
             Some(theirs) if theirs.generation == ours.generation => theirs.last + 1,
             _ => 1,
         };
-        let Some(ours) = from.read(log, Range::head()).await?.head else {
+        let Some(ours) = from.read(log, LogRange::head()).await?.head else {
             return Ok(());
         };
         if theirs == Some(ours) {
@@ -166,17 +166,17 @@ async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()
         if let Some(theirs) = theirs.filter(|theirs| *theirs > ours) {
             return Err(ahead(&format!("log {log}"), ours, theirs));
         }
-        let page = from.read(log, Range::from(next(ours), STEP)).await?;
+        let page = from.read(log, LogRange::from(next(ours), STEP)).await?;
         if page.head.map(|head| head.generation) != Some(ours.generation) {
             continue;
         }
         let copied = page.entries.last().map_or(0, |entry| entry.seq);
-        let mirror = Write::Mirror(Mirror::Log {
+        let mirror = BatchWrite::Mirror(MirrorWrite::Log {
             log: log.clone(),
             head: ours,
             entries: page.entries,
         });
-        let expected = Check::Head {
+        let expected = BatchCheck::Head {
             log: log.clone(),
             head: theirs,
         };
@@ -188,9 +188,9 @@ async fn copy_log(from: &dyn Driver, to: &dyn Driver, log: &LogKey) -> Result<()
     }
 }
 
-async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()> {
-    let theirs = to.get(key, Part::Nothing).await?;
-    let ours = from.get(key, Part::Whole).await?;
+async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &ValueKey) -> Result<()> {
+    let theirs = to.get(key, ValuePart::Nothing).await?;
+    let ours = from.get(key, ValuePart::Whole).await?;
     match (&ours, &theirs) {
         (None, None) => return Ok(()),
         (Some(ours), Some(theirs)) if theirs.version > ours.version => {
@@ -203,15 +203,15 @@ async fn copy_value(from: &dyn Driver, to: &dyn Driver, key: &Key) -> Result<()>
         }
         _ => {}
     }
-    let expected = Check::Version {
+    let expected = BatchCheck::Version {
         key: key.clone(),
         version: theirs.map(|entry| entry.version),
     };
-    let mirror = Mirror::Value {
+    let mirror = MirrorWrite::Value {
         key: key.clone(),
         entry: ours,
     };
-    to.commit(Batch::of([Write::Mirror(mirror)]).checking(expected))
+    to.commit(Batch::of([BatchWrite::Mirror(mirror)]).checking(expected))
         .await
         .map(|_| ())
 }

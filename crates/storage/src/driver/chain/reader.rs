@@ -1,22 +1,22 @@
 //! Reads: the primary answers. What it lost is given back to it first; where it fails, the newest secondary answers
 //! and the answer is marked.
 
-use super::{Chain, Member};
+use super::{ChainDriver, ChainMember};
 use crate::Result;
-use crate::address::{Key, LogKey, Space};
-use crate::batch::Entry;
-use crate::directory::{Filter, PageRequest, Tracked};
-use crate::driver::{Page, Part, Range, Scan};
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::ValueEntry;
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::driver::{LogPage, LogRange, ValuePart, ValueScan};
 
-impl Chain {
-    pub(super) async fn read_log(&self, log: &LogKey, range: Range) -> Result<Page> {
+impl ChainDriver {
+    pub(super) async fn read_log(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
         let primary = &self.primary.driver;
         match primary.read(log, range).await {
             Ok(page) if page.head.is_none() && self.regain_log(log).await? => {
                 primary.read(log, range).await
             }
             Err(error) if error.is_failure() => {
-                let mut newest: Option<Page> = None;
+                let mut newest: Option<LogPage> = None;
                 for member in self.believable(&log.space).await {
                     let Ok(page) = member.driver.read(log, range).await else {
                         continue;
@@ -33,17 +33,22 @@ impl Chain {
         }
     }
 
-    pub(super) async fn read_value(&self, key: &Key, part: Part) -> Result<Option<Entry>> {
+    pub(super) async fn read_value(
+        &self,
+        key: &ValueKey,
+        part: ValuePart,
+    ) -> Result<Option<ValueEntry>> {
         let primary = &self.primary.driver;
         match primary.get(key, part).await {
             Ok(None) if self.regain_value(key).await? => primary.get(key, part).await,
             Err(error) if error.is_failure() => {
-                let mut newest: Option<Option<Entry>> = None;
+                let mut newest: Option<Option<ValueEntry>> = None;
                 for member in self.believable(&key.space).await {
                     let Ok(found) = member.driver.get(key, part).await else {
                         continue;
                     };
-                    let version = |entry: &Option<Entry>| entry.as_ref().map(|kept| kept.version);
+                    let version =
+                        |entry: &Option<ValueEntry>| entry.as_ref().map(|kept| kept.version);
                     if newest
                         .as_ref()
                         .is_none_or(|best| version(&found) > version(best))
@@ -60,8 +65,8 @@ impl Chain {
     pub(super) async fn scan_values(
         &self,
         space: &Space,
-        scan: &Scan,
-    ) -> Result<Vec<(String, Entry)>> {
+        scan: &ValueScan,
+    ) -> Result<Vec<(String, ValueEntry)>> {
         match self.primary.driver.scan(space, scan).await {
             Ok(found) if found.is_empty() && self.regain_values(space, scan).await? => {
                 self.primary.driver.scan(space, scan).await
@@ -98,9 +103,9 @@ impl Chain {
 
     pub(super) async fn list_rows(
         &self,
-        filter: &Filter,
+        filter: &RowFilter,
         page: &PageRequest,
-    ) -> Result<Vec<Tracked>> {
+    ) -> Result<Vec<IndexRow>> {
         let primary = &self.primary.driver;
         match primary.identities(filter, page).await {
             Ok(rows) if rows.is_empty() && self.regain_row(filter).await? => {
@@ -118,7 +123,7 @@ impl Chain {
         }
     }
 
-    pub(super) async fn count_rows(&self, filter: &Filter) -> Result<u64> {
+    pub(super) async fn count_rows(&self, filter: &RowFilter) -> Result<u64> {
         match self.primary.driver.count(filter).await {
             Err(error) if error.is_failure() => {
                 for member in &self.secondaries {
@@ -133,17 +138,21 @@ impl Chain {
     }
 
     /// The secondaries that may answer for a primary that is down.
-    async fn believable(&self, space: &Space) -> Vec<&Member> {
-        let owing = self.distrusted(space).await;
-        let believed = |member: &&Member| !owing.contains(&member.name);
+    async fn believable(&self, space: &Space) -> Vec<&ChainMember> {
+        let owing = self.members_with_pending_erasures(space).await;
+        let believed = |member: &&ChainMember| !owing.contains(&member.name);
         self.secondaries.iter().filter(believed).collect()
     }
 
-    async fn believable_rows(&self, member: &Member, rows: Vec<Tracked>) -> Vec<Tracked> {
+    async fn believable_rows(&self, member: &ChainMember, rows: Vec<IndexRow>) -> Vec<IndexRow> {
         let mut believed = Vec::with_capacity(rows.len());
         for row in rows {
             let space = Space::of(&row.tenant, &row.identity);
-            if !self.distrusted(&space).await.contains(&member.name) {
+            if !self
+                .members_with_pending_erasures(&space)
+                .await
+                .contains(&member.name)
+            {
                 believed.push(row);
             }
         }
@@ -154,7 +163,7 @@ impl Chain {
         if self.secondaries.is_empty() {
             return Ok(false);
         }
-        let (_turn, stone) = self.enter(&log.space).await?;
+        let (_turn, stone) = self.lock_space(&log.space).await?;
         self.refill_log(log, &stone).await
     }
 
@@ -168,18 +177,18 @@ impl Chain {
         Ok(is_regained)
     }
 
-    async fn regain_value(&self, key: &Key) -> Result<bool> {
+    async fn regain_value(&self, key: &ValueKey) -> Result<bool> {
         if self.secondaries.is_empty() {
             return Ok(false);
         }
-        let (_turn, stone) = self.enter(&key.space).await?;
+        let (_turn, stone) = self.lock_space(&key.space).await?;
         self.refill_value(key, &stone).await
     }
 
     /// Gives back the values that are asked for, where the primary has none of them.
-    async fn regain_values(&self, space: &Space, scan: &Scan) -> Result<bool> {
-        let names = Scan {
-            part: Part::Nothing,
+    async fn regain_values(&self, space: &Space, scan: &ValueScan) -> Result<bool> {
+        let names = ValueScan {
+            part: ValuePart::Nothing,
             ..scan.clone()
         };
         let mut is_regained = false;
@@ -192,7 +201,7 @@ impl Chain {
     }
 
     /// Only a question for one certain row is worth asking the secondaries.
-    async fn regain_row(&self, filter: &Filter) -> Result<bool> {
+    async fn regain_row(&self, filter: &RowFilter) -> Result<bool> {
         let asked = match (&filter.tenant, &filter.storage_key, &filter.id) {
             (Some(tenant), Some(path), _) => vec![Space {
                 tenant: tenant.clone(),
@@ -203,13 +212,13 @@ impl Chain {
         };
         let mut is_regained = false;
         for space in asked.iter().filter(|_| !self.secondaries.is_empty()) {
-            let (_turn, stone) = self.enter(space).await?;
+            let (_turn, stone) = self.lock_space(space).await?;
             is_regained |= self.refill_row(space, &stone).await?;
         }
         Ok(is_regained)
     }
 
-    async fn spaces_elsewhere(&self, filter: &Filter) -> Vec<Space> {
+    async fn spaces_elsewhere(&self, filter: &RowFilter) -> Vec<Space> {
         let mut spaces = Vec::new();
         for member in &self.secondaries {
             let rows = member
@@ -223,8 +232,8 @@ impl Chain {
     }
 }
 
-fn stale(entry: Entry) -> Entry {
-    Entry {
+fn stale(entry: ValueEntry) -> ValueEntry {
+    ValueEntry {
         stale_possible: true,
         ..entry
     }

@@ -1,11 +1,11 @@
 //! Bringing all drivers of a chain level, and telling where they are not. For `doctor`, and after a secondary was away.
 
-use super::{Chain, Member, copy};
+use super::{ChainDriver, ChainMember, copy};
 use crate::Result;
 use crate::address::Space;
-use crate::batch::Entry;
-use crate::directory::{Filter, PageRequest, Position, Tracked};
-use crate::driver::{Part, Range};
+use crate::batch::ValueEntry;
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowPosition};
+use crate::driver::{LogRange, ValuePart};
 use std::collections::BTreeSet;
 
 /// Index rows looked at at once.
@@ -13,18 +13,18 @@ const STEP: usize = 64;
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repair {
+pub struct RepairReport {
     /// How many spaces were looked at.
     pub spaces: u64,
     /// What could not be repaired, by driver, and why.
     pub failed: Vec<(String, String)>,
 }
 
-impl Chain {
+impl ChainDriver {
     /// Repairs every space that has an index row in some driver. Spaces without one (memory, ledgers) are repaired by
     /// `repair_space`, or by the next write to them.
-    pub async fn repair(&self) -> Result<Repair> {
-        let mut done = Repair::default();
+    pub async fn repair(&self) -> Result<RepairReport> {
+        let mut done = RepairReport::default();
         for member in self.members() {
             let mut after = None;
             loop {
@@ -53,7 +53,7 @@ impl Chain {
 
     /// Makes one space equal in all drivers, and tells by driver what could not be.
     pub async fn repair_space(&self, space: &Space) -> Result<Vec<(String, String)>> {
-        let (_turn, stone) = self.enter(space).await?;
+        let (_turn, stone) = self.lock_space(space).await?;
         let mut failed = Vec::new();
         let (mut logs, mut names) = (BTreeSet::new(), BTreeSet::new());
         for member in self.members() {
@@ -85,16 +85,16 @@ impl Chain {
         let unreachable: BTreeSet<String> = failed.iter().map(|(name, _)| name.clone()).collect();
         let rest = self.secondaries.iter();
         for member in rest.filter(|member| !unreachable.contains(&member.name)) {
-            if let Err(error) = self.level(member, space, &logs, &names).await {
+            if let Err(error) = self.make_equal(member, space, &logs, &names).await {
                 failed.push((member.name.clone(), error.to_string()));
             }
         }
         Ok(failed)
     }
 
-    async fn level(
+    async fn make_equal(
         &self,
-        to: &Member,
+        to: &ChainMember,
         space: &Space,
         logs: &BTreeSet<String>,
         names: &BTreeSet<String>,
@@ -133,7 +133,7 @@ impl Chain {
         Ok(found)
     }
 
-    async fn compare_with(&self, member: &Member) -> Result<Vec<String>> {
+    async fn compare_with(&self, member: &ChainMember) -> Result<Vec<String>> {
         let mut found = Vec::new();
         let mut after = None;
         loop {
@@ -154,7 +154,7 @@ impl Chain {
         }
     }
 
-    async fn ahead(&self, member: &Member, space: &Space) -> Result<Vec<String>> {
+    async fn ahead(&self, member: &ChainMember, space: &Space) -> Result<Vec<String>> {
         let primary = &*self.primary.driver;
         if self.tombstone(space).await?.owing.contains(&member.name) {
             return Ok(Vec::new());
@@ -165,8 +165,8 @@ impl Chain {
         };
         let mut found = Vec::new();
         for log in logs.iter().map(|name| space.log(name.as_str())) {
-            let theirs = member.driver.read(&log, Range::head()).await?.head;
-            let ours = primary.read(&log, Range::head()).await?.head;
+            let theirs = member.driver.read(&log, LogRange::head()).await?.head;
+            let ours = primary.read(&log, LogRange::head()).await?.head;
             if let (Some(theirs), Some(ours)) = (theirs, ours)
                 && theirs > ours
             {
@@ -175,9 +175,13 @@ impl Chain {
             }
         }
         for key in names.iter().map(|name| space.key(name.as_str())) {
-            let version = |entry: Entry| entry.version;
-            let theirs = member.driver.get(&key, Part::Nothing).await?.map(version);
-            let ours = primary.get(&key, Part::Nothing).await?.map(version);
+            let version = |entry: ValueEntry| entry.version;
+            let theirs = member
+                .driver
+                .get(&key, ValuePart::Nothing)
+                .await?
+                .map(version);
+            let ours = primary.get(&key, ValuePart::Nothing).await?.map(version);
             if let (Some(theirs), Some(ours)) = (theirs, ours)
                 && theirs > ours
             {
@@ -191,25 +195,28 @@ impl Chain {
 
 /// The spaces of the next index rows, and where to go on if there may be more.
 async fn spaces(
-    member: &Member,
-    after: Option<Position>,
-) -> Result<(Vec<Space>, Option<Position>)> {
+    member: &ChainMember,
+    after: Option<RowPosition>,
+) -> Result<(Vec<Space>, Option<RowPosition>)> {
     let page = PageRequest {
         after,
         ..PageRequest::first(STEP)
     };
-    let rows = member.driver.identities(&Filter::default(), &page).await?;
-    let last = rows.last().map(Tracked::position);
+    let rows = member
+        .driver
+        .identities(&RowFilter::default(), &page)
+        .await?;
+    let last = rows.last().map(IndexRow::position);
     let spaces = rows.iter().map(|row| Space::of(&row.tenant, &row.identity));
     Ok((spaces.collect(), last))
 }
 
 /// The names of the logs and values of a space.
-async fn contents(member: &Member, space: &Space) -> Result<(Vec<String>, Vec<String>)> {
+async fn contents(member: &ChainMember, space: &Space) -> Result<(Vec<String>, Vec<String>)> {
     let logs = member.driver.logs(space).await?;
     let mut names: Vec<String> = Vec::new();
     loop {
-        let page = copy::page(names.last().cloned(), Part::Nothing);
+        let page = copy::page(names.last().cloned(), ValuePart::Nothing);
         let found = member.driver.scan(space, &page).await?;
         if found.is_empty() {
             return Ok((logs, names));

@@ -1,14 +1,14 @@
 //! Notes of erasures that not every secondary has acknowledged: in the primary, in the commit that erased. A note is
 //! named by the digest of the space and says only who still owes, so nothing of a session outlives it.
 
-use super::{Chain, Member, copy};
+use super::{ChainDriver, ChainMember, copy};
 use crate::Result;
-use crate::address::{Key, Space};
-use crate::batch::{Batch, Check, Outcome, Write};
-use crate::driver::Part;
-use crate::driver::turns::Turn;
+use crate::address::{Space, ValueKey};
+use crate::batch::{Batch, BatchCheck, BatchWrite, WriteOutcome};
+use crate::driver::ValuePart;
+use crate::driver::striped_locks::StripedGuard;
 use crate::json::Json;
-use crate::op::Op;
+use crate::operation::Operation;
 use std::collections::HashSet;
 
 /// A note as stored.
@@ -21,20 +21,20 @@ pub struct Tombstone {
 }
 
 /// Where the note of a space is.
-pub fn place(space: &Space) -> Key {
+pub fn place(space: &Space) -> ValueKey {
     Space::tombstones(&space.tenant).key(space.digest())
 }
 
 /// The write that notes who owes.
-pub fn note<'a>(space: &Space, owing: impl IntoIterator<Item = &'a str>) -> Result<Write> {
+pub fn note<'a>(space: &Space, owing: impl IntoIterator<Item = &'a str>) -> Result<BatchWrite> {
     let mut names: Vec<&str> = owing.into_iter().collect();
     names.sort_unstable();
     let op = if names.is_empty() {
-        Op::Del
+        Operation::Del
     } else {
-        Op::Set(Json::of(&names)?.into())
+        Operation::Set(Json::of(&names)?.into())
     };
-    Ok(Write::Apply {
+    Ok(BatchWrite::Apply {
         key: place(space),
         op,
         life: None,
@@ -42,16 +42,16 @@ pub fn note<'a>(space: &Space, owing: impl IntoIterator<Item = &'a str>) -> Resu
 }
 
 /// The version that a write of a note gave it.
-pub fn version_of(outcome: Option<&Outcome>) -> Option<u64> {
+pub fn version_of(outcome: Option<&WriteOutcome>) -> Option<u64> {
     match outcome {
-        Some(Outcome::Applied { version, .. }) => *version,
+        Some(WriteOutcome::Applied { version, .. }) => *version,
         _ => None,
     }
 }
 
 /// The note that a driver has.
-pub async fn read(member: &Member, space: &Space) -> Result<Tombstone> {
-    let Some(entry) = member.driver.get(&place(space), Part::Whole).await? else {
+pub async fn read(member: &ChainMember, space: &Space) -> Result<Tombstone> {
+    let Some(entry) = member.driver.get(&place(space), ValuePart::Whole).await? else {
         return Ok(Tombstone::default());
     };
     Ok(Tombstone {
@@ -60,7 +60,7 @@ pub async fn read(member: &Member, space: &Space) -> Result<Tombstone> {
     })
 }
 
-impl Chain {
+impl ChainDriver {
     /// The primary's note, remembered for when the primary is down.
     pub(super) async fn tombstone(&self, space: &Space) -> Result<Tombstone> {
         let stone = read(&self.primary, space).await?;
@@ -78,7 +78,7 @@ impl Chain {
     }
 
     /// Who is known to owe without asking the primary: by memory, and by the copies of the note.
-    pub(super) async fn distrusted(&self, space: &Space) -> HashSet<String> {
+    pub(super) async fn members_with_pending_erasures(&self, space: &Space) -> HashSet<String> {
         let mut owing = self.remembered(space);
         for member in &self.secondaries {
             if let Ok(stone) = read(member, space).await {
@@ -95,7 +95,7 @@ impl Chain {
 
     /// The caller's turn in a space, and its note after secondaries have erased what they owe, as far as they can be
     /// reached.
-    pub(super) async fn enter(&self, space: &Space) -> Result<(Turn, Tombstone)> {
+    pub(super) async fn lock_space(&self, space: &Space) -> Result<(StripedGuard, Tombstone)> {
         let turn = self.turns.take([space]).await;
         let stone = self.tombstone(space).await?;
         Ok((turn, self.clean(space, stone).await))
@@ -108,7 +108,7 @@ impl Chain {
             if !stone.owing.contains(&member.name) {
                 continue;
             }
-            match copy::anew(&*self.primary.driver, &*member.driver, space).await {
+            match copy::recopy_space(&*self.primary.driver, &*member.driver, space).await {
                 Ok(()) => left.remove(&member.name),
                 Err(error) => {
                     tracing::warn!(driver.name = %member.name, error.message = %error, "an erasure is still owed");
@@ -116,11 +116,11 @@ impl Chain {
                 }
             };
         }
-        self.settle(space, stone, left).await
+        self.update_tombstone(space, stone, left).await
     }
 
     /// Makes the note say who owes now. Where another process has changed it meanwhile, that one's note stands.
-    pub(super) async fn settle(
+    pub(super) async fn update_tombstone(
         &self,
         space: &Space,
         stone: Tombstone,
@@ -130,7 +130,7 @@ impl Chain {
             return stone;
         }
         self.remember(space, &owing);
-        let expected = Check::Version {
+        let expected = BatchCheck::Version {
             key: place(space),
             version: stone.version,
         };

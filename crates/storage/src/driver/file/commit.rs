@@ -1,19 +1,19 @@
-//! A commit: what the batch touches is loaded, `State` judges and changes it, and what differs is written.
+//! A commit: what the batch touches is loaded, `StoreContents` judges and changes it, and what differs is written.
 
-use super::counter::Counter;
-use super::folder::{self, COUNTER, Folder, ROWS};
-use super::redo::{self, Change};
-use super::{Shared, format};
+use super::counter::CommitCounter;
+use super::folder::{self, COUNTER, ROWS, StoreFolder};
+use super::redo::{self, FileChange};
+use super::{FileDriverInner, format};
 use crate::Result;
 use crate::address::{ITEMS, Space};
-use crate::batch::{Batch, Check, Mirror, Outcome, Write};
+use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
 use crate::driver::memory;
-use crate::driver::state::{Contents, Rows, State};
+use crate::driver::state::{IndexContents, SpaceContents, StoreContents};
 use std::collections::BTreeSet;
 
 /// What a batch looks at or changes.
 #[derive(Default)]
-struct Touched {
+struct BatchFootprint {
     spaces: BTreeSet<Space>,
     /// Index rows, by the space they belong to.
     rows: BTreeSet<Space>,
@@ -22,9 +22,9 @@ struct Touched {
 }
 
 /// The batch whole, or nothing and the reason. The caller holds the lock alone.
-pub fn commit(shared: &Shared, batch: &Batch) -> Result<Vec<Outcome>> {
+pub fn commit(shared: &FileDriverInner, batch: &Batch) -> Result<Vec<WriteOutcome>> {
     let folder = &shared.folder;
-    let counter = Counter::read(folder)?;
+    let counter = CommitCounter::read(folder)?;
     let touched = touched(folder, batch)?;
     let mut state = load(folder, &touched, counter)?;
     let (spaces, rows) = (state.spaces.clone(), state.rows.clone());
@@ -34,10 +34,10 @@ pub fn commit(shared: &Shared, batch: &Batch) -> Result<Vec<Outcome>> {
         changes.extend(space_change(space, spaces.get(space), &state)?);
     }
     for space in &touched.rows {
-        let find = |rows: &Rows| rows.by_storage_key(&space.tenant, &space.path).cloned();
+        let find = |rows: &IndexContents| rows.by_storage_key(&space.tenant, &space.path).cloned();
         let (before, after) = (find(&rows), find(&state.rows));
         if before != after {
-            changes.push(Change {
+            changes.push(FileChange {
                 file: folder::row_file(space),
                 text: after.as_ref().map(format::row_text).transpose()?,
             });
@@ -49,52 +49,65 @@ pub fn commit(shared: &Shared, batch: &Batch) -> Result<Vec<Outcome>> {
 }
 
 /// Erases expired values of one space, at most `limit`. The caller holds the lock alone.
-pub fn sweep(shared: &Shared, space: &Space, limit: usize) -> Result<u64> {
+pub fn sweep(shared: &FileDriverInner, space: &Space, limit: usize) -> Result<u64> {
     let Some(contents) = format::read_space(&shared.folder, space)? else {
         return Ok(0);
     };
-    let mut state = State::default();
+    let mut state = StoreContents::default();
     state.spaces.insert(space.clone(), contents.clone());
     let erased = state.sweep(limit, shared.options.clock.now());
     let changes = space_change(space, Some(&contents), &state)?;
-    let counter = Counter::read(&shared.folder)?;
+    let counter = CommitCounter::read(&shared.folder)?;
     write(shared, changes.into_iter().collect(), counter, counter.last)?;
     Ok(erased)
 }
 
-fn space_change(space: &Space, before: Option<&Contents>, state: &State) -> Result<Option<Change>> {
+fn space_change(
+    space: &Space,
+    before: Option<&SpaceContents>,
+    state: &StoreContents,
+) -> Result<Option<FileChange>> {
     let after = state.spaces.get(space);
     if before == after {
         return Ok(None);
     }
     let text = after.map(|contents| format::space_text(space, contents));
-    Ok(Some(Change {
+    Ok(Some(FileChange {
         file: folder::space_file(space),
         text: text.transpose()?,
     }))
 }
 
 /// The counter's file comes last, so that those who watch it find the rest in place.
-fn write(shared: &Shared, mut changes: Vec<Change>, counter: Counter, last: u64) -> Result<()> {
+fn write(
+    shared: &FileDriverInner,
+    mut changes: Vec<FileChange>,
+    counter: CommitCounter,
+    last: u64,
+) -> Result<()> {
     // A number can be given out and leave nothing behind: a lease taken and released in one batch.
     if changes.is_empty() && last == counter.last {
         return Ok(());
     }
-    let counter = Counter {
+    let counter = CommitCounter {
         last,
         commits: counter.commits + 1,
     };
-    changes.push(Change {
+    changes.push(FileChange {
         file: COUNTER.to_owned(),
         text: Some(counter.text()),
     });
     redo::write(&shared.folder, &changes, &shared.options.fault_points)
 }
 
-fn load(folder: &Folder, touched: &Touched, counter: Counter) -> Result<State> {
-    let mut state = State {
+fn load(
+    folder: &StoreFolder,
+    touched: &BatchFootprint,
+    counter: CommitCounter,
+) -> Result<StoreContents> {
+    let mut state = StoreContents {
         clock: counter.last,
-        ..State::default()
+        ..StoreContents::default()
     };
     for space in &touched.spaces {
         if let Some(contents) = format::read_space(folder, space)? {
@@ -109,13 +122,13 @@ fn load(folder: &Folder, touched: &Touched, counter: Counter) -> Result<State> {
     Ok(state)
 }
 
-fn touched(folder: &Folder, batch: &Batch) -> Result<Touched> {
-    let mut touched = Touched::default();
+fn touched(folder: &StoreFolder, batch: &Batch) -> Result<BatchFootprint> {
+    let mut touched = BatchFootprint::default();
     for check in &batch.checks {
         let space = match check {
-            Check::Head { log, .. } => &log.space,
-            Check::Version { key, .. } | Check::Lease { key, .. } => &key.space,
-            Check::Row { space, .. } => {
+            BatchCheck::Head { log, .. } => &log.space,
+            BatchCheck::Version { key, .. } | BatchCheck::Lease { key, .. } => &key.space,
+            BatchCheck::Row { space, .. } => {
                 touched.rows.insert(space.clone());
                 continue;
             }
@@ -141,10 +154,10 @@ fn touched(folder: &Folder, batch: &Batch) -> Result<Touched> {
 }
 
 /// The ordinals that rows of other stores bring along, where they may be taken here.
-fn new_ordinals(folder: &Folder, batch: &Batch) -> Result<BTreeSet<u64>> {
+fn new_ordinals(folder: &StoreFolder, batch: &Batch) -> Result<BTreeSet<u64>> {
     let mut ordinals = BTreeSet::new();
     for write in &batch.writes {
-        let Write::Mirror(Mirror::Row(row)) = write else {
+        let BatchWrite::Mirror(MirrorWrite::Row(row)) = write else {
             continue;
         };
         let file = folder::row_file(&Space::of(&row.tenant, &row.identity));
@@ -156,33 +169,35 @@ fn new_ordinals(folder: &Folder, batch: &Batch) -> Result<BTreeSet<u64>> {
     Ok(ordinals)
 }
 
-impl Touched {
-    fn note(&mut self, write: &Write) {
+impl BatchFootprint {
+    fn note(&mut self, write: &BatchWrite) {
         match write {
-            Write::Append { log, .. } => {
+            BatchWrite::Append { log, .. } => {
                 self.spaces.insert(log.space.clone());
                 if log.name == ITEMS {
                     self.rows.insert(log.space.clone());
                 }
             }
-            Write::Redact { log, .. }
-            | Write::Drop { log }
-            | Write::Mirror(Mirror::Log { log, .. }) => {
+            BatchWrite::Redact { log, .. }
+            | BatchWrite::Drop { log }
+            | BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => {
                 self.spaces.insert(log.space.clone());
             }
-            Write::Apply { key, .. } | Write::Mirror(Mirror::Value { key, .. }) => {
+            BatchWrite::Apply { key, .. } | BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => {
                 self.spaces.insert(key.space.clone());
             }
-            Write::Wipe { space, .. } | Write::Clear { space } | Write::Remove { space } => {
+            BatchWrite::Wipe { space, .. }
+            | BatchWrite::Clear { space }
+            | BatchWrite::Remove { space } => {
                 self.spaces.insert(space.clone());
             }
-            Write::Track(track) => {
+            BatchWrite::Track(track) => {
                 self.rows.insert(Space::of(&track.tenant, &track.identity));
             }
-            Write::Mirror(Mirror::Row(row)) => {
+            BatchWrite::Mirror(MirrorWrite::Row(row)) => {
                 self.rows.insert(Space::of(&row.tenant, &row.identity));
             }
-            Write::Untrack { tenant, id } => {
+            BatchWrite::Untrack { tenant, id } => {
                 self.ids.insert((tenant.clone(), id.clone()));
             }
         }

@@ -1,22 +1,22 @@
 //! The store's counter, and the number of commits by which other processes see that something changed.
 
-use super::folder::{COUNTER, Folder, ROWS, SPACES};
+use super::folder::{COUNTER, ROWS, SPACES, StoreFolder};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The content of the counter's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counter {
+pub struct CommitCounter {
     /// The last integer given out.
     pub last: u64,
     /// How many commits there were.
     pub commits: u64,
 }
 
-impl Counter {
+impl CommitCounter {
     /// The counter as it is. A folder that holds data and no counter is `Corrupt`: numbers would be used twice.
-    pub fn read(folder: &Folder) -> Result<Self> {
+    pub fn read(folder: &StoreFolder) -> Result<Self> {
         if let Some(text) = folder.read(COUNTER)? {
             return Self::parse(folder, &text);
         }
@@ -30,14 +30,14 @@ impl Counter {
     }
 
     /// The number of commits, for those who do not hold the lock: a first commit may be under way.
-    pub fn commits(folder: &Folder) -> Result<u64> {
+    pub fn commits(folder: &StoreFolder) -> Result<u64> {
         let text = folder.read(COUNTER)?;
         Ok(text
             .map_or(Ok(Self::default()), |text| Self::parse(folder, &text))?
             .commits)
     }
 
-    fn parse(folder: &Folder, text: &str) -> Result<Self> {
+    fn parse(folder: &StoreFolder, text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|error| Error::corrupt(folder.place(COUNTER), error))
     }
 

@@ -22,21 +22,21 @@ const RETRY: Duration = Duration::from_millis(2);
 
 /// The store's folder.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct StoreFolder {
     root: PathBuf,
     syncs: bool,
 }
 
 /// What a caller of the lock wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum LockMode {
     /// Read beside other readers.
     Shared,
     /// Write alone.
     Exclusive,
 }
 
-impl Folder {
+impl StoreFolder {
     /// Makes the folder where it is missing.
     pub fn create(root: PathBuf, durability: Durability) -> Result<Self> {
         let folder = Self {
@@ -73,17 +73,17 @@ impl Folder {
     }
 
     /// Waits for the lock. It ends with the file, also when the process dies.
-    pub fn lock(&self, access: Access, wait: Duration) -> Result<File> {
+    pub fn lock(&self, access: LockMode, wait: Duration) -> Result<File> {
         let path = self.path(LOCK);
         let deadline = Instant::now() + wait;
         // Not made anew: a folder without its lock file was moved away or is not mounted.
-        let is_writer = access == Access::Exclusive;
+        let is_writer = access == LockMode::Exclusive;
         let opened = OpenOptions::new().read(true).write(is_writer).open(&path);
         let file = opened.map_err(failed("opening", &path))?;
         loop {
             let locked = match access {
-                Access::Shared => file.try_lock_shared(),
-                Access::Exclusive => file.try_lock(),
+                LockMode::Shared => file.try_lock_shared(),
+                LockMode::Exclusive => file.try_lock(),
             };
             match locked {
                 Ok(()) => return Ok(file),

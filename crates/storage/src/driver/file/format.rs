@@ -1,12 +1,12 @@
 //! What the files say. The first line is a header: kind, tenant and path in clear, and the SHA-256 of what follows.
 //! Behind it comes one JSON text a line (a body that was stored with line breaks keeps them).
 
-use super::folder::{self, Folder};
+use super::folder::{self, StoreFolder};
 use crate::address::{ITEMS, Space, hex};
 use crate::batch::{Head, LogEntry};
 use crate::clock::Millis;
-use crate::directory::Tracked;
-use crate::driver::state::{Contents, Log, Stored};
+use crate::directory::IndexRow;
+use crate::driver::state::{LogContents, SpaceContents, ValueContents};
 use crate::json::Json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ const FORMAT: u32 = 1;
 
 /// The first line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    ambit: Kind,
+pub struct FileHeader {
+    ambit: FileKind,
     format: u32,
     tenant: String,
     path: String,
@@ -33,7 +33,7 @@ pub struct Header {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum FileKind {
     Space,
     Row,
 }
@@ -41,7 +41,7 @@ enum Kind {
 /// A line of a space's file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum FileRecord {
     Log {
         name: String,
         generation: u64,
@@ -56,7 +56,7 @@ enum Line {
     },
 }
 
-impl Header {
+impl FileHeader {
     /// Whose file it is.
     pub fn space(&self) -> Space {
         Space {
@@ -65,7 +65,7 @@ impl Header {
         }
     }
 
-    fn new(ambit: Kind, space: &Space, body: &str) -> Self {
+    fn new(ambit: FileKind, space: &Space, body: &str) -> Self {
         Self {
             ambit,
             format: FORMAT,
@@ -79,17 +79,17 @@ impl Header {
 }
 
 /// The text of a space's file.
-pub fn space_text(space: &Space, contents: &Contents) -> Result<String> {
+pub fn space_text(space: &Space, contents: &SpaceContents) -> Result<String> {
     let mut body = String::new();
     for (name, log) in &contents.logs {
         let (name, generation) = (name.clone(), log.head().generation);
-        push(&mut body, &Line::Log { name, generation })?;
+        push(&mut body, &FileRecord::Log { name, generation })?;
         for entry in log.entries() {
-            push(&mut body, &Line::Entry(entry.clone()))?;
+            push(&mut body, &FileRecord::Entry(entry.clone()))?;
         }
     }
     for (name, stored) in &contents.values {
-        let line = Line::Value {
+        let line = FileRecord::Value {
             name: name.clone(),
             version: stored.version,
             expires_at: stored.expires_at,
@@ -97,31 +97,31 @@ pub fn space_text(space: &Space, contents: &Contents) -> Result<String> {
         };
         push(&mut body, &line)?;
     }
-    let header = Header {
+    let header = FileHeader {
         logs: heads(contents),
         first_end: first_end(contents),
-        ..Header::new(Kind::Space, space, &body)
+        ..FileHeader::new(FileKind::Space, space, &body)
     };
     Ok(format!("{}\n{body}", Json::of(&header)?))
 }
 
 /// The text of a row's file.
-pub fn row_text(row: &Tracked) -> Result<String> {
+pub fn row_text(row: &IndexRow) -> Result<String> {
     let space = Space::of(&row.tenant, &row.identity);
     let mut body = String::new();
     push(&mut body, row)?;
-    let header = Header::new(Kind::Row, &space, &body);
+    let header = FileHeader::new(FileKind::Row, &space, &body);
     Ok(format!("{}\n{body}", Json::of(&header)?))
 }
 
 /// What a space holds; `None` where it has no file.
-pub fn read_space(folder: &Folder, space: &Space) -> Result<Option<Contents>> {
+pub fn read_space(folder: &StoreFolder, space: &Space) -> Result<Option<SpaceContents>> {
     read_space_file(folder, &folder::space_file(space)).map(|found| found.map(|(_, kept)| kept))
 }
 
 /// A space's file by its name.
-pub fn read_space_file(folder: &Folder, name: &str) -> Result<Option<(Space, Contents)>> {
-    let Some((header, body)) = read_file(folder, name, Kind::Space)? else {
+pub fn read_space_file(folder: &StoreFolder, name: &str) -> Result<Option<(Space, SpaceContents)>> {
+    let Some((header, body)) = read_file(folder, name, FileKind::Space)? else {
         return Ok(None);
     };
     let corrupt = |reason: String| Error::corrupt(folder.place(name), reason);
@@ -134,26 +134,26 @@ pub fn read_space_file(folder: &Folder, name: &str) -> Result<Option<(Space, Con
 }
 
 /// The header of a space's file, without looking at the rest.
-pub fn read_header(folder: &Folder, name: &str) -> Result<Option<Header>> {
+pub fn read_header(folder: &StoreFolder, name: &str) -> Result<Option<FileHeader>> {
     let Some(line) = folder.read_line(name)? else {
         return Ok(None);
     };
-    header_of(line.trim_end(), name, Kind::Space, &folder.place(name)).map(Some)
+    header_of(line.trim_end(), name, FileKind::Space, &folder.place(name)).map(Some)
 }
 
 /// Where the items of a space end.
-pub fn read_items_head(folder: &Folder, space: &Space) -> Result<Option<Head>> {
+pub fn read_items_head(folder: &StoreFolder, space: &Space) -> Result<Option<Head>> {
     let header = read_header(folder, &folder::space_file(space))?;
     Ok(header.and_then(|header| header.logs.get(ITEMS).copied()))
 }
 
 /// A row's file by its name.
-pub fn read_row_file(folder: &Folder, name: &str) -> Result<Option<Tracked>> {
-    let Some((header, body)) = read_file(folder, name, Kind::Row)? else {
+pub fn read_row_file(folder: &StoreFolder, name: &str) -> Result<Option<IndexRow>> {
+    let Some((header, body)) = read_file(folder, name, FileKind::Row)? else {
         return Ok(None);
     };
     let corrupt = |reason: String| Error::corrupt(folder.place(name), reason);
-    let row: Tracked = serde_json::from_str(&body).map_err(|error| corrupt(error.to_string()))?;
+    let row: IndexRow = serde_json::from_str(&body).map_err(|error| corrupt(error.to_string()))?;
     if Space::of(&row.tenant, &row.identity) != header.space() {
         let reason = "its row is not the one of its header";
         return Err(corrupt(reason.to_owned()));
@@ -173,7 +173,11 @@ fn push(body: &mut String, line: &impl Serialize) -> Result<()> {
 }
 
 /// A file's header and what follows it, each as it was written.
-fn read_file(folder: &Folder, name: &str, kind: Kind) -> Result<Option<(Header, String)>> {
+fn read_file(
+    folder: &StoreFolder,
+    name: &str,
+    kind: FileKind,
+) -> Result<Option<(FileHeader, String)>> {
     let Some(text) = folder.read(name)? else {
         return Ok(None);
     };
@@ -189,8 +193,8 @@ fn read_file(folder: &Folder, name: &str, kind: Kind) -> Result<Option<(Header, 
     Ok(Some((header, body.to_owned())))
 }
 
-fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> {
-    let header: Header =
+fn header_of(line: &str, name: &str, kind: FileKind, place: &str) -> Result<FileHeader> {
+    let header: FileHeader =
         serde_json::from_str(line).map_err(|error| Error::corrupt(place, error))?;
     if header.format != FORMAT {
         let reason = format!(
@@ -201,8 +205,8 @@ fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> 
     }
     let space = header.space();
     let expected = match kind {
-        Kind::Space => folder::space_file(&space),
-        Kind::Row => folder::row_file(&space),
+        FileKind::Space => folder::space_file(&space),
+        FileKind::Row => folder::row_file(&space),
     };
     if header.ambit != kind || expected != name {
         return Err(Error::corrupt(place, format!("it is the file of {space}")));
@@ -210,44 +214,44 @@ fn header_of(line: &str, name: &str, kind: Kind, place: &str) -> Result<Header> 
     Ok(header)
 }
 
-fn contents(body: &str) -> Result<Contents, String> {
+fn contents(body: &str) -> Result<SpaceContents, String> {
     let mut logs: Vec<(String, u64, Vec<LogEntry>)> = Vec::new();
     let mut values = BTreeMap::new();
-    for line in serde_json::Deserializer::from_str(body).into_iter::<Line>() {
+    for line in serde_json::Deserializer::from_str(body).into_iter::<FileRecord>() {
         match line.map_err(|error| error.to_string())? {
-            Line::Log { name, generation } => logs.push((name, generation, Vec::new())),
-            Line::Entry(entry) => {
+            FileRecord::Log { name, generation } => logs.push((name, generation, Vec::new())),
+            FileRecord::Entry(entry) => {
                 let (_, _, entries) = logs.last_mut().ok_or("an entry stands before any log")?;
                 if entry.seq != entries.len() as u64 + 1 {
                     return Err(format!("entry {} is out of order", entry.seq));
                 }
                 entries.push(entry);
             }
-            Line::Value {
+            FileRecord::Value {
                 name,
                 version,
                 expires_at,
                 json,
             } => {
-                values.insert(name, Stored::from((json, version, expires_at)));
+                values.insert(name, ValueContents::from((json, version, expires_at)));
             }
         }
     }
     let logs = logs
         .into_iter()
-        .map(|(name, generation, entries)| (name, Log::from((generation, entries))))
+        .map(|(name, generation, entries)| (name, LogContents::from((generation, entries))))
         .collect();
-    Ok(Contents { logs, values })
+    Ok(SpaceContents { logs, values })
 }
 
-fn heads(contents: &Contents) -> BTreeMap<String, Head> {
+fn heads(contents: &SpaceContents) -> BTreeMap<String, Head> {
     let heads = contents.logs.iter();
     heads
         .map(|(name, log)| (name.clone(), log.head()))
         .collect()
 }
 
-fn first_end(contents: &Contents) -> Option<Millis> {
+fn first_end(contents: &SpaceContents) -> Option<Millis> {
     let ends = contents.values.values();
     ends.filter_map(|stored| stored.expires_at).min()
 }

@@ -1,18 +1,22 @@
 //! Walks over the files, one at a time: index rows, expired values, damage.
 
-use super::counter::Counter;
-use super::folder::{self, Folder, ROWS, SPACES};
+use super::counter::CommitCounter;
+use super::folder::{self, ROWS, SPACES, StoreFolder};
 use super::{format, redo};
 use crate::Result;
 use crate::address::Space;
 use crate::clock::Millis;
-use crate::directory::{Filter, PageRequest, Tracked};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::driver::state;
 
 /// One page of rows. A damaged row fails the question for just that row, and is passed over (and logged) in a list.
-pub fn identities(folder: &Folder, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+pub fn identities(
+    folder: &StoreFolder,
+    filter: &RowFilter,
+    page: &PageRequest,
+) -> Result<Vec<IndexRow>> {
     let mut rows = Vec::new();
-    let mut keep = |row: Tracked| {
+    let mut keep = |row: IndexRow| {
         let is_behind = |after| page.order.is_behind(row.position(), after);
         if page.after.is_none_or(is_behind) {
             rows.push(row);
@@ -26,18 +30,18 @@ pub fn identities(folder: &Folder, filter: &Filter, page: &PageRequest) -> Resul
     walk(folder, filter, &mut keep)?;
     page.order.sort(&mut rows);
     rows.truncate(page.limit);
-    Ok(rows.iter().map(|row| told(folder, row)).collect())
+    Ok(rows.iter().map(|row| current_row(folder, row)).collect())
 }
 
 /// How many rows the filter wants.
-pub fn count(folder: &Folder, filter: &Filter) -> Result<u64> {
+pub fn count(folder: &StoreFolder, filter: &RowFilter) -> Result<u64> {
     let mut count = 0;
     walk(folder, filter, &mut |_| count += 1)?;
     Ok(count)
 }
 
 /// Spaces with expired values, at most `limit`.
-pub fn expired(folder: &Folder, now: Millis, limit: usize) -> Result<Vec<Space>> {
+pub fn expired(folder: &StoreFolder, now: Millis, limit: usize) -> Result<Vec<Space>> {
     let mut spaces = Vec::new();
     for file in folder.files(SPACES)? {
         if spaces.len() == limit {
@@ -55,12 +59,12 @@ pub fn expired(folder: &Folder, now: Millis, limit: usize) -> Result<Vec<Space>>
 }
 
 /// What is damaged, each finding with its file.
-pub fn check(folder: &Folder) -> Result<Vec<String>> {
+pub fn check(folder: &StoreFolder) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut note = |finding: Option<crate::Error>| {
         found.extend(finding.map(|error| error.to_string()));
     };
-    note(Counter::read(folder).err());
+    note(CommitCounter::read(folder).err());
     note(redo::pending(folder).err());
     for file in folder.files(SPACES)? {
         note(format::read_space_file(folder, &file?).err());
@@ -71,8 +75,8 @@ pub fn check(folder: &Folder) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn walk(folder: &Folder, filter: &Filter, keep: &mut dyn FnMut(Tracked)) -> Result<()> {
-    let mut take = |row: Option<Tracked>| {
+fn walk(folder: &StoreFolder, filter: &RowFilter, keep: &mut dyn FnMut(IndexRow)) -> Result<()> {
+    let mut take = |row: Option<IndexRow>| {
         if let Some(row) = row.filter(|row| filter.matches(row)) {
             keep(row);
         }
@@ -95,9 +99,9 @@ fn walk(folder: &Folder, filter: &Filter, keep: &mut dyn FnMut(Tracked)) -> Resu
 }
 
 /// The row with what its space says; where that is damaged, the row as it was made (whoever opens it is told).
-fn told(folder: &Folder, row: &Tracked) -> Tracked {
+fn current_row(folder: &StoreFolder, row: &IndexRow) -> IndexRow {
     match format::read_items_head(folder, &Space::of(&row.tenant, &row.identity)) {
-        Ok(head) => state::rows::told(row, head),
+        Ok(head) => state::rows::row_with_head(row, head),
         Err(error) => {
             tracing::error!(store.name = %folder.root().display(), error.message = %error, "an index row is not up to date");
             row.clone()

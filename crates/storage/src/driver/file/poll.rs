@@ -1,10 +1,10 @@
 //! Watches across processes: while somebody follows a log, the number of commits is looked at now and then.
 
-use super::counter::Counter;
-use super::folder::Folder;
+use super::counter::CommitCounter;
+use super::folder::StoreFolder;
 use crate::Result;
 use crate::address::LogKey;
-use crate::driver::{Hub, Watch};
+use crate::driver::{LogWatch, WatchHub};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +14,15 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// Looks for other processes' commits as long as there are watches.
 #[derive(Debug)]
-pub struct Poller {
-    folder: Folder,
-    hub: Hub,
+pub struct CommitPoller {
+    folder: StoreFolder,
+    hub: WatchHub,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
-impl Poller {
+impl CommitPoller {
     /// Not yet at work.
-    pub fn new(folder: Folder, hub: Hub) -> Self {
+    pub fn new(folder: StoreFolder, hub: WatchHub) -> Self {
         Self {
             folder,
             hub,
@@ -31,9 +31,9 @@ impl Poller {
     }
 
     /// A watch of this log, and the task that serves it.
-    pub fn watch(&self, log: &LogKey) -> Result<Watch> {
+    pub fn watch(&self, log: &LogKey) -> Result<LogWatch> {
         let mut task = self.task.lock();
-        let seen = Counter::commits(&self.folder)?;
+        let seen = CommitCounter::commits(&self.folder)?;
         let watch = self.hub.watch(log);
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
             *task = Some(tokio::spawn(poll(
@@ -55,17 +55,22 @@ impl Poller {
     }
 }
 
-impl Drop for Poller {
+impl Drop for CommitPoller {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-async fn poll(folder: Folder, hub: Hub, task: Arc<Mutex<Option<JoinHandle<()>>>>, mut seen: u64) {
+async fn poll(
+    folder: StoreFolder,
+    hub: WatchHub,
+    task: Arc<Mutex<Option<JoinHandle<()>>>>,
+    mut seen: u64,
+) {
     loop {
         tokio::time::sleep(STEP).await;
         // A counter that cannot be read may hide a change: those who wait look for themselves and are told.
-        let now = Counter::commits(&folder).unwrap_or(seen.wrapping_add(1));
+        let now = CommitCounter::commits(&folder).unwrap_or(seen.wrapping_add(1));
         if now != seen {
             seen = now;
             hub.notify_all();

@@ -1,7 +1,7 @@
 //! One commit changes several files whole or not at all: what will be in them is written down first. Once the record
 //! has its name the commit is decided; whoever finds it finishes it before doing anything else.
 
-use super::folder::{COUNTER, Folder, REDO, ROWS, SPACES};
+use super::folder::{COUNTER, REDO, ROWS, SPACES, StoreFolder};
 use super::format;
 use crate::driver::FaultPoints;
 use crate::{Error, Result};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The new content of one file; `None` deletes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct FileChange {
     /// The file, within the folder.
     pub file: String,
     /// Its text.
@@ -17,7 +17,11 @@ pub struct Change {
 }
 
 /// Makes these changes durable together.
-pub fn write(folder: &Folder, changes: &[Change], fault_points: &FaultPoints) -> Result<()> {
+pub fn write(
+    folder: &StoreFolder,
+    changes: &[FileChange],
+    fault_points: &FaultPoints,
+) -> Result<()> {
     fault_points.reach("file.begin");
     let body = serde_json::to_string(changes)
         .map_err(|error| Error::invalid("batch", format!("is not JSON: {error}")))?;
@@ -38,7 +42,7 @@ pub fn write(folder: &Folder, changes: &[Change], fault_points: &FaultPoints) ->
 }
 
 /// Finishes a commit that was decided and not carried out.
-pub fn recover(folder: &Folder) -> Result<()> {
+pub fn recover(folder: &StoreFolder) -> Result<()> {
     match pending(folder)? {
         Some(changes) => apply(folder, &changes, &FaultPoints::default()),
         None => Ok(()),
@@ -46,14 +50,14 @@ pub fn recover(folder: &Folder) -> Result<()> {
 }
 
 /// True where a commit waits to be finished.
-pub fn is_pending(folder: &Folder) -> Result<bool> {
+pub fn is_pending(folder: &StoreFolder) -> Result<bool> {
     let path = folder.path(REDO);
     path.try_exists()
         .map_err(|error| Error::unavailable(format!("looking for {}", path.display()), error))
 }
 
 /// The commit that waits to be finished.
-pub fn pending(folder: &Folder) -> Result<Option<Vec<Change>>> {
+pub fn pending(folder: &StoreFolder) -> Result<Option<Vec<FileChange>>> {
     let Some(text) = folder.read(REDO)? else {
         return Ok(None);
     };
@@ -67,7 +71,7 @@ pub fn pending(folder: &Folder) -> Result<Option<Vec<Change>>> {
             "its content is not the one its first line has the SHA-256 of",
         ));
     }
-    let changes: Vec<Change> =
+    let changes: Vec<FileChange> =
         serde_json::from_str(body).map_err(|error| corrupt(&error.to_string()))?;
     match changes.iter().find(|change| !is_ours(&change.file)) {
         Some(change) => Err(corrupt(&format!(
@@ -78,7 +82,7 @@ pub fn pending(folder: &Folder) -> Result<Option<Vec<Change>>> {
     }
 }
 
-fn apply(folder: &Folder, changes: &[Change], fault_points: &FaultPoints) -> Result<()> {
+fn apply(folder: &StoreFolder, changes: &[FileChange], fault_points: &FaultPoints) -> Result<()> {
     for (at, change) in changes.iter().enumerate() {
         match &change.text {
             Some(text) => folder.replace(&change.file, text)?,

@@ -1,6 +1,6 @@
 //! Looking for damage.
 
-use super::store::Store;
+use super::store::PostgresStore;
 use crate::Result;
 
 /// Each question gives one row for each finding: its place and what is wrong.
@@ -26,7 +26,7 @@ const QUESTIONS: &[&str] = &[
 ];
 
 /// All findings.
-pub(super) async fn findings(store: &Store) -> Result<Vec<String>> {
+pub(super) async fn findings(store: &PostgresStore) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     for question in QUESTIONS {
         for row in store.rows(question, &[]).await? {

@@ -4,11 +4,11 @@
 //! time, sync included (measured: 16 writers 8,000/s without and 2,200–3,500/s with `pg_notify` inside). What a
 //! killed process did not tell is found by looking at the heads of the followed logs every two seconds.
 
-use super::place;
+use super::locks;
 use super::schema;
-use super::store::Store;
+use super::store::PostgresStore;
 use crate::address::LogKey;
-use crate::driver::Hub;
+use crate::driver::WatchHub;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -26,25 +26,25 @@ const HEADS: &str = "SELECT w.n, l.generation, l.last FROM unnest($1::bytea[], $
      AS w (space, name, n) JOIN log l ON l.space = w.space AND l.name = w.name";
 const TELL: &str = "SELECT pg_notify($1, topic) FROM unnest($2::text[]) AS w (topic)";
 
-type Plain = Connection<tokio_postgres::Socket, tokio_postgres::tls::NoTlsStream>;
+type PlainConnection = Connection<tokio_postgres::Socket, tokio_postgres::tls::NoTlsStream>;
 
 /// What the driver and its listening task share.
 #[derive(Default)]
-pub(super) struct Board {
-    pub(super) hub: Hub,
+pub(super) struct NotificationState {
+    pub(super) hub: WatchHub,
     to_tell: Mutex<HashSet<String>>,
     followed: Mutex<HashMap<String, LogKey>>,
     wake: Notify,
     is_closing: AtomicBool,
 }
 
-impl Board {
+impl NotificationState {
     /// Wakes the followers of these logs here at once, and those elsewhere soon.
-    pub(super) fn tell(&self, topics: Vec<String>) {
+    pub(super) fn notify(&self, topics: Vec<String>) {
         if topics.is_empty() {
             return;
         }
-        topics.iter().for_each(|topic| self.hear(topic));
+        topics.iter().for_each(|topic| self.drive_connection(topic));
         self.to_tell.lock().extend(topics);
         self.wake.notify_one();
     }
@@ -52,7 +52,7 @@ impl Board {
     /// Remembers which log the topic stands for.
     pub(super) fn follow(&self, log: &LogKey) {
         let mut followed = self.followed.lock();
-        if followed.insert(place::topic(log), log.clone()).is_none()
+        if followed.insert(locks::topic(log), log.clone()).is_none()
             && followed.len().is_multiple_of(64)
         {
             let watched: HashSet<LogKey> = self.hub.watched().into_iter().collect();
@@ -66,7 +66,7 @@ impl Board {
         self.wake.notify_one();
     }
 
-    fn hear(&self, topic: &str) {
+    fn drive_connection(&self, topic: &str) {
         let followed = self.followed.lock();
         if let Some(log) = followed.get(topic) {
             self.hub.notify(log);
@@ -79,7 +79,7 @@ impl Board {
 }
 
 /// Runs until the board is closed.
-pub(super) async fn run(store: Arc<Store>, board: Arc<Board>) {
+pub(super) async fn run(store: Arc<PostgresStore>, board: Arc<NotificationState>) {
     let settings = &store.settings;
     let channel = format!("ambit_{:016x}", schema::lock_key(settings, "changes"));
     while !board.is_closing() {
@@ -104,18 +104,18 @@ pub(super) async fn run(store: Arc<Store>, board: Arc<Board>) {
 }
 
 /// Drives the connection and passes on what it hears, until it ends.
-async fn hear(mut connection: Plain, board: &Board) {
+async fn hear(mut connection: PlainConnection, board: &NotificationState) {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message {
-            board.hear(notification.payload());
+            board.drive_connection(notification.payload());
         }
     }
 }
 
 async fn work(
     client: &Client,
-    store: &Store,
-    board: &Board,
+    store: &PostgresStore,
+    board: &NotificationState,
     channel: &str,
 ) -> Result<(), tokio_postgres::Error> {
     client
@@ -148,14 +148,14 @@ async fn work(
 async fn look_at_heads(
     client: &Client,
     heads: &tokio_postgres::Statement,
-    hub: &Hub,
+    hub: &WatchHub,
     seen: HashMap<LogKey, (i64, i64)>,
 ) -> Result<HashMap<LogKey, (i64, i64)>, tokio_postgres::Error> {
     let watched = hub.watched();
     if watched.is_empty() {
         return Ok(HashMap::new());
     }
-    let spaces: Vec<Vec<u8>> = watched.iter().map(|log| place::space(&log.space)).collect();
+    let spaces: Vec<Vec<u8>> = watched.iter().map(|log| locks::space(&log.space)).collect();
     let names: Vec<&[u8]> = watched.iter().map(|log| log.name.as_bytes()).collect();
     let mut now = HashMap::new();
     for row in client.query(heads, &[&spaces, &names]).await? {

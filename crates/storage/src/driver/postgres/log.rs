@@ -2,13 +2,13 @@
 
 pub(super) use crate::driver::integer::{signed, unsigned};
 
-use super::place;
-use super::store::Store;
-use super::transaction::{Call, bind};
+use super::locks;
+use super::store::PostgresStore;
+use super::transaction::{QueuedStatement, bind};
 use crate::address::{ITEMS, LogKey, Space};
-use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::batch::{Head, LogEntry, NewEntry, WriteOutcome};
 use crate::driver::state::{self, rows::ACTIVITY_STEP};
-use crate::driver::{Direction, Page, Range};
+use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -28,15 +28,15 @@ const DROP: &str = "WITH gone AS (DELETE FROM log WHERE space = $1 AND name = $2
      SELECT coalesce((SELECT last FROM gone), 0)";
 
 /// The condition that a log ends at `head`.
-pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> Call {
+pub(super) fn check_head(log: &LogKey, head: Option<Head>) -> QueuedStatement {
     let values = bind![
-        place::space(&log.space),
+        locks::space(&log.space),
         log.name.clone().into_bytes(),
         head.map(|head| signed(head.generation)),
         head.map(|head| signed(head.last)),
     ];
     let log = log.clone();
-    Call::new("SELECT check_head($1, $2, $3, $4)", values).refused(move |found| {
+    QueuedStatement::new("SELECT check_head($1, $2, $3, $4)", values).refused(move |found| {
         let found = pair(found).map(|(generation, last)| Head { generation, last });
         conflict(state::expect(&log, head, found))
     })
@@ -55,7 +55,7 @@ fn pair(found: &str) -> Option<(u64, u64)> {
 }
 
 /// Appends; an id that stands in the batch twice is sent once.
-pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> Call {
+pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> QueuedStatement {
     let mut places = HashMap::with_capacity(entries.len());
     let (mut ids, mut bodies) = (Vec::new(), Vec::new());
     let mut sent = Vec::with_capacity(entries.len());
@@ -69,7 +69,7 @@ pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> Call {
     }
     let count = ids.len() as u64;
     let values = bind![
-        place::space(&log.space),
+        locks::space(&log.space),
         log.name.clone().into_bytes(),
         log.space.tenant.clone(),
         log.space.path.clone(),
@@ -78,7 +78,7 @@ pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> Call {
         log.name == ITEMS,
         ACTIVITY_STEP,
     ];
-    Call::new(
+    QueuedStatement::new(
         "SELECT * FROM append($1, $2, $3, $4, $5, $6, $7, $8)",
         values,
     )
@@ -92,12 +92,12 @@ pub(super) fn append(log: &LogKey, entries: &[NewEntry]) -> Call {
             None => first + *place as u64,
         };
         let seqs = sent.iter().map(seq).collect();
-        Ok(Outcome::Appended { head, seqs })
+        Ok(WriteOutcome::Appended { head, seqs })
     })
 }
 
 /// Replaces bodies.
-pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> Call {
+pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> QueuedStatement {
     let last: HashMap<u64, &Json> = bodies.iter().map(|(seq, body)| (*seq, body)).collect();
     let (seqs, texts): (Vec<i64>, Vec<String>) = last
         .iter()
@@ -105,27 +105,28 @@ pub(super) fn redact(log: &LogKey, bodies: &[(u64, Json)]) -> Call {
         .unzip();
     let wanted: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
     let values = bind![
-        place::space(&log.space),
+        locks::space(&log.space),
         log.name.clone().into_bytes(),
         seqs,
         texts,
     ];
-    Call::new(REDACT, values).reading(move |rows| {
+    QueuedStatement::new(REDACT, values).reading(move |rows| {
         let done: std::collections::HashSet<u64> =
             rows.iter().map(|row| unsigned(row.get(0))).collect();
         let erased = wanted.iter().filter(|seq| done.contains(seq)).count();
-        Ok(Outcome::Erased(erased as u64))
+        Ok(WriteOutcome::Erased(erased as u64))
     })
 }
 
 /// Deletes a log.
-pub(super) fn drop_log(log: &LogKey) -> Call {
-    let values = bind![place::space(&log.space), log.name.clone().into_bytes()];
-    Call::new(DROP, values).reading(|rows| Ok(Outcome::Erased(unsigned(one(rows)?.get(0)))))
+pub(super) fn drop_log(log: &LogKey) -> QueuedStatement {
+    let values = bind![locks::space(&log.space), log.name.clone().into_bytes()];
+    QueuedStatement::new(DROP, values)
+        .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0)))))
 }
 
 /// Goes on with another store's entries.
-pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
+pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> QueuedStatement {
     let seqs: Vec<i64> = entries.iter().map(|entry| signed(entry.seq)).collect();
     let ids: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
     let times: Vec<i64> = entries.iter().map(|entry| entry.at).collect();
@@ -134,7 +135,7 @@ pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
         .map(|entry| entry.body.as_str().to_owned())
         .collect();
     let values = bind![
-        place::space(&log.space),
+        locks::space(&log.space),
         log.name.clone().into_bytes(),
         log.space.tenant.clone(),
         log.space.path.clone(),
@@ -145,7 +146,7 @@ pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
         bodies,
     ];
     let what = log.to_string();
-    Call::new(
+    QueuedStatement::new(
         "SELECT mirror_log($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         values,
     )
@@ -153,23 +154,23 @@ pub(super) fn mirror(log: &LogKey, head: Head, entries: &[LogEntry]) -> Call {
         let (expected, found) = found.split_once(' ').unwrap_or((found, "?"));
         Error::gap(what, expected, found)
     })
-    .reading(|_| Ok(Outcome::Done))
+    .reading(|_| Ok(WriteOutcome::Done))
 }
 
 /// Part of a log; head and entries are of one moment.
-pub(super) async fn read(store: &Store, log: &LogKey, range: Range) -> Result<Page> {
+pub(super) async fn read(store: &PostgresStore, log: &LogKey, range: LogRange) -> Result<LogPage> {
     let sql = match range.direction {
         Direction::Forward => FORWARD,
         Direction::Backward => BACKWARD,
     };
     let values = bind![
-        place::space(&log.space),
+        locks::space(&log.space),
         log.name.clone().into_bytes(),
         signed(range.from),
         signed(range.limit as u64),
     ];
     let rows = store.rows(sql, &values).await?;
-    Ok(Page {
+    Ok(LogPage {
         head: rows.first().map(head),
         entries: rows.iter().filter_map(entry).collect(),
         stale_possible: false,
@@ -193,9 +194,9 @@ fn entry(row: &Row) -> Option<LogEntry> {
 }
 
 /// The names of the logs of a space.
-pub(super) async fn names(store: &Store, space: &Space) -> Result<Vec<String>> {
+pub(super) async fn names(store: &PostgresStore, space: &Space) -> Result<Vec<String>> {
     let sql = "SELECT name FROM log WHERE space = $1 ORDER BY name";
-    let rows = store.rows(sql, &bind![place::space(space)]).await?;
+    let rows = store.rows(sql, &bind![locks::space(space)]).await?;
     rows.iter()
         .map(|row| text(row.get(0), || format!("a log's name in {space}")))
         .collect()

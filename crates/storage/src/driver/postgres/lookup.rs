@@ -1,15 +1,15 @@
 //! Reading values.
 
+use super::locks;
 use super::log::{signed, text, unsigned};
-use super::place;
-use super::store::Store;
+use super::store::PostgresStore;
 use super::transaction::bind;
 use super::value::bounds;
 use crate::Result;
-use crate::address::{Key, Space};
-use crate::batch::Entry;
-use crate::driver::{Part, Scan};
-use crate::json::{Json, Value};
+use crate::address::{Space, ValueKey};
+use crate::batch::ValueEntry;
+use crate::driver::{ValuePart, ValueScan};
+use crate::json::{Json, StoredValue};
 use tokio_postgres::Row;
 
 /// Values of a space by name, from $2 to below $3, with the items from … to … ($4, $5, negative ones from the end) of
@@ -26,7 +26,11 @@ const SELECT: &str = "SELECT v.name, CASE WHEN $6 THEN v.body ELSE left(v.body, 
 const STEP: usize = 256;
 
 /// One value.
-pub(super) async fn get(store: &Store, key: &Key, part: Part) -> Result<Option<Entry>> {
+pub(super) async fn get(
+    store: &PostgresStore,
+    key: &ValueKey,
+    part: ValuePart,
+) -> Result<Option<ValueEntry>> {
     let names = (key.name.clone().into_bytes(), behind(&key.name));
     let rows = range(store, &key.space, names, (part, 1)).await?;
     Ok(rows.first().map(|row| entry(row, part)))
@@ -34,10 +38,10 @@ pub(super) async fn get(store: &Store, key: &Key, part: Part) -> Result<Option<E
 
 /// The live values whose name matches.
 pub(super) async fn scan(
-    store: &Store,
+    store: &PostgresStore,
     space: &Space,
-    scan: &Scan,
-) -> Result<Vec<(String, Entry)>> {
+    scan: &ValueScan,
+) -> Result<Vec<(String, ValueEntry)>> {
     let (mut from, end) = bounds(&scan.pattern);
     if let Some(after) = &scan.after {
         from = from.max(behind(after));
@@ -70,33 +74,33 @@ fn behind(name: &str) -> Vec<u8> {
 }
 
 async fn range(
-    store: &Store,
+    store: &PostgresStore,
     space: &Space,
     (from, end): (Vec<u8>, Vec<u8>),
-    (part, limit): (Part, usize),
+    (part, limit): (ValuePart, usize),
 ) -> Result<Vec<Row>> {
     let (first, last) = match part {
-        Part::Items(first, last) => (first, last),
-        Part::Whole | Part::Nothing => (0, -1),
+        ValuePart::Items(first, last) => (first, last),
+        ValuePart::Whole | ValuePart::Nothing => (0, -1),
     };
     let values = bind![
-        place::space(space),
+        locks::space(space),
         from,
         end,
         first,
         last,
-        part != Part::Nothing,
+        part != ValuePart::Nothing,
         store.options.clock.offset(),
         signed(limit as u64),
     ];
     store.rows(SELECT, &values).await
 }
 
-fn entry(row: &Row, part: Part) -> Entry {
+fn entry(row: &Row, part: ValuePart) -> ValueEntry {
     let (body, items): (Option<String>, Option<Vec<String>>) = (row.get(1), row.get(5));
     let value = match body {
-        Some(body) => Value::Plain(Json::stored(body)),
-        None => Value::List(
+        Some(body) => StoredValue::Plain(Json::stored(body)),
+        None => StoredValue::List(
             items
                 .unwrap_or_default()
                 .into_iter()
@@ -104,11 +108,11 @@ fn entry(row: &Row, part: Part) -> Entry {
                 .collect(),
         ),
     };
-    Entry {
+    ValueEntry {
         kind: value.kind(),
         length: unsigned(row.get(2)),
         value: match part {
-            Part::Nothing => Json::stored("null"),
+            ValuePart::Nothing => Json::stored("null"),
             _ => value.json(),
         },
         version: unsigned(row.get(3)),

@@ -1,13 +1,15 @@
 //! The index: rows are tracked, copied, deleted and found.
 
+use super::locks;
 use super::log::{conflict, one, signed, unsigned};
-use super::place;
-use super::store::Store;
-use super::transaction::{Bound, Call, bind};
+use super::store::PostgresStore;
+use super::transaction::{QueuedStatement, SqlValue, bind};
 use crate::address::{ITEMS, Space};
-use crate::batch::Outcome;
+use crate::batch::WriteOutcome;
 use crate::clock::Millis;
-use crate::directory::{Filter, Mark, Order, PageRequest, State, Touch, Track, Tracked};
+use crate::directory::{
+    AgentTouch, IndexRow, PageRequest, RowFilter, RowMark, RowOrder, RowState, TrackRequest,
+};
 use crate::driver::state::{self, rows::ACTIVITY_STEP};
 use crate::identity::SessionIdentity;
 use crate::json::Json;
@@ -24,17 +26,17 @@ const SELECT: &str = "SELECT i.id, i.ordinal, i.tenant, i.agent_name, i.chat_nam
 const UNTRACK: &str = "WITH gone AS (DELETE FROM identity WHERE tenant = $1 AND id = $2 RETURNING row_id) SELECT count(*) FROM gone";
 
 /// The condition that a row is as it was marked.
-pub(super) fn check(space: &Space, mark: Option<&Mark>) -> Call {
+pub(super) fn check(space: &Space, mark: Option<&RowMark>) -> QueuedStatement {
     let values = bind![
-        place::space(space),
+        locks::space(space),
         mark.map(|mark| mark.id.clone()),
         mark.map(|mark| mark.touched_at),
         mark.map(|mark| mark.placement.clone()),
     ];
     let (space, mark) = (space.clone(), mark.cloned());
-    Call::new("SELECT check_row($1, $2, $3, $4)", values).refused(move |found| {
+    QueuedStatement::new("SELECT check_row($1, $2, $3, $4)", values).refused(move |found| {
         let found = Json::stored(found).to::<(String, Millis, Vec<String>)>();
-        let found = found.ok().map(|(id, touched_at, placement)| Mark {
+        let found = found.ok().map(|(id, touched_at, placement)| RowMark {
             id,
             touched_at,
             placement,
@@ -44,7 +46,7 @@ pub(super) fn check(space: &Space, mark: Option<&Mark>) -> Call {
 }
 
 /// Inserts a row, or adds the touch.
-pub(super) fn track(track: &Track) -> Result<Call> {
+pub(super) fn track(track: &TrackRequest) -> Result<QueuedStatement> {
     let mut values = columns(&track.tenant, &track.identity, &track.id);
     values.extend(bind![
         track.placement.clone(),
@@ -57,13 +59,13 @@ pub(super) fn track(track: &Track) -> Result<Call> {
     ]);
     let sql = "SELECT * FROM track($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     let asked = track.clone();
-    let call = Call::new(sql, values).refused(move |found| {
+    let call = QueuedStatement::new(sql, values).refused(move |found| {
         let recorded = Json::stored(found).to::<Vec<String>>();
         conflict(recorded.and_then(|recorded| asked.check_placement(&recorded)))
     });
     Ok(call.reading(|rows| {
         let row = one(rows)?;
-        Ok(Outcome::Tracked {
+        Ok(WriteOutcome::Tracked {
             id: row.get(0),
             is_new: row.get(1),
         })
@@ -71,7 +73,7 @@ pub(super) fn track(track: &Track) -> Result<Call> {
 }
 
 /// Makes a row equal to another store's.
-pub(super) fn mirror(row: &Tracked) -> Result<Call> {
+pub(super) fn mirror(row: &IndexRow) -> Result<QueuedStatement> {
     let mut values = columns(&row.tenant, &row.identity, &row.id);
     let agents: Vec<String> = row
         .touches
@@ -99,17 +101,17 @@ pub(super) fn mirror(row: &Tracked) -> Result<Call> {
         lasts,
     ]);
     let sql = "SELECT mirror_row($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
-    Ok(Call::new(sql, values).reading(|_| Ok(Outcome::Done)))
+    Ok(QueuedStatement::new(sql, values).reading(|_| Ok(WriteOutcome::Done)))
 }
 
 /// Deletes a row.
-pub(super) fn untrack(tenant: &str, id: &str) -> Call {
-    Call::new(UNTRACK, bind![tenant.to_owned(), id.to_owned()])
-        .reading(|rows| Ok(Outcome::Erased(unsigned(one(rows)?.get(0)))))
+pub(super) fn untrack(tenant: &str, id: &str) -> QueuedStatement {
+    QueuedStatement::new(UNTRACK, bind![tenant.to_owned(), id.to_owned()])
+        .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0)))))
 }
 
 /// What names a row, in the order of the functions' first six arguments.
-fn columns(tenant: &str, identity: &SessionIdentity, id: &str) -> Vec<Bound> {
+fn columns(tenant: &str, identity: &SessionIdentity, id: &str) -> Vec<SqlValue> {
     let fields: Vec<Option<String>> = [
         Some(identity.agent_name()),
         identity.chat_name(),
@@ -121,7 +123,7 @@ fn columns(tenant: &str, identity: &SessionIdentity, id: &str) -> Vec<Bound> {
     .map(|field| field.map(str::to_owned))
     .collect();
     bind![
-        place::space(&Space::of(tenant, identity)),
+        locks::space(&Space::of(tenant, identity)),
         id.to_owned(),
         tenant.to_owned(),
         identity.storage_key(),
@@ -144,25 +146,25 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<Vec<String>> {
 
 /// One page of rows.
 pub(super) async fn page(
-    store: &Store,
-    filter: &Filter,
+    store: &PostgresStore,
+    filter: &RowFilter,
     page: &PageRequest,
-) -> Result<Vec<Tracked>> {
-    let mut query = Query::new(SELECT, bind![ITEMS.as_bytes().to_vec()]);
+) -> Result<Vec<IndexRow>> {
+    let mut query = StatementBuilder::new(SELECT, bind![ITEMS.as_bytes().to_vec()]);
     if !query.wants(filter)? {
         return Ok(Vec::new());
     }
     let order = match page.order {
-        Order::Oldest => "i.ordinal",
-        Order::Newest => "i.ordinal DESC",
-        Order::Recent => "i.last_activity_at DESC, i.ordinal DESC",
+        RowOrder::Oldest => "i.ordinal",
+        RowOrder::Newest => "i.ordinal DESC",
+        RowOrder::Recent => "i.last_activity_at DESC, i.ordinal DESC",
     };
     if let Some(after) = page.after {
         let ordinal = signed(after.ordinal);
         match page.order {
-            Order::Oldest => query.and("i.ordinal > ?", bind![ordinal]),
-            Order::Newest => query.and("i.ordinal < ?", bind![ordinal]),
-            Order::Recent => query.and(
+            RowOrder::Oldest => query.and("i.ordinal > ?", bind![ordinal]),
+            RowOrder::Newest => query.and("i.ordinal < ?", bind![ordinal]),
+            RowOrder::Recent => query.and(
                 "(i.last_activity_at, i.ordinal) < (?, ?)",
                 bind![after.at, ordinal],
             ),
@@ -176,8 +178,8 @@ pub(super) async fn page(
 }
 
 /// How many rows there are.
-pub(super) async fn count(store: &Store, filter: &Filter) -> Result<u64> {
-    let mut query = Query::new("SELECT count(*) FROM identity i", Vec::new());
+pub(super) async fn count(store: &PostgresStore, filter: &RowFilter) -> Result<u64> {
+    let mut query = StatementBuilder::new("SELECT count(*) FROM identity i", Vec::new());
     if !query.wants(filter)? {
         return Ok(0);
     }
@@ -186,14 +188,14 @@ pub(super) async fn count(store: &Store, filter: &Filter) -> Result<u64> {
 }
 
 /// A statement put together from fixed pieces; `?` in a piece is the next bound value.
-struct Query {
+struct StatementBuilder {
     sql: String,
-    values: Vec<Bound>,
+    values: Vec<SqlValue>,
     joiner: &'static str,
 }
 
-impl Query {
-    fn new(sql: &str, values: Vec<Bound>) -> Self {
+impl StatementBuilder {
+    fn new(sql: &str, values: Vec<SqlValue>) -> Self {
         Self {
             sql: sql.to_owned(),
             values,
@@ -201,7 +203,7 @@ impl Query {
         }
     }
 
-    fn add(&mut self, piece: &str, values: Vec<Bound>) {
+    fn add(&mut self, piece: &str, values: Vec<SqlValue>) {
         let mut number = self.values.len();
         for letter in piece.chars() {
             if letter == '?' {
@@ -214,14 +216,14 @@ impl Query {
         self.values.extend(values);
     }
 
-    fn and(&mut self, condition: &str, values: Vec<Bound>) {
+    fn and(&mut self, condition: &str, values: Vec<SqlValue>) {
         self.add(self.joiner, Vec::new());
         self.joiner = " AND ";
         self.add(condition, values);
     }
 
     /// Adds the filter's conditions; `false` where no row can match, because it asks for what no column can hold.
-    fn wants(&mut self, filter: &Filter) -> Result<bool> {
+    fn wants(&mut self, filter: &RowFilter) -> Result<bool> {
         let viewer = filter.visible_to.clone();
         let texts = [
             ("i.tenant = ?", &filter.tenant),
@@ -245,7 +247,7 @@ impl Query {
             self.and(condition, bind![text.clone()]);
         }
         if let (Some(tenant), Some(path)) = (filter.tenant.clone(), filter.storage_key.clone()) {
-            self.and("i.space = ?", bind![place::space(&Space { tenant, path })]);
+            self.and("i.space = ?", bind![locks::space(&Space { tenant, path })]);
         }
         let times = [
             ("i.last_activity_at < ?", filter.active_before),
@@ -273,7 +275,7 @@ impl Query {
     }
 }
 
-fn tracked(row: &Row) -> Result<Tracked> {
+fn tracked(row: &Row) -> Result<IndexRow> {
     let id: String = row.get(0);
     let damaged = |error: Error| Error::corrupt(format!("index row {id}"), error);
     let head: Option<(u64, u64)> = row
@@ -285,13 +287,13 @@ fn tracked(row: &Row) -> Result<Tracked> {
         .into_iter()
         .map(|label| Json::stored(label).to::<(String, String)>())
         .collect();
-    Ok(Tracked {
+    Ok(IndexRow {
         ordinal: unsigned(row.get(1)),
         tenant: row.get(2),
         identity: identity(row).map_err(damaged)?,
         state: match head {
-            Some((_, 0)) => State::Cleared,
-            _ => State::Live,
+            Some((_, 0)) => RowState::Cleared,
+            _ => RowState::Live,
         },
         generation,
         items,
@@ -323,7 +325,7 @@ fn identity(row: &Row) -> Result<SessionIdentity> {
     builder.build()
 }
 
-fn touches(row: &Row) -> Result<Vec<Touch>> {
+fn touches(row: &Row) -> Result<Vec<AgentTouch>> {
     let agents: Vec<String> = row.get::<_, Option<_>>(16).unwrap_or_default();
     let bases: Vec<String> = row.get::<_, Option<_>>(17).unwrap_or_default();
     let firsts: Vec<Millis> = row.get::<_, Option<_>>(18).unwrap_or_default();
@@ -334,7 +336,7 @@ fn touches(row: &Row) -> Result<Vec<Touch>> {
         .zip(bases)
         .zip(times)
         .map(|((agent, base), (first_at, last_at))| {
-            Ok(Touch {
+            Ok(AgentTouch {
                 agent,
                 base: Json::stored(base).to()?,
                 first_at,

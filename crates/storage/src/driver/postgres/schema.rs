@@ -1,9 +1,9 @@
 //! Makes the tables at the first open, and refuses those of a newer Ambit.
 
-use super::settings::Settings;
+use super::settings::PostgresSettings;
 use super::transaction::failed;
 use crate::address;
-use crate::driver::{Durability, Options};
+use crate::driver::{DriverOptions, Durability};
 use crate::{Error, Result};
 use tokio_postgres::{Client, NoTls, Transaction};
 
@@ -11,14 +11,14 @@ use tokio_postgres::{Client, NoTls, Transaction};
 const LAYOUTS: &[&[&str]] = &[&[include_str!("tables.sql"), include_str!("functions.sql")]];
 
 /// A key for advisory locks that no other schema and no other part of this one takes.
-pub(super) fn lock_key(settings: &Settings, part: &str) -> i64 {
+pub(super) fn lock_key(settings: &PostgresSettings, part: &str) -> i64 {
     let hash = address::hash(&["ambit", &settings.schema, part]);
-    super::place::number(&hash)
+    super::locks::number(&hash)
 }
 
 /// What every connection is told first. Plans are kept from when the tables were empty, so what is only good for small
 /// tables is off; every query here walks an index. The time limits free what a frozen node holds.
-pub(super) fn setup(settings: &Settings, options: &Options) -> String {
+pub(super) fn setup(settings: &PostgresSettings, options: &DriverOptions) -> String {
     let synchronous = match options.durability {
         Durability::Full => "on",
         Durability::Normal => "off",
@@ -33,7 +33,7 @@ pub(super) fn setup(settings: &Settings, options: &Options) -> String {
 }
 
 /// Brings the schema to the newest layout. Any number of processes may do so at once: all wait for the first.
-pub(super) async fn migrate(settings: &Settings, options: &Options) -> Result<()> {
+pub(super) async fn migrate(settings: &PostgresSettings, options: &DriverOptions) -> Result<()> {
     let failed = |error| failed(settings, error);
     let (mut client, connection) = settings.config.connect(NoTls).await.map_err(failed)?;
     let work = async move {
@@ -47,7 +47,7 @@ pub(super) async fn migrate(settings: &Settings, options: &Options) -> Result<()
     done
 }
 
-async fn advance(client: &mut Client, settings: &Settings) -> Result<()> {
+async fn advance(client: &mut Client, settings: &PostgresSettings) -> Result<()> {
     let failed = |error| failed(settings, error);
     let transaction = client.transaction().await.map_err(failed)?;
     transaction

@@ -16,7 +16,7 @@ const FORM: &str =
 
 /// Where the store is, and how it is used.
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct PostgresSettings {
     /// Server, database and user, for the client.
     pub(super) config: Config,
     /// The schema that holds the tables; letters, digits and `_` only, hence never in need of quotes.
@@ -27,7 +27,7 @@ pub(super) struct Settings {
     pub(super) name: String,
 }
 
-impl Settings {
+impl PostgresSettings {
     /// Reads what stands behind `postgres:`.
     pub(super) fn parse(address: &str) -> Result<Self> {
         let (server, query) = address.split_once('?').unwrap_or((address, ""));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn own_parameters_are_taken_out_of_the_address() {
-        let settings = Settings::parse(
+        let settings = PostgresSettings::parse(
             "//me:secret@db:5433/app?ambit_schema=t_1&sslmode=disable&ambit_pool=3",
         )
         .unwrap();
@@ -135,7 +135,10 @@ mod tests {
             "//db/app?ambit_schema=A;drop",
             "//db/app?ambit_pool=0",
         ] {
-            let error = Settings::parse(address).err().expect(address).to_string();
+            let error = PostgresSettings::parse(address)
+                .err()
+                .expect(address)
+                .to_string();
             assert!(!error.contains("canary"), "{error}");
         }
     }

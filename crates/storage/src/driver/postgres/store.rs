@@ -1,9 +1,9 @@
 //! The pool of connections, and what is common to reads and batches.
 
 use super::schema;
-use super::settings::Settings;
-use super::transaction::{Bound, failed, references};
-use crate::driver::Options;
+use super::settings::PostgresSettings;
+use super::transaction::{SqlValue, failed, references};
+use crate::driver::DriverOptions;
 use crate::{Error, Result};
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
@@ -16,17 +16,17 @@ use tokio_postgres::{NoTls, Row};
 const WAIT: Duration = Duration::from_secs(30);
 
 /// An open store.
-pub(super) struct Store {
-    pub(super) settings: Settings,
-    pub(super) options: Options,
+pub(super) struct PostgresStore {
+    pub(super) settings: PostgresSettings,
+    pub(super) options: DriverOptions,
     /// The key of the lock that all batches share.
     pub(super) lock: i64,
     pool: Pool,
 }
 
-impl Store {
+impl PostgresStore {
     /// A pool without connections; they are made when needed.
-    pub(super) fn new(settings: Settings, options: Options) -> Result<Self> {
+    pub(super) fn new(settings: PostgresSettings, options: DriverOptions) -> Result<Self> {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -79,7 +79,7 @@ impl Store {
     }
 
     /// The rows of a query that changes nothing. A connection that turns out to be dead is replaced once.
-    pub(super) async fn rows(&self, sql: &str, values: &[Bound]) -> Result<Vec<Row>> {
+    pub(super) async fn rows(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>> {
         let values = references(values);
         let mut is_repeated = false;
         loop {

@@ -1,7 +1,7 @@
 //! One transaction in as few network waves as its data dependencies allow: calls are queued, and sent together.
 
-use super::settings::Settings;
-use crate::batch::Outcome;
+use super::settings::PostgresSettings;
+use crate::batch::WriteOutcome;
 use crate::{Error, Result};
 use deadpool_postgres::Object;
 use futures::future::{MaybeDone, maybe_done};
@@ -18,30 +18,30 @@ const WAVE: usize = 256;
 const RAISED: &str = "AMBIT";
 
 /// A bound value.
-pub(super) type Bound = Box<dyn ToSql + Sync + Send>;
+pub(super) type SqlValue = Box<dyn ToSql + Sync + Send>;
 
 /// Binds values of any type, in order.
 macro_rules! bind {
     ($($value:expr),* $(,)?) => {
-        Vec::from([$(Box::new($value) as $crate::driver::postgres::transaction::Bound),*])
+        Vec::from([$(Box::new($value) as $crate::driver::postgres::transaction::SqlValue),*])
     };
 }
 pub(super) use bind;
 
-type Refusal = Box<dyn FnOnce(&str) -> Error + Send + Sync>;
-type Reading = Box<dyn FnOnce(&[Row]) -> Result<Outcome> + Send + Sync>;
+type RefusalMapper = Box<dyn FnOnce(&str) -> Error + Send + Sync>;
+type OutcomeReader = Box<dyn FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync>;
 
 /// One statement with its values, and what its answer means.
-pub(super) struct Call {
+pub(super) struct QueuedStatement {
     sql: &'static str,
-    values: Vec<Bound>,
-    refusal: Option<Refusal>,
-    reading: Option<Reading>,
+    values: Vec<SqlValue>,
+    refusal: Option<RefusalMapper>,
+    reading: Option<OutcomeReader>,
 }
 
-impl Call {
+impl QueuedStatement {
     /// A statement whose answer says nothing.
-    pub(super) fn new(sql: &'static str, values: Vec<Bound>) -> Self {
+    pub(super) fn new(sql: &'static str, values: Vec<SqlValue>) -> Self {
         Self {
             sql,
             values,
@@ -62,7 +62,7 @@ impl Call {
     /// The outcome of the write that this is, made from the rows.
     pub(super) fn reading(
         mut self,
-        outcome: impl FnOnce(&[Row]) -> Result<Outcome> + Send + Sync + 'static,
+        outcome: impl FnOnce(&[Row]) -> Result<WriteOutcome> + Send + Sync + 'static,
     ) -> Self {
         self.reading = Some(Box::new(outcome));
         self
@@ -70,26 +70,26 @@ impl Call {
 }
 
 /// Why a transaction ended early.
-pub(super) enum Stop {
+pub(super) enum TransactionError {
     /// The batch is refused.
     Refused(Error),
     /// The server or the way to it failed.
     Failed(tokio_postgres::Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for TransactionError {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<tokio_postgres::Error> for Stop {
+impl From<tokio_postgres::Error> for TransactionError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl Stop {
+impl TransactionError {
     /// True where the same batch may succeed when it is tried again: it lost a race, and changed nothing.
     pub(super) fn is_lost_race(&self) -> bool {
         let Self::Failed(error) = self else {
@@ -106,7 +106,7 @@ impl Stop {
     }
 
     /// The error for the caller.
-    pub(super) fn error(self, settings: &Settings) -> Error {
+    pub(super) fn error(self, settings: &PostgresSettings) -> Error {
         match self {
             Self::Refused(error) => error,
             Self::Failed(error) => failed(settings, error),
@@ -114,7 +114,7 @@ impl Stop {
     }
 }
 
-fn refused(error: tokio_postgres::Error, refusal: Option<Refusal>) -> Stop {
+fn refused(error: tokio_postgres::Error, refusal: Option<RefusalMapper>) -> TransactionError {
     let found = error.as_db_error().filter(|db| db.code().code() == RAISED);
     match (found, refusal) {
         (Some(found), Some(refusal)) => refusal(found.message()).into(),
@@ -138,7 +138,7 @@ fn cause(error: &tokio_postgres::Error) -> String {
 }
 
 /// What a failure of the server means.
-pub(super) fn failed(settings: &Settings, error: tokio_postgres::Error) -> Error {
+pub(super) fn failed(settings: &PostgresSettings, error: tokio_postgres::Error) -> Error {
     match error.code() {
         Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => Error::Busy {
             what: settings.name.clone(),
@@ -152,44 +152,47 @@ pub(super) fn failed(settings: &Settings, error: tokio_postgres::Error) -> Error
 }
 
 /// A transaction. Dropped before its end, it takes its connection along, so that the server rolls it back.
-pub(super) struct Transaction {
+pub(super) struct PostgresTransaction {
     client: Option<Object>,
-    queue: Vec<Call>,
-    outcomes: Vec<Outcome>,
+    queue: Vec<QueuedStatement>,
+    outcomes: Vec<WriteOutcome>,
 }
 
-impl Transaction {
+impl PostgresTransaction {
     /// Queues the beginning.
     pub(super) fn begin(client: Object) -> Self {
         Self {
             client: Some(client),
-            queue: vec![Call::new("BEGIN", Vec::new())],
+            queue: vec![QueuedStatement::new("BEGIN", Vec::new())],
             outcomes: Vec::new(),
         }
     }
 
     /// Queues a statement.
-    pub(super) fn queue(&mut self, call: Call) {
+    pub(super) fn queue(&mut self, call: QueuedStatement) {
         self.queue.push(call);
     }
 
     /// Adds the outcome of a write, behind those of the calls that were queued before the last `ask`.
-    pub(super) fn done(&mut self, outcome: Outcome) {
+    pub(super) fn done(&mut self, outcome: WriteOutcome) {
         self.outcomes.push(outcome);
     }
 
     /// Sends what is queued and this statement; gives its rows.
-    pub(super) async fn ask(&mut self, call: Call) -> Result<Vec<Row>, Stop> {
+    pub(super) async fn ask(
+        &mut self,
+        call: QueuedStatement,
+    ) -> Result<Vec<Row>, TransactionError> {
         self.queue(call);
         self.flush().await
     }
 
     /// Sends what is queued; gives the rows of the last statement.
-    pub(super) async fn flush(&mut self) -> Result<Vec<Row>, Stop> {
+    pub(super) async fn flush(&mut self) -> Result<Vec<Row>, TransactionError> {
         let mut rows = Vec::new();
         let mut queue = std::mem::take(&mut self.queue).into_iter();
         loop {
-            let wave: Vec<Call> = queue.by_ref().take(WAVE).collect();
+            let wave: Vec<QueuedStatement> = queue.by_ref().take(WAVE).collect();
             if wave.is_empty() {
                 return Ok(rows);
             }
@@ -197,7 +200,7 @@ impl Transaction {
         }
     }
 
-    async fn send(&mut self, wave: Vec<Call>) -> Result<Vec<Row>, Stop> {
+    async fn send(&mut self, wave: Vec<QueuedStatement>) -> Result<Vec<Row>, TransactionError> {
         let Some(client) = &self.client else {
             let what = "a transaction goes on behind its end".to_owned();
             return Err(Error::Internal { what }.into());
@@ -224,8 +227,8 @@ impl Transaction {
     }
 
     /// Sends the rest and the end; gives the outcomes of the writes.
-    pub(super) async fn commit(&mut self) -> Result<Vec<Outcome>, Stop> {
-        self.ask(Call::new("COMMIT", Vec::new())).await?;
+    pub(super) async fn commit(&mut self) -> Result<Vec<WriteOutcome>, TransactionError> {
+        self.ask(QueuedStatement::new("COMMIT", Vec::new())).await?;
         self.client.take();
         Ok(std::mem::take(&mut self.outcomes))
     }
@@ -239,7 +242,7 @@ impl Transaction {
     }
 }
 
-impl Drop for Transaction {
+impl Drop for PostgresTransaction {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             drop(Object::take(client));
@@ -250,13 +253,13 @@ impl Drop for Transaction {
 async fn query(
     client: &Object,
     statement: &Statement,
-    values: &[Bound],
+    values: &[SqlValue],
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     client.query(statement, &references(values)).await
 }
 
 /// Bound values as the client takes them.
-pub(super) fn references(values: &[Bound]) -> Vec<&(dyn ToSql + Sync)> {
+pub(super) fn references(values: &[SqlValue]) -> Vec<&(dyn ToSql + Sync)> {
     let values = values.iter();
     values
         .map(|value| &**value as &(dyn ToSql + Sync))

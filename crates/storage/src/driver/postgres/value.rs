@@ -1,14 +1,14 @@
-//! Values: what operations do to them. Their meaning is `Op`'s; here is what must be loaded and what is stored.
+//! Values: what operations do to them. Their meaning is `Operation`'s; here is what must be loaded and what is stored.
 
+use super::locks;
 use super::log::{conflict, one, signed, text, unsigned};
-use super::place;
-use super::transaction::{Call, Stop, Transaction, bind};
-use crate::address::{Key, Space};
-use crate::batch::{Entry, Outcome};
+use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError, bind};
+use crate::address::{Space, ValueKey};
+use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
 use crate::driver::state;
-use crate::json::{Json, Value};
-use crate::op::{self, ListChange, Op, Window};
+use crate::json::{Json, StoredValue};
+use crate::operation::{self, ListChange, ListWindow, Operation};
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use tokio_postgres::Row;
@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 const ABOVE_ALL: u8 = 0xff;
 
 /// A value as loaded for an operation.
-struct Loaded {
+struct LoadedValue {
     now: Millis,
     next: u64,
     id: Option<i64>,
@@ -28,7 +28,7 @@ struct Loaded {
     items: Vec<Json>,
 }
 
-impl Loaded {
+impl LoadedValue {
     fn of(row: &Row) -> Self {
         let items: Option<Vec<String>> = row.get("o_items");
         Self {
@@ -53,45 +53,45 @@ impl Loaded {
 }
 
 /// The condition that a value has this version.
-pub(super) fn check_version(key: &Key, version: Option<u64>) -> Call {
+pub(super) fn check_version(key: &ValueKey, version: Option<u64>) -> QueuedStatement {
     let values = bind![
-        place::space(&key.space),
+        locks::space(&key.space),
         key.name.clone().into_bytes(),
         version.map(signed),
     ];
     let key = key.clone();
-    Call::new("SELECT check_version($1, $2, $3)", values)
+    QueuedStatement::new("SELECT check_version($1, $2, $3)", values)
         .refused(move |found| conflict(state::expect(&key, version, found.parse().ok())))
 }
 
 /// The condition that a lease is held under this epoch.
-pub(super) fn check_lease(key: &Key, epoch: u64) -> Call {
+pub(super) fn check_lease(key: &ValueKey, epoch: u64) -> QueuedStatement {
     let values = bind![
-        place::space(&key.space),
+        locks::space(&key.space),
         key.name.clone().into_bytes(),
         signed(epoch),
     ];
     let lease = key.to_string();
-    Call::new("SELECT check_lease($1, $2, $3)", values)
+    QueuedStatement::new("SELECT check_lease($1, $2, $3)", values)
         .refused(move |_| Error::Fenced { lease, epoch })
 }
 
 /// Does one operation: loads what it must see, queues what it stores.
 pub(super) async fn apply(
-    transaction: &mut Transaction,
-    key: &Key,
-    op: &Op,
+    transaction: &mut PostgresTransaction,
+    key: &ValueKey,
+    op: &Operation,
     life: Option<Millis>,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let rows = transaction.ask(load(key, op)).await?;
-    let loaded = Loaded::of(one(&rows)?);
+    let loaded = LoadedValue::of(one(&rows)?);
     let existing = loaded.is_live().then_some(loaded.expires_at);
-    let expires_at = op::end_of_life(op, existing, loaded.now, life);
+    let expires_at = operation::end_of_life(op, existing, loaded.now, life);
     let version = match op {
-        Op::Renew { .. } if loaded.is_live() => loaded.version,
+        Operation::Renew { .. } if loaded.is_live() => loaded.version,
         _ => loaded.next,
     };
-    let end = End {
+    let end = VersionStamp {
         version,
         expires_at,
     };
@@ -113,37 +113,37 @@ pub(super) async fn apply(
             (applied.output, is_kept)
         }
     };
-    transaction.done(Outcome::Applied {
+    transaction.done(WriteOutcome::Applied {
         output,
         version: is_kept.then_some(version),
     });
     Ok(())
 }
 
-fn works_on_items(op: &Op, loaded: &Loaded) -> bool {
+fn works_on_items(op: &Operation, loaded: &LoadedValue) -> bool {
     op.is_list_op() && loaded.is_live() && loaded.body.is_none()
 }
 
-fn current(loaded: Loaded) -> Option<Value> {
+fn current(loaded: LoadedValue) -> Option<StoredValue> {
     if !loaded.is_live() {
         return None;
     }
     Some(match loaded.body {
-        Some(body) => Value::Plain(Json::stored(body)),
-        None => Value::List(loaded.items),
+        Some(body) => StoredValue::Plain(Json::stored(body)),
+        None => StoredValue::List(loaded.items),
     })
 }
 
-fn load(key: &Key, op: &Op) -> Call {
+fn load(key: &ValueKey, op: &Operation) -> QueuedStatement {
     let mut alike: Option<Vec<i64>> = None;
     let last = match op {
         // These do not look at the items of a list.
-        Op::Set(_) | Op::Del | Op::Incr(_) => 0,
+        Operation::Set(_) | Operation::Del | Operation::Incr(_) => 0,
         list if list.is_list_op() => match list.window() {
-            Window::Nothing => 0,
-            Window::Last(count) => signed(count),
-            Window::All => i64::MAX,
-            Window::Alike(prints) => {
+            ListWindow::Nothing => 0,
+            ListWindow::Last(count) => signed(count),
+            ListWindow::All => i64::MAX,
+            ListWindow::Alike(prints) => {
                 alike = Some(prints);
                 0
             }
@@ -151,32 +151,32 @@ fn load(key: &Key, op: &Op) -> Call {
         _ => i64::MAX,
     };
     let values = bind![
-        place::space(&key.space),
+        locks::space(&key.space),
         key.name.clone().into_bytes(),
         last,
         alike,
     ];
-    Call::new("SELECT * FROM load_value($1, $2, $3, $4)", values)
+    QueuedStatement::new("SELECT * FROM load_value($1, $2, $3, $4)", values)
 }
 
 /// How a stored value ends.
 #[derive(Clone, Copy)]
-struct End {
+struct VersionStamp {
     version: u64,
     expires_at: Option<Millis>,
 }
 
-fn store(key: &Key, value: Value, end: End) -> Call {
+fn store(key: &ValueKey, value: StoredValue, end: VersionStamp) -> QueuedStatement {
     let (body, items, epoch) = match value {
-        Value::Plain(json) => {
-            let epoch = op::epoch_of(&Value::Plain(json.clone())).map(signed);
+        StoredValue::Plain(json) => {
+            let epoch = operation::epoch_of(&StoredValue::Plain(json.clone())).map(signed);
             (Some(json.as_str().to_owned()), Vec::new(), epoch)
         }
-        Value::List(items) => (None, items, None),
+        StoredValue::List(items) => (None, items, None),
     };
     let (texts, prints) = rows_of(&items);
     let values = bind![
-        place::space(&key.space),
+        locks::space(&key.space),
         key.name.clone().into_bytes(),
         key.space.tenant.clone(),
         key.space.path.clone(),
@@ -187,7 +187,7 @@ fn store(key: &Key, value: Value, end: End) -> Call {
         end.expires_at,
         epoch,
     ];
-    Call::new(
+    QueuedStatement::new(
         "SELECT store_value($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values,
     )
@@ -200,7 +200,7 @@ fn rows_of<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<i
         .unzip()
 }
 
-fn change_list(id: i64, change: ListChange, end: End) -> Call {
+fn change_list(id: i64, change: ListChange, end: VersionStamp) -> QueuedStatement {
     let (places, items): (Vec<u64>, Vec<Json>) = change.put.into_iter().unzip();
     let (texts, prints) = rows_of(&items);
     let places: Vec<i64> = places.into_iter().map(signed).collect();
@@ -213,40 +213,40 @@ fn change_list(id: i64, change: ListChange, end: End) -> Call {
         signed(end.version),
         end.expires_at,
     ];
-    Call::new("SELECT change_list($1, $2, $3, $4, $5, $6, $7)", values)
+    QueuedStatement::new("SELECT change_list($1, $2, $3, $4, $5, $6, $7)", values)
 }
 
-fn delete(key: &Key) -> Call {
-    let values = bind![place::space(&key.space), key.name.clone().into_bytes()];
-    Call::new("SELECT drop_value($1, $2)", values)
+fn delete(key: &ValueKey) -> QueuedStatement {
+    let values = bind![locks::space(&key.space), key.name.clone().into_bytes()];
+    QueuedStatement::new("SELECT drop_value($1, $2)", values)
 }
 
 /// Makes a value equal to another store's.
-pub(super) fn mirror(key: &Key, entry: Option<&Entry>) -> Call {
+pub(super) fn mirror(key: &ValueKey, entry: Option<&ValueEntry>) -> QueuedStatement {
     let call = match entry {
         Some(entry) => store(
             key,
             entry.value.clone().into(),
-            End {
+            VersionStamp {
                 version: entry.version,
                 expires_at: entry.expires_at,
             },
         ),
         None => delete(key),
     };
-    call.reading(|_| Ok(Outcome::Done))
+    call.reading(|_| Ok(WriteOutcome::Done))
 }
 
 /// Deletes the values whose name matches.
 pub(super) async fn wipe(
-    transaction: &mut Transaction,
+    transaction: &mut PostgresTransaction,
     space: &Space,
     pattern: &Pattern,
-) -> Result<(), Stop> {
+) -> Result<(), TransactionError> {
     let (first, end) = bounds(pattern);
     let sql = "SELECT name FROM value WHERE space = $1 AND name >= $2 AND name < $3";
-    let values = bind![place::space(space), first, end];
-    let rows = transaction.ask(Call::new(sql, values)).await?;
+    let values = bind![locks::space(space), first, end];
+    let rows = transaction.ask(QueuedStatement::new(sql, values)).await?;
     let mut names: Vec<Vec<u8>> = Vec::with_capacity(rows.len());
     for row in &rows {
         let name = text(row.get(0), || format!("a value's name in {space}"))?;
@@ -254,10 +254,10 @@ pub(super) async fn wipe(
             names.push(name.into_bytes());
         }
     }
-    let values = bind![place::space(space), names];
+    let values = bind![locks::space(space), names];
     transaction.queue(
-        Call::new("SELECT wipe($1, $2)", values)
-            .reading(|rows| Ok(Outcome::Erased(unsigned(one(rows)?.get(0))))),
+        QueuedStatement::new("SELECT wipe($1, $2)", values)
+            .reading(|rows| Ok(WriteOutcome::Erased(unsigned(one(rows)?.get(0))))),
     );
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! A batch as one transaction.
 
-use super::store::Store;
-use super::transaction::{Call, Stop, Transaction, bind};
-use super::{log, place, rows, value};
+use super::store::PostgresStore;
+use super::transaction::{PostgresTransaction, QueuedStatement, TransactionError, bind};
+use super::{locks, log, rows, value};
 use crate::Result;
 use crate::address::{ITEMS, Space};
-use crate::batch::{Batch, Check, Mirror, Outcome, Write};
+use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite, WriteOutcome};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,13 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 8;
 
 /// The topics of logs that an erasure found.
-type Erased = Arc<Mutex<Vec<String>>>;
+type ErasedTopics = Arc<Mutex<Vec<String>>>;
 
 /// Writes the batch; gives its outcomes and the topics of the logs that it changed.
-pub(super) async fn commit(store: &Store, batch: &Batch) -> Result<(Vec<Outcome>, Vec<String>)> {
+pub(super) async fn commit(
+    store: &PostgresStore,
+    batch: &Batch,
+) -> Result<(Vec<WriteOutcome>, Vec<String>)> {
     raise_counter(store, batch).await?;
     let mut attempt = 1;
     loop {
@@ -33,9 +36,12 @@ pub(super) async fn commit(store: &Store, batch: &Batch) -> Result<(Vec<Outcome>
     }
 }
 
-async fn once(store: &Store, batch: &Batch) -> Result<(Vec<Outcome>, Vec<String>), Stop> {
-    let mut transaction = Transaction::begin(store.connection().await?);
-    let erased = Erased::default();
+async fn once(
+    store: &PostgresStore,
+    batch: &Batch,
+) -> Result<(Vec<WriteOutcome>, Vec<String>), TransactionError> {
+    let mut transaction = PostgresTransaction::begin(store.connection().await?);
+    let erased = ErasedTopics::default();
     match run(store, batch, &mut transaction, &erased).await {
         Ok(outcomes) => {
             let mut topics = changed(batch);
@@ -50,24 +56,24 @@ async fn once(store: &Store, batch: &Batch) -> Result<(Vec<Outcome>, Vec<String>
 }
 
 async fn run(
-    store: &Store,
+    store: &PostgresStore,
     batch: &Batch,
-    transaction: &mut Transaction,
-    erased: &Erased,
-) -> Result<Vec<Outcome>, Stop> {
+    transaction: &mut PostgresTransaction,
+    erased: &ErasedTopics,
+) -> Result<Vec<WriteOutcome>, TransactionError> {
     let fault_points = &store.options.fault_points;
     fault_points.reach("postgres.begin");
-    let (keys, alone) = place::locks(store.lock, batch);
-    transaction.queue(Call::new(
+    let (keys, alone) = locks::locks(store.lock, batch);
+    transaction.queue(QueuedStatement::new(
         "SELECT take_locks($1, $2, $3)",
         bind![keys, alone, store.options.clock.offset()],
     ));
     for check in &batch.checks {
         transaction.queue(match check {
-            Check::Head { log, head } => log::check_head(log, *head),
-            Check::Version { key, version } => value::check_version(key, *version),
-            Check::Lease { key, epoch } => value::check_lease(key, *epoch),
-            Check::Row { space, mark } => rows::check(space, mark.as_ref()),
+            BatchCheck::Head { log, head } => log::check_head(log, *head),
+            BatchCheck::Version { key, version } => value::check_version(key, *version),
+            BatchCheck::Lease { key, epoch } => value::check_lease(key, *epoch),
+            BatchCheck::Row { space, mark } => rows::check(space, mark.as_ref()),
         });
     }
     for write in &batch.writes {
@@ -82,49 +88,59 @@ async fn run(
     Ok(outcomes)
 }
 
-async fn queue(transaction: &mut Transaction, write: &Write, erased: &Erased) -> Result<(), Stop> {
+async fn queue(
+    transaction: &mut PostgresTransaction,
+    write: &BatchWrite,
+    erased: &ErasedTopics,
+) -> Result<(), TransactionError> {
     let call = match write {
-        Write::Append { log, entries } => log::append(log, entries),
-        Write::Redact { log, bodies } => log::redact(log, bodies),
-        Write::Drop { log } => log::drop_log(log),
-        Write::Apply { key, op, life } => return value::apply(transaction, key, op, *life).await,
-        Write::Wipe { space, pattern } => return value::wipe(transaction, space, pattern).await,
-        Write::Clear { space } => erase(space, Some(ITEMS), erased),
-        Write::Remove { space } => erase(space, None, erased),
-        Write::Track(track) => rows::track(track)?,
-        Write::Untrack { tenant, id } => rows::untrack(tenant, id),
-        Write::Mirror(Mirror::Log { log, head, entries }) => log::mirror(log, *head, entries),
-        Write::Mirror(Mirror::Value { key, entry }) => value::mirror(key, entry.as_ref()),
-        Write::Mirror(Mirror::Row(row)) => rows::mirror(row)?,
+        BatchWrite::Append { log, entries } => log::append(log, entries),
+        BatchWrite::Redact { log, bodies } => log::redact(log, bodies),
+        BatchWrite::Drop { log } => log::drop_log(log),
+        BatchWrite::Apply { key, op, life } => {
+            return value::apply(transaction, key, op, *life).await;
+        }
+        BatchWrite::Wipe { space, pattern } => {
+            return value::wipe(transaction, space, pattern).await;
+        }
+        BatchWrite::Clear { space } => erase(space, Some(ITEMS), erased),
+        BatchWrite::Remove { space } => erase(space, None, erased),
+        BatchWrite::Track(track) => rows::track(track)?,
+        BatchWrite::Untrack { tenant, id } => rows::untrack(tenant, id),
+        BatchWrite::Mirror(MirrorWrite::Log { log, head, entries }) => {
+            log::mirror(log, *head, entries)
+        }
+        BatchWrite::Mirror(MirrorWrite::Value { key, entry }) => value::mirror(key, entry.as_ref()),
+        BatchWrite::Mirror(MirrorWrite::Row(row)) => rows::mirror(row)?,
     };
     transaction.queue(call);
     Ok(())
 }
 
-fn erase(space: &Space, keep: Option<&str>, erased: &Erased) -> Call {
+fn erase(space: &Space, keep: Option<&str>, erased: &ErasedTopics) -> QueuedStatement {
     let keep = keep.map(|name| name.as_bytes().to_vec());
     let (owner, erased) = (space.clone(), Arc::clone(erased));
-    Call::new(
+    QueuedStatement::new(
         "SELECT * FROM erase_space($1, $2)",
-        bind![place::space(space), keep],
+        bind![locks::space(space), keep],
     )
     .reading(move |rows| {
         let row = log::one(rows)?;
         let names: Vec<Vec<u8>> = row.get(1);
         let topics = names
             .into_iter()
-            .filter_map(|name| Some(place::topic(&owner.log(String::from_utf8(name).ok()?))));
+            .filter_map(|name| Some(locks::topic(&owner.log(String::from_utf8(name).ok()?))));
         erased.lock().extend(topics);
-        Ok(Outcome::Erased(log::unsigned(row.get(0))))
+        Ok(WriteOutcome::Erased(log::unsigned(row.get(0))))
     })
 }
 
 fn changed(batch: &Batch) -> Vec<String> {
-    let log = |write: &Write| match write {
-        Write::Append { log, .. }
-        | Write::Redact { log, .. }
-        | Write::Drop { log }
-        | Write::Mirror(Mirror::Log { log, .. }) => Some(place::topic(log)),
+    let log = |write: &BatchWrite| match write {
+        BatchWrite::Append { log, .. }
+        | BatchWrite::Redact { log, .. }
+        | BatchWrite::Drop { log }
+        | BatchWrite::Mirror(MirrorWrite::Log { log, .. }) => Some(locks::topic(log)),
         _ => None,
     };
     batch.writes.iter().filter_map(log).collect()
@@ -132,13 +148,13 @@ fn changed(batch: &Batch) -> Vec<String> {
 
 /// Lifts the counter to the highest number that the batch copies from another store. In a transaction of its own,
 /// because it waits for all others; that it stays lifted when the batch fails does no harm.
-async fn raise_counter(store: &Store, batch: &Batch) -> Result<()> {
-    let number = |write: &Write| match write {
-        Write::Mirror(Mirror::Log { head, .. }) => head.generation,
-        Write::Mirror(Mirror::Value { entry, .. }) => {
+async fn raise_counter(store: &PostgresStore, batch: &Batch) -> Result<()> {
+    let number = |write: &BatchWrite| match write {
+        BatchWrite::Mirror(MirrorWrite::Log { head, .. }) => head.generation,
+        BatchWrite::Mirror(MirrorWrite::Value { entry, .. }) => {
             entry.as_ref().map_or(0, |entry| entry.version)
         }
-        Write::Mirror(Mirror::Row(row)) => row.ordinal,
+        BatchWrite::Mirror(MirrorWrite::Row(row)) => row.ordinal,
         _ => 0,
     };
     let highest = batch.writes.iter().map(number).max().unwrap_or(0);

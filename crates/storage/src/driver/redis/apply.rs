@@ -1,24 +1,29 @@
 //! Operations on values: what each changes, as words for the script.
 
-use super::plan::Plan;
-use super::value::{Content, Header, Slot, fingerprint};
+use super::plan::CommitPlan;
+use super::value::{RedisValue, ValueContent, ValueHeader, fingerprint};
 use crate::Result;
-use crate::address::Key;
-use crate::batch::Outcome;
+use crate::address::ValueKey;
+use crate::batch::WriteOutcome;
 use crate::clock::Millis;
-use crate::driver::state::Stored;
-use crate::json::{Json, Value};
-use crate::op::{self, ListChange, Op};
+use crate::driver::state::ValueContents;
+use crate::json::{Json, StoredValue};
+use crate::operation::{self, ListChange, Operation};
 
 /// What the store gives to a value that is written whole.
 #[derive(Clone, Copy)]
-struct Given {
+struct WriteStamp {
     number: u64,
     expires_at: Option<Millis>,
 }
 
-impl Plan {
-    pub(super) fn apply(&mut self, key: &Key, op: &Op, life: Option<Millis>) -> Result<Outcome> {
+impl CommitPlan {
+    pub(super) fn apply(
+        &mut self,
+        key: &ValueKey,
+        op: &Operation,
+        life: Option<Millis>,
+    ) -> Result<WriteOutcome> {
         let number = self.seen.take_number();
         // Moved out, so that a long list is not copied; a refused batch never looks at it again.
         match self.seen.values.remove(key).flatten() {
@@ -27,59 +32,59 @@ impl Plan {
             }
             slot => {
                 let slot = slot.as_ref();
-                let expires_at = op::end_of_life(
+                let expires_at = operation::end_of_life(
                     op,
                     slot.map(|slot| slot.header.expires_at),
                     self.seen.now,
                     life,
                 );
-                self.apply_to_whole(key, op, slot, Given { number, expires_at })
+                self.apply_to_whole(key, op, slot, WriteStamp { number, expires_at })
             }
         }
     }
 
     fn apply_to_whole(
         &mut self,
-        key: &Key,
-        op: &Op,
-        slot: Option<&Slot>,
-        given: Given,
-    ) -> Result<Outcome> {
-        let Given { number, expires_at } = given;
+        key: &ValueKey,
+        op: &Operation,
+        slot: Option<&RedisValue>,
+        given: WriteStamp,
+    ) -> Result<WriteOutcome> {
+        let WriteStamp { number, expires_at } = given;
         let version = match (op, slot) {
-            (Op::Renew { .. }, Some(slot)) => slot.header.version,
+            (Operation::Renew { .. }, Some(slot)) => slot.header.version,
             _ => number,
         };
-        if slot.is_none() && matches!(op, Op::Acquire { .. }) {
+        if slot.is_none() && matches!(op, Operation::Acquire { .. }) {
             let guard = ["floor?", &key.space.digest(), &number.to_string()];
             self.seen.guard(&guard);
         }
-        let applied = op.apply(&key.name, slot.map(Slot::whole), number)?;
-        let stored = applied.value.map(|value| Stored {
+        let applied = op.apply(&key.name, slot.map(RedisValue::whole), number)?;
+        let stored = applied.value.map(|value| ValueContents {
             value,
             version,
             expires_at,
         });
         let version = stored.as_ref().map(|stored| stored.version);
         self.store(key, stored, number);
-        if matches!(op, Op::AddToSet(_)) {
+        if matches!(op, Operation::AddToSet(_)) {
             self.count_all(key);
         }
-        Ok(Outcome::Applied {
+        Ok(WriteOutcome::Applied {
             output: applied.output,
             version,
         })
     }
 
     /// Replaces a value as a whole; a list's items are kept under the number `list`.
-    pub(super) fn store(&mut self, key: &Key, stored: Option<Stored>, list: u64) {
+    pub(super) fn store(&mut self, key: &ValueKey, stored: Option<ValueContents>, list: u64) {
         let digest = key.space.digest();
         let Some(stored) = stored else {
-            self.say(&["erase", &digest, &key.name]);
+            self.push_words(&["erase", &digest, &key.name]);
             self.seen.values.insert(key.clone(), None);
             return;
         };
-        let header = Header {
+        let header = ValueHeader {
             kind: stored.value.kind(),
             length: 1,
             version: stored.version,
@@ -88,33 +93,33 @@ impl Plan {
             is_counted: false,
         };
         let slot = match stored.value {
-            Value::Plain(json) => Slot {
+            StoredValue::Plain(json) => RedisValue {
                 header,
-                content: Content::Plain(json),
+                content: ValueContent::Plain(json),
             },
-            Value::List(items) => Slot {
-                header: Header {
+            StoredValue::List(items) => RedisValue {
+                header: ValueHeader {
                     length: items.len() as u64,
                     list,
                     ..header
                 },
-                content: Content::Tail(items),
+                content: ValueContent::Tail(items),
             },
         };
         self.put(key, &slot);
-        if let Content::Tail(items) = &slot.content {
-            self.say(&["list", &digest, &list.to_string(), "0"]);
+        if let ValueContent::Tail(items) = &slot.content {
+            self.push_words(&["list", &digest, &list.to_string(), "0"]);
             self.items(items);
         }
         self.seen.values.insert(key.clone(), Some(slot));
     }
 
-    fn put(&mut self, key: &Key, slot: &Slot) {
+    fn put(&mut self, key: &ValueKey, slot: &RedisValue) {
         let body = match &slot.content {
-            Content::Plain(json) => json.as_str(),
+            ValueContent::Plain(json) => json.as_str(),
             _ => "",
         };
-        self.say(&[
+        self.push_words(&[
             "put",
             &key.space.digest(),
             &key.name,
@@ -124,12 +129,18 @@ impl Plan {
     }
 
     fn items(&mut self, items: &[Json]) {
-        self.say(&[&items.len().to_string()]);
+        self.push_words(&[&items.len().to_string()]);
         self.words
             .extend(items.iter().map(|item| item.as_str().to_owned()));
     }
 
-    fn apply_to_list(&mut self, key: &Key, op: &Op, slot: Slot, number: u64) -> Result<Outcome> {
+    fn apply_to_list(
+        &mut self,
+        key: &ValueKey,
+        op: &Operation,
+        slot: RedisValue,
+        number: u64,
+    ) -> Result<WriteOutcome> {
         let length = slot.header.length;
         let (change, output) = op.apply_to_list(&key.name, length, slot.window(op))?;
         let mut slot = slot;
@@ -137,20 +148,20 @@ impl Plan {
         self.change(key, &mut slot, change);
         let is_counted = slot.header.is_counted;
         self.seen.values.insert(key.clone(), Some(slot));
-        if matches!(op, Op::AddToSet(_)) && !is_counted {
+        if matches!(op, Operation::AddToSet(_)) && !is_counted {
             self.count_all(key);
         }
-        Ok(Outcome::Applied {
+        Ok(WriteOutcome::Applied {
             output,
             version: Some(number),
         })
     }
 
     /// Writes a change of a list, and makes the same change to what is known of it.
-    fn change(&mut self, key: &Key, slot: &mut Slot, change: ListChange) {
+    fn change(&mut self, key: &ValueKey, slot: &mut RedisValue, change: ListChange) {
         let (digest, id) = (key.space.digest(), slot.header.list.to_string());
         let mut known = match &mut slot.content {
-            Content::Tail(items) => std::mem::take(items),
+            ValueContent::Tail(items) => std::mem::take(items),
             _ => Vec::new(),
         };
         let hidden = slot.header.length - known.len() as u64;
@@ -163,36 +174,36 @@ impl Plan {
         let added: Vec<Json> = added.into_iter().map(|(_, item)| item).collect();
         if slot.header.is_counted && !replaced.is_empty() {
             // What was there before is not always known, and sets are hardly ever changed by index.
-            self.say(&["uncount", &digest, &id]);
+            self.push_words(&["uncount", &digest, &id]);
             slot.header.is_counted = false;
         }
         slot.header.length = change.keep + added.len() as u64;
         self.put(key, slot);
         for (at, item) in replaced {
-            self.say(&["item", &digest, &id, &at.to_string(), item.as_str()]);
+            self.push_words(&["item", &digest, &id, &at.to_string(), item.as_str()]);
             if let Some(known) = known.get_mut(place(at)).filter(|_| at >= hidden) {
                 *known = item;
             }
         }
-        self.say(&["list", &digest, &id, &change.keep.to_string()]);
+        self.push_words(&["list", &digest, &id, &change.keep.to_string()]);
         self.items(&added);
         if slot.header.is_counted {
             self.count(&digest, &id, &gone, "-1");
             self.count(&digest, &id, &added, "1");
         }
-        if let Content::Tail(items) = &mut slot.content {
+        if let ValueContent::Tail(items) = &mut slot.content {
             known.extend(added);
             *items = known;
         }
     }
 
     /// Begins to count the fingerprints of a list that is known whole.
-    fn count_all(&mut self, key: &Key) {
+    fn count_all(&mut self, key: &ValueKey) {
         let Some(mut slot) = self.seen.values.remove(key).flatten() else {
             return;
         };
         let (digest, id) = (key.space.digest(), slot.header.list.to_string());
-        if let Content::Tail(items) = &slot.content {
+        if let ValueContent::Tail(items) = &slot.content {
             self.count(&digest, &id, items, "1");
         }
         slot.header.is_counted = true;
@@ -204,9 +215,9 @@ impl Plan {
         if items.is_empty() {
             return;
         }
-        self.say(&["count", digest, id, &items.len().to_string()]);
+        self.push_words(&["count", digest, id, &items.len().to_string()]);
         for item in items {
-            self.say(&[&fingerprint(item), by]);
+            self.push_words(&[&fingerprint(item), by]);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Looking for damage: the only walk over the whole database, in steps.
 
-use super::server::Server;
+use super::server::RedisServer;
 use crate::Result;
 
 /// So many things are looked at in one step.
 const STEP: usize = 500;
 
 /// All findings.
-pub async fn all(server: &Server) -> Result<Vec<String>> {
+pub async fn all(server: &RedisServer) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     for space in spaces(server, "g").await? {
         let words = [space.clone(), "g".to_owned()];
@@ -20,7 +20,7 @@ pub async fn all(server: &Server) -> Result<Vec<String>> {
 }
 
 /// The digests of all spaces that have a key of this kind.
-async fn spaces(server: &Server, kind: &str) -> Result<Vec<String>> {
+async fn spaces(server: &RedisServer, kind: &str) -> Result<Vec<String>> {
     let start = server.key_of(kind, "");
     let mut found = std::collections::BTreeSet::new();
     let mut cursor = "0".to_owned();
@@ -40,7 +40,7 @@ async fn spaces(server: &Server, kind: &str) -> Result<Vec<String>> {
     }
 }
 
-async fn values(server: &Server, space: &str, findings: &mut Vec<String>) -> Result<()> {
+async fn values(server: &RedisServer, space: &str, findings: &mut Vec<String>) -> Result<()> {
     let key = server.key_of("v", space);
     let mut cursor = "0".to_owned();
     loop {
@@ -58,7 +58,7 @@ async fn values(server: &Server, space: &str, findings: &mut Vec<String>) -> Res
 }
 
 async fn report(
-    server: &Server,
+    server: &RedisServer,
     space: &str,
     what: &str,
     words: &[String],

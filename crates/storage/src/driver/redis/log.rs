@@ -1,9 +1,9 @@
 //! Logs: how an entry is stored, and reading in steps, so that a long read holds nobody up.
 
-use super::server::Server;
+use super::server::RedisServer;
 use crate::address::LogKey;
 use crate::batch::{Head, LogEntry};
-use crate::driver::{Direction, Page, Range};
+use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use crate::{Error, Result};
 
@@ -30,7 +30,7 @@ pub fn head_text(head: Option<Head>) -> String {
 }
 
 /// Part of a log. If it is cleared between two steps, reading starts anew.
-pub async fn read(server: &Server, log: &LogKey, range: Range) -> Result<Page> {
+pub async fn read(server: &RedisServer, log: &LogKey, range: LogRange) -> Result<LogPage> {
     loop {
         if let Some(page) = read_once(server, log, range).await? {
             return Ok(page);
@@ -38,7 +38,7 @@ pub async fn read(server: &Server, log: &LogKey, range: Range) -> Result<Page> {
     }
 }
 
-async fn read_once(server: &Server, log: &LogKey, range: Range) -> Result<Option<Page>> {
+async fn read_once(server: &RedisServer, log: &LogKey, range: LogRange) -> Result<Option<LogPage>> {
     let mut page = read_step(server, log, range).await?;
     let Some(head) = page.head else {
         return Ok(Some(page));
@@ -47,7 +47,7 @@ async fn read_once(server: &Server, log: &LogKey, range: Range) -> Result<Option
         let Some(from) = following(&page.entries, head, range.direction) else {
             break;
         };
-        let rest = Range {
+        let rest = LogRange {
             from,
             limit: range.limit - page.entries.len(),
             direction: range.direction,
@@ -74,7 +74,7 @@ fn following(entries: &[LogEntry], head: Head, direction: Direction) -> Option<u
     }
 }
 
-async fn read_step(server: &Server, log: &LogKey, range: Range) -> Result<Page> {
+async fn read_step(server: &RedisServer, log: &LogKey, range: LogRange) -> Result<LogPage> {
     let words = [
         log.space.digest(),
         log.name.clone(),
@@ -91,7 +91,7 @@ async fn read_step(server: &Server, log: &LogKey, range: Range) -> Result<Page> 
         .await?
         .into_iter();
     let Some(head) = texts.next() else {
-        return Ok(Page::default());
+        return Ok(LogPage::default());
     };
     let head = parse_head(&head, log)?;
     let first = match range.direction {
@@ -110,7 +110,7 @@ async fn read_step(server: &Server, log: &LogKey, range: Range) -> Result<Page> 
             )
         })
     };
-    Ok(Page {
+    Ok(LogPage {
         head: Some(head),
         entries: (0..).zip(texts).map(entry).collect::<Result<_>>()?,
         stale_possible: false,

@@ -1,41 +1,43 @@
 //! A batch as words for the script: judged here on what was seen, written there if that is still so.
 
+use super::loaded_state::LoadedState;
 use super::rows;
-use super::seen::Seen;
-use crate::address::{ITEMS, Key, LogKey, Space};
-use crate::batch::{Batch, Check, Head, LogEntry, Mirror, NewEntry, Outcome, Write};
-use crate::directory::Tracked;
-use crate::driver::state::{self, Stored};
-use crate::op;
+use crate::address::{ITEMS, LogKey, Space, ValueKey};
+use crate::batch::{
+    Batch, BatchCheck, BatchWrite, Head, LogEntry, MirrorWrite, NewEntry, WriteOutcome,
+};
+use crate::directory::IndexRow;
+use crate::driver::state::{self, ValueContents};
+use crate::operation;
 use crate::pattern::Pattern;
 use crate::{Error, Result};
 use std::collections::HashSet;
 
 /// What the script is told, and what its answers mean.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct CommitPlan {
     /// What was seen, and what earlier writes made of it.
-    pub seen: Seen,
+    pub seen: LoadedState,
     /// The writes.
     pub words: Vec<String>,
-    answers: Vec<Answer>,
+    answers: Vec<OutcomeSource>,
     appended: HashSet<LogKey>,
 }
 
 /// How one write gets its outcome.
 #[derive(Debug)]
-enum Answer {
+enum OutcomeSource {
     /// It is known before.
-    Known(Outcome),
+    Known(WriteOutcome),
     /// The script gives a head and sequences.
     Appended,
     /// The script gives a number.
     Erased,
 }
 
-impl Plan {
+impl CommitPlan {
     /// Judges the batch on what was seen.
-    pub fn of(batch: &Batch, seen: Seen) -> Result<Self> {
+    pub fn of(batch: &Batch, seen: LoadedState) -> Result<Self> {
         let mut plan = Self {
             seen,
             ..Self::default()
@@ -52,19 +54,19 @@ impl Plan {
     }
 
     /// The outcomes, from what the script answered.
-    pub fn outcomes(self, told: Vec<Vec<u64>>) -> Result<Vec<Outcome>> {
+    pub fn outcomes(self, told: Vec<Vec<u64>>) -> Result<Vec<WriteOutcome>> {
         let mut told = told.into_iter();
         let missing = || Error::Internal {
             what: "the redis script gave too few answers".to_owned(),
         };
         let outcome = |answer| match answer {
-            Answer::Known(outcome) => Ok(outcome),
-            Answer::Erased => match told.next().ok_or_else(missing)?[..] {
-                [erased] => Ok(Outcome::Erased(erased)),
+            OutcomeSource::Known(outcome) => Ok(outcome),
+            OutcomeSource::Erased => match told.next().ok_or_else(missing)?[..] {
+                [erased] => Ok(WriteOutcome::Erased(erased)),
                 _ => Err(missing()),
             },
-            Answer::Appended => match &told.next().ok_or_else(missing)?[..] {
-                [generation, last, seqs @ ..] => Ok(Outcome::Appended {
+            OutcomeSource::Appended => match &told.next().ok_or_else(missing)?[..] {
+                [generation, last, seqs @ ..] => Ok(WriteOutcome::Appended {
                     head: Head {
                         generation: *generation,
                         last: *last,
@@ -78,17 +80,17 @@ impl Plan {
     }
 
     /// More words for the script.
-    pub fn say(&mut self, words: &[&str]) {
+    pub fn push_words(&mut self, words: &[&str]) {
         self.words
             .extend(words.iter().map(|word| (*word).to_owned()));
     }
 
-    fn check(&mut self, check: &Check) -> Result<()> {
+    fn check(&mut self, check: &BatchCheck) -> Result<()> {
         match check {
-            Check::Head { log, head } => {
+            BatchCheck::Head { log, head } => {
                 state::expect(log, *head, self.seen.heads.get(log).copied().flatten())
             }
-            Check::Version { key, version } => {
+            BatchCheck::Version { key, version } => {
                 let slot = self.seen.values.get(key).and_then(Option::as_ref);
                 let found = slot.map(|slot| slot.header.version);
                 state::expect(key, *version, found)?;
@@ -97,9 +99,9 @@ impl Plan {
                 }
                 Ok(())
             }
-            Check::Lease { key, epoch } => {
+            BatchCheck::Lease { key, epoch } => {
                 let slot = self.seen.values.get(key).and_then(Option::as_ref);
-                let held = slot.filter(|slot| op::epoch_of(&slot.whole()) == Some(*epoch));
+                let held = slot.filter(|slot| operation::epoch_of(&slot.whole()) == Some(*epoch));
                 let Some(version) = held.map(|slot| slot.header.version) else {
                     return Err(Error::Fenced {
                         lease: key.to_string(),
@@ -109,62 +111,64 @@ impl Plan {
                 self.guard(key, version);
                 Ok(())
             }
-            Check::Row { space, mark } => {
+            BatchCheck::Row { space, mark } => {
                 let row = self.seen.rows.get(space).and_then(Option::as_ref);
-                state::expect_mark(space, mark.clone(), row.map(Tracked::mark))
+                state::expect_mark(space, mark.clone(), row.map(IndexRow::mark))
             }
         }
     }
 
     /// What was checked of a value holds while it has this version.
-    fn guard(&mut self, key: &Key, version: u64) {
+    fn guard(&mut self, key: &ValueKey, version: u64) {
         let (space, version) = (key.space.digest(), version.to_string());
         self.seen.guard(&["version?", &space, &key.name, &version]);
     }
 
-    fn write(&mut self, write: &Write) -> Result<Answer> {
+    fn write(&mut self, write: &BatchWrite) -> Result<OutcomeSource> {
         match write {
-            Write::Append { log, entries } => Ok(self.append(log, entries)),
-            Write::Redact { log, bodies } => {
-                self.say(&["redact", &log.space.digest(), &log.name]);
-                self.say(&[&bodies.len().to_string()]);
+            BatchWrite::Append { log, entries } => Ok(self.append(log, entries)),
+            BatchWrite::Redact { log, bodies } => {
+                self.push_words(&["redact", &log.space.digest(), &log.name]);
+                self.push_words(&[&bodies.len().to_string()]);
                 for (seq, body) in bodies {
-                    self.say(&[&seq.to_string(), body.as_str()]);
+                    self.push_words(&[&seq.to_string(), body.as_str()]);
                 }
-                Ok(Answer::Erased)
+                Ok(OutcomeSource::Erased)
             }
-            Write::Drop { log } => Ok(self.drop_log(log)),
-            Write::Apply { key, op, life } => self.apply(key, op, *life).map(Answer::Known),
-            Write::Wipe { space, pattern } => Ok(self.wipe(space, pattern)),
-            Write::Clear { space } => Ok(self.forget(space, ITEMS)),
-            Write::Remove { space } => Ok(self.forget(space, "")),
-            Write::Track(track) => rows::track(self, track).map(Answer::Known),
-            Write::Untrack { tenant, id } => {
+            BatchWrite::Drop { log } => Ok(self.drop_log(log)),
+            BatchWrite::Apply { key, op, life } => {
+                self.apply(key, op, *life).map(OutcomeSource::Known)
+            }
+            BatchWrite::Wipe { space, pattern } => Ok(self.wipe(space, pattern)),
+            BatchWrite::Clear { space } => Ok(self.forget(space, ITEMS)),
+            BatchWrite::Remove { space } => Ok(self.forget(space, "")),
+            BatchWrite::Track(track) => rows::track(self, track).map(OutcomeSource::Known),
+            BatchWrite::Untrack { tenant, id } => {
                 for row in self.seen.rows.values_mut() {
                     row.take_if(|row| row.tenant == *tenant && row.id == *id);
                 }
-                self.say(&["untrack", tenant, id]);
-                Ok(Answer::Erased)
+                self.push_words(&["untrack", tenant, id]);
+                Ok(OutcomeSource::Erased)
             }
-            Write::Mirror(mirror) => {
+            BatchWrite::Mirror(mirror) => {
                 self.mirror(mirror)?;
-                Ok(Answer::Known(Outcome::Done))
+                Ok(OutcomeSource::Known(WriteOutcome::Done))
             }
         }
     }
 
-    fn append(&mut self, log: &LogKey, entries: &[NewEntry]) -> Answer {
+    fn append(&mut self, log: &LogKey, entries: &[NewEntry]) -> OutcomeSource {
         let is_items = if log.name == ITEMS { "1" } else { "0" };
         let count = entries.len().to_string();
-        self.say(&["append", &log.space.digest(), &log.name, is_items, &count]);
+        self.push_words(&["append", &log.space.digest(), &log.name, is_items, &count]);
         for entry in entries {
-            self.say(&[&entry.id, entry.body.as_str()]);
+            self.push_words(&[&entry.id, entry.body.as_str()]);
         }
         self.appended.insert(log.clone());
-        Answer::Appended
+        OutcomeSource::Appended
     }
 
-    fn wipe(&mut self, space: &Space, pattern: &Pattern) -> Answer {
+    fn wipe(&mut self, space: &Space, pattern: &Pattern) -> OutcomeSource {
         for (key, slot) in &mut self.seen.values {
             if key.space == *space && pattern.matches(&key.name) {
                 *slot = None;
@@ -172,21 +176,21 @@ impl Plan {
         }
         let is_all = if pattern.is_all() { "1" } else { "0" };
         let pieces: Vec<&str> = pattern.pieces().collect();
-        self.say(&["wipe", &space.digest(), is_all, &pieces.len().to_string()]);
-        self.say(&pieces);
-        Answer::Erased
+        self.push_words(&["wipe", &space.digest(), is_all, &pieces.len().to_string()]);
+        self.push_words(&pieces);
+        OutcomeSource::Erased
     }
 
-    fn drop_log(&mut self, log: &LogKey) -> Answer {
+    fn drop_log(&mut self, log: &LogKey) -> OutcomeSource {
         if let Some(head) = self.seen.heads.get_mut(log) {
             *head = None;
         }
         self.appended.remove(log);
-        self.say(&["drop", &log.space.digest(), &log.name]);
-        Answer::Erased
+        self.push_words(&["drop", &log.space.digest(), &log.name]);
+        OutcomeSource::Erased
     }
 
-    fn forget(&mut self, space: &Space, kept: &str) -> Answer {
+    fn forget(&mut self, space: &Space, kept: &str) -> OutcomeSource {
         for (key, slot) in &mut self.seen.values {
             if key.space == *space {
                 *slot = None;
@@ -198,23 +202,23 @@ impl Plan {
             }
         }
         self.appended.retain(|log| log.space != *space);
-        self.say(&["forget", &space.digest(), kept]);
-        Answer::Erased
+        self.push_words(&["forget", &space.digest(), kept]);
+        OutcomeSource::Erased
     }
 
-    fn mirror(&mut self, mirror: &Mirror) -> Result<()> {
+    fn mirror(&mut self, mirror: &MirrorWrite) -> Result<()> {
         match mirror {
-            Mirror::Log { log, head, entries } => self.mirror_log(log, *head, entries),
-            Mirror::Value { key, entry } => {
+            MirrorWrite::Log { log, head, entries } => self.mirror_log(log, *head, entries),
+            MirrorWrite::Value { key, entry } => {
                 let list = self.seen.take_number();
-                let stored = entry.clone().map(Stored::from);
+                let stored = entry.clone().map(ValueContents::from);
                 if let Some(stored) = &stored {
-                    self.say(&["raise", &stored.version.to_string()]);
+                    self.push_words(&["raise", &stored.version.to_string()]);
                 }
                 self.store(key, stored, list);
                 Ok(())
             }
-            Mirror::Row(row) => rows::mirror(self, row),
+            MirrorWrite::Row(row) => rows::mirror(self, row),
         }
     }
 
@@ -236,17 +240,17 @@ impl Plan {
         self.seen
             .heads
             .insert(log.clone(), Some(Head { generation, last }));
-        self.say(&["raise", &generation.to_string()]);
-        self.say(&[
+        self.push_words(&["raise", &generation.to_string()]);
+        self.push_words(&[
             "mirror",
             &log.space.digest(),
             &log.name,
             &generation.to_string(),
         ]);
-        self.say(&[&entries.len().to_string()]);
+        self.push_words(&[&entries.len().to_string()]);
         for entry in entries {
-            self.say(&[&entry.seq.to_string(), &entry.id, &entry.at.to_string()]);
-            self.say(&[entry.body.as_str()]);
+            self.push_words(&[&entry.seq.to_string(), &entry.id, &entry.at.to_string()]);
+            self.push_words(&[entry.body.as_str()]);
         }
         Ok(())
     }

@@ -4,12 +4,14 @@
 //! those of a tenant with one property – is two sorted sets of ordinals: by ordinal and by last activity.
 
 use super::log::parse_head;
-use super::plan::Plan;
-use super::server::Server;
+use super::plan::CommitPlan;
+use super::server::RedisServer;
 use crate::Result;
 use crate::address::{self, ITEMS, Space};
-use crate::batch::Outcome;
-use crate::directory::{Filter, Lookup, Order, PageRequest, Position, Track, Tracked};
+use crate::batch::WriteOutcome;
+use crate::directory::{
+    IndexRow, PageRequest, RowFilter, RowLookup, RowOrder, RowPosition, TrackRequest,
+};
 use crate::driver::state;
 use crate::json::Json;
 
@@ -19,10 +21,10 @@ const ALL: &str = "all";
 const STEP: usize = 512;
 
 /// Reads a row stored under this ordinal, which is not always the one of the store that it was copied from.
-pub fn parse(ordinal: &str, body: &str) -> Result<Tracked> {
-    let row: Tracked = Json::stored(body).to()?;
+pub fn parse(ordinal: &str, body: &str) -> Result<IndexRow> {
+    let row: IndexRow = Json::stored(body).to()?;
     let ordinal = ordinal.parse().unwrap_or(row.ordinal);
-    Ok(Tracked { ordinal, ..row })
+    Ok(IndexRow { ordinal, ..row })
 }
 
 /// An ordinal as member of sorted sets, where byte order is the order of numbers.
@@ -34,18 +36,18 @@ fn index_of_tenant(tenant: &str) -> String {
     address::digest(&["tenant", tenant])
 }
 
-fn index_of_lookup(tenant: &str, (name, value): &Lookup) -> String {
+fn index_of_lookup(tenant: &str, (name, value): &RowLookup) -> String {
     address::digest(&["lookup", tenant, name, value])
 }
 
 /// Inserts a row or adds a touch.
-pub fn track(plan: &mut Plan, track: &Track) -> Result<Outcome> {
+pub fn track(plan: &mut CommitPlan, track: &TrackRequest) -> Result<WriteOutcome> {
     let number = plan.seen.take_number();
     let space = Space::of(&track.tenant, &track.identity);
     let before = plan.seen.rows.get(&space).cloned().flatten();
     let ordinal = before.as_ref().map_or(number, |row| row.ordinal);
     let row = state::rows::touched(before.as_ref(), track, ordinal, plan.seen.now)?;
-    let outcome = Outcome::Tracked {
+    let outcome = WriteOutcome::Tracked {
         id: row.id.clone(),
         is_new: before.is_none(),
     };
@@ -57,20 +59,20 @@ pub fn track(plan: &mut Plan, track: &Track) -> Result<Outcome> {
 }
 
 /// Makes a row equal to another store's, but for an ordinal that another row has here.
-pub fn mirror(plan: &mut Plan, row: &Tracked) -> Result<()> {
+pub fn mirror(plan: &mut CommitPlan, row: &IndexRow) -> Result<()> {
     let number = plan.seen.take_number();
     let space = Space::of(&row.tenant, &row.identity);
-    plan.say(&["raise", &row.ordinal.to_string()]);
-    plan.say(&["displace", &space.digest(), &member(row.ordinal)]);
+    plan.push_words(&["raise", &row.ordinal.to_string()]);
+    plan.push_words(&["displace", &space.digest(), &member(row.ordinal)]);
     write(plan, &space, row, number, true)?;
     plan.seen.rows.insert(space, Some(row.clone()));
     Ok(())
 }
 
 fn write(
-    plan: &mut Plan,
+    plan: &mut CommitPlan,
     space: &Space,
-    row: &Tracked,
+    row: &IndexRow,
     revision: u64,
     sets_activity: bool,
 ) -> Result<()> {
@@ -79,26 +81,30 @@ fn write(
     } else {
         String::new()
     };
-    plan.say(&["row", &space.digest(), &member(row.ordinal)]);
-    plan.say(&[&revision.to_string(), &row.tenant, &row.id, &active]);
-    plan.say(&[Json::of(row)?.as_str()]);
+    plan.push_words(&["row", &space.digest(), &member(row.ordinal)]);
+    plan.push_words(&[&revision.to_string(), &row.tenant, &row.id, &active]);
+    plan.push_words(&[Json::of(row)?.as_str()]);
     let mut indexes = vec![ALL.to_owned(), index_of_tenant(&row.tenant)];
     indexes.extend(
         row.lookups()
             .iter()
             .map(|lookup| index_of_lookup(&row.tenant, lookup)),
     );
-    plan.say(&[&indexes.len().to_string()]);
+    plan.push_words(&[&indexes.len().to_string()]);
     plan.words.extend(indexes);
     Ok(())
 }
 
 /// One page of rows, with what their spaces say about them.
-pub async fn page(server: &Server, filter: &Filter, page: &PageRequest) -> Result<Vec<Tracked>> {
+pub async fn page(
+    server: &RedisServer,
+    filter: &RowFilter,
+    page: &PageRequest,
+) -> Result<Vec<IndexRow>> {
     if page.limit == 0 {
         return Ok(Vec::new());
     }
-    let mut walk = Walk::begin(server, filter, page.order, page.after).await?;
+    let mut walk = IndexWalk::begin(server, filter, page.order, page.after).await?;
     let mut rows = Vec::new();
     while rows.len() < page.limit {
         let Some(found) = walk.step(page.limit - rows.len()).await? else {
@@ -107,15 +113,15 @@ pub async fn page(server: &Server, filter: &Filter, page: &PageRequest) -> Resul
         rows.extend(found);
     }
     rows.truncate(page.limit);
-    tell(server, &mut rows).await?;
+    fill_in_heads(server, &mut rows).await?;
     Ok(rows)
 }
 
 /// How many rows the filter wants.
-pub async fn count(server: &Server, filter: &Filter) -> Result<u64> {
-    let whole = Filter {
+pub async fn count(server: &RedisServer, filter: &RowFilter) -> Result<u64> {
+    let whole = RowFilter {
         tenant: filter.tenant.clone(),
-        ..Filter::default()
+        ..RowFilter::default()
     };
     if *filter == whole {
         let index = filter
@@ -125,7 +131,7 @@ pub async fn count(server: &Server, filter: &Filter) -> Result<u64> {
         let key = server.key_of("made", &index);
         return server.ask(redis::cmd("ZCARD").arg(key)).await;
     }
-    let mut walk = Walk::begin(server, filter, Order::Oldest, None).await?;
+    let mut walk = IndexWalk::begin(server, filter, RowOrder::Oldest, None).await?;
     let mut count = 0;
     while let Some(found) = walk.step(STEP).await? {
         count += found.len() as u64;
@@ -134,7 +140,7 @@ pub async fn count(server: &Server, filter: &Filter) -> Result<u64> {
 }
 
 /// Where candidates come from.
-enum Source {
+enum CandidateSource {
     /// At most this one.
     Row(Option<String>),
     /// All of an index.
@@ -142,35 +148,35 @@ enum Source {
 }
 
 /// A walk over candidates in an order.
-struct Walk<'a> {
-    server: &'a Server,
-    filter: &'a Filter,
-    order: Order,
-    source: Source,
-    after: Option<Position>,
+struct IndexWalk<'a> {
+    server: &'a RedisServer,
+    filter: &'a RowFilter,
+    order: RowOrder,
+    source: CandidateSource,
+    after: Option<RowPosition>,
     step: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> IndexWalk<'a> {
     async fn begin(
-        server: &'a Server,
-        filter: &'a Filter,
-        order: Order,
-        after: Option<Position>,
+        server: &'a RedisServer,
+        filter: &'a RowFilter,
+        order: RowOrder,
+        after: Option<RowPosition>,
     ) -> Result<Self> {
         let source = if let (Some(tenant), Some(path)) = (&filter.tenant, &filter.storage_key) {
             let space = Space {
                 tenant: tenant.clone(),
                 path: path.clone(),
             };
-            Source::Row(find(server, "by_space", &space.digest()).await?)
+            CandidateSource::Row(find(server, "by_space", &space.digest()).await?)
         } else if let Some(id) = &filter.id {
-            Source::Row(find(server, "by_id", id).await?)
+            CandidateSource::Row(find(server, "by_id", id).await?)
         } else {
-            Source::Index(smallest(server, filter).await?)
+            CandidateSource::Index(smallest(server, filter).await?)
         };
-        let idle = filter.active_before.filter(|_| order == Order::Recent);
-        let bound = idle.map(|at| Position { at, ordinal: 0 });
+        let idle = filter.active_before.filter(|_| order == RowOrder::Recent);
+        let bound = idle.map(|at| RowPosition { at, ordinal: 0 });
         let after = match (after, bound) {
             (Some(after), Some(bound)) if order.is_behind(bound, after) => Some(bound),
             (None, bound) => bound,
@@ -187,16 +193,16 @@ impl<'a> Walk<'a> {
     }
 
     /// The wanted ones among the next candidates; `None` at the end. `limit` is how many are still of use.
-    async fn step(&mut self, limit: usize) -> Result<Option<Vec<Tracked>>> {
+    async fn step(&mut self, limit: usize) -> Result<Option<Vec<IndexRow>>> {
         let after = self.after;
         let mut wanted = match &mut self.source {
-            Source::Row(ordinal) => {
+            CandidateSource::Row(ordinal) => {
                 let Some(ordinal) = ordinal.take() else {
                     return Ok(None);
                 };
                 rows_of(self.server, &[ordinal]).await?
             }
-            Source::Index(_) => {
+            CandidateSource::Index(_) => {
                 self.step = self.step.max(limit.clamp(16, STEP));
                 let Some(ordinals) = self.candidates().await? else {
                     return Ok(None);
@@ -204,8 +210,8 @@ impl<'a> Walk<'a> {
                 rows_of(self.server, &ordinals).await?
             }
         };
-        let is_row = matches!(self.source, Source::Row(_));
-        let behind = |row: &Tracked| {
+        let is_row = matches!(self.source, CandidateSource::Row(_));
+        let behind = |row: &IndexRow| {
             !is_row || after.is_none_or(|after| self.order.is_behind(row.position(), after))
         };
         wanted.retain(|row| self.filter.matches(row) && behind(row));
@@ -214,10 +220,10 @@ impl<'a> Walk<'a> {
 
     /// The next ordinals of the index; `None` at the end.
     async fn candidates(&mut self) -> Result<Option<Vec<String>>> {
-        let Source::Index(index) = &self.source else {
+        let CandidateSource::Index(index) = &self.source else {
             return Ok(None);
         };
-        let set = if self.order == Order::Recent {
+        let set = if self.order == RowOrder::Recent {
             "active"
         } else {
             "made"
@@ -229,7 +235,7 @@ impl<'a> Walk<'a> {
             let places = found.into_iter().map(|(member, score)| {
                 let at = score as i64;
                 let ordinal = member.parse().unwrap_or_default();
-                (member, Position { at, ordinal })
+                (member, RowPosition { at, ordinal })
             });
             let after = self.after;
             let behind = |place| after.is_none_or(|after| self.order.is_behind(place, after));
@@ -249,13 +255,13 @@ impl<'a> Walk<'a> {
     fn range(&self, key: &str) -> redis::Cmd {
         let mut command = redis::Cmd::new();
         match self.order {
-            Order::Oldest => {
+            RowOrder::Oldest => {
                 let from = self
                     .after
                     .map_or("-inf".to_owned(), |after| format!("({}", after.ordinal));
                 command.arg("ZRANGEBYSCORE").arg(key).arg(from).arg("+inf");
             }
-            Order::Newest => {
+            RowOrder::Newest => {
                 let from = self
                     .after
                     .map_or("+inf".to_owned(), |after| format!("({}", after.ordinal));
@@ -265,7 +271,7 @@ impl<'a> Walk<'a> {
                     .arg(from)
                     .arg("-inf");
             }
-            Order::Recent => {
+            RowOrder::Recent => {
                 let from = self
                     .after
                     .map_or("+inf".to_owned(), |after| after.at.to_string());
@@ -281,13 +287,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-async fn find(server: &Server, kind: &str, field: &str) -> Result<Option<String>> {
+async fn find(server: &RedisServer, kind: &str, field: &str) -> Result<Option<String>> {
     let key = server.key(kind);
     server.ask(redis::cmd("HGET").arg(key).arg(field)).await
 }
 
 /// The smallest index that holds all that the filter wants.
-async fn smallest(server: &Server, filter: &Filter) -> Result<String> {
+async fn smallest(server: &RedisServer, filter: &RowFilter) -> Result<String> {
     let Some(tenant) = &filter.tenant else {
         return Ok(ALL.to_owned());
     };
@@ -308,7 +314,7 @@ async fn smallest(server: &Server, filter: &Filter) -> Result<String> {
     Ok(smallest.map_or_else(|| index_of_tenant(tenant), |(_, index)| index))
 }
 
-async fn rows_of(server: &Server, ordinals: &[String]) -> Result<Vec<Tracked>> {
+async fn rows_of(server: &RedisServer, ordinals: &[String]) -> Result<Vec<IndexRow>> {
     let mut commands = redis::pipe();
     for ordinal in ordinals {
         commands
@@ -323,7 +329,7 @@ async fn rows_of(server: &Server, ordinals: &[String]) -> Result<Vec<Tracked>> {
         .zip(found)
         .filter_map(|(ordinal, (body, active))| Some((ordinal, body?, active?)));
     let row = |(ordinal, body, last_activity_at): (&String, String, i64)| {
-        Ok(Tracked {
+        Ok(IndexRow {
             last_activity_at,
             ..parse(ordinal, &body)?
         })
@@ -332,7 +338,7 @@ async fn rows_of(server: &Server, ordinals: &[String]) -> Result<Vec<Tracked>> {
 }
 
 /// Fills in what the items of each row's space say.
-async fn tell(server: &Server, rows: &mut [Tracked]) -> Result<()> {
+async fn fill_in_heads(server: &RedisServer, rows: &mut [IndexRow]) -> Result<()> {
     for rows in rows.chunks_mut(STEP) {
         let mut commands = redis::pipe();
         for row in rows.iter() {
@@ -343,7 +349,7 @@ async fn tell(server: &Server, rows: &mut [Tracked]) -> Result<()> {
         for (row, text) in rows.iter_mut().zip(heads) {
             let log = Space::of(&row.tenant, &row.identity).log(ITEMS);
             let head = text.map(|text| parse_head(&text, &log)).transpose()?;
-            *row = state::rows::told(row, head);
+            *row = state::rows::row_with_head(row, head);
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ const DEFAULT_PREFIX: &str = "ambit";
 
 /// The scripts, each with what they share in front of it.
 #[derive(Debug)]
-pub struct Scripts {
+pub struct LuaScripts {
     pub load: Script,
     pub read: Script,
     pub commit: Script,
@@ -20,7 +20,7 @@ pub struct Scripts {
     pub check: Script,
 }
 
-impl Default for Scripts {
+impl Default for LuaScripts {
     fn default() -> Self {
         let script = |code: &str| Script::new(&format!("{}{code}", include_str!("prelude.lua")));
         Self {
@@ -34,7 +34,7 @@ impl Default for Scripts {
 }
 
 /// One server and the keys behind one prefix.
-pub struct Server {
+pub struct RedisServer {
     /// `host:port`, for messages: never with a password.
     pub place: String,
     /// What all keys start with.
@@ -42,12 +42,12 @@ pub struct Server {
     /// Opens connections of their own, for subscriptions.
     pub client: Client,
     /// The scripts.
-    pub scripts: Scripts,
+    pub scripts: LuaScripts,
     clock: Clock,
     connection: Mutex<Option<ConnectionManager>>,
 }
 
-impl Server {
+impl RedisServer {
     /// Connects to `//host:port/db?ambit_prefix=name`.
     pub async fn open(address: &str, clock: Clock) -> Result<Self> {
         let (url, prefix) = split_prefix(address)?;
@@ -71,7 +71,7 @@ impl Server {
             place,
             prefix,
             client,
-            scripts: Scripts::default(),
+            scripts: LuaScripts::default(),
             clock,
             connection: Mutex::new(Some(connection)),
         })

@@ -1,13 +1,13 @@
 //! Erasing what nobody can see any more, in short steps.
 
-use super::server::Server;
+use super::server::RedisServer;
 use crate::Result;
 
 /// So many things are erased in one step.
 const STEP: usize = 500;
 
 /// Erases at most `limit` expired values.
-pub async fn expired(server: &Server, limit: usize) -> Result<u64> {
+pub async fn expired(server: &RedisServer, limit: usize) -> Result<u64> {
     let mut erased = 0;
     while erased < limit {
         let words = [(limit - erased).min(STEP).to_string()];
@@ -21,7 +21,7 @@ pub async fn expired(server: &Server, limit: usize) -> Result<u64> {
 }
 
 /// Erases the lists of spaces that were emptied at once.
-pub async fn burn_trash(server: &Server) -> Result<()> {
+pub async fn erase_trash(server: &RedisServer) -> Result<()> {
     let heap = server.key("trash");
     loop {
         let mut command = redis::cmd("SRANDMEMBER");
@@ -31,7 +31,7 @@ pub async fn burn_trash(server: &Server) -> Result<()> {
         };
         let (id, space) = piece.split_once(' ').unwrap_or((&piece, ""));
         let lists = server.key_of("trash", id);
-        while burn_lists(server, &lists, space).await? {}
+        while erase_lists(server, &lists, space).await? {}
         server
             .ask::<()>(redis::cmd("SREM").arg(&heap).arg(&piece))
             .await?;
@@ -39,7 +39,7 @@ pub async fn burn_trash(server: &Server) -> Result<()> {
 }
 
 /// Erases some lists; `false` where none are left. Repeating it is safe.
-async fn burn_lists(server: &Server, lists: &str, space: &str) -> Result<bool> {
+async fn erase_lists(server: &RedisServer, lists: &str, space: &str) -> Result<bool> {
     let mut command = redis::cmd("SRANDMEMBER");
     let some: Vec<String> = server.ask(command.arg(lists).arg(STEP)).await?;
     if some.is_empty() {

@@ -1,16 +1,16 @@
 //! Values: how one is described in the store, and how much of it was loaded.
 
-use crate::batch::Entry;
+use crate::batch::ValueEntry;
 use crate::clock::Millis;
-use crate::driver::Part;
-use crate::json::{Json, Value};
-use crate::op::{Op, Window};
+use crate::driver::ValuePart;
+use crate::json::{Json, StoredValue};
+use crate::operation::{ListWindow, Operation};
 use crate::{Error, Result};
 use std::collections::HashSet;
 
 /// What is known of a value without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct ValueHeader {
     /// The type's name.
     pub kind: &'static str,
     /// The number of items of a list, 1 for anything else.
@@ -25,7 +25,7 @@ pub struct Header {
     pub is_counted: bool,
 }
 
-impl Header {
+impl ValueHeader {
     /// Reads what `text` wrote; `place` is for the message.
     pub fn parse(text: &str, place: &impl ToString) -> Result<Self> {
         let parts: Vec<&str> = text.split(' ').collect();
@@ -70,13 +70,18 @@ impl Header {
     }
 
     /// The value as readers get it, of which `texts` was loaded.
-    pub fn entry(self, part: Part, texts: Vec<String>, place: &impl ToString) -> Result<Entry> {
+    pub fn entry(
+        self,
+        part: ValuePart,
+        texts: Vec<String>,
+        place: &impl ToString,
+    ) -> Result<ValueEntry> {
         let value = match part {
-            Part::Nothing => Json::stored("null"),
+            ValuePart::Nothing => Json::stored("null"),
             _ if self.list == 0 => body(texts, place)?,
             _ => Json::stored(format!("[{}]", texts.join(","))),
         };
-        Ok(Entry {
+        Ok(ValueEntry {
             kind: self.kind,
             length: self.length,
             value,
@@ -89,16 +94,16 @@ impl Header {
 
 /// A live value as a batch sees it.
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub struct RedisValue {
     /// Its description.
-    pub header: Header,
+    pub header: ValueHeader,
     /// What was loaded of it.
-    pub content: Content,
+    pub content: ValueContent,
 }
 
 /// What was loaded of a value.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum ValueContent {
     /// All of it.
     Plain(Json),
     /// The last items of a list, all where it is short.
@@ -107,39 +112,39 @@ pub enum Content {
     Members(HashSet<String>),
 }
 
-impl Slot {
+impl RedisValue {
     /// All of it; only for values that were loaded whole.
-    pub fn whole(&self) -> Value {
+    pub fn whole(&self) -> StoredValue {
         match &self.content {
-            Content::Plain(json) => Value::Plain(json.clone()),
-            Content::Tail(items) => Value::List(items.clone()),
-            Content::Members(_) => Value::List(Vec::new()),
+            ValueContent::Plain(json) => StoredValue::Plain(json.clone()),
+            ValueContent::Tail(items) => StoredValue::List(items.clone()),
+            ValueContent::Members(_) => StoredValue::List(Vec::new()),
         }
     }
 
     /// What a list operation must be shown.
-    pub fn window(&self, op: &Op) -> Vec<Json> {
+    pub fn window(&self, op: &Operation) -> Vec<Json> {
         match (&self.content, op.window()) {
-            (Content::Plain(_), _) | (_, Window::Nothing) => Vec::new(),
-            (Content::Members(members), _) => match op {
-                Op::AddToSet(items) => {
+            (ValueContent::Plain(_), _) | (_, ListWindow::Nothing) => Vec::new(),
+            (ValueContent::Members(members), _) => match op {
+                Operation::AddToSet(items) => {
                     let has = |item: &&Json| members.contains(&fingerprint(item));
                     items.iter().filter(has).cloned().collect()
                 }
                 _ => Vec::new(),
             },
-            (Content::Tail(items), Window::Last(count)) => {
+            (ValueContent::Tail(items), ListWindow::Last(count)) => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
                 items[items.len().saturating_sub(count)..].to_vec()
             }
-            (Content::Tail(items), _) => items.clone(),
+            (ValueContent::Tail(items), _) => items.clone(),
         }
     }
 }
 
 /// What must be loaded of a value for operations on it, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum LoadScope {
     /// The header.
     Header,
     /// Everything.
@@ -150,16 +155,16 @@ pub enum Load {
     Members(Vec<String>),
 }
 
-impl Load {
+impl LoadScope {
     /// For these operations; `None` where the first replaces the value whatever it is.
-    pub fn of(ops: &[&Op]) -> Option<Self> {
+    pub fn of(ops: &[&Operation]) -> Option<Self> {
         let seeing = ops
             .iter()
-            .position(|op| matches!(op, Op::Set(_) | Op::Del))
+            .position(|op| matches!(op, Operation::Set(_) | Operation::Del))
             .unwrap_or(ops.len());
         match &ops[..seeing] {
             [] => None,
-            [Op::AddToSet(items)] if ops.len() == 1 => {
+            [Operation::AddToSet(items)] if ops.len() == 1 => {
                 Some(Self::Members(items.iter().map(fingerprint).collect()))
             }
             seeing => seeing
@@ -191,28 +196,28 @@ impl Load {
     /// What was loaded, from the texts behind the header.
     pub fn content(
         &self,
-        header: &Header,
+        header: &ValueHeader,
         texts: Vec<String>,
         place: &impl ToString,
-    ) -> Result<Content> {
+    ) -> Result<ValueContent> {
         Ok(match self {
-            Self::Header => Content::Tail(Vec::new()),
-            _ if header.list == 0 => Content::Plain(body(texts, place)?),
+            Self::Header => ValueContent::Tail(Vec::new()),
+            _ if header.list == 0 => ValueContent::Plain(body(texts, place)?),
             Self::Members(keys) if header.is_counted => {
                 let found = keys.iter().zip(texts).filter(|(_, count)| count == "1");
-                Content::Members(found.map(|(key, _)| key.clone()).collect())
+                ValueContent::Members(found.map(|(key, _)| key.clone()).collect())
             }
-            _ => Content::Tail(texts.into_iter().map(Json::stored).collect()),
+            _ => ValueContent::Tail(texts.into_iter().map(Json::stored).collect()),
         })
     }
 }
 
 /// How many items at the end operations must see, where that bounds what they see.
-fn tail(count: u64, op: &&Op) -> Option<u64> {
+fn tail(count: u64, op: &&Operation) -> Option<u64> {
     match op {
-        Op::Push(_) | Op::ArraySet(..) => Some(count),
-        Op::Pop | Op::Pull(_) => match op.window() {
-            Window::Last(more) => Some(count.saturating_add(more)),
+        Operation::Push(_) | Operation::ArraySet(..) => Some(count),
+        Operation::Pop | Operation::Pull(_) => match op.window() {
+            ListWindow::Last(more) => Some(count.saturating_add(more)),
             _ => None,
         },
         _ => None,

@@ -1,9 +1,9 @@
 //! Wake-ups from other processes: one subscription, made when somebody first watches, ended by `close`.
 
-use super::server::{Server, failure};
+use super::server::{RedisServer, failure};
 use crate::Result;
 use crate::address::LogKey;
-use crate::driver::Hub;
+use crate::driver::WatchHub;
 use futures::StreamExt;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use tokio::task::JoinHandle;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The logs that are watched, by the words that a commit sends.
-type Watched = Arc<Mutex<HashMap<String, LogKey>>>;
+type WatchedLogs = Arc<Mutex<HashMap<String, LogKey>>>;
 
 /// The subscription of one driver.
 #[derive(Default)]
-pub struct Subscription {
-    watched: Watched,
+pub struct LogSubscription {
+    watched: WatchedLogs,
     task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Subscription {
+impl LogSubscription {
     /// Returns when changes of this log will be heard of.
-    pub async fn follow(&self, server: &Server, hub: &Hub, log: &LogKey) -> Result<()> {
+    pub async fn follow(&self, server: &RedisServer, hub: &WatchHub, log: &LogKey) -> Result<()> {
         self.note(hub, log);
         let mut task = self.task.lock().await;
         if task.is_some() {
@@ -60,7 +60,7 @@ impl Subscription {
     }
 
     /// Remembers a log, and forgets those that nobody follows any more.
-    fn note(&self, hub: &Hub, log: &LogKey) {
+    fn note(&self, hub: &WatchHub, log: &LogKey) {
         let mut watched = self.watched.lock();
         watched.insert(message(log), log.clone());
         if watched.len().is_power_of_two() {
@@ -84,7 +84,7 @@ async fn subscribe(
     Ok(subscription)
 }
 
-async fn listen(subscription: redis::aio::PubSub, hub: &Hub, watched: &Watched) {
+async fn listen(subscription: redis::aio::PubSub, hub: &WatchHub, watched: &WatchedLogs) {
     let mut messages = subscription.into_on_message();
     while let Some(message) = messages.next().await {
         let Ok(text) = message.get_payload::<String>() else {

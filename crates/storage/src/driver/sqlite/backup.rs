@@ -1,6 +1,6 @@
 //! A copy of the store at one point in time, made while others write.
 
-use super::place::Place;
+use super::database_file::DatabaseFile;
 use crate::{Error, Result};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Copies the database to a file that must not exist yet. It appears under its name only when it is whole.
-pub fn copy(place: &Place, to: &Path) -> Result<()> {
+pub fn copy(place: &DatabaseFile, to: &Path) -> Result<()> {
     if to.exists() {
         let reason = format!("{} exists already; name a new file", to.display());
         return Err(Error::invalid("backup", reason));
@@ -26,7 +26,7 @@ pub fn copy(place: &Place, to: &Path) -> Result<()> {
 
 /// All pages in one step: the step is one read of the WAL, so it is one point in time and holds no writer up.
 /// In smaller steps each write in between would begin the copy anew.
-fn copy_pages(place: &Place, to: &Path) -> Result<()> {
+fn copy_pages(place: &DatabaseFile, to: &Path) -> Result<()> {
     let source = place.connect()?;
     let copying = || {
         let mut copy = Connection::open(to)?;

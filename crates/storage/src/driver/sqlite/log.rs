@@ -1,18 +1,22 @@
 //! Logs: entries are appended to one table and found by log and sequence.
 
-use super::ledger::{KnownLog, Ledger, erased};
-use super::place::{Done, signed, unsigned};
+use super::database_file::{SqliteResult, signed, unsigned};
+use super::write_connection::{CachedLog, WriteConnection, erased};
 use crate::Error;
 use crate::address::{ITEMS, LogKey, Space};
-use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::batch::{Head, LogEntry, NewEntry, WriteOutcome};
 use crate::clock::Millis;
 use crate::driver::state::rows::ACTIVITY_STEP;
-use crate::driver::{Direction, Page, Range};
+use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// The log of a space, by name.
-pub fn find(connection: &Connection, space: i64, name: &str) -> rusqlite::Result<Option<KnownLog>> {
+pub fn find(
+    connection: &Connection,
+    space: i64,
+    name: &str,
+) -> rusqlite::Result<Option<CachedLog>> {
     let sql = "SELECT id, generation, coalesce((SELECT max(seq) FROM entry WHERE log = log.id), 0)
         FROM log WHERE space = ?1 AND name = ?2";
     connection
@@ -21,29 +25,29 @@ pub fn find(connection: &Connection, space: i64, name: &str) -> rusqlite::Result
         .optional()
 }
 
-fn known(row: &Row<'_>) -> rusqlite::Result<KnownLog> {
+fn known(row: &Row<'_>) -> rusqlite::Result<CachedLog> {
     let head = Head {
         generation: unsigned(row.get(1)?),
         last: unsigned(row.get(2)?),
     };
-    Ok(KnownLog {
+    Ok(CachedLog {
         id: row.get(0)?,
         head,
     })
 }
 
 /// Part of a log, read from one snapshot.
-pub fn page(connection: &Connection, log: &LogKey, range: Range) -> rusqlite::Result<Page> {
+pub fn page(connection: &Connection, log: &LogKey, range: LogRange) -> rusqlite::Result<LogPage> {
     let sql = "SELECT l.id, l.generation, coalesce((SELECT max(seq) FROM entry WHERE log = l.id), 0)
         FROM space s JOIN log l ON l.space = s.id AND l.name = ?3 WHERE s.tenant = ?1 AND s.path = ?2";
     let key = (&log.space.tenant, &log.space.path, &log.name);
     let found = connection.prepare_cached(sql)?.query_row(key, known);
     let Some(found) = found.optional()? else {
-        return Ok(Page::default());
+        return Ok(LogPage::default());
     };
-    let mut page = Page {
+    let mut page = LogPage {
         head: Some(found.head),
-        ..Page::default()
+        ..LogPage::default()
     };
     if range.limit == 0 {
         return Ok(page);
@@ -89,7 +93,7 @@ pub fn names(connection: &Connection, space: &Space) -> rusqlite::Result<Vec<Str
 }
 
 /// Where an entry goes.
-struct Slot<'a> {
+struct EntrySlot<'a> {
     log: i64,
     seq: u64,
     at: Millis,
@@ -97,23 +101,23 @@ struct Slot<'a> {
     body: &'a Json,
 }
 
-impl Ledger {
+impl WriteConnection {
     pub(super) fn append(
         &mut self,
         key: &LogKey,
         entries: &[NewEntry],
         now: Millis,
-    ) -> Done<Outcome> {
+    ) -> SqliteResult<WriteOutcome> {
         let mut log = match self.log(key)? {
             Some(log) => log,
             None => {
-                let generation = self.tick();
+                let generation = self.next_number();
                 self.new_log(key, generation)?
             }
         };
         let mut seqs = Vec::with_capacity(entries.len());
         for entry in entries {
-            let slot = Slot {
+            let slot = EntrySlot {
                 log: log.id,
                 seq: log.head.last + 1,
                 at: now,
@@ -132,21 +136,21 @@ impl Ledger {
         if key.name == ITEMS {
             self.note_activity(&key.space, now)?;
         }
-        Ok(Outcome::Appended {
+        Ok(WriteOutcome::Appended {
             head: log.head,
             seqs,
         })
     }
 
     /// True where the entry was stored, false where the log has its id already.
-    fn insert(&self, slot: &Slot<'_>) -> rusqlite::Result<bool> {
+    fn insert(&self, slot: &EntrySlot<'_>) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO entry (log, seq, at, entry_id, body) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (entry_id, log) DO NOTHING";
         let body = slot.body.as_str();
         Ok(self.run(sql, (slot.log, signed(slot.seq), slot.at, slot.id, body))? > 0)
     }
 
-    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<KnownLog> {
+    fn new_log(&mut self, key: &LogKey, generation: u64) -> rusqlite::Result<CachedLog> {
         let space = self.space_or_new(&key.space)?;
         let sql = "INSERT INTO log (space, name, generation) VALUES (?1, ?2, ?3)";
         self.run(sql, (space, &key.name, signed(generation)))?;
@@ -154,7 +158,7 @@ impl Ledger {
             generation,
             last: 0,
         };
-        let log = KnownLog {
+        let log = CachedLog {
             id: self.connection.last_insert_rowid(),
             head,
         };
@@ -194,7 +198,11 @@ impl Ledger {
             .optional()
     }
 
-    pub(super) fn redact(&mut self, key: &LogKey, bodies: &[(u64, Json)]) -> Done<Outcome> {
+    pub(super) fn redact(
+        &mut self,
+        key: &LogKey,
+        bodies: &[(u64, Json)],
+    ) -> SqliteResult<WriteOutcome> {
         let Some(log) = self.log(key)? else {
             return Ok(erased(0));
         };
@@ -206,7 +214,7 @@ impl Ledger {
         Ok(erased(count))
     }
 
-    pub(super) fn drop_log(&mut self, key: &LogKey) -> Done<Outcome> {
+    pub(super) fn drop_log(&mut self, key: &LogKey) -> SqliteResult<WriteOutcome> {
         let Some(log) = self.log(key)? else {
             return Ok(erased(0));
         };
@@ -220,16 +228,16 @@ impl Ledger {
         Ok(erased(count))
     }
 
-    pub(super) fn clear(&mut self, space: &Space) -> Done<Outcome> {
+    pub(super) fn clear(&mut self, space: &Space) -> SqliteResult<WriteOutcome> {
         self.erase(space, Some(ITEMS))
     }
 
-    pub(super) fn remove(&mut self, space: &Space) -> Done<Outcome> {
+    pub(super) fn remove(&mut self, space: &Space) -> SqliteResult<WriteOutcome> {
         self.erase(space, None)
     }
 
     /// Erases a space; a log of the name `kept` stays, empty, as a new generation.
-    fn erase(&mut self, space: &Space, kept: Option<&str>) -> Done<Outcome> {
+    fn erase(&mut self, space: &Space, kept: Option<&str>) -> SqliteResult<WriteOutcome> {
         let Some(id) = self.space(space)?.map(|known| known.id) else {
             return Ok(erased(0));
         };
@@ -243,7 +251,7 @@ impl Ledger {
         let is_kept =
             kept.is_some() && self.one("SELECT count(*) FROM log WHERE space = ?1", [id])? > 0;
         if is_kept {
-            let generation = signed(self.tick());
+            let generation = signed(self.next_number());
             self.run(
                 "UPDATE log SET generation = ?2 WHERE space = ?1",
                 (id, generation),
@@ -259,8 +267,8 @@ impl Ledger {
         key: &LogKey,
         head: Head,
         entries: &[LogEntry],
-    ) -> Done<Outcome> {
-        self.pass(head.generation);
+    ) -> SqliteResult<WriteOutcome> {
+        self.skip_numbers_to(head.generation);
         let mut log = match self.log(key)? {
             Some(log) => log,
             None => self.new_log(key, head.generation)?,
@@ -282,7 +290,7 @@ impl Ledger {
             if entry.seq < next {
                 continue;
             }
-            let slot = Slot {
+            let slot = EntrySlot {
                 log: log.id,
                 seq: next,
                 at: entry.at,
@@ -293,6 +301,6 @@ impl Ledger {
             log.head.last = next;
         }
         self.remember_log(key, log);
-        Ok(Outcome::Done)
+        Ok(WriteOutcome::Done)
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a file lies on a network file system, where SQLite's locks and shared memory do not hold.
 
-use super::place::Place;
+use super::database_file::DatabaseFile;
 use crate::{Error, Result};
 
 /// Network file systems by the magic number that `statfs` gives.
@@ -26,7 +26,7 @@ fn network_name(magic: u32) -> Option<&'static str> {
 }
 
 /// Refuses a folder on a network file system, unless that is forced.
-pub fn refuse_network(place: &Place, force: bool) -> Result<()> {
+pub fn refuse_network(place: &DatabaseFile, force: bool) -> Result<()> {
     let Some(name) = magic_of(place).and_then(network_name).filter(|_| !force) else {
         return Ok(());
     };
@@ -41,7 +41,7 @@ pub fn refuse_network(place: &Place, force: bool) -> Result<()> {
 }
 
 #[cfg(target_os = "linux")]
-fn magic_of(place: &Place) -> Option<u32> {
+fn magic_of(place: &DatabaseFile) -> Option<u32> {
     let folder = place.path.parent()?;
     // The numbers are 32 bits wide; on some machines the field is wider and sign-extended.
     rustix::fs::statfs(folder)
@@ -50,7 +50,7 @@ fn magic_of(place: &Place) -> Option<u32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn magic_of(_place: &Place) -> Option<u32> {
+fn magic_of(_place: &DatabaseFile) -> Option<u32> {
     None
 }
 

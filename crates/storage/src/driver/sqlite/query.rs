@@ -1,17 +1,17 @@
 //! Questions to the index. The text of a query is put together from the constants of this file and nothing else; what
 //! was asked for is bound. Which index leads to the rows is said here, because without statistics SQLite guesses.
 
+use super::database_file::{SqliteResult, signed};
 use super::log::text as json;
-use super::place::{Done, signed};
 use super::rows::{COLUMNS, ITEMS_LOG, read_row};
-use crate::directory::{Filter, Order, PageRequest, Tracked, Viewer};
+use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, Viewer};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use std::collections::BTreeMap;
 
 /// A way to the rows. The first that fits is taken; the conditions then keep what is asked for.
-struct Way {
-    is_open: fn(&Filter) -> bool,
+struct AccessPath {
+    is_open: fn(&RowFilter) -> bool,
     /// Where the rows are found in the order of their ordinals.
     by_ordinal: &'static str,
     /// Where they are found in the order of activity, or at least without a walk over others.
@@ -26,8 +26,8 @@ const BY_AGENT: &str = "t.ordinal";
 /// An agent with so many rows is busy: sorting them by activity would take milliseconds.
 const BUSY: i64 = 2_000;
 
-const fn way(is_open: fn(&Filter) -> bool, from: &'static str) -> Way {
-    Way {
+const fn access_path(is_open: fn(&RowFilter) -> bool, from: &'static str) -> AccessPath {
+    AccessPath {
         is_open,
         by_ordinal: from,
         by_activity: from,
@@ -36,74 +36,74 @@ const fn way(is_open: fn(&Filter) -> bool, from: &'static str) -> Way {
 }
 
 /// The narrowest first.
-const WAYS: &[Way] = &[
-    way(
+const ACCESS_PATHS: &[AccessPath] = &[
+    access_path(
         |f| f.tenant.is_some() && f.storage_key.is_some(),
         "identity i INDEXED BY identity_storage",
     ),
-    way(|f| f.id.is_some(), "identity i INDEXED BY identity_id"),
-    way(
+    access_path(|f| f.id.is_some(), "identity i INDEXED BY identity_id"),
+    access_path(
         |f| f.tenant.is_some() && f.key.is_some(),
         "identity i INDEXED BY identity_key",
     ),
-    Way {
+    AccessPath {
         by_activity: "identity i INDEXED BY identity_user_activity",
-        ..way(
+        ..access_path(
             |f| f.tenant.is_some() && f.user.is_some(),
             "identity i INDEXED BY identity_user",
         )
     },
-    way(
+    access_path(
         |f| f.tenant.is_some() && f.chat.is_some(),
         "identity i INDEXED BY identity_chat",
     ),
-    way(
+    access_path(
         |f| f.tenant.is_some() && f.group.is_some(),
         "identity i INDEXED BY identity_group",
     ),
-    way(
+    access_path(
         |f| f.tenant.is_some() && f.visible_to.is_some(),
         "(SELECT ordinal FROM identity INDEXED BY identity_user WHERE tenant = ?1 AND user_id = ?14
           UNION SELECT ordinal FROM identity INDEXED BY identity_creator WHERE tenant = ?1 AND user_id IS NULL AND created_by = ?14
           UNION SELECT ordinal FROM identity INDEXED BY identity_team WHERE tenant = ?1 AND user_id IS NULL AND team = ?15) v
          CROSS JOIN identity i ON i.ordinal = v.ordinal",
     ),
-    Way {
+    AccessPath {
         ordinal: BY_AGENT,
-        ..way(
+        ..access_path(
             |f| f.tenant.is_some() && f.agent.is_some(),
             "touch t CROSS JOIN identity i ON t.tenant = ?1 AND t.agent = ?5 AND i.ordinal = t.ordinal",
         )
     },
-    way(
+    access_path(
         |f| f.tenant.is_some() && (f.active_before.is_some() || f.active_after.is_some()),
         "identity i INDEXED BY identity_activity",
     ),
-    way(
+    access_path(
         |f| f.tenant.is_some() && (f.created_before.is_some() || f.created_after.is_some()),
         "identity i INDEXED BY identity_created",
     ),
-    Way {
+    AccessPath {
         by_activity: "identity i INDEXED BY identity_activity",
-        ..way(
+        ..access_path(
             |f| f.tenant.is_some() && f.scope.is_some(),
             "identity i INDEXED BY identity_scope",
         )
     },
-    Way {
+    AccessPath {
         by_activity: "identity i INDEXED BY identity_activity",
-        ..way(
+        ..access_path(
             |f| f.tenant.is_some(),
             "identity i INDEXED BY identity_tenant",
         )
     },
-    way(|_| true, "identity i NOT INDEXED"),
+    access_path(|_| true, "identity i NOT INDEXED"),
 ];
 
 /// A condition, and whether a filter sets it. The numbers of the parameters are those of `values`.
-type Condition = (fn(&Filter) -> bool, &'static str);
+type FilterCondition = (fn(&RowFilter) -> bool, &'static str);
 
-const CONDITIONS: &[Condition] = &[
+const CONDITIONS: &[FilterCondition] = &[
     (|f| f.tenant.is_some(), "i.tenant = ?1"),
     (|f| f.id.is_some(), "i.id = ?2"),
     (|f| f.storage_key.is_some(), "i.storage_key = ?3"),
@@ -127,7 +127,7 @@ const CONDITIONS: &[Condition] = &[
 ];
 
 /// What is bound, by number. The last is always used, so that every query has the same parameters.
-fn values(filter: &Filter, page: &PageRequest) -> [Value; 18] {
+fn values(filter: &RowFilter, page: &PageRequest) -> [Value; 18] {
     let text = |field: &Option<String>| field.clone().map_or(Value::Null, Value::Text);
     let time = |field: Option<i64>| field.map_or(Value::Null, Value::Integer);
     let person = |of: fn(&Viewer) -> &Option<String>| {
@@ -165,7 +165,7 @@ fn values(filter: &Filter, page: &PageRequest) -> [Value; 18] {
 }
 
 /// What a query shows.
-struct Shape {
+struct QueryShape {
     columns: &'static str,
     join: &'static str,
     /// The agent has so many rows that the last active ones are found faster among all rows.
@@ -173,25 +173,25 @@ struct Shape {
 }
 
 /// The query's text: columns, way, conditions and order.
-fn text(filter: &Filter, page: &PageRequest, shape: &Shape) -> String {
-    let any = &WAYS[WAYS.len() - 1];
-    let is_fit = |way: &&Way| {
+fn text(filter: &RowFilter, page: &PageRequest, shape: &QueryShape) -> String {
+    let any = &ACCESS_PATHS[ACCESS_PATHS.len() - 1];
+    let is_fit = |way: &&AccessPath| {
         let is_slow = shape.is_busy_agent && way.ordinal == BY_AGENT;
         (way.is_open)(filter) && !is_slow
     };
-    let way = WAYS.iter().find(is_fit).unwrap_or(any);
-    let Shape { columns, join, .. } = shape;
+    let way = ACCESS_PATHS.iter().find(is_fit).unwrap_or(any);
+    let QueryShape { columns, join, .. } = shape;
     let from = match page.order {
-        Order::Oldest | Order::Newest => way.by_ordinal,
-        Order::Recent => way.by_activity,
+        RowOrder::Oldest | RowOrder::Newest => way.by_ordinal,
+        RowOrder::Recent => way.by_activity,
     };
     let wanted = CONDITIONS.iter().filter(|(is_set, _)| is_set(filter));
     let mut conditions: Vec<&str> = wanted.map(|(_, condition)| *condition).collect();
     let ordinal = way.ordinal;
     let behind = match page.order {
-        Order::Oldest => format!("{ordinal} > ?17"),
-        Order::Newest => format!("{ordinal} < ?17"),
-        Order::Recent => "(i.last_activity_at, i.ordinal) < (?16, ?17)".to_owned(),
+        RowOrder::Oldest => format!("{ordinal} > ?17"),
+        RowOrder::Newest => format!("{ordinal} < ?17"),
+        RowOrder::Recent => "(i.last_activity_at, i.ordinal) < (?16, ?17)".to_owned(),
     };
     if page.after.is_some() {
         conditions.push(&behind);
@@ -200,9 +200,9 @@ fn text(filter: &Filter, page: &PageRequest, shape: &Shape) -> String {
         conditions.push("1");
     }
     let order = match page.order {
-        Order::Oldest => ordinal.to_owned(),
-        Order::Newest => format!("{ordinal} DESC"),
-        Order::Recent => "i.last_activity_at DESC, i.ordinal DESC".to_owned(),
+        RowOrder::Oldest => ordinal.to_owned(),
+        RowOrder::Newest => format!("{ordinal} DESC"),
+        RowOrder::Recent => "i.last_activity_at DESC, i.ordinal DESC".to_owned(),
     };
     format!(
         "SELECT {columns} FROM {from} {join} WHERE {} ORDER BY {order} LIMIT ?18",
@@ -213,13 +213,13 @@ fn text(filter: &Filter, page: &PageRequest, shape: &Shape) -> String {
 /// One page of rows.
 pub fn identities(
     connection: &Connection,
-    filter: &Filter,
+    filter: &RowFilter,
     page: &PageRequest,
-) -> Done<Vec<Tracked>> {
-    let shape = Shape {
+) -> SqliteResult<Vec<IndexRow>> {
+    let shape = QueryShape {
         columns: COLUMNS,
         join: ITEMS_LOG,
-        is_busy_agent: page.order == Order::Recent && is_busy_agent(connection, filter)?,
+        is_busy_agent: page.order == RowOrder::Recent && is_busy_agent(connection, filter)?,
     };
     let sql = text(filter, page, &shape);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -237,14 +237,14 @@ pub fn identities(
 }
 
 /// How many rows are asked for.
-pub fn count(connection: &Connection, filter: &Filter) -> Done<u64> {
+pub fn count(connection: &Connection, filter: &RowFilter) -> SqliteResult<u64> {
     let all = PageRequest::first(usize::MAX);
     let columns = if filter.labels.is_empty() {
         "1"
     } else {
         "i.labels"
     };
-    let shape = Shape {
+    let shape = QueryShape {
         columns,
         join: "",
         is_busy_agent: false,
@@ -261,7 +261,7 @@ pub fn count(connection: &Connection, filter: &Filter) -> Done<u64> {
     Ok(count)
 }
 
-fn is_busy_agent(connection: &Connection, filter: &Filter) -> rusqlite::Result<bool> {
+fn is_busy_agent(connection: &Connection, filter: &RowFilter) -> rusqlite::Result<bool> {
     let Some(agent) = &filter.agent else {
         return Ok(false);
     };
@@ -272,7 +272,7 @@ fn is_busy_agent(connection: &Connection, filter: &Filter) -> rusqlite::Result<b
     Ok(count == BUSY)
 }
 
-fn has_labels(filter: &Filter, labels: &BTreeMap<String, String>) -> bool {
+fn has_labels(filter: &RowFilter, labels: &BTreeMap<String, String>) -> bool {
     let mut wanted = filter.labels.iter();
     wanted.all(|(name, value)| labels.get(name) == Some(value))
 }
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     /// How SQLite goes about a question.
-    fn plan(filter: &Filter, order: Order) -> String {
+    fn plan(filter: &RowFilter, order: RowOrder) -> String {
         let connection = Connection::open_in_memory().unwrap();
         let schema = include_str!("schema.sql");
         connection.execute_batch(schema).unwrap();
@@ -291,7 +291,7 @@ mod tests {
             after: None,
             limit: 10,
         };
-        let shape = Shape {
+        let shape = QueryShape {
             columns: "i.id",
             join: "",
             is_busy_agent: false,
@@ -307,21 +307,21 @@ mod tests {
 
     #[test]
     fn a_page_is_read_from_an_index_in_its_order() {
-        let tenant = Filter::tenant("t");
-        let user = Filter {
+        let tenant = RowFilter::tenant("t");
+        let user = RowFilter {
             user: Some("u".to_owned()),
             ..tenant.clone()
         };
-        let agent = Filter {
+        let agent = RowFilter {
             agent: Some("a".to_owned()),
             ..tenant.clone()
         };
         for (filter, order, index) in [
-            (&user, Order::Newest, "identity_user "),
-            (&user, Order::Recent, "identity_user_activity "),
-            (&tenant, Order::Oldest, "identity_tenant "),
-            (&tenant, Order::Recent, "identity_activity "),
-            (&agent, Order::Oldest, "SEARCH t USING PRIMARY KEY"),
+            (&user, RowOrder::Newest, "identity_user "),
+            (&user, RowOrder::Recent, "identity_user_activity "),
+            (&tenant, RowOrder::Oldest, "identity_tenant "),
+            (&tenant, RowOrder::Recent, "identity_activity "),
+            (&agent, RowOrder::Oldest, "SEARCH t USING PRIMARY KEY"),
         ] {
             let plan = plan(filter, order);
             assert!(plan.contains(index), "{index}: {plan}");

@@ -1,12 +1,12 @@
 //! Index rows: writing them, and reading them back.
 
-use super::ledger::{KnownTouch, Ledger, erased};
+use super::database_file::{SqliteResult, signed, unsigned};
 use super::log::text;
-use super::place::{Done, signed, unsigned};
+use super::write_connection::{CachedTouch, WriteConnection, erased};
 use crate::address::Space;
-use crate::batch::Outcome;
+use crate::batch::WriteOutcome;
 use crate::clock::Millis;
-use crate::directory::{State, Track, Tracked};
+use crate::directory::{IndexRow, RowState, TrackRequest};
 use crate::driver::state::rows::touched;
 use crate::identity::SessionIdentity;
 use crate::json::Json;
@@ -24,20 +24,20 @@ pub const ITEMS_LOG: &str = "LEFT JOIN space s ON s.tenant = i.tenant AND s.path
     LEFT JOIN log l ON l.space = s.id AND l.name = 'items'";
 
 /// A row from `COLUMNS`.
-pub fn read_row(row: &Row<'_>) -> Done<Tracked> {
+pub fn read_row(row: &Row<'_>) -> SqliteResult<IndexRow> {
     let ordinal = unsigned(row.get(0)?);
     let generation: Option<i64> = row.get(15)?;
     let items = row.get::<_, Option<i64>>(16)?.map_or(0, unsigned);
     let is_cleared = generation.is_some() && items == 0;
-    Ok(Tracked {
+    Ok(IndexRow {
         id: row.get(1)?,
         ordinal,
         tenant: row.get(2)?,
         identity: read_identity(row, ordinal)?,
         state: if is_cleared {
-            State::Cleared
+            RowState::Cleared
         } else {
-            State::Live
+            RowState::Live
         },
         generation: generation.map_or(0, unsigned),
         items,
@@ -51,7 +51,7 @@ pub fn read_row(row: &Row<'_>) -> Done<Tracked> {
     })
 }
 
-fn read_identity(row: &Row<'_>, ordinal: u64) -> Done<SessionIdentity> {
+fn read_identity(row: &Row<'_>, ordinal: u64) -> SqliteResult<SessionIdentity> {
     let mut identity = SessionIdentity::builder(row.get::<_, String>(3)?);
     if let Some(chat) = row.get::<_, Option<String>>(4)? {
         identity = identity.chat_name(chat);
@@ -76,18 +76,22 @@ fn damaged(ordinal: u64, error: &Error) -> Error {
     Error::corrupt(format!("the index row {ordinal}"), error)
 }
 
-impl Ledger {
-    pub(super) fn track(&mut self, track: &Track, now: Millis) -> Done<Outcome> {
+impl WriteConnection {
+    pub(super) fn track(
+        &mut self,
+        track: &TrackRequest,
+        now: Millis,
+    ) -> SqliteResult<WriteOutcome> {
         let space = Space::of(&track.tenant, &track.identity);
         let known = self.space(&space)?.and_then(|known| known.touch.as_ref());
         if let Some(touch) = known.filter(|touch| touch.covers(track, now)) {
             let id = touch.id.clone();
-            return Ok(Outcome::Tracked { is_new: false, id });
+            return Ok(WriteOutcome::Tracked { is_new: false, id });
         }
         let before = self.row_of(&space)?;
         let ordinal = match &before {
             Some(row) => row.ordinal,
-            None => self.tick(),
+            None => self.next_number(),
         };
         let row = touched(before.as_ref(), track, ordinal, now)?;
         match &before {
@@ -102,20 +106,20 @@ impl Ledger {
         let at = touches.filter(|touch| touch.agent == track.agent);
         let at = at.map(|touch| touch.last_at).max().unwrap_or(now);
         if let Some(known) = self.space(&space)? {
-            known.touch = Some(KnownTouch {
+            known.touch = Some(CachedTouch {
                 id: row.id.clone(),
                 placement: row.placement,
                 agent: track.agent.clone(),
                 at,
             });
         }
-        Ok(Outcome::Tracked {
+        Ok(WriteOutcome::Tracked {
             is_new: before.is_none(),
             id: row.id,
         })
     }
 
-    pub(super) fn untrack(&mut self, tenant: &str, id: &str) -> Done<Outcome> {
+    pub(super) fn untrack(&mut self, tenant: &str, id: &str) -> SqliteResult<WriteOutcome> {
         let Some(row) = self.row("i.id = ?1 AND i.tenant = ?2", (id, tenant))? else {
             return Ok(erased(0));
         };
@@ -123,8 +127,8 @@ impl Ledger {
         Ok(erased(1))
     }
 
-    pub(super) fn mirror_row(&mut self, row: &Tracked) -> Done<Outcome> {
-        self.pass(row.ordinal);
+    pub(super) fn mirror_row(&mut self, row: &IndexRow) -> SqliteResult<WriteOutcome> {
+        self.skip_numbers_to(row.ordinal);
         let space = Space::of(&row.tenant, &row.identity);
         let twin = self.row_of(&space)?;
         let holder = self.row("i.ordinal = ?1", [signed(row.ordinal)])?;
@@ -132,32 +136,32 @@ impl Ledger {
         let ordinal = match &twin {
             _ if !is_taken => row.ordinal,
             Some(twin) => twin.ordinal,
-            None => self.tick(),
+            None => self.next_number(),
         };
         if let Some(twin) = &twin {
             self.delete_row(twin)?;
         }
-        self.insert_row(&Tracked {
+        self.insert_row(&IndexRow {
             ordinal,
             ..row.clone()
         })?;
         self.forget(&space);
-        Ok(Outcome::Done)
+        Ok(WriteOutcome::Done)
     }
 
-    pub(super) fn row_of(&self, space: &Space) -> Done<Option<Tracked>> {
+    pub(super) fn row_of(&self, space: &Space) -> SqliteResult<Option<IndexRow>> {
         let key = (&space.tenant, &space.path);
         self.row("i.tenant = ?1 AND i.storage_key = ?2", key)
     }
 
-    fn row(&self, condition: &'static str, values: impl Params) -> Done<Option<Tracked>> {
+    fn row(&self, condition: &'static str, values: impl Params) -> SqliteResult<Option<IndexRow>> {
         let sql = format!("SELECT {COLUMNS} FROM identity i {ITEMS_LOG} WHERE {condition}");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(values)?;
         rows.next()?.map(read_row).transpose()
     }
 
-    fn insert_row(&self, row: &Tracked) -> Done<()> {
+    fn insert_row(&self, row: &IndexRow) -> SqliteResult<()> {
         let sql = "INSERT INTO identity (ordinal, id, tenant, storage_key, key, agent_name, chat_name, user_id, group_name,
             scope, created_at, last_activity_at, placement, created_by, team, labels, touches)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
@@ -185,17 +189,17 @@ impl Ledger {
             touches.as_str(),
         ];
         self.run(sql, values)?;
-        self.add_ways(row)
+        self.add_lookups(row)
     }
 
-    fn add_touch(&self, row: &Tracked) -> Done<()> {
+    fn add_touch(&self, row: &IndexRow) -> SqliteResult<()> {
         let touches = Json::of(&row.touches)?;
         let sql = "UPDATE identity SET touches = ?2 WHERE ordinal = ?1";
         self.run(sql, (signed(row.ordinal), touches.as_str()))?;
-        self.add_ways(row)
+        self.add_lookups(row)
     }
 
-    fn add_ways(&self, row: &Tracked) -> Done<()> {
+    fn add_lookups(&self, row: &IndexRow) -> SqliteResult<()> {
         let sql =
             "INSERT INTO touch (tenant, agent, ordinal) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
         for touch in &row.touches {
@@ -204,7 +208,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn delete_row(&mut self, row: &Tracked) -> Done<()> {
+    fn delete_row(&mut self, row: &IndexRow) -> SqliteResult<()> {
         let ordinal = signed(row.ordinal);
         let sql = "DELETE FROM touch WHERE tenant = ?1 AND agent = ?2 AND ordinal = ?3";
         for touch in &row.touches {

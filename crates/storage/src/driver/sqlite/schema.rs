@@ -1,6 +1,6 @@
 //! Bringing a file to the present form, once, however many processes open it at the same time.
 
-use super::place::{Done, Place, Stop};
+use super::database_file::{DatabaseFile, SqliteError, SqliteResult};
 use crate::driver::{Durability, FaultPoints};
 use crate::{Error, Result};
 use rusqlite::{Connection, ErrorCode};
@@ -33,7 +33,7 @@ pub fn refuse_old_sqlite(version: i32) -> Result<()> {
 /// The settings of the one connection that writes.
 pub fn prepare_writer(
     connection: &Connection,
-    place: &Place,
+    place: &DatabaseFile,
     durability: Durability,
 ) -> Result<()> {
     let synchronous = match durability {
@@ -55,7 +55,7 @@ pub fn prepare_writer(
 }
 
 /// Fails where the file is gone and its WAL is not: SQLite would delete what may be the only copy, and begin empty.
-pub fn refuse_lost_file(place: &Place) -> Result<()> {
+pub fn refuse_lost_file(place: &DatabaseFile) -> Result<()> {
     // The WAL first: whoever makes a new database writes to the file before.
     if place.size("-wal") > 0 && place.size("") == 0 {
         return Err(place.damaged("it is missing or empty, and there is a -wal of it"));
@@ -64,7 +64,7 @@ pub fn refuse_lost_file(place: &Place) -> Result<()> {
 }
 
 /// Makes the file a database of this version in WAL mode, or says why it cannot be one.
-pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) -> Result<()> {
+pub fn bring_up(connection: &Connection, place: &DatabaseFile, faults: &FaultPoints) -> Result<()> {
     enter_wal(connection, place)?;
     let found =
         migrate(connection, place, faults).map_err(|stop| place.error("preparing it", stop))?;
@@ -76,7 +76,7 @@ pub fn bring_up(connection: &Connection, place: &Place, faults: &FaultPoints) ->
 
 /// The change to WAL answers "busy" at once while another process makes it, so it is repeated here. It stays in the
 /// file, so a file that is not ours is refused before.
-fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
+fn enter_wal(connection: &Connection, place: &DatabaseFile) -> Result<()> {
     let deadline = Instant::now() + place.busy.max(Duration::from_secs(1));
     let change = || {
         known_version(connection, place)?;
@@ -96,7 +96,7 @@ fn enter_wal(connection: &Connection, place: &Place) -> Result<()> {
                     source: None,
                 });
             }
-            Err(Stop::Broken(error)) if is_busy(&error) && Instant::now() < deadline => {
+            Err(SqliteError::Broken(error)) if is_busy(&error) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(stop) => return Err(place.error("opening it", stop)),
@@ -112,7 +112,11 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// Does the missing migrations in one transaction; the answer is the version that was found.
-fn migrate(connection: &Connection, place: &Place, faults: &FaultPoints) -> Done<usize> {
+fn migrate(
+    connection: &Connection,
+    place: &DatabaseFile,
+    faults: &FaultPoints,
+) -> SqliteResult<usize> {
     if known_version(connection, place)? == MIGRATIONS.len() {
         return Ok(MIGRATIONS.len());
     }
@@ -127,7 +131,11 @@ fn migrate(connection: &Connection, place: &Place, faults: &FaultPoints) -> Done
     migrated
 }
 
-fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) -> Done<usize> {
+fn migrate_locked(
+    connection: &Connection,
+    place: &DatabaseFile,
+    faults: &FaultPoints,
+) -> SqliteResult<usize> {
     let found = known_version(connection, place)?;
     for migration in &MIGRATIONS[found..] {
         connection.execute_batch(migration)?;
@@ -141,7 +149,7 @@ fn migrate_locked(connection: &Connection, place: &Place, faults: &FaultPoints) 
 }
 
 /// The file's version, if this program may work on the file.
-fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
+fn known_version(connection: &Connection, place: &DatabaseFile) -> SqliteResult<usize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     // The tables first: another process that makes them now sets the other two with them.
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
@@ -150,12 +158,12 @@ fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
     let path = place.path.display();
     if tables > 0 && application != i64::from(APPLICATION) {
         let reason = format!("{path} is the SQLite database of another program; name another file");
-        return Err(Stop::Refused(Error::invalid("driver", reason)));
+        return Err(SqliteError::Refused(Error::invalid("driver", reason)));
     }
     let known = MIGRATIONS.len();
     match usize::try_from(version) {
         Ok(version) if version <= known => Ok(version),
-        _ => Err(Stop::Refused(Error::invalid(
+        _ => Err(SqliteError::Refused(Error::invalid(
             "driver",
             format!(
                 "{path} has schema version {version}, this program knows versions up to {known}; use the ambit that \
@@ -166,7 +174,7 @@ fn known_version(connection: &Connection, place: &Place) -> Done<usize> {
 }
 
 /// Fails where the file is visibly damaged: a small one is read whole, of a large one the ends of its tables.
-fn refuse_damage(connection: &Connection, place: &Place) -> Result<()> {
+fn refuse_damage(connection: &Connection, place: &DatabaseFile) -> Result<()> {
     let findings = if place.size("") <= CHECKED_AT_OPEN {
         quick_check(connection)
     } else {

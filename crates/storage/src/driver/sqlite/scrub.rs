@@ -4,8 +4,8 @@
 //! free space (`rebuildPage`). Only `VACUUM` leaves none, so a file of at most 32 MB is rewritten after a removal.
 //! In a larger one such copies may stay until it is next rewritten.
 
-use super::ledger::Ledger;
-use super::place::Place;
+use super::database_file::DatabaseFile;
+use super::write_connection::WriteConnection;
 use rusqlite::ErrorCode;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub const RETRY: Duration = Duration::from_secs(1);
 
 /// What is to be done about removed bytes and a long WAL.
 #[derive(Debug, Default)]
-pub struct Scrub {
+pub struct ScrubSchedule {
     /// Since when something is to be done.
     due: Option<Instant>,
     /// Whether it is done as soon as no writer waits, or with the next second.
@@ -33,9 +33,9 @@ pub struct Scrub {
     last: Option<(Instant, Duration)>,
 }
 
-impl Scrub {
+impl ScrubSchedule {
     /// Notes what a commit did.
-    pub fn note(&mut self, has_removed: bool, place: &Place) {
+    pub fn note(&mut self, has_removed: bool, place: &DatabaseFile) {
         self.has_removed |= has_removed;
         if has_removed || place.size("-wal") > LONG_WAL {
             self.cut_soon();
@@ -65,7 +65,7 @@ impl Scrub {
     }
 
     /// Does it, unless there is nothing to do; what does not succeed is tried again later.
-    pub fn run(&mut self, ledger: &Ledger, place: &Place) {
+    pub fn run(&mut self, ledger: &WriteConnection, place: &DatabaseFile) {
         if self.due.is_none() {
             return;
         }
@@ -84,20 +84,28 @@ impl Scrub {
     }
 
     /// Does what was put off, because nobody will later.
-    pub fn finish(&mut self, ledger: &Ledger, place: &Place) {
+    pub fn finish(&mut self, ledger: &WriteConnection, place: &DatabaseFile) {
         self.last = None;
         self.run(ledger, place);
     }
 
     /// True where nothing is left to be done.
-    fn rewrite_and_cut(&mut self, ledger: &Ledger, place: &Place) -> rusqlite::Result<bool> {
+    fn rewrite_and_cut(
+        &mut self,
+        ledger: &WriteConnection,
+        place: &DatabaseFile,
+    ) -> rusqlite::Result<bool> {
         let is_put_off = self.has_removed && !self.rewrite(ledger, place)?;
         let held_up = ledger.one("PRAGMA wal_checkpoint(TRUNCATE)", [])?;
         Ok(held_up == 0 && !is_put_off)
     }
 
     /// Rewrites the file; false where that must wait, so that many removals do not spend all time on it.
-    fn rewrite(&mut self, ledger: &Ledger, place: &Place) -> rusqlite::Result<bool> {
+    fn rewrite(
+        &mut self,
+        ledger: &WriteConnection,
+        place: &DatabaseFile,
+    ) -> rusqlite::Result<bool> {
         let is_early = |(at, took): (Instant, Duration)| took > SHORT && at.elapsed() < took * 2;
         if self.last.is_some_and(is_early) {
             return Ok(false);
@@ -112,7 +120,7 @@ impl Scrub {
     }
 }
 
-fn report(place: &Place, error: rusqlite::Error) {
+fn report(place: &DatabaseFile, error: rusqlite::Error) {
     // A lock held by others is no failure: it is tried again.
     if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) {
         return;

@@ -1,21 +1,21 @@
 //! Values: one row each; a list has a row per item, so that its ends cost the same at any length.
 
-use super::ledger::{Ledger, erased};
+use super::database_file::{SqliteResult, signed, unsigned};
 use super::log::text;
-use super::place::{Done, signed, unsigned};
+use super::write_connection::{WriteConnection, erased};
 use crate::Error;
-use crate::address::{Key, Space};
-use crate::batch::{Entry, Outcome};
+use crate::address::{Space, ValueKey};
+use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
-use crate::driver::Part;
-use crate::json::{Json, Value};
+use crate::driver::ValuePart;
+use crate::json::{Json, StoredValue};
 use crate::pattern::Pattern;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// A value's row.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct ValueRow {
     /// The text of anything but a list.
     pub body: Option<Json>,
     /// The number of items, 1 for anything but a list.
@@ -26,7 +26,7 @@ pub struct Stored {
     pub expires_at: Option<Millis>,
 }
 
-impl Stored {
+impl ValueRow {
     /// From the columns body, length, version and expires_at, which begin at `first`.
     pub fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
         let is_list = row.get_ref(first)?.data_type() == Type::Null;
@@ -47,10 +47,15 @@ impl Stored {
     }
 
     /// The value with all its items.
-    pub fn whole(&self, connection: &Connection, space: i64, name: &str) -> Done<Value> {
+    pub fn whole(
+        &self,
+        connection: &Connection,
+        space: i64,
+        name: &str,
+    ) -> SqliteResult<StoredValue> {
         match &self.body {
-            Some(body) => Ok(Value::Plain(body.clone())),
-            None => Ok(Value::List(self.items(
+            Some(body) => Ok(StoredValue::Plain(body.clone())),
+            None => Ok(StoredValue::List(self.items(
                 connection,
                 (space, name),
                 0..self.length,
@@ -64,7 +69,7 @@ impl Stored {
         connection: &Connection,
         (space, name): (i64, &str),
         range: std::ops::Range<u64>,
-    ) -> Done<Vec<Json>> {
+    ) -> SqliteResult<Vec<Json>> {
         let sql = "SELECT body FROM item WHERE space = ?1 AND name = ?2 AND pos >= ?3 AND pos < ?4 ORDER BY pos";
         let mut statement = connection.prepare_cached(sql)?;
         let which = (space, name, signed(range.start), signed(range.end));
@@ -89,18 +94,18 @@ impl Stored {
         &self,
         connection: &Connection,
         (space, name): (i64, &str),
-        part: Part,
-    ) -> Done<Entry> {
+        part: ValuePart,
+    ) -> SqliteResult<ValueEntry> {
         let (kind, value) = match &self.body {
-            Some(body) if part == Part::Nothing => (body.kind(), Json::stored("null")),
+            Some(body) if part == ValuePart::Nothing => (body.kind(), Json::stored("null")),
             Some(body) => (body.kind(), body.clone()),
-            None if part == Part::Nothing => ("list", Json::stored("null")),
+            None if part == ValuePart::Nothing => ("list", Json::stored("null")),
             None => {
                 let items = self.items(connection, (space, name), part.of(self.length))?;
-                ("list", Value::List(items).json())
+                ("list", StoredValue::List(items).json())
             }
         };
-        Ok(Entry {
+        Ok(ValueEntry {
             kind,
             length: self.length,
             value,
@@ -112,27 +117,31 @@ impl Stored {
 }
 
 /// Where a value is, and what is there, expired or not.
-pub(super) struct Slot<'a> {
+pub(super) struct ValueSlot<'a> {
     /// The space's row.
     pub space: i64,
     /// The value's name.
     pub name: &'a str,
     /// What is there now.
-    pub before: Option<Stored>,
+    pub before: Option<ValueRow>,
 }
 
 /// When a value was changed and when it ends.
 #[derive(Clone, Copy)]
-pub(super) struct Stamp {
+pub(super) struct ValueStamp {
     /// Given by the store.
     pub version: u64,
     /// The end of its life.
     pub expires_at: Option<Millis>,
 }
 
-impl Ledger {
+impl WriteConnection {
     /// A value that has not expired, and its space.
-    pub(super) fn live(&mut self, key: &Key, now: Millis) -> Done<Option<(i64, Stored)>> {
+    pub(super) fn live(
+        &mut self,
+        key: &ValueKey,
+        now: Millis,
+    ) -> SqliteResult<Option<(i64, ValueRow)>> {
         let Some(space) = self.space(&key.space)?.map(|known| known.id) else {
             return Ok(None);
         };
@@ -142,23 +151,23 @@ impl Ledger {
             .map(|stored| (space, stored)))
     }
 
-    pub(super) fn stored(&self, space: i64, name: &str) -> rusqlite::Result<Option<Stored>> {
+    pub(super) fn stored(&self, space: i64, name: &str) -> rusqlite::Result<Option<ValueRow>> {
         let sql =
             "SELECT body, length, version, expires_at FROM value WHERE space = ?1 AND name = ?2";
         self.connection
             .prepare_cached(sql)?
-            .query_row((space, name), |row| Stored::from_row(row, 0))
+            .query_row((space, name), |row| ValueRow::from_row(row, 0))
             .optional()
     }
 
     /// Replaces what is there, expired or not, by this value.
     pub(super) fn put(
         &mut self,
-        key: &Key,
-        before: Option<Stored>,
-        value: Option<&Value>,
-        stamp: Stamp,
-    ) -> Done<()> {
+        key: &ValueKey,
+        before: Option<ValueRow>,
+        value: Option<&StoredValue>,
+        stamp: ValueStamp,
+    ) -> SqliteResult<()> {
         let space = match value {
             Some(_) => self.space_or_new(&key.space)?,
             None => match self.space(&key.space)? {
@@ -166,7 +175,7 @@ impl Ledger {
                 None => return Ok(()),
             },
         };
-        let place = Slot {
+        let place = ValueSlot {
             space,
             name: &key.name,
             before,
@@ -182,11 +191,16 @@ impl Ledger {
         Ok(())
     }
 
-    fn replace(&self, place: &Slot<'_>, value: &Value, stamp: Stamp) -> rusqlite::Result<()> {
+    fn replace(
+        &self,
+        place: &ValueSlot<'_>,
+        value: &StoredValue,
+        stamp: ValueStamp,
+    ) -> rusqlite::Result<()> {
         self.erase_items(place, 0)?;
         let (body, length) = match value {
-            Value::Plain(json) => (Some(json.as_str()), 1),
-            Value::List(items) => (None, items.len()),
+            StoredValue::Plain(json) => (Some(json.as_str()), 1),
+            StoredValue::List(items) => (None, items.len()),
         };
         let sql = "INSERT INTO value (space, name, body, length, version, expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (space, name) DO UPDATE SET body = ?3, length = ?4, version = ?5, expires_at = ?6";
@@ -199,7 +213,7 @@ impl Ledger {
             stamp.expires_at,
         );
         self.run(sql, values)?;
-        if let Value::List(items) = value {
+        if let StoredValue::List(items) = value {
             for (position, item) in (0..).zip(items) {
                 self.put_item(place, position, item)?;
             }
@@ -207,7 +221,7 @@ impl Ledger {
         Ok(())
     }
 
-    fn erase_value(&self, place: &Slot<'_>) -> rusqlite::Result<()> {
+    fn erase_value(&self, place: &ValueSlot<'_>) -> rusqlite::Result<()> {
         self.erase_items(place, 0)?;
         let sql = "DELETE FROM value WHERE space = ?1 AND name = ?2";
         self.run(sql, (place.space, place.name))?;
@@ -215,8 +229,8 @@ impl Ledger {
     }
 
     /// Cuts a list to this length.
-    pub(super) fn erase_items(&self, place: &Slot<'_>, keep: u64) -> rusqlite::Result<()> {
-        let is_longer = |stored: &Stored| stored.body.is_none() && stored.length > keep;
+    pub(super) fn erase_items(&self, place: &ValueSlot<'_>, keep: u64) -> rusqlite::Result<()> {
+        let is_longer = |stored: &ValueRow| stored.body.is_none() && stored.length > keep;
         if place.before.as_ref().is_some_and(is_longer) {
             let sql = "DELETE FROM item WHERE space = ?1 AND name = ?2 AND pos >= ?3";
             self.run(sql, (place.space, place.name, signed(keep)))?;
@@ -226,7 +240,7 @@ impl Ledger {
 
     pub(super) fn put_item(
         &self,
-        place: &Slot<'_>,
+        place: &ValueSlot<'_>,
         position: u64,
         item: &Json,
     ) -> rusqlite::Result<()> {
@@ -241,7 +255,12 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn wipe(&mut self, space: &Space, pattern: &Pattern, now: Millis) -> Done<Outcome> {
+    pub(super) fn wipe(
+        &mut self,
+        space: &Space,
+        pattern: &Pattern,
+        now: Millis,
+    ) -> SqliteResult<WriteOutcome> {
         let Some(id) = self.space(space)?.map(|known| known.id) else {
             return Ok(erased(0));
         };
@@ -251,7 +270,7 @@ impl Ledger {
             .filter(|(_, stored)| stored.is_live(now))
             .count();
         for (name, stored) in doomed {
-            self.erase_value(&Slot {
+            self.erase_value(&ValueSlot {
                 space: id,
                 name: &name,
                 before: Some(stored),
@@ -261,7 +280,7 @@ impl Ledger {
         Ok(erased(live))
     }
 
-    fn matching(&self, space: i64, pattern: &Pattern) -> rusqlite::Result<Vec<(String, Stored)>> {
+    fn matching(&self, space: i64, pattern: &Pattern) -> rusqlite::Result<Vec<(String, ValueRow)>> {
         let sql = "SELECT name, substr(body, 1, 1), length, version, expires_at FROM value
             WHERE space = ?1 AND name >= ?2 ORDER BY name";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -273,14 +292,14 @@ impl Ledger {
                 break;
             }
             if pattern.matches(&name) {
-                found.push((name, Stored::from_row(row, 1)?));
+                found.push((name, ValueRow::from_row(row, 1)?));
             }
         }
         Ok(found)
     }
 
     /// Erases expired values, and says how many.
-    pub(super) fn sweep(&mut self, limit: usize) -> Done<Outcome> {
+    pub(super) fn sweep(&mut self, limit: usize) -> SqliteResult<WriteOutcome> {
         let now = self.clock.now();
         let sql = "SELECT v.space, v.name, substr(v.body, 1, 1), v.length, v.version, v.expires_at, s.tenant, s.path
             FROM value v JOIN space s ON s.id = v.space WHERE v.expires_at <= ?1 LIMIT ?2";
@@ -294,11 +313,11 @@ impl Ledger {
                     path: row.get(7)?,
                 };
                 let name: String = row.get(1)?;
-                dead.push((space.key(name), Stored::from_row(row, 2)?));
+                dead.push((space.key(name), ValueRow::from_row(row, 2)?));
             }
         }
         let count = dead.len();
-        let stamp = Stamp {
+        let stamp = ValueStamp {
             version: 0,
             expires_at: None,
         };
@@ -308,20 +327,24 @@ impl Ledger {
         Ok(erased(count))
     }
 
-    pub(super) fn mirror_value(&mut self, key: &Key, entry: Option<&Entry>) -> Done<Outcome> {
+    pub(super) fn mirror_value(
+        &mut self,
+        key: &ValueKey,
+        entry: Option<&ValueEntry>,
+    ) -> SqliteResult<WriteOutcome> {
         let version = entry.map_or(0, |entry| entry.version);
-        self.pass(version);
+        self.skip_numbers_to(version);
         let space = self.space(&key.space)?.map(|known| known.id);
         let before = match space {
             Some(space) => self.stored(space, &key.name)?,
             None => None,
         };
-        let value = entry.map(|entry| Value::from(entry.value.clone()));
-        let stamp = Stamp {
+        let value = entry.map(|entry| StoredValue::from(entry.value.clone()));
+        let stamp = ValueStamp {
             version,
             expires_at: entry.and_then(|entry| entry.expires_at),
         };
         self.put(key, before, value.as_ref(), stamp)?;
-        Ok(Outcome::Done)
+        Ok(WriteOutcome::Done)
     }
 }

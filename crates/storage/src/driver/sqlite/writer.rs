@@ -1,11 +1,11 @@
 //! The one writer: a thread that commits all waiting jobs together, so that many callers share one wait for the disk.
 
-use super::ledger::Ledger;
-use super::place::{Done, Files, Place, Stop};
-use super::scrub::{RETRY, Scrub};
-use super::syncs::Syncs;
-use crate::batch::{Batch, Outcome, Write};
-use crate::driver::{FaultPoints, Hub, memory};
+use super::database_file::{DatabaseFile, DatabaseFileIds, SqliteError, SqliteResult};
+use super::scrub::{RETRY, ScrubSchedule};
+use super::sync_mode::SyncMode;
+use super::write_connection::WriteConnection;
+use crate::batch::{Batch, BatchWrite, WriteOutcome};
+use crate::driver::{FaultPoints, WatchHub, memory};
 use crate::{Error, Result};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -22,25 +22,25 @@ const AWAKE: Duration = Duration::from_micros(100);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What the writer is asked to do.
-pub enum Message {
+pub enum WriterMessage {
     /// A job, answered when it is committed.
-    Job(Job),
+    Job(WriterJob),
     /// Somebody follows a log now.
     Look,
 }
 
 /// One caller's work.
-pub struct Job {
+pub struct WriterJob {
     /// What it is.
-    pub work: Work,
+    pub work: WriterTask,
     /// Where the caller waits.
-    pub answer: oneshot::Sender<Result<Vec<Outcome>>>,
+    pub answer: oneshot::Sender<Result<Vec<WriteOutcome>>>,
     /// The job's place in the queue, which is bounded.
     pub _place: OwnedSemaphorePermit,
 }
 
 /// What is to be done.
-pub enum Work {
+pub enum WriterTask {
     /// A batch.
     Commit(Batch),
     /// Erases at most so many expired values.
@@ -48,7 +48,7 @@ pub enum Work {
 }
 
 /// Where a transaction failed.
-enum Failure {
+enum TransactionFailure {
     /// In one of the jobs; alone, the others may succeed.
     Work(Error),
     /// At its begin or end.
@@ -56,35 +56,35 @@ enum Failure {
 }
 
 /// The writer's own state.
-pub struct Writer {
+pub struct SqliteWriter {
     /// The connection that writes.
-    pub ledger: Ledger,
+    pub ledger: WriteConnection,
     /// The file.
-    pub place: Place,
+    pub place: DatabaseFile,
     /// The files that were opened.
-    pub files: Files,
+    pub files: DatabaseFileIds,
     /// Those who follow logs.
-    pub hub: Hub,
+    pub hub: WatchHub,
     /// Where tests end the process.
     pub faults: FaultPoints,
     /// Which commits wait for the disk.
-    pub syncs: Syncs,
+    pub syncs: SyncMode,
     /// What is to be done about removed bytes.
-    pub scrub: Scrub,
+    pub scrub: ScrubSchedule,
     /// What the last commit was like.
-    pub last: Group,
+    pub last: CommitStats,
     /// Whether the last job came soon.
     pub is_awake: bool,
 }
 
 /// How many jobs a commit had, and how long it took.
 #[derive(Default)]
-pub struct Group {
+pub struct CommitStats {
     jobs: usize,
     took: Duration,
 }
 
-impl Group {
+impl CommitStats {
     /// How long a commit may wait for those who shared the last one: they come back once they have read its answers.
     /// A wait this short costs them less than a commit of their own would.
     fn patience(&self, jobs: usize) -> Duration {
@@ -96,15 +96,15 @@ impl Group {
     }
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Works until the queue is closed and empty.
-    pub fn run(mut self, queue: &Receiver<Message>) {
+    pub fn run(mut self, queue: &Receiver<WriterMessage>) {
         loop {
             match self.wait(queue) {
-                Ok(Message::Job(job)) => self.serve(job, queue),
-                Ok(Message::Look) => self.look(),
+                Ok(WriterMessage::Job(job)) => self.serve(job, queue),
+                Ok(WriterMessage::Look) => self.wake_followers(),
                 Err(RecvTimeoutError::Timeout) => {
-                    self.look();
+                    self.wake_followers();
                     if self.scrub.is_time(true) {
                         self.scrub.run(&self.ledger, &self.place);
                     }
@@ -117,14 +117,18 @@ impl Writer {
         }
     }
 
-    fn wait(&mut self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+    fn wait(&mut self, queue: &Receiver<WriterMessage>) -> Result<WriterMessage, RecvTimeoutError> {
         let start = Instant::now();
         let next = self.next(queue, start);
         self.is_awake = start.elapsed() < AWAKE;
         next
     }
 
-    fn next(&self, queue: &Receiver<Message>, start: Instant) -> Result<Message, RecvTimeoutError> {
+    fn next(
+        &self,
+        queue: &Receiver<WriterMessage>,
+        start: Instant,
+    ) -> Result<WriterMessage, RecvTimeoutError> {
         while self.is_awake && start.elapsed() < AWAKE {
             if let Ok(message) = queue.try_recv() {
                 return Ok(message);
@@ -141,11 +145,11 @@ impl Writer {
     }
 
     /// Commits this job and those that wait behind it.
-    fn serve(&mut self, first: Job, queue: &Receiver<Message>) {
+    fn serve(&mut self, first: WriterJob, queue: &Receiver<WriterMessage>) {
         let (jobs, is_idle) = self.gather(first, queue);
         let start = Instant::now();
         let answers = self.commit(&jobs);
-        self.last = Group {
+        self.last = CommitStats {
             jobs: jobs.len(),
             took: start.elapsed(),
         };
@@ -166,57 +170,63 @@ impl Writer {
     }
 
     /// The jobs of the next commit; true where none is left behind them.
-    fn gather(&self, first: Job, queue: &Receiver<Message>) -> (Vec<Job>, bool) {
+    fn gather(&self, first: WriterJob, queue: &Receiver<WriterMessage>) -> (Vec<WriterJob>, bool) {
         let start = Instant::now();
         let mut jobs = vec![first];
         while jobs.len() < GROUP {
             let patience = self.last.patience(jobs.len());
             match queue.recv_timeout(patience.saturating_sub(start.elapsed())) {
-                Ok(Message::Job(job)) => jobs.push(job),
-                Ok(Message::Look) => {}
+                Ok(WriterMessage::Job(job)) => jobs.push(job),
+                Ok(WriterMessage::Look) => {}
                 Err(_) => return (jobs, true),
             }
         }
         (jobs, false)
     }
 
-    fn commit(&mut self, jobs: &[Job]) -> Vec<Result<Vec<Outcome>>> {
+    fn commit(&mut self, jobs: &[WriterJob]) -> Vec<Result<Vec<WriteOutcome>>> {
         match self.transact(jobs) {
             Ok(answers) => answers,
-            Err(Failure::Work(_)) if jobs.len() > 1 => jobs
+            Err(TransactionFailure::Work(_)) if jobs.len() > 1 => jobs
                 .iter()
                 .flat_map(|job| self.commit(std::slice::from_ref(job)))
                 .collect(),
-            Err(Failure::Work(error) | Failure::Commit(error)) => {
+            Err(TransactionFailure::Work(error) | TransactionFailure::Commit(error)) => {
                 jobs.iter().map(|_| Err(error.clone())).collect()
             }
         }
     }
 
     /// All jobs in one transaction; a job that is refused leaves no trace in it.
-    fn transact(&mut self, jobs: &[Job]) -> Result<Vec<Result<Vec<Outcome>>>, Failure> {
-        self.begin(jobs)
-            .map_err(|stop| Failure::Commit(self.place.error("beginning a write", stop)))?;
+    fn transact(
+        &mut self,
+        jobs: &[WriterJob],
+    ) -> Result<Vec<Result<Vec<WriteOutcome>>>, TransactionFailure> {
+        self.begin(jobs).map_err(|stop| {
+            TransactionFailure::Commit(self.place.error("beginning a write", stop))
+        })?;
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
             match self.work(&job.work) {
                 Ok(outcomes) => answers.push(Ok(outcomes)),
-                Err(Stop::Refused(error)) => answers.push(Err(error)),
+                Err(SqliteError::Refused(error)) => answers.push(Err(error)),
                 Err(stop) => {
                     self.roll_back();
-                    return Err(Failure::Work(self.place.error("writing", stop)));
+                    return Err(TransactionFailure::Work(self.place.error("writing", stop)));
                 }
             }
         }
         if let Err(stop) = self.end() {
             self.roll_back();
-            return Err(Failure::Commit(self.place.error("committing", stop)));
+            return Err(TransactionFailure::Commit(
+                self.place.error("committing", stop),
+            ));
         }
         self.notify(jobs, &answers);
         Ok(answers)
     }
 
-    fn begin(&mut self, jobs: &[Job]) -> Done<()> {
+    fn begin(&mut self, jobs: &[WriterJob]) -> SqliteResult<()> {
         self.place.ensure_same(self.files)?;
         self.syncs.prepare(&self.ledger.connection, jobs)?;
         self.ledger.run("BEGIN IMMEDIATE", [])?;
@@ -232,14 +242,14 @@ impl Writer {
         Ok(())
     }
 
-    fn work(&mut self, work: &Work) -> Done<Vec<Outcome>> {
+    fn work(&mut self, work: &WriterTask) -> SqliteResult<Vec<WriteOutcome>> {
         match work {
-            Work::Commit(batch) => self.ledger.apply(batch),
-            Work::Sweep(limit) => Ok(vec![self.ledger.sweep(*limit)?]),
+            WriterTask::Commit(batch) => self.ledger.apply(batch),
+            WriterTask::Sweep(limit) => Ok(vec![self.ledger.sweep(*limit)?]),
         }
     }
 
-    fn end(&mut self) -> Done<()> {
+    fn end(&mut self) -> SqliteResult<()> {
         self.ledger.end()?;
         self.faults.reach("sqlite.before_commit");
         self.ledger.run("COMMIT", [])?;
@@ -253,16 +263,16 @@ impl Writer {
         self.ledger.forget_all();
     }
 
-    fn notify(&self, jobs: &[Job], answers: &[Result<Vec<Outcome>>]) {
+    fn notify(&self, jobs: &[WriterJob], answers: &[Result<Vec<WriteOutcome>>]) {
         for (job, answer) in jobs.iter().zip(answers) {
-            if let (Work::Commit(batch), Ok(_)) = (&job.work, answer) {
+            if let (WriterTask::Commit(batch), Ok(_)) = (&job.work, answer) {
                 memory::notify(&self.hub, batch);
             }
         }
     }
 
     /// Wakes those who follow logs, if another process has committed.
-    fn look(&mut self) {
+    fn wake_followers(&mut self) {
         match self.ledger.refresh() {
             Ok(true) => self.hub.notify_all(),
             Ok(false) => {}
@@ -277,29 +287,32 @@ impl Writer {
 }
 
 /// True where a job removes what must not be found any more.
-fn is_removal(job: &Job) -> bool {
+fn is_removal(job: &WriterJob) -> bool {
     match &job.work {
-        Work::Commit(batch) => batch.writes.iter().any(removes),
-        Work::Sweep(_) => false,
+        WriterTask::Commit(batch) => batch.writes.iter().any(removes),
+        WriterTask::Sweep(_) => false,
     }
 }
 
 /// True where expired values were erased.
-fn has_swept((job, answer): (&Job, &Result<Vec<Outcome>>)) -> bool {
-    let is_sweep = matches!(job.work, Work::Sweep(_));
+fn has_swept((job, answer): (&WriterJob, &Result<Vec<WriteOutcome>>)) -> bool {
+    let is_sweep = matches!(job.work, WriterTask::Sweep(_));
     let outcome = answer.as_ref().ok().and_then(|outcomes| outcomes.first());
-    is_sweep && matches!(outcome, Some(Outcome::Erased(1..)))
+    is_sweep && matches!(outcome, Some(WriteOutcome::Erased(1..)))
 }
 
 /// True where a job drops a log.
-fn drops(job: &Job) -> bool {
-    let is_drop = |write: &Write| matches!(write, Write::Drop { .. });
-    matches!(&job.work, Work::Commit(batch) if batch.writes.iter().any(is_drop))
+fn drops(job: &WriterJob) -> bool {
+    let is_drop = |write: &BatchWrite| matches!(write, BatchWrite::Drop { .. });
+    matches!(&job.work, WriterTask::Commit(batch) if batch.writes.iter().any(is_drop))
 }
 
-fn removes(write: &Write) -> bool {
+fn removes(write: &BatchWrite) -> bool {
     matches!(
         write,
-        Write::Remove { .. } | Write::Clear { .. } | Write::Redact { .. } | Write::Untrack { .. }
+        BatchWrite::Remove { .. }
+            | BatchWrite::Clear { .. }
+            | BatchWrite::Redact { .. }
+            | BatchWrite::Untrack { .. }
     )
 }

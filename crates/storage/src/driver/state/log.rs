@@ -1,10 +1,10 @@
 //! Logs held in memory.
 
-use super::{State, Undo};
+use super::{StoreContents, UndoStep};
 use crate::address::{ITEMS, LogKey};
-use crate::batch::{Head, LogEntry, NewEntry, Outcome};
+use crate::batch::{Head, LogEntry, NewEntry, WriteOutcome};
 use crate::clock::Millis;
-use crate::driver::{Direction, Page, Range};
+use crate::driver::{Direction, LogPage, LogRange};
 use crate::json::Json;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,13 @@ use std::collections::HashMap;
 /// One log: its entries are 1, 2, 3 … without gaps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(u64, Vec<LogEntry>)", into = "(u64, Vec<LogEntry>)")]
-pub struct Log {
+pub struct LogContents {
     generation: u64,
     entries: Vec<LogEntry>,
     ids: HashMap<String, u64>,
 }
 
-impl Log {
+impl LogContents {
     /// An empty log.
     pub fn new(generation: u64) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Log {
     }
 
     /// Part of it.
-    pub fn page(&self, range: Range) -> Page {
+    pub fn page(&self, range: LogRange) -> LogPage {
         let entries = match range.direction {
             Direction::Forward => {
                 let from = index(range.from.max(1) - 1).min(self.entries.len());
@@ -62,7 +62,7 @@ impl Log {
                     .collect()
             }
         };
-        Page {
+        LogPage {
             head: Some(self.head()),
             entries,
             stale_possible: false,
@@ -95,7 +95,7 @@ impl Log {
     }
 }
 
-impl From<(u64, Vec<LogEntry>)> for Log {
+impl From<(u64, Vec<LogEntry>)> for LogContents {
     fn from((generation, entries): (u64, Vec<LogEntry>)) -> Self {
         let ids = entries
             .iter()
@@ -109,25 +109,25 @@ impl From<(u64, Vec<LogEntry>)> for Log {
     }
 }
 
-impl From<Log> for (u64, Vec<LogEntry>) {
-    fn from(log: Log) -> Self {
+impl From<LogContents> for (u64, Vec<LogEntry>) {
+    fn from(log: LogContents) -> Self {
         (log.generation, log.entries)
     }
 }
 
-impl State {
+impl StoreContents {
     pub(super) fn append(
         &mut self,
         key: &LogKey,
         entries: &[NewEntry],
         now: Millis,
-    ) -> (Outcome, Undo) {
+    ) -> (WriteOutcome, UndoStep) {
         let exists = self.log(key).is_some();
         let generation = if exists { 0 } else { self.tick() };
-        let log = self.spaces.log_or(key, || Log::new(generation));
+        let log = self.spaces.log_or(key, || LogContents::new(generation));
         let before = log.entries.len();
         let seqs = entries.iter().map(|entry| log.add(entry, now)).collect();
-        let outcome = Outcome::Appended {
+        let outcome = WriteOutcome::Appended {
             head: log.head(),
             seqs,
         };
@@ -136,7 +136,7 @@ impl State {
         } else {
             None
         };
-        let undo = Undo::Append {
+        let undo = UndoStep::Append {
             log: key.clone(),
             length: exists.then_some(before),
             activity,
@@ -144,9 +144,13 @@ impl State {
         (outcome, undo)
     }
 
-    pub(super) fn redact(&mut self, key: &LogKey, bodies: Vec<(u64, Json)>) -> (Outcome, Undo) {
+    pub(super) fn redact(
+        &mut self,
+        key: &LogKey,
+        bodies: Vec<(u64, Json)>,
+    ) -> (WriteOutcome, UndoStep) {
         let Some(log) = self.spaces.log_mut(key) else {
-            return (Outcome::Erased(0), Undo::Nothing);
+            return (WriteOutcome::Erased(0), UndoStep::Nothing);
         };
         let mut before = Vec::new();
         for (seq, body) in bodies {
@@ -157,8 +161,8 @@ impl State {
         }
         // The same entry may come twice; taken back in turn, it has its first body again.
         before.reverse();
-        let outcome = Outcome::Erased(before.len() as u64);
-        (outcome, Undo::Bodies(key.clone(), before))
+        let outcome = WriteOutcome::Erased(before.len() as u64);
+        (outcome, UndoStep::Bodies(key.clone(), before))
     }
 
     /// Copies `entries` of a source that ends at `head`.
@@ -167,20 +171,23 @@ impl State {
         key: &LogKey,
         head: Head,
         entries: &[LogEntry],
-    ) -> Result<Undo> {
+    ) -> Result<UndoStep> {
         self.clock = self.clock.max(head.generation);
-        let known = self.log(key).map(Log::head);
+        let known = self.log(key).map(LogContents::head);
         let known = known.filter(|known| known.generation == head.generation);
         let missing = missing(key, known.map_or(0, |known| known.last), entries)?;
         let Some(known) = known else {
-            let mut log = Log::new(head.generation);
+            let mut log = LogContents::new(head.generation);
             missing.into_iter().for_each(|entry| log.push(entry));
-            return Ok(Undo::Log(key.clone(), self.spaces.put_log(key, Some(log))));
+            return Ok(UndoStep::Log(
+                key.clone(),
+                self.spaces.put_log(key, Some(log)),
+            ));
         };
         if let Some(log) = self.spaces.log_mut(key) {
             missing.into_iter().for_each(|entry| log.push(entry));
         }
-        Ok(Undo::Append {
+        Ok(UndoStep::Append {
             log: key.clone(),
             length: Some(index(known.last)),
             activity: None,

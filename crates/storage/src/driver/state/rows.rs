@@ -1,12 +1,12 @@
 //! Index rows held in memory.
 
-use super::{State, Undo};
+use super::{StoreContents, UndoStep};
 use crate::Result;
 use crate::address::{ITEMS, Space};
-use crate::batch::{Head, Outcome};
+use crate::batch::{Head, WriteOutcome};
 use crate::clock::Millis;
 use crate::directory::{
-    Filter, Lookup, Order, PageRequest, State as RowState, Touch, Track, Tracked,
+    AgentTouch, IndexRow, PageRequest, RowFilter, RowLookup, RowOrder, RowState, TrackRequest,
 };
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
@@ -18,21 +18,21 @@ pub const ACTIVITY_STEP: Millis = 1_000;
 
 /// The index: rows by ordinal, and the ways to them.
 #[derive(Clone, Debug, Default)]
-pub struct Rows {
-    rows: BTreeMap<u64, Tracked>,
+pub struct IndexContents {
+    rows: BTreeMap<u64, IndexRow>,
     by_space: HashMap<Space, u64>,
     by_id: HashMap<String, u64>,
-    by_lookup: HashMap<Lookup, BTreeSet<u64>>,
+    by_lookup: HashMap<RowLookup, BTreeSet<u64>>,
 }
 
-impl Rows {
+impl IndexContents {
     /// The row with this id.
-    pub fn by_id(&self, id: &str) -> Option<&Tracked> {
+    pub fn by_id(&self, id: &str) -> Option<&IndexRow> {
         self.rows.get(self.by_id.get(id)?)
     }
 
     /// The row of this storage.
-    pub fn by_storage_key(&self, tenant: &str, storage_key: &str) -> Option<&Tracked> {
+    pub fn by_storage_key(&self, tenant: &str, storage_key: &str) -> Option<&IndexRow> {
         let space = Space {
             tenant: tenant.to_owned(),
             path: storage_key.to_owned(),
@@ -41,12 +41,12 @@ impl Rows {
     }
 
     /// The row at this place.
-    pub fn by_ordinal(&self, ordinal: u64) -> Option<&Tracked> {
+    pub fn by_ordinal(&self, ordinal: u64) -> Option<&IndexRow> {
         self.rows.get(&ordinal)
     }
 
     /// Adds a row.
-    pub fn insert(&mut self, row: Tracked) {
+    pub fn insert(&mut self, row: IndexRow) {
         self.by_space
             .insert(Space::of(&row.tenant, &row.identity), row.ordinal);
         self.by_id.insert(row.id.clone(), row.ordinal);
@@ -96,7 +96,7 @@ impl Rows {
     }
 
     /// The smallest set of rows that holds all that the filter wants of these ordinals, ascending.
-    fn candidates(&self, filter: &Filter, ordinals: Ordinals) -> Candidates<'_> {
+    fn candidates(&self, filter: &RowFilter, ordinals: OrdinalRange) -> RowCandidates<'_> {
         if let (Some(tenant), Some(key)) = (&filter.tenant, &filter.storage_key) {
             return single(self.by_storage_key(tenant, key), ordinals);
         }
@@ -122,32 +122,32 @@ impl Rows {
     }
 }
 
-type Ordinals = (Bound<u64>, Bound<u64>);
+type OrdinalRange = (Bound<u64>, Bound<u64>);
 
-const ALL: Ordinals = (Bound::Unbounded, Bound::Unbounded);
+const ALL: OrdinalRange = (Bound::Unbounded, Bound::Unbounded);
 
-type Candidates<'a> = Box<dyn DoubleEndedIterator<Item = &'a Tracked> + 'a>;
+type RowCandidates<'a> = Box<dyn DoubleEndedIterator<Item = &'a IndexRow> + 'a>;
 
-fn single(row: Option<&Tracked>, ordinals: Ordinals) -> Candidates<'_> {
+fn single(row: Option<&IndexRow>, ordinals: OrdinalRange) -> RowCandidates<'_> {
     let row = row.filter(|row| ordinals.contains(&row.ordinal));
     Box::new(row.into_iter())
 }
 
 /// The new row, or the old one with one more touch; refused where the old one is kept elsewhere.
 pub fn touched(
-    before: Option<&Tracked>,
-    track: &Track,
+    before: Option<&IndexRow>,
+    track: &TrackRequest,
     ordinal: u64,
     now: Millis,
-) -> Result<Tracked> {
-    let touch = Touch {
+) -> Result<IndexRow> {
+    let touch = AgentTouch {
         agent: track.agent.clone(),
         base: track.base.clone(),
         first_at: now,
         last_at: now,
     };
     let Some(before) = before else {
-        return Ok(Tracked {
+        return Ok(IndexRow {
             id: track.id.clone(),
             ordinal,
             tenant: track.tenant.clone(),
@@ -179,14 +179,14 @@ pub fn touched(
 }
 
 /// The row with what the head of its items says.
-pub fn told(row: &Tracked, head: Option<Head>) -> Tracked {
+pub fn row_with_head(row: &IndexRow, head: Option<Head>) -> IndexRow {
     let state = if head.is_some_and(|head| head.last == 0) {
         RowState::Cleared
     } else {
         RowState::Live
     };
     let (generation, items) = head.map_or((0, 0), |head| (head.generation, head.last));
-    Tracked {
+    IndexRow {
         state,
         generation,
         items,
@@ -194,8 +194,12 @@ pub fn told(row: &Tracked, head: Option<Head>) -> Tracked {
     }
 }
 
-impl State {
-    pub(super) fn track(&mut self, track: &Track, now: Millis) -> Result<(Outcome, Undo)> {
+impl StoreContents {
+    pub(super) fn track(
+        &mut self,
+        track: &TrackRequest,
+        now: Millis,
+    ) -> Result<(WriteOutcome, UndoStep)> {
         let before = self
             .rows
             .by_storage_key(&track.tenant, &track.identity.storage_key())
@@ -204,17 +208,17 @@ impl State {
             .as_ref()
             .map_or_else(|| self.tick(), |row| row.ordinal);
         let row = touched(before.as_ref(), track, ordinal, now)?;
-        let outcome = Outcome::Tracked {
+        let outcome = WriteOutcome::Tracked {
             id: row.id.clone(),
             is_new: before.is_none(),
         };
         self.rows.remove(ordinal);
         self.rows.insert(row);
-        Ok((outcome, Undo::Row(ordinal, before.map(Box::new))))
+        Ok((outcome, UndoStep::Row(ordinal, before.map(Box::new))))
     }
 
     /// Makes a row equal to another store's, but for an ordinal that another row has here.
-    pub(super) fn mirror_row(&mut self, row: &Tracked) -> Undo {
+    pub(super) fn mirror_row(&mut self, row: &IndexRow) -> UndoStep {
         self.clock = self.clock.max(row.ordinal);
         let twin = self
             .rows
@@ -230,42 +234,42 @@ impl State {
         if let Some(twin) = &twin {
             self.rows.remove(twin.ordinal);
         }
-        self.rows.insert(Tracked {
+        self.rows.insert(IndexRow {
             ordinal,
             ..row.clone()
         });
-        Undo::Row(ordinal, twin.map(Box::new))
+        UndoStep::Row(ordinal, twin.map(Box::new))
     }
 
     /// The row with what its space says about it.
-    fn told(&self, row: &Tracked) -> Tracked {
-        told(
+    fn current_row(&self, row: &IndexRow) -> IndexRow {
+        row_with_head(
             row,
             self.head(&Space::of(&row.tenant, &row.identity).log(ITEMS)),
         )
     }
 
     /// One page of rows.
-    pub fn identities(&self, filter: &Filter, page: &PageRequest) -> Vec<Tracked> {
+    pub fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Vec<IndexRow> {
         let found = |ordinals| {
             let rows = self.rows.candidates(filter, ordinals);
             rows.filter(|row| filter.matches(row))
         };
         let after = page.after.map(|after| Bound::Excluded(after.ordinal));
         let after = after.unwrap_or(Bound::Unbounded);
-        let rows: Vec<&Tracked> = match page.order {
-            Order::Oldest => found((after, Bound::Unbounded)).take(page.limit).collect(),
-            Order::Newest => {
+        let rows: Vec<&IndexRow> = match page.order {
+            RowOrder::Oldest => found((after, Bound::Unbounded)).take(page.limit).collect(),
+            RowOrder::Newest => {
                 let found = found((Bound::Unbounded, after)).rev();
                 found.take(page.limit).collect()
             }
-            Order::Recent => recent(found(ALL), page),
+            RowOrder::Recent => recent(found(ALL), page),
         };
-        rows.into_iter().map(|row| self.told(row)).collect()
+        rows.into_iter().map(|row| self.current_row(row)).collect()
     }
 
     /// How many rows the filter wants.
-    pub fn count(&self, filter: &Filter) -> u64 {
+    pub fn count(&self, filter: &RowFilter) -> u64 {
         self.rows
             .candidates(filter, ALL)
             .filter(|row| filter.matches(row))
@@ -274,12 +278,12 @@ impl State {
 }
 
 /// The page of these rows by last activity, which no set is ordered by.
-fn recent<'a>(rows: impl Iterator<Item = &'a Tracked>, page: &PageRequest) -> Vec<&'a Tracked> {
-    let behind = |row: &&Tracked| {
+fn recent<'a>(rows: impl Iterator<Item = &'a IndexRow>, page: &PageRequest) -> Vec<&'a IndexRow> {
+    let behind = |row: &&IndexRow| {
         page.after
             .is_none_or(|after| page.order.is_behind(row.position(), after))
     };
-    let mut rows: Vec<&Tracked> = rows.filter(behind).collect();
+    let mut rows: Vec<&IndexRow> = rows.filter(behind).collect();
     rows.sort_by_key(|row| Reverse((row.last_activity_at, row.ordinal)));
     rows.truncate(page.limit);
     rows

@@ -1,13 +1,13 @@
 //! Values held in memory.
 
-use super::State;
+use super::StoreContents;
 use crate::Result;
-use crate::address::{Key, Space};
-use crate::batch::{Entry, Outcome};
+use crate::address::{Space, ValueKey};
+use crate::batch::{ValueEntry, WriteOutcome};
 use crate::clock::Millis;
-use crate::driver::{Part, Scan};
-use crate::json::{Json, Value};
-use crate::op::{self, Op};
+use crate::driver::{ValuePart, ValueScan};
+use crate::json::{Json, StoredValue};
+use crate::operation::{self, Operation};
 use serde::{Deserialize, Serialize};
 
 /// A value with its version and end of life.
@@ -16,38 +16,38 @@ use serde::{Deserialize, Serialize};
     from = "(Json, u64, Option<Millis>)",
     into = "(Json, u64, Option<Millis>)"
 )]
-pub struct Stored {
+pub struct ValueContents {
     /// The value.
-    pub value: Value,
+    pub value: StoredValue,
     /// Given by the store at each change.
     pub version: u64,
     /// When it ends.
     pub expires_at: Option<Millis>,
 }
 
-impl Stored {
+impl ValueContents {
     /// True until its life ends.
     pub fn is_live(&self, now: Millis) -> bool {
         self.expires_at.is_none_or(|end| end > now)
     }
 
     /// The value as readers get it.
-    pub fn entry(&self, part: Part) -> Entry {
+    pub fn entry(&self, part: ValuePart) -> ValueEntry {
         let length = match &self.value {
-            Value::List(items) => items.len() as u64,
-            Value::Plain(_) => 1,
+            StoredValue::List(items) => items.len() as u64,
+            StoredValue::Plain(_) => 1,
         };
         let value = match (&self.value, part) {
-            (_, Part::Nothing) => Json::stored("null"),
-            (Value::Plain(json), _) => json.clone(),
-            (Value::List(items), part) => {
+            (_, ValuePart::Nothing) => Json::stored("null"),
+            (StoredValue::Plain(json), _) => json.clone(),
+            (StoredValue::List(items), part) => {
                 let range = part.of(length);
                 let bound = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-                Value::List(items[bound(range.start)..bound(range.end)].to_vec()).json()
+                StoredValue::List(items[bound(range.start)..bound(range.end)].to_vec()).json()
             }
         };
         let kind = self.value.kind();
-        Entry {
+        ValueEntry {
             kind,
             length,
             value,
@@ -58,8 +58,8 @@ impl Stored {
     }
 }
 
-impl From<Entry> for Stored {
-    fn from(entry: Entry) -> Self {
+impl From<ValueEntry> for ValueContents {
+    fn from(entry: ValueEntry) -> Self {
         Self {
             value: entry.value.into(),
             version: entry.version,
@@ -68,7 +68,7 @@ impl From<Entry> for Stored {
     }
 }
 
-impl From<(Json, u64, Option<Millis>)> for Stored {
+impl From<(Json, u64, Option<Millis>)> for ValueContents {
     fn from((json, version, expires_at): (Json, u64, Option<Millis>)) -> Self {
         Self {
             value: json.into(),
@@ -78,20 +78,20 @@ impl From<(Json, u64, Option<Millis>)> for Stored {
     }
 }
 
-impl From<Stored> for (Json, u64, Option<Millis>) {
-    fn from(stored: Stored) -> Self {
+impl From<ValueContents> for (Json, u64, Option<Millis>) {
+    fn from(stored: ValueContents) -> Self {
         (stored.value.json(), stored.version, stored.expires_at)
     }
 }
 
-impl State {
+impl StoreContents {
     pub(super) fn apply(
         &mut self,
-        key: &Key,
-        op: &Op,
+        key: &ValueKey,
+        op: &Operation,
         life: Option<Millis>,
         now: Millis,
-    ) -> Result<Outcome> {
+    ) -> Result<WriteOutcome> {
         let version = self.tick();
         let live = self
             .value(key, now)
@@ -103,14 +103,14 @@ impl State {
             None
         };
         let applied = op.apply(&key.name, current, version)?;
-        let expires_at = op::end_of_life(op, live.map(|(end, _)| end), now, life);
+        let expires_at = operation::end_of_life(op, live.map(|(end, _)| end), now, life);
         let stored = applied.value.map(|value| {
-            let version = if matches!(op, Op::Renew { .. }) {
+            let version = if matches!(op, Operation::Renew { .. }) {
                 live.map_or(version, |(_, version)| version)
             } else {
                 version
             };
-            Stored {
+            ValueContents {
                 value,
                 version,
                 expires_at,
@@ -118,27 +118,29 @@ impl State {
         });
         let version = stored.as_ref().map(|stored| stored.version);
         self.spaces.put(key, stored);
-        Ok(Outcome::Applied {
+        Ok(WriteOutcome::Applied {
             output: applied.output,
             version,
         })
     }
 
     /// The value for an operation. Lists are moved out where the operation cannot fail on them.
-    fn take(&mut self, key: &Key, op: &Op) -> Option<Value> {
+    fn take(&mut self, key: &ValueKey, op: &Operation) -> Option<StoredValue> {
         match (self.spaces.value_mut(key)?, op) {
-            (Value::List(items), Op::Push(more))
-                if (items.len() + more.len()) as u64 <= op::MAX_LIST =>
+            (StoredValue::List(items), Operation::Push(more))
+                if (items.len() + more.len()) as u64 <= operation::MAX_LIST =>
             {
-                Some(Value::List(std::mem::take(items)))
+                Some(StoredValue::List(std::mem::take(items)))
             }
-            (Value::List(items), Op::Pop | Op::Pull(_)) => Some(Value::List(std::mem::take(items))),
+            (StoredValue::List(items), Operation::Pop | Operation::Pull(_)) => {
+                Some(StoredValue::List(std::mem::take(items)))
+            }
             (value, _) => Some(value.clone()),
         }
     }
 
     /// The live values of a space that are asked for.
-    pub fn scan(&self, space: &Space, scan: &Scan, now: Millis) -> Vec<(String, Entry)> {
+    pub fn scan(&self, space: &Space, scan: &ValueScan, now: Millis) -> Vec<(String, ValueEntry)> {
         let Some(contents) = self.spaces.get(space) else {
             return Vec::new();
         };
@@ -159,7 +161,7 @@ impl State {
 
     /// Erases expired values, and says how many.
     pub fn sweep(&mut self, limit: usize, now: Millis) -> u64 {
-        let dead: Vec<Key> = self.spaces.ended(now).take(limit).cloned().collect();
+        let dead: Vec<ValueKey> = self.spaces.ended(now).take(limit).cloned().collect();
         for key in &dead {
             self.spaces.put(key, None);
         }

@@ -2,12 +2,12 @@
 
 use super::Store;
 use super::dice::{AGENTS, Dice, LOGS, NAMES, any_entry, any_json, any_track, spaces};
-use ambit_storage::address::{Key, LogKey};
-use ambit_storage::batch::{Batch, Check, Head, Mirror, Write};
-use ambit_storage::driver::{Part, Range};
-use ambit_storage::op::{Op, epoch_of};
+use ambit_storage::address::{LogKey, ValueKey};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, Head, MirrorWrite};
+use ambit_storage::driver::{LogRange, ValuePart};
+use ambit_storage::operation::{Operation, epoch_of};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Json, Value};
+use ambit_storage::{Json, StoredValue};
 use std::collections::BTreeMap;
 
 impl Store {
@@ -23,51 +23,51 @@ impl Store {
         batch
     }
 
-    async fn any_check(&self, dice: &mut Dice) -> Check {
+    async fn any_check(&self, dice: &mut Dice) -> BatchCheck {
         let space = dice.pick(&spaces());
         let is_right = dice.roll(4) > 0;
         let key = space.key(dice.pick(&NAMES));
         match dice.roll(3) {
             0 => {
                 let log = space.log(dice.pick(&LOGS));
-                let head = self.driver.read(&log, Range::head()).await.unwrap().head;
-                Check::Head {
+                let head = self.driver.read(&log, LogRange::head()).await.unwrap().head;
+                BatchCheck::Head {
                     log,
                     head: head.filter(|_| is_right),
                 }
             }
-            1 => Check::Version {
+            1 => BatchCheck::Version {
                 version: self.version(&key).await.filter(|_| is_right),
                 key,
             },
-            _ => Check::Lease {
+            _ => BatchCheck::Lease {
                 epoch: self.epoch(&key).await,
                 key,
             },
         }
     }
 
-    async fn version(&self, key: &Key) -> Option<u64> {
-        let entry = self.driver.get(key, Part::Nothing).await.unwrap();
+    async fn version(&self, key: &ValueKey) -> Option<u64> {
+        let entry = self.driver.get(key, ValuePart::Nothing).await.unwrap();
         entry.map(|entry| entry.version)
     }
 
-    async fn epoch(&self, key: &Key) -> u64 {
-        let entry = self.driver.get(key, Part::Whole).await.unwrap();
+    async fn epoch(&self, key: &ValueKey) -> u64 {
+        let entry = self.driver.get(key, ValuePart::Whole).await.unwrap();
         entry
             .and_then(|entry| epoch_of(&entry.value.into()))
             .unwrap_or(999_999)
     }
 
-    async fn any_write(&self, dice: &mut Dice) -> Write {
+    async fn any_write(&self, dice: &mut Dice) -> BatchWrite {
         let space = dice.pick(&spaces());
         let log = space.log(dice.pick(&LOGS));
         match dice.roll(25) {
-            0..=6 => Write::Append {
+            0..=6 => BatchWrite::Append {
                 log,
                 entries: (0..dice.roll(4)).map(|_| any_entry(dice)).collect(),
             },
-            7 => Write::Redact {
+            7 => BatchWrite::Redact {
                 log,
                 bodies: (0..dice.roll(3))
                     .map(|_| (dice.roll(6), any_json(dice)))
@@ -75,21 +75,21 @@ impl Store {
             },
             8..=16 => {
                 let key = space.key(dice.pick(&NAMES));
-                Write::Apply {
+                BatchWrite::Apply {
                     op: self.any_op(&key, dice).await,
                     life: (dice.roll(3) == 0).then_some(4_000),
                     key,
                 }
             }
-            17 => Write::Wipe {
+            17 => BatchWrite::Wipe {
                 space,
                 pattern: Pattern::parse(dice.pick(&["*", "a*", "*b", "a"])),
             },
-            18 => Write::Clear { space },
-            19 => Write::Remove { space },
-            23 => Write::Drop { log },
-            20 | 21 => Write::Track(Box::new(any_track(dice))),
-            22 => Write::Untrack {
+            18 => BatchWrite::Clear { space },
+            19 => BatchWrite::Remove { space },
+            23 => BatchWrite::Drop { log },
+            20 | 21 => BatchWrite::Track(Box::new(any_track(dice))),
+            22 => BatchWrite::Untrack {
                 tenant: dice.pick(&["t", "other"]).to_owned(),
                 id: format!("row-{}", dice.roll(4)),
             },
@@ -98,11 +98,11 @@ impl Store {
     }
 
     /// Copies a log or a value of this store to itself, or deletes a value.
-    async fn any_mirror(&self, log: LogKey, dice: &mut Dice) -> Write {
+    async fn any_mirror(&self, log: LogKey, dice: &mut Dice) -> BatchWrite {
         if dice.roll(2) == 0 {
             let page = self
                 .driver
-                .read(&log, Range::from(dice.roll(4), 10))
+                .read(&log, LogRange::from(dice.roll(4), 10))
                 .await
                 .unwrap();
             let head = page.head.unwrap_or(Head {
@@ -110,47 +110,47 @@ impl Store {
                 last: 0,
             });
             let log = dice.pick(&spaces()).log(log.name);
-            return Write::Mirror(Mirror::Log {
+            return BatchWrite::Mirror(MirrorWrite::Log {
                 log,
                 head,
                 entries: page.entries,
             });
         }
         let key = log.space.key(dice.pick(&NAMES));
-        let entry = self.driver.get(&key, Part::Whole).await.unwrap();
+        let entry = self.driver.get(&key, ValuePart::Whole).await.unwrap();
         let key = dice.pick(&spaces()).key(key.name);
-        Write::Mirror(Mirror::Value { key, entry })
+        BatchWrite::Mirror(MirrorWrite::Value { key, entry })
     }
 
-    async fn any_op(&self, key: &Key, dice: &mut Dice) -> Op {
+    async fn any_op(&self, key: &ValueKey, dice: &mut Dice) -> Operation {
         let items = |dice: &mut Dice| {
             (0..dice.roll(4))
                 .map(|_| any_json(dice))
                 .collect::<Vec<_>>()
         };
         match dice.roll(15) {
-            0 => Op::Set(any_json(dice).into()),
-            1 => Op::Set(Value::List(items(dice))),
-            2 => Op::Del,
-            3 => Op::GetDel,
-            4 => Op::Incr(dice.roll(10).into()),
-            5 | 6 => Op::Push(items(dice)),
-            7 => Op::Pop,
-            8 => Op::Pull(dice.roll(3)),
-            9 => Op::PullAll,
-            10 => Op::AddToSet(items(dice)),
-            11 => Op::ArraySet(dice.roll(7) as i64 - 3, any_json(dice)),
-            12 => Op::Tally {
+            0 => Operation::Set(any_json(dice).into()),
+            1 => Operation::Set(StoredValue::List(items(dice))),
+            2 => Operation::Del,
+            3 => Operation::GetDel,
+            4 => Operation::Incr(dice.roll(10).into()),
+            5 | 6 => Operation::Push(items(dice)),
+            7 => Operation::Pop,
+            8 => Operation::Pull(dice.roll(3)),
+            9 => Operation::PullAll,
+            10 => Operation::AddToSet(items(dice)),
+            11 => Operation::ArraySet(dice.roll(7) as i64 - 3, any_json(dice)),
+            12 => Operation::Tally {
                 labels: Json::parse("{\"m\":1}").unwrap(),
                 add: BTreeMap::from([("tokens".to_owned(), dice.roll(9) as i64)]),
             },
-            13 => Op::Acquire {
+            13 => Operation::Acquire {
                 holder: dice.pick(&AGENTS).to_owned(),
             },
-            _ if dice.roll(2) == 0 => Op::Renew {
+            _ if dice.roll(2) == 0 => Operation::Renew {
                 epoch: self.epoch(key).await,
             },
-            _ => Op::Release {
+            _ => Operation::Release {
                 epoch: self.epoch(key).await,
             },
         }

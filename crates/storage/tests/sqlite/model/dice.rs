@@ -2,7 +2,7 @@
 
 use ambit_storage::address::Space;
 use ambit_storage::batch::NewEntry;
-use ambit_storage::directory::{Filter, Track, Viewer};
+use ambit_storage::directory::{RowFilter, TrackRequest, Viewer};
 use ambit_storage::{Json, SessionIdentity};
 use std::collections::BTreeMap;
 
@@ -71,10 +71,10 @@ pub fn any_json(dice: &mut Dice) -> Json {
     Json::parse(dice.pick(&texts)).unwrap()
 }
 
-pub fn any_track(dice: &mut Dice) -> Track {
+pub fn any_track(dice: &mut Dice) -> TrackRequest {
     let which = dice.roll(4);
     let identity = identities()[usize::try_from(which).unwrap()].clone();
-    Track {
+    TrackRequest {
         id: format!("row-{which}"),
         tenant: "t".to_owned(),
         agent: dice.pick(&AGENTS).to_owned(),
@@ -90,8 +90,8 @@ pub fn any_track(dice: &mut Dice) -> Track {
     }
 }
 
-pub fn any_filter(dice: &mut Dice) -> Filter {
-    let mut filter = Filter::default();
+pub fn any_filter(dice: &mut Dice) -> RowFilter {
+    let mut filter = RowFilter::default();
     let maybe = |dice: &mut Dice, values: &[&str]| {
         (dice.roll(4) == 0).then(|| dice.pick(values).to_owned())
     };

@@ -1,6 +1,6 @@
 //! Where models are beside a PostgreSQL store.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::model::database::LONGEST_NAME;
 use std::time::Duration;
 use tokio_postgres::Config;
@@ -12,7 +12,7 @@ const STORE: &str = "ambit";
 const MODELS: &str = "models";
 
 /// Where they are.
-pub struct Address {
+pub struct PostgresAddress {
     /// Server, database and user, for the client.
     pub config: Config,
     /// The schema; letters, digits and `_` only, hence never in need of quotes.
@@ -21,7 +21,7 @@ pub struct Address {
     pub name: String,
 }
 
-impl Address {
+impl PostgresAddress {
     /// Reads a store's URL: its own parameters, which begin with `ambit_`, are not for the client.
     pub fn parse(url: &str) -> Result<Self> {
         let (server, query) = url.split_once('?').unwrap_or((url, ""));
@@ -73,5 +73,5 @@ fn wrong(what: &str) -> Error {
     let message = format!(
         "the store for models has {what}; it looks like postgres://user@host:port/database"
     );
-    Error::new(Code::ConfigError, message)
+    Error::new(ErrorCode::ConfigError, message)
 }

@@ -1,6 +1,6 @@
 //! Values on their way to PostgreSQL, as texts that it reads by the types of the places they stand in; and back.
 
-use crate::model::database::{Cell, DATE, MOMENT, TIME};
+use crate::model::database::{DATE, MOMENT, SqlCell, TIME};
 use crate::uuid;
 use ambit_storage::address::hex;
 use bytes::BytesMut;
@@ -10,13 +10,13 @@ use sea_query::{OptionEnum, Value};
 use std::error::Error;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-type Failure = Box<dyn Error + Sync + Send>;
+type ConversionError = Box<dyn Error + Sync + Send>;
 
 /// A value that is bound.
 #[derive(Debug)]
-pub struct Given(Option<String>);
+pub struct PostgresParameter(Option<String>);
 
-impl Given {
+impl PostgresParameter {
     /// Of what the query builder has.
     pub fn of(value: &Value) -> Self {
         Self(match value {
@@ -40,8 +40,8 @@ impl Given {
     }
 }
 
-impl ToSql for Given {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+impl ToSql for PostgresParameter {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, ConversionError> {
         let Some(text) = &self.0 else {
             return Ok(IsNull::Yes);
         };
@@ -61,35 +61,35 @@ impl ToSql for Given {
 }
 
 /// A cell of an answer.
-pub struct Taken(pub Cell);
+pub struct PostgresCell(pub SqlCell);
 
-impl<'a> FromSql<'a> for Taken {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+impl<'a> FromSql<'a> for PostgresCell {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, ConversionError> {
         Ok(Self(match *kind {
-            Type::BOOL => Cell::Integer(bool::from_sql(kind, raw)?.into()),
-            Type::INT2 => Cell::Integer(i16::from_sql(kind, raw)?.into()),
-            Type::INT4 => Cell::Integer(i32::from_sql(kind, raw)?.into()),
-            Type::INT8 => Cell::Integer(i64::from_sql(kind, raw)?),
-            Type::OID => Cell::Integer(u32::from_sql(kind, raw)?.into()),
-            Type::FLOAT4 => Cell::Real(f32::from_sql(kind, raw)?.into()),
-            Type::FLOAT8 => Cell::Real(f64::from_sql(kind, raw)?),
-            Type::NUMERIC => Cell::Text(numeric(raw)?),
-            Type::BYTEA => Cell::Bytes(raw.to_vec()),
-            Type::DATE => Cell::Text(date(raw)?),
-            Type::TIME => Cell::Text(time(raw)?),
-            Type::TIMESTAMP | Type::TIMESTAMPTZ => Cell::Text(moment(raw)?),
-            Type::JSONB => Cell::Text(text(raw.get(1..).unwrap_or_default())?),
-            Type::UUID => Cell::Text(uuid::of(u128::from_be_bytes(raw.try_into()?))),
-            Type::VOID => Cell::Null,
+            Type::BOOL => SqlCell::Integer(bool::from_sql(kind, raw)?.into()),
+            Type::INT2 => SqlCell::Integer(i16::from_sql(kind, raw)?.into()),
+            Type::INT4 => SqlCell::Integer(i32::from_sql(kind, raw)?.into()),
+            Type::INT8 => SqlCell::Integer(i64::from_sql(kind, raw)?),
+            Type::OID => SqlCell::Integer(u32::from_sql(kind, raw)?.into()),
+            Type::FLOAT4 => SqlCell::Real(f32::from_sql(kind, raw)?.into()),
+            Type::FLOAT8 => SqlCell::Real(f64::from_sql(kind, raw)?),
+            Type::NUMERIC => SqlCell::Text(numeric(raw)?),
+            Type::BYTEA => SqlCell::Bytes(raw.to_vec()),
+            Type::DATE => SqlCell::Text(date(raw)?),
+            Type::TIME => SqlCell::Text(time(raw)?),
+            Type::TIMESTAMP | Type::TIMESTAMPTZ => SqlCell::Text(moment(raw)?),
+            Type::JSONB => SqlCell::Text(text(raw.get(1..).unwrap_or_default())?),
+            Type::UUID => SqlCell::Text(uuid::of(u128::from_be_bytes(raw.try_into()?))),
+            Type::VOID => SqlCell::Null,
             Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::JSON | Type::UNKNOWN => {
-                Cell::Text(text(raw)?)
+                SqlCell::Text(text(raw)?)
             }
             _ => return Err(format!("a column of type {kind} cannot be read").into()),
         }))
     }
 
-    fn from_sql_null(_: &Type) -> Result<Self, Failure> {
-        Ok(Self(Cell::Null))
+    fn from_sql_null(_: &Type) -> Result<Self, ConversionError> {
+        Ok(Self(SqlCell::Null))
     }
 
     fn accepts(_: &Type) -> bool {
@@ -97,12 +97,12 @@ impl<'a> FromSql<'a> for Taken {
     }
 }
 
-fn text(raw: &[u8]) -> Result<String, Failure> {
+fn text(raw: &[u8]) -> Result<String, ConversionError> {
     Ok(std::str::from_utf8(raw)?.to_owned())
 }
 
 /// Microseconds since the beginning of 2000.
-fn moment(raw: &[u8]) -> Result<String, Failure> {
+fn moment(raw: &[u8]) -> Result<String, ConversionError> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let start = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
     let moment = start.checked_add(SignedDuration::from_micros(micros))?;
@@ -110,7 +110,7 @@ fn moment(raw: &[u8]) -> Result<String, Failure> {
 }
 
 /// Days since the beginning of 2000.
-fn date(raw: &[u8]) -> Result<String, Failure> {
+fn date(raw: &[u8]) -> Result<String, ConversionError> {
     let days = i32::from_be_bytes(raw.try_into()?);
     let start = Date::constant(2000, 1, 1);
     let date = start.checked_add(SignedDuration::from_hours(i64::from(days) * 24))?;
@@ -118,14 +118,14 @@ fn date(raw: &[u8]) -> Result<String, Failure> {
 }
 
 /// Microseconds of the day.
-fn time(raw: &[u8]) -> Result<String, Failure> {
+fn time(raw: &[u8]) -> Result<String, ConversionError> {
     let micros = i64::from_be_bytes(raw.try_into()?);
     let time = Time::midnight().checked_add(SignedDuration::from_micros(micros))?;
     Ok(time.strftime(TIME).to_string())
 }
 
 /// Digits in groups of four: how many groups, the weight of the first, the sign, and the digits behind the point.
-fn numeric(raw: &[u8]) -> Result<String, Failure> {
+fn numeric(raw: &[u8]) -> Result<String, ConversionError> {
     let mut words = raw
         .chunks_exact(2)
         .map(|word| i16::from_be_bytes([word[0], word[1]]));

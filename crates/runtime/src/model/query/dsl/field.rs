@@ -1,31 +1,31 @@
 //! What a QueryDSL calls a field, as it is written: `column`, `table.column`, `$model.column`, `:COUNT(x) as y`,
 //! `obj$.key`, `?:name`.
 
-use super::super::fault::{Fault, Parsed};
+use super::super::fault::{QueryFault, QueryResult};
 use crate::model::database::LONGEST_NAME;
 
 /// A field and what it is called in rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written<'q> {
+pub struct AliasedTerm<'q> {
     /// The field.
-    pub term: Term<'q>,
+    pub term: FieldTerm<'q>,
     /// Its name behind `as`.
     pub alias: Option<&'q str>,
 }
 
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Term<'q> {
+pub enum FieldTerm<'q> {
     /// A column.
-    Column(Name<'q>),
+    Column(ColumnName<'q>),
     /// What is within the JSON of a column.
-    Path(Name<'q>, Vec<Part>),
+    Path(ColumnName<'q>, Vec<JsonPathStep>),
     /// A function.
     Function {
         /// Its name.
         name: &'q str,
         /// Its argument; none for `*`.
-        argument: Option<Name<'q>>,
+        argument: Option<ColumnName<'q>>,
         /// Whether the same values count once.
         is_distinct: bool,
     },
@@ -35,7 +35,7 @@ pub enum Term<'q> {
 
 /// The name of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name<'q> {
+pub struct ColumnName<'q> {
     /// What the statement or the app calls its table; none where there is only one that has it.
     pub table: Option<&'q str>,
     /// The column.
@@ -44,7 +44,7 @@ pub struct Name<'q> {
 
 /// A step into JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum JsonPathStep {
     /// The value of a key.
     Key(String),
     /// An item of a list.
@@ -61,19 +61,19 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// What a text calls a field.
-pub fn parse(text: &str) -> Parsed<Written<'_>> {
+pub fn parse(text: &str) -> QueryResult<AliasedTerm<'_>> {
     let (term, alias) = split_alias(text.trim())?;
     let term = match (term.strip_prefix("?:"), term.strip_prefix(':')) {
-        (Some(name), _) if is_name(name) => Term::Bound(name),
+        (Some(name), _) if is_name(name) => FieldTerm::Bound(name),
         (Some(_), _) => return Err(unreadable(text)),
         (None, Some(call)) => function(call).ok_or_else(|| unreadable(text))?,
         (None, None) => reference(term).ok_or_else(|| unreadable(text))?,
     };
-    Ok(Written { term, alias })
+    Ok(AliasedTerm { term, alias })
 }
 
 /// A text and the name behind its `as`.
-pub fn split_alias(text: &str) -> Parsed<(&str, Option<&str>)> {
+pub fn split_alias(text: &str) -> QueryResult<(&str, Option<&str>)> {
     let at = text.to_ascii_lowercase().rfind(" as ");
     let Some(at) = at else {
         return Ok((text, None));
@@ -84,17 +84,17 @@ pub fn split_alias(text: &str) -> Parsed<(&str, Option<&str>)> {
     }
     let rule =
         format!("\"{alias}\" cannot be a name: use letters, digits and _, at most {LONGEST_NAME}");
-    Err(Fault::new("invalid_name", "", rule))
+    Err(QueryFault::new("invalid_name", "", rule))
 }
 
-fn unreadable(text: &str) -> Fault {
+fn unreadable(text: &str) -> QueryFault {
     let known =
         "column, table.column, $model.column, :FUNCTION(column) as name, column$.key, ?:name";
     let message = format!("\"{text}\" is no field: write {known}");
-    Fault::new("invalid_field", "", message)
+    QueryFault::new("invalid_field", "", message)
 }
 
-fn function(call: &str) -> Option<Term<'_>> {
+fn function(call: &str) -> Option<FieldTerm<'_>> {
     let (name, rest) = call.split_once('(')?;
     let argument = rest.strip_suffix(')')?.trim();
     let bare = argument
@@ -109,18 +109,18 @@ fn function(call: &str) -> Option<Term<'_>> {
     let argument = match argument {
         "*" if !is_distinct => None,
         argument => match reference(argument)? {
-            Term::Column(name) => Some(name),
+            FieldTerm::Column(name) => Some(name),
             _ => return None,
         },
     };
-    is_name(name).then_some(Term::Function {
+    is_name(name).then_some(FieldTerm::Function {
         name,
         argument,
         is_distinct,
     })
 }
 
-fn reference(text: &str) -> Option<Term<'_>> {
+fn reference(text: &str) -> Option<FieldTerm<'_>> {
     let text = text.strip_prefix('$').unwrap_or(text);
     let (name, path) = match text.split_once('$') {
         Some((name, path)) => (name, Some(path)),
@@ -134,15 +134,15 @@ fn reference(text: &str) -> Option<Term<'_>> {
     if !is_name(column) || !table.is_none_or(is_table) {
         return None;
     }
-    let name = Name { table, column };
+    let name = ColumnName { table, column };
     match path {
-        None => Some(Term::Column(name)),
-        Some(path) => Some(Term::Path(name, parts(path)?)),
+        None => Some(FieldTerm::Column(name)),
+        Some(path) => Some(FieldTerm::Path(name, parts(path)?)),
     }
 }
 
 /// `.key.other[0]`.
-fn parts(mut path: &str) -> Option<Vec<Part>> {
+fn parts(mut path: &str) -> Option<Vec<JsonPathStep>> {
     let mut parts = Vec::new();
     while !path.is_empty() {
         let end = |from: &str| from.find(['.', '[']).unwrap_or(from.len());
@@ -152,12 +152,12 @@ fn parts(mut path: &str) -> Option<Vec<Part>> {
                 && key
                     .chars()
                     .all(|it| it.is_alphanumeric() || matches!(it, '_' | '-'));
-            parts.push(is_key.then(|| Part::Key(key.to_owned()))?);
+            parts.push(is_key.then(|| JsonPathStep::Key(key.to_owned()))?);
             path = rest;
         } else {
             let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
             let is_index = !index.is_empty() && index.bytes().all(|it| it.is_ascii_digit());
-            parts.push(Part::Index(is_index.then(|| index.parse().ok())??));
+            parts.push(JsonPathStep::Index(is_index.then(|| index.parse().ok())??));
             path = rest;
         }
     }
@@ -168,33 +168,37 @@ fn parts(mut path: &str) -> Option<Vec<Part>> {
 mod tests {
     use super::*;
 
-    const NAME: Name<'_> = Name {
+    const NAME: ColumnName<'_> = ColumnName {
         table: None,
         column: "name",
     };
 
     #[test]
     fn fields_are_read_as_they_are_written() {
-        let of = |table| Name {
+        let of = |table| ColumnName {
             table: Some(table),
             column: "name",
         };
-        let count = |argument, is_distinct| Term::Function {
+        let count = |argument, is_distinct| FieldTerm::Function {
             name: "COUNT",
             argument,
             is_distinct,
         };
         let path = vec![
-            Part::Key("a".to_owned()),
-            Part::Index(0),
-            Part::Key("b".to_owned()),
+            JsonPathStep::Key("a".to_owned()),
+            JsonPathStep::Index(0),
+            JsonPathStep::Key("b".to_owned()),
         ];
         for (text, term, alias) in [
-            ("name", Term::Column(NAME), None),
-            (" o.name AS shown ", Term::Column(of("o")), Some("shown")),
+            ("name", FieldTerm::Column(NAME), None),
+            (
+                " o.name AS shown ",
+                FieldTerm::Column(of("o")),
+                Some("shown"),
+            ),
             (
                 "$agents.shop.pet.name",
-                Term::Column(of("agents.shop.pet")),
+                FieldTerm::Column(of("agents.shop.pet")),
                 None,
             ),
             (":COUNT(*) as n", count(None, false), Some("n")),
@@ -204,10 +208,10 @@ mod tests {
                 count(Some(of("pet")), true),
                 None,
             ),
-            ("name$.a[0].b as c", Term::Path(NAME, path), Some("c")),
-            ("?:who", Term::Bound("who"), None),
+            ("name$.a[0].b as c", FieldTerm::Path(NAME, path), Some("c")),
+            ("?:who", FieldTerm::Bound("who"), None),
         ] {
-            assert_eq!(parse(text), Ok(Written { term, alias }), "{text}");
+            assert_eq!(parse(text), Ok(AliasedTerm { term, alias }), "{text}");
         }
     }
 

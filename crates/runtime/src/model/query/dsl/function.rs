@@ -1,35 +1,35 @@
 //! Functions of fields: a table.
 
-use super::super::fault::{Fault, Parsed};
-use super::holds::{Class, Holds};
-use crate::model::database::Dialect;
-use crate::model::kind::Shape;
+use super::super::fault::{QueryFault, QueryResult};
+use super::field_type::{ComparisonClass, FieldType};
+use crate::model::column_kind::ColumnShape;
+use crate::model::database::SqlDialect;
 use sea_query::{Alias, Asterisk, Expr, ExprTrait, Func};
 
 /// A function.
 #[derive(Debug)]
-pub struct Function {
+pub struct QueryFunction {
     /// Its name.
     pub name: &'static str,
     /// Whether it makes one value of many rows.
     pub is_aggregate: bool,
-    takes: Takes,
-    gives: Gives,
-    write: fn(&Argument, Dialect) -> Expr,
+    takes: ArgumentKind,
+    gives: ResultKind,
+    write: fn(&FunctionArgument, SqlDialect) -> Expr,
 }
 
 /// What it is called with.
-pub struct Argument {
+pub struct FunctionArgument {
     /// The column; none for `*`.
     pub expr: Option<Expr>,
     /// Whether the same values count once.
     pub is_distinct: bool,
     /// What the column holds; none for `*`.
-    pub holds: Option<Holds>,
+    pub holds: Option<FieldType>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Takes {
+enum ArgumentKind {
     Anything,
     Numbers,
     Ordered,
@@ -37,7 +37,7 @@ enum Takes {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Gives {
+enum ResultKind {
     Whole,
     Real,
     Same,
@@ -47,34 +47,42 @@ enum Gives {
 }
 
 /// All functions.
-pub const FUNCTIONS: &[Function] = &[
-    aggregate("COUNT", (Takes::Anything, Gives::Whole), count),
-    aggregate("SUM", (Takes::Numbers, Gives::Number), sum),
-    aggregate("AVG", (Takes::Numbers, Gives::Real), average),
-    aggregate("MIN", (Takes::Ordered, Gives::Same), |of, _| {
+pub const FUNCTIONS: &[QueryFunction] = &[
+    aggregate("COUNT", (ArgumentKind::Anything, ResultKind::Whole), count),
+    aggregate("SUM", (ArgumentKind::Numbers, ResultKind::Number), sum),
+    aggregate("AVG", (ArgumentKind::Numbers, ResultKind::Real), average),
+    aggregate("MIN", (ArgumentKind::Ordered, ResultKind::Same), |of, _| {
         Func::min(of.column()).into()
     }),
-    aggregate("MAX", (Takes::Ordered, Gives::Same), |of, _| {
+    aggregate("MAX", (ArgumentKind::Ordered, ResultKind::Same), |of, _| {
         Func::max(of.column()).into()
     }),
-    plain("ABS", (Takes::Numbers, Gives::Number), |of, dialect| {
-        number(Func::abs(of.column()).into(), of, dialect)
-    }),
-    plain("LENGTH", (Takes::Texts, Gives::Whole), |of, _| {
-        Func::cust(Alias::new("LENGTH")).arg(of.column()).into()
-    }),
-    plain("LOWER", (Takes::Texts, Gives::Text), |of, _| {
+    plain(
+        "ABS",
+        (ArgumentKind::Numbers, ResultKind::Number),
+        |of, dialect| number(Func::abs(of.column()).into(), of, dialect),
+    ),
+    plain(
+        "LENGTH",
+        (ArgumentKind::Texts, ResultKind::Whole),
+        |of, _| Func::cust(Alias::new("LENGTH")).arg(of.column()).into(),
+    ),
+    plain("LOWER", (ArgumentKind::Texts, ResultKind::Text), |of, _| {
         Func::lower(of.column()).into()
     }),
-    plain("UPPER", (Takes::Texts, Gives::Text), |of, _| {
+    plain("UPPER", (ArgumentKind::Texts, ResultKind::Text), |of, _| {
         Func::upper(of.column()).into()
     }),
 ];
 
-type Write = fn(&Argument, Dialect) -> Expr;
+type FunctionWriter = fn(&FunctionArgument, SqlDialect) -> Expr;
 
-const fn aggregate(name: &'static str, (takes, gives): (Takes, Gives), write: Write) -> Function {
-    Function {
+const fn aggregate(
+    name: &'static str,
+    (takes, gives): (ArgumentKind, ResultKind),
+    write: FunctionWriter,
+) -> QueryFunction {
+    QueryFunction {
         name,
         is_aggregate: true,
         takes,
@@ -83,97 +91,103 @@ const fn aggregate(name: &'static str, (takes, gives): (Takes, Gives), write: Wr
     }
 }
 
-const fn plain(name: &'static str, form: (Takes, Gives), write: Write) -> Function {
-    Function {
+const fn plain(
+    name: &'static str,
+    form: (ArgumentKind, ResultKind),
+    write: FunctionWriter,
+) -> QueryFunction {
+    QueryFunction {
         is_aggregate: false,
         ..aggregate(name, form, write)
     }
 }
 
-impl Function {
+impl QueryFunction {
     /// The function of this name.
-    pub fn find(name: &str) -> Parsed<&'static Self> {
+    pub fn find(name: &str) -> QueryResult<&'static Self> {
         let found = FUNCTIONS
             .iter()
             .find(|row| row.name.eq_ignore_ascii_case(name));
         let known = FUNCTIONS.iter().map(|row| row.name);
-        found.ok_or_else(|| Fault::unknown("function", name, "", known))
+        found.ok_or_else(|| QueryFault::unknown("function", name, "", known))
     }
 
     /// Whether it can be called so.
-    pub fn check(&self, argument: Option<&Holds>, is_distinct: bool) -> Parsed<()> {
+    pub fn check(&self, argument: Option<&FieldType>, is_distinct: bool) -> QueryResult<()> {
         let wrong = |rule: &str| {
             let text = format!("{} {rule}", self.name);
-            Err(Fault::new("invalid_argument", "", text))
+            Err(QueryFault::new("invalid_argument", "", text))
         };
         if is_distinct && self.name != "COUNT" {
             return wrong("knows no DISTINCT: only COUNT does");
         }
         let Some(holds) = argument else {
             return match self.takes {
-                Takes::Anything => Ok(()),
+                ArgumentKind::Anything => Ok(()),
                 _ => wrong("needs a column, not *"),
             };
         };
         let is_fit = match self.takes {
-            Takes::Anything => true,
-            Takes::Numbers => holds.class() == Class::Number,
-            Takes::Ordered => holds.is_ordered(),
-            Takes::Texts => holds.class() == Class::Text,
+            ArgumentKind::Anything => true,
+            ArgumentKind::Numbers => holds.class() == ComparisonClass::Number,
+            ArgumentKind::Ordered => holds.is_ordered(),
+            ArgumentKind::Texts => holds.class() == ComparisonClass::Text,
         };
         match self.takes {
             _ if is_fit => Ok(()),
-            Takes::Texts => wrong("needs a column of texts"),
-            Takes::Ordered => wrong("needs a column whose values have an order"),
+            ArgumentKind::Texts => wrong("needs a column of texts"),
+            ArgumentKind::Ordered => wrong("needs a column whose values have an order"),
             _ => wrong("needs a column of numbers (of decimal ones, with at most 15 digits)"),
         }
     }
 
     /// What it gives.
-    pub fn gives(&self, argument: Option<&Holds>) -> Holds {
+    pub fn gives(&self, argument: Option<&FieldType>) -> FieldType {
         let is_whole = argument.is_some_and(is_whole);
         match (&self.gives, argument) {
-            (Gives::Same, Some(holds)) => holds.clone(),
-            (Gives::Text, _) => Holds::plain("longText"),
-            (Gives::Number, _) if is_whole => Holds::plain("bigInteger"),
-            (Gives::Whole, _) => Holds::plain("bigInteger"),
-            (Gives::Real | Gives::Number | Gives::Same, _) => Holds::plain("double"),
+            (ResultKind::Same, Some(holds)) => holds.clone(),
+            (ResultKind::Text, _) => FieldType::plain("longText"),
+            (ResultKind::Number, _) if is_whole => FieldType::plain("bigInteger"),
+            (ResultKind::Whole, _) => FieldType::plain("bigInteger"),
+            (ResultKind::Real | ResultKind::Number | ResultKind::Same, _) => {
+                FieldType::plain("double")
+            }
         }
     }
 
     /// The call.
-    pub fn write(&self, argument: &Argument, dialect: Dialect) -> Expr {
+    pub fn write(&self, argument: &FunctionArgument, dialect: SqlDialect) -> Expr {
         (self.write)(argument, dialect)
     }
 }
 
-impl Argument {
+impl FunctionArgument {
     fn column(&self) -> Expr {
         let expr = self.expr.clone();
         expr.unwrap_or_else(|| Expr::col(Asterisk))
     }
 }
 
-fn is_whole(holds: &Holds) -> bool {
-    holds.look(|column| matches!(column.kind.shape, Shape::Whole(..)))
+fn is_whole(holds: &FieldType) -> bool {
+    holds.look(|column| matches!(column.kind.shape, ColumnShape::Whole(..)))
 }
 
-fn count(of: &Argument, _: Dialect) -> Expr {
+fn count(of: &FunctionArgument, _: SqlDialect) -> Expr {
     match of.is_distinct {
         true => Func::count_distinct(of.column()).into(),
         false => Func::count(of.column()).into(),
     }
 }
 
-fn sum(of: &Argument, dialect: Dialect) -> Expr {
+fn sum(of: &FunctionArgument, dialect: SqlDialect) -> Expr {
     let sum = Func::sum(of.column()).into();
     number(sum, of, dialect)
 }
 
-fn average(of: &Argument, dialect: Dialect) -> Expr {
+fn average(of: &FunctionArgument, dialect: SqlDialect) -> Expr {
     match dialect {
-        Dialect::Sqlite => Func::avg(of.column()).into(),
-        Dialect::Postgres => Func::avg(of.column().cast_as(Alias::new(DOUBLE))).into(),
+        SqlDialect::Sqlite => Func::avg(of.column()).into(),
+        SqlDialect::Postgres => Func::avg(of.column().cast_as(Alias::new(DOUBLE))).into(),
     }
 }
 
@@ -181,21 +195,21 @@ const DOUBLE: &str = "double precision";
 
 /// A number as both databases give it: PostgreSQL's sums have types of their own, SQLite's sums of decimal numbers have
 /// traces of binary ones.
-fn number(expr: Expr, of: &Argument, dialect: Dialect) -> Expr {
+fn number(expr: Expr, of: &FunctionArgument, dialect: SqlDialect) -> Expr {
     let digits = of.holds.as_ref().map(|holds| {
         holds.look(|column| match column.kind.shape {
-            Shape::Whole(..) => None,
-            Shape::Decimal { .. } => Some(Some(column.digits().1)),
+            ColumnShape::Whole(..) => None,
+            ColumnShape::Decimal { .. } => Some(Some(column.digits().1)),
             _ => Some(None),
         })
     });
     match (dialect, digits.flatten()) {
-        (Dialect::Postgres, None) => expr.cast_as(Alias::new("bigint")),
-        (Dialect::Postgres, Some(_)) => expr.cast_as(Alias::new(DOUBLE)),
-        (Dialect::Sqlite, Some(Some(scale))) => {
+        (SqlDialect::Postgres, None) => expr.cast_as(Alias::new("bigint")),
+        (SqlDialect::Postgres, Some(_)) => expr.cast_as(Alias::new(DOUBLE)),
+        (SqlDialect::Sqlite, Some(Some(scale))) => {
             let scale = i64::from(scale);
             Func::round_with_precision(expr, Expr::Constant(scale.into())).into()
         }
-        (Dialect::Sqlite, _) => expr,
+        (SqlDialect::Sqlite, _) => expr,
     }
 }

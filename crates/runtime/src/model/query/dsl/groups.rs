@@ -1,16 +1,16 @@
 //! What queries over groups of rows may show: every database would take something else for the rest.
 
-use super::super::fault::Fault;
-use super::tree::Dsl;
+use super::super::fault::QueryFault;
+use super::query::QueryDsl;
 
-impl Dsl {
+impl QueryDsl {
     /// Fields that are not the same in all rows of a group.
-    pub fn check_groups(&self) -> Vec<Fault> {
+    pub fn check_groups(&self) -> Vec<QueryFault> {
         let mut faults = Vec::new();
         if !self.is_grouped() {
             if !self.havings.is_empty() {
                 let text = "havings stands without groups: write wheres";
-                faults.push(Fault::new("misplaced_condition", "havings", text));
+                faults.push(QueryFault::new("misplaced_condition", "havings", text));
             }
             return faults;
         }
@@ -18,7 +18,7 @@ impl Dsl {
             if !is_fixed {
                 let path = format!("{key}[{index}]");
                 let text = "the field must be in groups, or a function of the group";
-                faults.push(Fault::new("not_grouped", &path, text));
+                faults.push(QueryFault::new("not_grouped", &path, text));
             }
         };
         for (index, output) in self.outputs.iter().enumerate() {

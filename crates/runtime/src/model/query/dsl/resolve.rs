@@ -1,67 +1,67 @@
 //! What the names in a QueryDSL mean.
 
-use super::super::fault::{Fault, Parsed};
-use super::field::{self, Name, Part, Term};
-use super::function::Function;
-use super::holds::Holds;
-use super::read::Reader;
-use super::tree::{Field, Output, Rows, Source};
-use crate::model::kind::Shape;
+use super::super::fault::{QueryFault, QueryResult};
+use super::field::{self, ColumnName, FieldTerm, JsonPathStep};
+use super::field_type::FieldType;
+use super::function::QueryFunction;
+use super::query::{QueryField, QueryOutput, QuerySource, SourceRows};
+use super::reader::DslReader;
+use crate::model::column_kind::ColumnShape;
 use sea_query::Value as Bound;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// What names can mean at a place.
 #[derive(Clone, Copy)]
-pub struct Scope<'s> {
+pub struct NameScope<'s> {
     /// The tables.
-    pub sources: &'s [Source],
+    pub sources: &'s [QuerySource],
     /// What rows have, which has names too where rows are ordered and grouped.
-    pub outputs: &'s [Output],
+    pub outputs: &'s [QueryOutput],
 }
 
-impl Reader<'_> {
+impl DslReader<'_> {
     /// The field that a text means, and its name in rows.
-    pub fn field(&self, text: &str, scope: Scope<'_>) -> Parsed<(Field, String)> {
+    pub fn field(&self, text: &str, scope: NameScope<'_>) -> QueryResult<(QueryField, String)> {
         let written = field::parse(text)?;
         let alias = written.alias.map(str::to_owned);
         let (field, name) = match written.term {
-            Term::Column(name) => (scope.field(name)?, name.column.to_owned()),
-            Term::Path(name, path) => within(scope.column(name)?, name, path)?,
-            Term::Function {
+            FieldTerm::Column(name) => (scope.field(name)?, name.column.to_owned()),
+            FieldTerm::Path(name, path) => within(scope.column(name)?, name, path)?,
+            FieldTerm::Function {
                 name,
                 argument,
                 is_distinct,
             } => {
-                let function = Function::find(name)?;
+                let function = QueryFunction::find(name)?;
                 let argument = argument.map(|name| scope.column(name)).transpose()?;
-                let holds = argument.as_ref().map(Field::holds);
+                let holds = argument.as_ref().map(QueryField::holds);
                 function.check(holds.as_ref(), is_distinct)?;
-                let field = Field::Function {
+                let field = QueryField::Function {
                     function,
                     argument: argument.map(Box::new),
                     is_distinct,
                 };
                 (field, function.name.to_ascii_lowercase())
             }
-            Term::Bound(name) => (self.bound(name)?, name.to_owned()),
+            FieldTerm::Bound(name) => (self.bound(name)?, name.to_owned()),
         };
         Ok((field, alias.unwrap_or(name)))
     }
 
     /// The value that is given for `?:name`.
-    pub fn value(&self, name: &str) -> Parsed<&Value> {
+    pub fn value(&self, name: &str) -> QueryResult<&Value> {
         let value = self.values.get(name);
         value.ok_or_else(|| {
             let known = self.values.keys().map(String::as_str);
-            let mut fault = Fault::unknown("value", name, "", known);
+            let mut fault = QueryFault::unknown("value", name, "", known);
             fault.code = "missing_value";
             fault.message = format!("no value is given for ?:{name}");
             fault
         })
     }
 
-    fn bound(&self, name: &str) -> Parsed<Field> {
+    fn bound(&self, name: &str) -> QueryResult<QueryField> {
         let (value, holds) = match self.value(name)? {
             Value::Bool(value) => (Bound::Bool(Some(*value)), "boolean"),
             Value::String(value) => (Bound::String(Some(value.clone())), "longText"),
@@ -71,34 +71,34 @@ impl Reader<'_> {
             },
             _ => {
                 let rule = "must be a text, a number or a boolean to stand for a field";
-                return Err(Fault::form("", &format!("?:{name}"), rule));
+                return Err(QueryFault::form("", &format!("?:{name}"), rule));
             }
         };
-        Ok(Field::Bound {
+        Ok(QueryField::Bound {
             value,
-            holds: Holds::plain(holds),
+            holds: FieldType::plain(holds),
         })
     }
 }
 
-impl Scope<'_> {
+impl NameScope<'_> {
     /// All columns of the first table.
-    pub fn everything(self) -> Vec<Output> {
+    pub fn everything(self) -> Vec<QueryOutput> {
         let names: Vec<String> = match self.sources.first().map(|source| &source.rows) {
-            Some(Rows::Model(model)) => model.readable().map(|it| it.name.clone()).collect(),
-            Some(Rows::Query(dsl)) => dsl.outputs.iter().map(|it| it.name.clone()).collect(),
+            Some(SourceRows::Model(model)) => model.readable().map(|it| it.name.clone()).collect(),
+            Some(SourceRows::Query(dsl)) => dsl.outputs.iter().map(|it| it.name.clone()).collect(),
             None => Vec::new(),
         };
         let output = |name: String| {
             let source = self.sources.first()?;
             let field = source.column(&name)?;
-            Some(Output { name, field })
+            Some(QueryOutput { name, field })
         };
         names.into_iter().filter_map(output).collect()
     }
 
     /// A column, or what rows have under this name.
-    fn field(self, name: Name<'_>) -> Parsed<Field> {
+    fn field(self, name: ColumnName<'_>) -> QueryResult<QueryField> {
         let shown = self.outputs.iter().find(|it| it.name == name.column);
         match (name.table, shown) {
             (None, Some(shown)) => Ok(shown.field.clone()),
@@ -107,7 +107,7 @@ impl Scope<'_> {
     }
 
     /// A column of one of the tables.
-    fn column(self, name: Name<'_>) -> Parsed<Field> {
+    fn column(self, name: ColumnName<'_>) -> QueryResult<QueryField> {
         let Some(table) = name.table else {
             return self.only(name.column);
         };
@@ -115,28 +115,28 @@ impl Scope<'_> {
         let source = named.or_else(|| self.sources.iter().find(|source| source.is_of(table)));
         let Some(source) = source else {
             let known = self.sources.iter().map(|source| source.alias.as_str());
-            return Err(Fault::unknown("table", table, "", known));
+            return Err(QueryFault::unknown("table", table, "", known));
         };
         let column = source.column(name.column);
         column.ok_or_else(|| {
             let names = source.names();
-            Fault::unknown("column", name.column, "", names.iter().map(String::as_str))
+            QueryFault::unknown("column", name.column, "", names.iter().map(String::as_str))
         })
     }
 
     /// The one column of this name.
-    fn only(self, name: &str) -> Parsed<Field> {
+    fn only(self, name: &str) -> QueryResult<QueryField> {
         let mut found = self.sources.iter().filter_map(|source| source.column(name));
         match (found.next(), found.next()) {
             (Some(field), None) => Ok(field),
             (Some(_), Some(_)) => {
                 let text = format!("column \"{name}\" is in two tables: write table.{name}");
-                Err(Fault::new("ambiguous_column", "", text))
+                Err(QueryFault::new("ambiguous_column", "", text))
             }
             _ => {
-                let names = self.sources.iter().flat_map(Source::names);
+                let names = self.sources.iter().flat_map(QuerySource::names);
                 let names: Vec<String> = names.collect();
-                Err(Fault::unknown(
+                Err(QueryFault::unknown(
                     "column",
                     name,
                     "",
@@ -147,38 +147,38 @@ impl Scope<'_> {
     }
 }
 
-impl Source {
+impl QuerySource {
     /// Whether it is the model of this id, or of this table; a model may be called by its last name.
     fn is_of(&self, name: &str) -> bool {
         match &self.rows {
-            Rows::Model(model) => {
+            SourceRows::Model(model) => {
                 let last = model.id.rsplit('.').next();
                 model.id == name || model.table == name || last == Some(name)
             }
-            Rows::Query(_) => false,
+            SourceRows::Query(_) => false,
         }
     }
 
     /// The columns that it has.
     fn names(&self) -> Vec<String> {
         match &self.rows {
-            Rows::Model(model) => model.columns.iter().map(|it| it.name.clone()).collect(),
-            Rows::Query(dsl) => dsl.outputs.iter().map(|it| it.name.clone()).collect(),
+            SourceRows::Model(model) => model.columns.iter().map(|it| it.name.clone()).collect(),
+            SourceRows::Query(dsl) => dsl.outputs.iter().map(|it| it.name.clone()).collect(),
         }
     }
 
-    fn column(&self, name: &str) -> Option<Field> {
+    fn column(&self, name: &str) -> Option<QueryField> {
         let holds = match &self.rows {
-            Rows::Model(model) => {
+            SourceRows::Model(model) => {
                 let column = model.column(name)?;
-                Holds::Column(Arc::clone(model), column.name.clone())
+                FieldType::Column(Arc::clone(model), column.name.clone())
             }
-            Rows::Query(dsl) => {
+            SourceRows::Query(dsl) => {
                 let output = dsl.outputs.iter().find(|output| output.name == name)?;
                 output.field.holds()
             }
         };
-        Some(Field::Column {
+        Some(QueryField::Column {
             source: self.alias.clone(),
             name: name.to_owned(),
             holds,
@@ -186,22 +186,26 @@ impl Source {
     }
 }
 
-fn within(column: Field, name: Name<'_>, path: Vec<Part>) -> Parsed<(Field, String)> {
-    let is_json = |holds: &Holds| {
-        holds.look(|column| column.kind.shape == Shape::Json && column.crypt.is_none())
+fn within(
+    column: QueryField,
+    name: ColumnName<'_>,
+    path: Vec<JsonPathStep>,
+) -> QueryResult<(QueryField, String)> {
+    let is_json = |holds: &FieldType| {
+        holds.look(|column| column.kind.shape == ColumnShape::Json && column.crypt.is_none())
     };
     let last = path.iter().rev().find_map(|part| match part {
-        Part::Key(key) => Some(key.clone()),
-        Part::Index(_) => None,
+        JsonPathStep::Key(key) => Some(key.clone()),
+        JsonPathStep::Index(_) => None,
     });
     match column {
-        Field::Column {
+        QueryField::Column {
             source,
             name: column,
             holds,
         } if is_json(&holds) => {
             let shown = last.unwrap_or_else(|| column.clone());
-            let field = Field::Path {
+            let field = QueryField::Path {
                 source,
                 name: column,
                 path,
@@ -210,7 +214,7 @@ fn within(column: Field, name: Name<'_>, path: Vec<Part>) -> Parsed<(Field, Stri
         }
         _ => {
             let text = format!("column \"{}\" holds no JSON", name.column);
-            Err(Fault::new("unfit_column", "", text))
+            Err(QueryFault::new("unfit_column", "", text))
         }
     }
 }

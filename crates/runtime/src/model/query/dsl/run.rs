@@ -1,23 +1,23 @@
 //! Running a QueryDSL.
 
 use super::super::load::{MOST, count, too_many};
-use super::super::page::Page;
-use super::super::reading::Reading;
-use super::super::select::Window;
-use super::tree::Dsl;
+use super::super::page::RowPage;
+use super::super::read_context::ReadContext;
+use super::super::statement::RowWindow;
+use super::query::QueryDsl;
 use crate::error::Result;
-use crate::model::Models;
-use crate::model::database::{Access, Row, Transaction};
+use crate::model::TableModels;
+use crate::model::database::{AccessMode, SqlRow, Transaction};
 use serde_json::{Map, Value};
 
-impl Dsl {
+impl QueryDsl {
     /// Begins a transaction for the query, whose tables are as their models say then.
-    pub async fn begin(&self, models: &Models) -> Result<Box<dyn Transaction>> {
+    pub async fn begin(&self, models: &TableModels) -> Result<Box<dyn Transaction>> {
         let unfit = models.prepare().await?;
         let broken = self.models().into_iter().find_map(|id| unfit.get(id));
         match broken {
             Some(error) => Err(error.clone()),
-            None => models.database().begin(Access::Read).await,
+            None => models.database().begin(AccessMode::Read).await,
         }
     }
 
@@ -25,9 +25,9 @@ impl Dsl {
     pub async fn get(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Vec<Value>> {
-        let window = self.window().unwrap_or(Window {
+        let window = self.window().unwrap_or(RowWindow {
             offset: 0,
             limit: MOST + 1,
         });
@@ -43,10 +43,10 @@ impl Dsl {
     pub async fn first(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
         let offset = self.window().map_or(0, |window| window.offset);
-        let window = Window { offset, limit: 1 };
+        let window = RowWindow { offset, limit: 1 };
         let rows = self.rows(transaction, reading, window).await?;
         Ok(rows.into_iter().next().unwrap_or_default())
     }
@@ -55,9 +55,9 @@ impl Dsl {
     pub async fn paginate(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
-        let page = Page::new(self.cut.page, self.cut.pagesize);
+        let page = RowPage::new(self.cut.page, self.cut.pagesize);
         let statement = self.count_statement(reading);
         let total = count(transaction, &statement, reading).await?;
         let rows = self.rows(transaction, reading, page.window()).await?;
@@ -68,7 +68,7 @@ impl Dsl {
     pub async fn run(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
+        reading: &mut ReadContext<'_>,
     ) -> Result<Value> {
         if self.cut.page.is_some() || self.cut.pagesize.is_some() {
             return self.paginate(transaction, reading).await;
@@ -82,8 +82,8 @@ impl Dsl {
     async fn rows(
         &self,
         transaction: &mut dyn Transaction,
-        reading: &mut Reading<'_>,
-        window: Window,
+        reading: &mut ReadContext<'_>,
+        window: RowWindow,
     ) -> Result<Vec<Value>> {
         let statement = self.statement(reading, Some(window));
         let statement = reading.dialect().write(&statement);
@@ -93,10 +93,10 @@ impl Dsl {
             .collect()
     }
 
-    fn shown(&self, row: Row, reading: &Reading<'_>) -> Result<Value> {
+    fn shown(&self, row: SqlRow, reading: &ReadContext<'_>) -> Result<Value> {
         let values = self.outputs.iter().zip(row);
         let values = values.map(|(output, cell)| {
-            let value = output.field.holds().shown(reading.models, cell)?;
+            let value = output.field.holds().script_value(reading.models, cell)?;
             Ok((output.name.clone(), value))
         });
         Ok(Value::Object(values.collect::<Result<Map<_, _>>>()?))

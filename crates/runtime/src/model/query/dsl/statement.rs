@@ -2,24 +2,28 @@
 //! condition can reach others.
 
 use super::super::load::MOST;
-use super::super::operator::{Operand, Takes, never};
-use super::super::page::Page;
-use super::super::reading::{Reading, column};
-use super::super::select::Window;
-use super::super::sort::{Sorted, by_bytes, sort};
-use super::function::Argument;
-use super::json::Place;
-use super::tree::{Dsl, Field, Rows, Source, Test, With};
-use crate::model::Model;
-use crate::model::database::Dialect;
+use super::super::operator::{Operand, OperandKind, never};
+use super::super::page::RowPage;
+use super::super::read_context::{ReadContext, column};
+use super::super::sort::{SortKey, by_bytes, sort};
+use super::super::statement::RowWindow;
+use super::function::FunctionArgument;
+use super::json_path::JsonPath;
+use super::query::{FieldCondition, FieldOperand, QueryDsl, QueryField, QuerySource, SourceRows};
+use crate::model::TableModel;
+use crate::model::database::SqlDialect;
 use sea_query::{
     Alias, Asterisk, Condition, Expr, ExprTrait, Func, Query, SelectStatement, SubQueryOper,
     SubQueryStatement,
 };
 
-impl Dsl {
+impl QueryDsl {
     /// The rows.
-    pub fn statement(&self, reading: &mut Reading<'_>, window: Option<Window>) -> SelectStatement {
+    pub fn statement(
+        &self,
+        reading: &mut ReadContext<'_>,
+        window: Option<RowWindow>,
+    ) -> SelectStatement {
         let mut rows = self.unordered(reading);
         sort(&mut rows, self.sorted(reading), reading.dialect());
         if let Some(window) = window {
@@ -32,7 +36,7 @@ impl Dsl {
     }
 
     /// How many rows there are.
-    pub fn count_statement(&self, reading: &mut Reading<'_>) -> SelectStatement {
+    pub fn count_statement(&self, reading: &mut ReadContext<'_>) -> SelectStatement {
         let name = reading.name();
         let mut count = Query::select();
         count
@@ -41,7 +45,7 @@ impl Dsl {
         count
     }
 
-    fn unordered(&self, reading: &mut Reading<'_>) -> SelectStatement {
+    fn unordered(&self, reading: &mut ReadContext<'_>) -> SelectStatement {
         let mut rows = Query::select();
         for output in &self.outputs {
             rows.expr_as(output.field.written(reading), Alias::new(&output.name));
@@ -60,7 +64,7 @@ impl Dsl {
     }
 
     /// The order; rows that are the same in it are ordered by what tells them apart.
-    fn sorted(&self, reading: &mut Reading<'_>) -> Vec<Sorted> {
+    fn sorted(&self, reading: &mut ReadContext<'_>) -> Vec<SortKey> {
         let mut sorted = Vec::new();
         for (field, is_descending) in &self.orders {
             self.sort(field, (*is_descending, &mut sorted), reading);
@@ -72,10 +76,10 @@ impl Dsl {
             return sorted;
         }
         let keys = self.sources.iter().filter_map(|source| match &source.rows {
-            Rows::Model(model) => Some(column(&source.alias, &model.key()?.name)),
-            Rows::Query(_) => None,
+            SourceRows::Model(model) => Some(column(&source.alias, &model.key()?.name)),
+            SourceRows::Query(_) => None,
         });
-        sorted.extend(keys.map(|expr| Sorted {
+        sorted.extend(keys.map(|expr| SortKey {
             expr,
             is_descending: false,
             is_nullable: self.sources.len() > 1,
@@ -86,16 +90,16 @@ impl Dsl {
     /// Adds a field to the order. Rows of a group have its value alone, not what that is made of.
     fn sort(
         &self,
-        field: &Field,
-        (is_descending, sorted): (bool, &mut Vec<Sorted>),
-        reading: &Reading<'_>,
+        field: &QueryField,
+        (is_descending, sorted): (bool, &mut Vec<SortKey>),
+        reading: &ReadContext<'_>,
     ) {
         let expressions = match (field.place(reading), reading.dialect()) {
             (Some(place), _) if !self.is_grouped() => place.order().to_vec(),
-            (Some(place), Dialect::Postgres) => vec![by_bytes(place.json())],
+            (Some(place), SqlDialect::Postgres) => vec![by_bytes(place.json())],
             _ => vec![field.written(reading)],
         };
-        sorted.extend(expressions.into_iter().map(|expr| Sorted {
+        sorted.extend(expressions.into_iter().map(|expr| SortKey {
             expr,
             is_descending,
             is_nullable: true,
@@ -103,23 +107,23 @@ impl Dsl {
     }
 
     /// Which rows are asked for, where somebody has said so.
-    pub fn window(&self) -> Option<Window> {
+    pub fn window(&self) -> Option<RowWindow> {
         let cut = &self.cut;
         if cut.page.is_some() || cut.pagesize.is_some() {
-            return Some(Page::new(cut.page, cut.pagesize).window());
+            return Some(RowPage::new(cut.page, cut.pagesize).window());
         }
         let limit = if cut.first { Some(1) } else { cut.limit };
-        (limit.is_some() || cut.offset.is_some()).then(|| Window {
+        (limit.is_some() || cut.offset.is_some()).then(|| RowWindow {
             offset: cut.offset.unwrap_or_default(),
             limit: limit.unwrap_or(MOST + 1),
         })
     }
 
     /// As a query within another.
-    fn within(&self, reading: &mut Reading<'_>, limit: Option<u64>) -> SelectStatement {
+    fn within(&self, reading: &mut ReadContext<'_>, limit: Option<u64>) -> SelectStatement {
         let window = self.window();
         let window = match limit {
-            Some(limit) => Some(Window {
+            Some(limit) => Some(RowWindow {
                 offset: window.map_or(0, |window| window.offset),
                 limit: window.map_or(limit, |window| std::cmp::min(window.limit, limit)),
             }),
@@ -129,11 +133,11 @@ impl Dsl {
     }
 }
 
-impl Source {
-    fn add(&self, rows: &mut SelectStatement, reading: &mut Reading<'_>) {
+impl QuerySource {
+    fn add(&self, rows: &mut SelectStatement, reading: &mut ReadContext<'_>) {
         let own = match &self.rows {
-            Rows::Model(model) => visible(model, reading),
-            Rows::Query(dsl) => dsl.within(reading, None),
+            SourceRows::Model(model) => visible(model, reading),
+            SourceRows::Query(dsl) => dsl.within(reading, None),
         };
         let alias = Alias::new(&self.alias);
         match &self.join {
@@ -147,7 +151,7 @@ impl Source {
 }
 
 /// The rows of a model that are there for the caller.
-fn visible(model: &Model, reading: &mut Reading<'_>) -> SelectStatement {
+fn visible(model: &TableModel, reading: &mut ReadContext<'_>) -> SelectStatement {
     let table = reading.name();
     let mut rows = Query::select();
     for one in &model.columns {
@@ -158,9 +162,9 @@ fn visible(model: &Model, reading: &mut Reading<'_>) -> SelectStatement {
     rows
 }
 
-impl Field {
+impl QueryField {
     /// As an expression.
-    fn written(&self, reading: &Reading<'_>) -> Expr {
+    fn written(&self, reading: &ReadContext<'_>) -> Expr {
         match self {
             Self::Column { source, name, .. } => column(source, name),
             Self::Path { .. } => self
@@ -171,7 +175,7 @@ impl Field {
                 argument,
                 is_distinct,
             } => {
-                let argument = Argument {
+                let argument = FunctionArgument {
                     expr: argument.as_ref().map(|field| field.written(reading)),
                     is_distinct: *is_distinct,
                     holds: argument.as_ref().map(|field| field.holds()),
@@ -187,9 +191,9 @@ impl Field {
         }
     }
 
-    fn place(&self, reading: &Reading<'_>) -> Option<Place<'_>> {
+    fn place(&self, reading: &ReadContext<'_>) -> Option<JsonPath<'_>> {
         match self {
-            Self::Path { source, name, path } => Some(Place {
+            Self::Path { source, name, path } => Some(JsonPath {
                 column: (source, name),
                 path,
                 dialect: reading.dialect(),
@@ -199,28 +203,28 @@ impl Field {
     }
 }
 
-impl Test {
-    fn condition(&self, reading: &mut Reading<'_>) -> Condition {
+impl FieldCondition {
+    fn condition(&self, reading: &mut ReadContext<'_>) -> Condition {
         let place = self.field.place(reading);
         match (&self.with, place) {
-            (With::Json(value), Some(place)) => place.meets(self.operator, value),
-            (With::Operand(Operand::Null), Some(place)) => match self.operator.names[0] {
+            (FieldOperand::Json(value), Some(place)) => place.meets(self.operator, value),
+            (FieldOperand::Operand(Operand::Null), Some(place)) => match self.operator.names[0] {
                 "null" => place.is_null().into(),
                 _ => place.is_null().not().into(),
             },
-            (With::Operand(operand), _) => {
+            (FieldOperand::Operand(operand), _) => {
                 let left = self.field.written(reading);
                 let (operand, dialect) = (operand.clone(), reading.dialect());
                 self.operator.write(left, operand, dialect).into()
             }
-            (With::Query(dsl), _) => self.with_query(dsl, reading),
-            (With::Json(_), None) => never().into(),
+            (FieldOperand::Query(dsl), _) => self.with_query(dsl, reading),
+            (FieldOperand::Json(_), None) => never().into(),
         }
     }
 
-    fn with_query(&self, dsl: &Dsl, reading: &mut Reading<'_>) -> Condition {
+    fn with_query(&self, dsl: &QueryDsl, reading: &mut ReadContext<'_>) -> Condition {
         let left = self.field.written(reading);
-        if self.operator.takes == Takes::List {
+        if self.operator.takes == OperandKind::List {
             return left.in_subquery(dsl.within(reading, None)).into();
         }
         let one = SubQueryStatement::SelectStatement(dsl.within(reading, Some(1)));

@@ -1,13 +1,13 @@
 //! `wheres` and `havings` of a QueryDSL.
 
-use super::super::chain::{Chain, Link, Node};
-use super::super::fault::{Fault, Parsed};
-use super::super::object::Object;
-use super::super::operator::{self, Operand, Operator, Takes};
+use super::super::chain::{ConditionChain, ConditionLink, ConditionNode};
+use super::super::fault::{QueryFault, QueryResult};
+use super::super::object::QueryObject;
+use super::super::operator::{self, ComparisonOperator, Operand, OperandKind};
 use super::field::is_name;
-use super::read::{Reader, is_comparable, join};
-use super::resolve::Scope;
-use super::tree::{Field, Test, With};
+use super::query::{FieldCondition, FieldOperand, QueryField};
+use super::reader::{DslReader, is_comparable, join};
+use super::resolve::NameScope;
 use serde_json::Value;
 
 /// The operators of a QueryDSL.
@@ -20,7 +20,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// A condition as it is written, in whichever form.
-struct Written<'q> {
+struct RawCondition<'q> {
     field: &'q str,
     operator: &'q str,
     value: Option<&'q Value>,
@@ -28,33 +28,43 @@ struct Written<'q> {
     is_or: bool,
 }
 
-impl Reader<'_> {
+impl DslReader<'_> {
     /// The conditions under a key.
     pub(super) fn conditions(
         &mut self,
-        object: Object<'_>,
-        (scope, key): (Scope<'_>, &str),
+        object: QueryObject<'_>,
+        (scope, key): (NameScope<'_>, &str),
         path: &str,
-    ) -> Chain<Test> {
+    ) -> ConditionChain<FieldCondition> {
         match object.list(key) {
             Ok(list) => self.chain(list, scope, &join(path, key)),
             Err(fault) => {
                 self.take::<()>(Err(fault), path);
-                Chain::default()
+                ConditionChain::default()
             }
         }
     }
 
-    fn chain(&mut self, list: &[Value], scope: Scope<'_>, path: &str) -> Chain<Test> {
+    fn chain(
+        &mut self,
+        list: &[Value],
+        scope: NameScope<'_>,
+        path: &str,
+    ) -> ConditionChain<FieldCondition> {
         let mut links = Vec::with_capacity(list.len());
         for (index, entry) in list.iter().enumerate() {
             links.extend(self.link(entry, scope, &format!("{path}[{index}]")));
         }
-        Chain(links)
+        ConditionChain(links)
     }
 
-    fn link(&mut self, entry: &Value, scope: Scope<'_>, path: &str) -> Option<Link<Test>> {
-        let object = self.take(Object::of(entry, "a condition"), path)?;
+    fn link(
+        &mut self,
+        entry: &Value,
+        scope: NameScope<'_>,
+        path: &str,
+    ) -> Option<ConditionLink<FieldCondition>> {
+        let object = self.take(QueryObject::of(entry, "a condition"), path)?;
         let inner = ["wheres", "havings"]
             .into_iter()
             .find(|key| object.get(key).is_some());
@@ -66,23 +76,28 @@ impl Reader<'_> {
             if list.is_empty() {
                 let text = "a group has no condition";
                 self.faults
-                    .push(Fault::new("empty_group", &join(path, key), text));
+                    .push(QueryFault::new("empty_group", &join(path, key), text));
             }
             let chain = self.chain(list, scope, &join(path, key));
-            return Some(Link {
+            return Some(ConditionLink {
                 is_or,
-                node: Node::Group(chain),
+                node: ConditionNode::Group(chain),
             });
         }
         let written = self.take(written(object), path)?;
         let test = self.test(&written, scope, path)?;
-        Some(Link {
+        Some(ConditionLink {
             is_or: written.is_or,
-            node: Node::Test(test),
+            node: ConditionNode::Test(test),
         })
     }
 
-    fn test(&mut self, written: &Written<'_>, scope: Scope<'_>, path: &str) -> Option<Test> {
+    fn test(
+        &mut self,
+        written: &RawCondition<'_>,
+        scope: NameScope<'_>,
+        path: &str,
+    ) -> Option<FieldCondition> {
         let read = self.field(written.field, scope);
         let (field, _) = self.take(read, path)?;
         let operator = operator_of(written);
@@ -93,17 +108,17 @@ impl Reader<'_> {
         let value = self.given(written.value);
         let value = self.take(value, path)?;
         let with = match &field {
-            Field::Path { .. } => in_json(written, operator, value),
+            QueryField::Path { .. } => in_json(written, operator, value),
             field => {
                 let holds = field.holds();
                 let operand = holds.subject((written.field, self.models), |subject| {
                     let value = value.as_ref().filter(|_| written.operator != "is");
                     operator.operand(subject, value)
                 });
-                operand.map(With::Operand)
+                operand.map(FieldOperand::Operand)
             }
         };
-        Some(Test {
+        Some(FieldCondition {
             with: self.take(with, path)?,
             field,
             operator,
@@ -111,7 +126,7 @@ impl Reader<'_> {
     }
 
     /// A value, or the one that stands for `?:name`.
-    fn given(&self, value: Option<&Value>) -> Parsed<Option<Value>> {
+    fn given(&self, value: Option<&Value>) -> QueryResult<Option<Value>> {
         let name = value.and_then(Value::as_str);
         let name = name.and_then(|text| text.strip_prefix("?:"));
         match name.filter(|name| is_name(name)) {
@@ -122,17 +137,20 @@ impl Reader<'_> {
 
     fn with_query(
         &mut self,
-        (field, operator): (Field, &'static Operator),
+        (field, operator): (QueryField, &'static ComparisonOperator),
         query: &Value,
         path: &str,
-    ) -> Option<Test> {
+    ) -> Option<FieldCondition> {
         let at = join(path, "query");
         let faults = self.faults.len();
         let dsl = self.query(query, &at)?;
         if self.faults.len() > faults {
             return None;
         }
-        let can = matches!(operator.takes, Takes::Same | Takes::Ordered | Takes::List);
+        let can = matches!(
+            operator.takes,
+            OperandKind::Same | OperandKind::Ordered | OperandKind::List
+        );
         let fits = match dsl.outputs.as_slice() {
             _ if !can => Err("an operator such as = or in"),
             [one] if is_comparable(&field, &one.field) => Ok(()),
@@ -140,23 +158,23 @@ impl Reader<'_> {
             _ => Err("exactly one field in its select"),
         };
         let fits = fits.map_err(|rule| {
-            Fault::new(
+            QueryFault::new(
                 "unfit_query",
                 "",
                 format!("a query in a condition needs {rule}"),
             )
         });
         self.take(fits, &at)?;
-        Some(Test {
+        Some(FieldCondition {
             field,
             operator,
-            with: With::Query(Box::new(dsl)),
+            with: FieldOperand::Query(Box::new(dsl)),
         })
     }
 }
 
-fn written(object: Object<'_>) -> Parsed<Written<'_>> {
-    let mut written = Written {
+fn written(object: QueryObject<'_>) -> QueryResult<RawCondition<'_>> {
+    let mut written = RawCondition {
         field: object.text("field")?.unwrap_or_default(),
         operator: object.text("op")?.unwrap_or("="),
         value: object.raw("value"),
@@ -175,21 +193,21 @@ fn written(object: Object<'_>) -> Parsed<Written<'_>> {
             operators += 1;
         } else if !KEYS.contains(&key) {
             let known = KEYS.iter().chain(OPERATORS).copied();
-            return Err(Fault::unknown("key", key, key, known));
+            return Err(QueryFault::unknown("key", key, key, known));
         }
     }
     let has = |key: &str| usize::from(object.raw(key).is_some());
     if fields + has("field") > 1 || operators + has("op").max(has("value")) > 1 {
         let text = "a condition has one field and one operator";
-        return Err(Fault::new("conflict", "", text));
+        return Err(QueryFault::new("conflict", "", text));
     }
     if written.field.is_empty() {
-        return Err(Fault::new("missing_field", "", "field is missing"));
+        return Err(QueryFault::new("missing_field", "", "field is missing"));
     }
     Ok(written)
 }
 
-fn operator_of(written: &Written<'_>) -> Parsed<&'static Operator> {
+fn operator_of(written: &RawCondition<'_>) -> QueryResult<&'static ComparisonOperator> {
     let name = written.operator;
     if name == "is" {
         let value = written.value.filter(|value| !value.is_null());
@@ -198,7 +216,7 @@ fn operator_of(written: &Written<'_>) -> Parsed<&'static Operator> {
         return match text.as_deref() {
             Some("null") => operator::find(Some("null"), ""),
             Some("not null" | "notnull") => operator::find(Some("notnull"), ""),
-            _ => Err(Fault::new(
+            _ => Err(QueryFault::new(
                 "invalid_value",
                 "",
                 "is needs \"null\" or \"not null\"",
@@ -210,7 +228,7 @@ fn operator_of(written: &Written<'_>) -> Parsed<&'static Operator> {
         .any(|known| known.eq_ignore_ascii_case(name))
     {
         true => operator::find(Some(name), ""),
-        false => Err(Fault::unknown(
+        false => Err(QueryFault::unknown(
             "operator",
             name,
             "",
@@ -220,28 +238,32 @@ fn operator_of(written: &Written<'_>) -> Parsed<&'static Operator> {
 }
 
 /// What a value within JSON is compared with: values that have the same type.
-fn in_json(written: &Written<'_>, operator: &Operator, value: Option<Value>) -> Parsed<With> {
-    let missing = || Fault::missing("", written.field);
+fn in_json(
+    written: &RawCondition<'_>,
+    operator: &ComparisonOperator,
+    value: Option<Value>,
+) -> QueryResult<FieldOperand> {
+    let missing = || QueryFault::missing("", written.field);
     let value = match operator.takes {
-        Takes::Nothing => return Ok(With::Operand(Operand::Null)),
+        OperandKind::Nothing => return Ok(FieldOperand::Operand(Operand::Null)),
         _ => value.ok_or_else(missing)?,
     };
     let is_plain =
         |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
     let is_fit = match operator.takes {
-        Takes::Same => is_plain(&value) || value.is_null(),
-        Takes::Ordered => value.is_string() || value.is_number(),
-        Takes::Text => value.is_string(),
-        Takes::List => value
+        OperandKind::Same => is_plain(&value) || value.is_null(),
+        OperandKind::Ordered => value.is_string() || value.is_number(),
+        OperandKind::Text => value.is_string(),
+        OperandKind::List => value
             .as_array()
             .is_some_and(|list| list.iter().all(is_plain)),
-        Takes::Nothing | Takes::Range => false,
+        OperandKind::Nothing | OperandKind::Range => false,
     };
     match is_fit {
-        true => Ok(With::Json(value)),
+        true => Ok(FieldOperand::Json(value)),
         false => {
             let rule = "must be a text, a number or a boolean; for \"in\" a list of them";
-            Err(Fault::value(written.field, rule))
+            Err(QueryFault::value(written.field, rule))
         }
     }
 }

@@ -1,0 +1,254 @@
+//! Who is calling. A way to tell is one file here; which of them an app uses is said in its `openapi/openapi.yao`. Nothing
+//! that a client says counts unless one of them vouches for it.
+
+pub mod access;
+pub mod api_keys;
+pub mod config;
+mod issuer;
+mod openapi_file;
+mod proxy;
+mod remote_key_set;
+mod token;
+
+pub use config::AuthConfig;
+
+use crate::id::check_id;
+use access::{AccessDecision, RequestTarget};
+use ambit_runtime::app::{App, FileProblem};
+use ambit_runtime::runtime::ReloadCheck;
+use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_storage::address::DEFAULT_TENANT;
+use ambit_storage::driver::Driver;
+use api_keys::ApiKeys;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use serde_json::Value;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Finds out who is calling, and whether they may.
+pub struct Authenticator {
+    present: SharedConfig,
+    keys: ApiKeys,
+    /// A server that is reached by its developer alone stays so, and another never becomes one.
+    is_development: bool,
+}
+
+/// What is in force; a reload of the app puts another in its place.
+type SharedConfig = Arc<RwLock<Arc<AuthConfig>>>;
+
+/// Somebody who was recognised.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestCaller {
+    /// Who it is, without constraints.
+    pub authorized: Authorized,
+    /// Their roles.
+    pub roles: Vec<String>,
+}
+
+impl RequestCaller {
+    /// Somebody whose `roles` are among their claims, as a list or as a text.
+    pub fn of(authorized: Authorized) -> Result<Self> {
+        let roles = match authorized.claims.get("roles") {
+            None => Some(Vec::new()),
+            Some(Value::String(text)) => Some(roles(text)),
+            Some(Value::Array(items)) => {
+                let names = items.iter().map(|item| item.as_str().map(str::to_owned));
+                names.collect()
+            }
+            Some(_) => None,
+        };
+        let wrong = || Error::invalid("roles", "roles must be a string or a list of strings");
+        Ok(Self {
+            roles: roles.ok_or_else(wrong)?,
+            authorized,
+        })
+    }
+}
+
+/// A request, as far as it says who may do it.
+#[derive(Clone, Copy, Debug)]
+pub struct AuthRequest<'a> {
+    /// Its method.
+    pub method: &'a str,
+    /// Its path, below the base path.
+    pub path: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Where it comes from.
+    pub peer: Option<IpAddr>,
+}
+
+impl Authenticator {
+    /// What an app's configuration asks for; API keys are in this store.
+    pub fn new(config: AuthConfig, store: &Arc<dyn Driver>) -> Self {
+        Self {
+            is_development: config.development.is_some(),
+            present: Arc::new(RwLock::new(Arc::new(config))),
+            keys: ApiKeys::new(store.clone()),
+        }
+    }
+
+    /// Whether everybody who reaches the server is its developer.
+    pub fn is_development(&self) -> bool {
+        self.is_development
+    }
+
+    /// What judges the access rules of a new version of the app, and puts them in force with it.
+    pub fn reload_check(&self) -> ReloadCheck {
+        let present = self.present.clone();
+        Box::new(move |app: &App| {
+            let config = AuthConfig::of(app)?;
+            check_unchanged(&current(&present), &config)?;
+            let present = present.clone();
+            Ok(Box::new(move || {
+                *present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+            }))
+        })
+    }
+
+    /// The address of whoever is behind the peer: what a trusted proxy says, else the peer itself.
+    pub fn address(&self, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+        let config = current(&self.present);
+        let told = config.proxy.as_ref();
+        told.and_then(|proxy| proxy.forwarded_address(headers, peer))
+            .unwrap_or(peer)
+    }
+
+    /// Who may do this, with the limits of their data; an error where nobody may, or not they.
+    pub async fn authorize(&self, asked: AuthRequest<'_>) -> Result<Authorized> {
+        let config = current(&self.present);
+        if let Some(person) = &config.development {
+            return Ok(person.clone());
+        }
+        let target = RequestTarget::of(asked.method, asked.path);
+        let target = target.as_ref();
+        if config.rules.decide(target, None) == AccessDecision::Public {
+            return Ok(Authorized::default());
+        }
+        let who = self.caller(&config, asked).await?;
+        let who = who.ok_or_else(unauthenticated)?;
+        match config.rules.decide(target, Some(&who)) {
+            AccessDecision::Granted(constraints) => Ok(Authorized {
+                constraints,
+                ..who.authorized
+            }),
+            _ => Err(denied(asked, &who)),
+        }
+    }
+
+    /// The caller; `None` without credentials, an error with wrong ones.
+    async fn caller(
+        &self,
+        config: &AuthConfig,
+        asked: AuthRequest<'_>,
+    ) -> Result<Option<RequestCaller>> {
+        let found = match bearer(asked.headers)? {
+            Some(token) if token.starts_with(api_keys::PREFIX) => {
+                Some(self.caller_by_key(config, token).await?)
+            }
+            Some(token) => Some(token::check(&config.issuers, token).await?),
+            None => match (&config.proxy, asked.peer) {
+                (Some(proxy), Some(peer)) => proxy.find(asked.headers, peer)?,
+                _ => None,
+            },
+        };
+        Ok(found.map(|found| config.with_role(found)))
+    }
+
+    async fn caller_by_key(&self, config: &AuthConfig, secret: &str) -> Result<RequestCaller> {
+        if !config.has_api_keys {
+            return Err(refused("this server takes no API keys"));
+        }
+        let found = self.keys.find(secret).await?;
+        found.ok_or_else(|| refused("the API key is unknown or has ended"))
+    }
+}
+
+fn current(present: &SharedConfig) -> Arc<AuthConfig> {
+    present
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+/// What a server that runs cannot change: where its routes are, and whether it is its developer's alone.
+fn check_unchanged(old: &AuthConfig, new: &AuthConfig) -> Result<(), FileProblem> {
+    if old.base != new.base {
+        return Err(openapi_file::wrong(
+            "\"baseurl\" changes where the routes are, which needs a restart of the server",
+        ));
+    }
+    match old.development.is_some() == new.development.is_some() {
+        true => Ok(()),
+        false => Err(openapi_file::wrong(
+            "\"auth\" begins or ends development mode, which needs a restart of the server",
+        )),
+    }
+}
+
+/// Somebody has to be calling, and nobody is.
+pub fn unauthenticated() -> Error {
+    let message = "no valid credentials; send Authorization: Bearer with a token or an API key";
+    Error::new(ErrorCode::Unauthenticated, message)
+}
+
+fn denied(asked: AuthRequest<'_>, who: &RequestCaller) -> Error {
+    let roles = who.roles.join(", ");
+    let message = format!(
+        "{} {} is not granted to the caller, whose roles are: {roles}; `ambit access explain` tells the operator why",
+        asked.method, asked.path
+    );
+    Error::new(ErrorCode::PermissionDenied, message)
+}
+
+/// Credentials that are not accepted. What exactly is wrong with them helps whoever holds them and nobody else.
+fn refused(why: &str) -> Error {
+    Error::new(
+        ErrorCode::Unauthenticated,
+        format!("the credentials are not accepted: {why}"),
+    )
+}
+
+/// The token behind `Authorization: Bearer`.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    let token = token.trim();
+    match scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() {
+        true => Ok(Some(token)),
+        false => Err(refused(
+            "send Authorization: Bearer with a token or an API key",
+        )),
+    }
+}
+
+/// Claims besides ids and roles that have a name of their own wherever a caller comes from.
+const CLAIMS: [&str; 3] = ["client_id", "session_id", "scope"];
+
+/// The roles that a text names, separated by spaces or commas.
+fn roles(text: &str) -> Vec<String> {
+    let names = text.split([' ', ',']).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// A tenant that came with credentials. The one of those who have none is nobody's by name.
+fn tenant(text: &str) -> Result<String> {
+    match text == DEFAULT_TENANT {
+        true => Err(refused(
+            "the tenant \"default\" is that of callers without one; leave it out",
+        )),
+        false => id("tenant_id", text),
+    }
+}
+
+/// An id that came with credentials: 1 to 200 bytes without U+0000.
+fn id(name: &str, text: &str) -> Result<String> {
+    match check_id(name, text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(error) => Err(refused(&error.message)),
+    }
+}

@@ -1,0 +1,97 @@
+//! The rules of an app that has none: users have their own data and their team's, admins all of their tenant's.
+
+use super::endpoint::EndpointPattern;
+use super::limits::ScopeLimits;
+use super::rules::{AccessRules, EndpointRule, RoleDefinition, RuleEffect, ScopeDefinition};
+use super::scope::EVERYTHING;
+use ambit_runtime::access::DataConstraints;
+use std::collections::BTreeMap;
+
+/// What there is to do, and by which routes.
+const ACTIONS: &[(&str, &[&str])] = &[
+    (
+        "agents:read",
+        &["GET /agent/*", "GET /models", "GET /models/:id"],
+    ),
+    ("chat:read", &["GET /chat/*", "GET /ai-sdk/*"]),
+    (
+        "chat:write",
+        &[
+            "POST /chat/*",
+            "PUT /chat/*",
+            "DELETE /chat/*",
+            "POST /agents/:assistant_id/chat/completions",
+            "POST /ai-sdk/*",
+            "POST /ag-ui",
+            "POST /ag-ui/:assistant_id",
+        ],
+    ),
+    (
+        "contexts:read",
+        &["GET /contexts", "GET /contexts/*", "GET /events"],
+    ),
+    (
+        "contexts:write",
+        &["POST /contexts/*", "DELETE /contexts/*"],
+    ),
+    ("document:read", &["GET /openapi.json"]),
+    ("memory:read", &["GET /memory/*"]),
+    ("memory:write", &["PUT /memory/*", "DELETE /memory/*"]),
+    ("traces:read", &["GET /trace/*"]),
+    ("usage:read", &["GET /usage"]),
+];
+/// What is for operators: it is about nobody's data in particular.
+const OPERATION: &[(&str, &[&str])] = &[("measures:read", &["GET /metrics"])];
+/// The levels at which each of `ACTIONS` is granted. `default` is the caller's team, or without one the caller alone.
+const LEVELS: [&str; 4] = ["own", "team", "default", "all"];
+/// The roles and what they grant.
+const ROLES: [(&str, &str); 2] = [("user", "*:*:default"), ("admin", EVERYTHING)];
+
+/// Where messages say that these rules are.
+const SOURCE: &str = "built in";
+
+/// The scopes and the roles.
+pub fn rules() -> AccessRules {
+    let mut rules = AccessRules {
+        roles: roles(),
+        ..AccessRules::default()
+    };
+    for (action, endpoints) in ACTIONS {
+        for level in LEVELS {
+            add(&mut rules, &format!("{action}:{level}"), endpoints);
+        }
+    }
+    for (action, endpoints) in OPERATION {
+        add(&mut rules, &format!("{action}:all"), endpoints);
+    }
+    rules
+}
+
+fn roles() -> BTreeMap<String, RoleDefinition> {
+    let roles = ROLES.iter().map(|(name, scope)| {
+        let role = RoleDefinition {
+            scopes: vec![(*scope).to_owned()],
+            ..RoleDefinition::default()
+        };
+        ((*name).to_owned(), role)
+    });
+    roles.collect()
+}
+
+fn add(rules: &mut AccessRules, name: &str, endpoints: &[&str]) {
+    let scope = ScopeDefinition {
+        limits: ScopeLimits::of(name, &DataConstraints::default()),
+        file: SOURCE.to_owned(),
+    };
+    rules.scopes.insert(name.to_owned(), scope);
+    // One that cannot be read grants nothing, and a test of all routes finds it.
+    let read = endpoints.iter().filter_map(|text| {
+        Some(EndpointRule {
+            endpoint: EndpointPattern::parse(text).ok()?,
+            effect: RuleEffect::Scope(name.to_owned()),
+            text: (*text).to_owned(),
+            file: SOURCE.to_owned(),
+        })
+    });
+    rules.entries.extend(read);
+}

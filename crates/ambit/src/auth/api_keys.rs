@@ -1,0 +1,155 @@
+//! API keys: made by the operator, each for one fixed caller. A key is shown once, when it is made; what is stored is its
+//! hash, so that nobody who reads the store can call with it.
+
+use super::RequestCaller;
+use ambit_runtime::{Authorized, Result};
+use ambit_storage::address::{self, Space, ValueKey};
+use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
+use ambit_storage::clock::{Clock, Millis};
+use ambit_storage::driver::{Driver, ValuePart, ValueScan};
+use ambit_storage::operation::Operation;
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Error as Stored, Json, ids};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// How every key begins, so that one is recognised wherever it turns up.
+pub const PREFIX: &str = "ambit_";
+/// Keys read at a time.
+const PAGE: usize = 1_000;
+
+/// The keys of an installation.
+#[derive(Clone)]
+pub struct ApiKeys {
+    store: Arc<dyn Driver>,
+}
+
+/// Whom a key stands for, as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKeyRecord {
+    /// The key's name for people; not the key.
+    pub id: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The person it acts for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// Their team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team_id: Option<String>,
+    /// Their tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    /// Its roles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// Its scopes, separated by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it ends, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Millis>,
+}
+
+impl ApiKeys {
+    /// The keys in this store.
+    pub fn new(store: Arc<dyn Driver>) -> Self {
+        Self { store }
+    }
+
+    /// Makes a key for this caller. The answer is the key, which is kept nowhere.
+    pub async fn make(&self, mut grant: ApiKeyRecord) -> Result<String> {
+        let secret = format!("{PREFIX}{}{}", ids::unguessable(), ids::unguessable());
+        let now = Clock::default().now();
+        grant.id = ids::ordered(&Clock::default());
+        grant.created_at = now;
+        let key = place(&secret);
+        let write = BatchWrite::Apply {
+            key: key.clone(),
+            op: Operation::Set(Json::of(&grant)?.into()),
+            life: grant.expires_at.map(|end| (end - now).max(1)),
+        };
+        let version = None;
+        let batch = Batch::of([write]).checking(BatchCheck::Version { key, version });
+        self.store.commit(batch).await?;
+        Ok(secret)
+    }
+
+    /// All keys, the oldest first.
+    pub async fn list(&self) -> Result<Vec<ApiKeyRecord>> {
+        let mut grants = Vec::new();
+        for (_, entry) in self.all().await? {
+            grants.push(entry.value.to::<ApiKeyRecord>()?);
+        }
+        grants.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(grants)
+    }
+
+    /// Ends the key with this id; false if there is none.
+    pub async fn remove(&self, id: &str) -> Result<bool> {
+        for (name, entry) in self.all().await? {
+            if entry.value.to::<ApiKeyRecord>()?.id == id {
+                let key = Space::api_keys().key(name);
+                let (op, life) = (Operation::Del, None);
+                self.store
+                    .commit(Batch::of([BatchWrite::Apply { key, op, life }]))
+                    .await?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn all(&self) -> Result<Vec<(String, ValueEntry)>, Stored> {
+        let mut all: Vec<(String, ValueEntry)> = Vec::new();
+        loop {
+            let scan = ValueScan {
+                pattern: Pattern::all(),
+                after: all.last().map(|(name, _)| name.clone()),
+                limit: PAGE,
+                part: ValuePart::Whole,
+            };
+            let page = self.store.scan(&Space::api_keys(), &scan).await?;
+            let is_last = page.len() < PAGE;
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The caller that this key stands for.
+    pub(super) async fn find(&self, secret: &str) -> Result<Option<RequestCaller>> {
+        let stored = self.store.get(&place(secret), ValuePart::Whole).await?;
+        let grant = stored.map(|stored| stored.value.to::<ApiKeyRecord>());
+        Ok(grant.transpose()?.map(ApiKeyRecord::caller))
+    }
+}
+
+impl ApiKeyRecord {
+    /// The caller that the key stands for.
+    pub fn caller(self) -> RequestCaller {
+        let mut claims = Map::from_iter([("client_id".to_owned(), Value::from(self.id))]);
+        claims.extend(self.scope.map(|scope| ("scope".to_owned(), scope.into())));
+        let authorized = Authorized {
+            user_id: self.user_id,
+            team_id: self.team_id,
+            tenant_id: self.tenant_id,
+            claims,
+            ..Authorized::default()
+        };
+        RequestCaller {
+            authorized,
+            roles: self.roles,
+        }
+    }
+}
+
+/// Where a key's grant is kept: under its hash. The key has 200 random bits, so that a plain hash gives nothing away.
+fn place(secret: &str) -> ValueKey {
+    Space::api_keys().key(address::digest(&[secret]))
+}

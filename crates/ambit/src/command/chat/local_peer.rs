@@ -1,0 +1,99 @@
+//! An app that runs in this process.
+
+use super::{ChatAnswer, ChatArguments};
+use crate::command_error::Result;
+use crate::settings::{StoreOptions, environment};
+use ambit::format::{self, Format, FormatOptions};
+use ambit_runtime::request::RequestOrigin;
+use ambit_runtime::runtime::RuntimeSettings;
+use ambit_runtime::stream::StreamReader;
+use ambit_runtime::{Authorized, Runtime, TurnRequest};
+use futures::StreamExt;
+use futures::stream::{BoxStream, iter, unfold};
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a turn that still runs at the end may take to settle what it is about.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// An app, and who talks to it.
+pub struct LocalPeer {
+    runtime: Runtime,
+    who: Authorized,
+    agent: String,
+}
+
+impl LocalPeer {
+    pub async fn open(arguments: &ChatArguments, stores: &StoreOptions) -> Result<Self> {
+        let runtime = Runtime::open(RuntimeSettings {
+            app: arguments.app.clone(),
+            stores: stores.open_for(&arguments.app).await?.into(),
+            storage: ambit_storage::AmbitSettings::default(),
+            models: stores.models(&arguments.app)?,
+            environment: environment(),
+            is_development: true,
+            tools: None,
+            listeners: None,
+        });
+        let who = Authorized {
+            user_id: Some(arguments.user.clone()),
+            ..Authorized::default()
+        };
+        Ok(Self {
+            runtime: runtime.await?,
+            who,
+            agent: arguments.agent.clone(),
+        })
+    }
+
+    pub async fn ask(&self, chat: Option<&str>, text: &str) -> Result<ChatAnswer> {
+        let request = TurnRequest {
+            authorized: self.who.clone(),
+            agent: self.agent.clone(),
+            chat: chat.map(str::to_owned),
+            messages: vec![json!({"role": "user", "content": text})],
+            origin: RequestOrigin {
+                accept: format::DEFAULT.to_owned(),
+                referer: "api".to_owned(),
+                ..RequestOrigin::default()
+            },
+            ..TurnRequest::default()
+        };
+        let started = self.runtime.start(request).await?;
+        let options = FormatOptions {
+            model: started.assistant_id,
+            request_id: started.request_id.clone(),
+            ..FormatOptions::default()
+        };
+        let format = (format::find(format::DEFAULT).open)(&options);
+        Ok(ChatAnswer {
+            request_id: started.request_id,
+            chat: started.chat_id,
+            chunks: chunks(started.stream, format),
+        })
+    }
+
+    pub async fn cancel(&self, request_id: &str) -> Result<()> {
+        Ok(self.runtime.cancel(&self.who, request_id).await?)
+    }
+
+    pub async fn close(self) -> Result<()> {
+        Ok(self.runtime.close(GRACE).await?)
+    }
+}
+
+fn chunks(reader: StreamReader, format: Box<dyn Format>) -> BoxStream<'static, Result<String>> {
+    let steps = unfold((reader, format), |(mut reader, mut format)| async {
+        let chunks: Vec<Result<String>> = match reader.next().await {
+            Ok(Some(entries)) => entries
+                .iter()
+                .flat_map(|entry| format.frames(entry))
+                .map(Ok)
+                .collect(),
+            Ok(None) => return None,
+            Err(error) => vec![Err(error.into())],
+        };
+        Some((iter(chunks), (reader, format)))
+    });
+    steps.flatten().boxed()
+}

@@ -1,0 +1,149 @@
+//! A server elsewhere.
+
+use super::ChatAnswer;
+use crate::command_error::{CommandError, Result};
+use crate::settings::token;
+use ambit_runtime::net::tls;
+use futures::StreamExt;
+use futures::stream::{BoxStream, iter, unfold};
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+/// A server, and the agent there.
+pub struct RemotePeer {
+    client: Client,
+    base: String,
+    agent: String,
+    token: Option<String>,
+}
+
+impl RemotePeer {
+    pub fn new(url: &str, agent: &str) -> Result<Self> {
+        let tls =
+            tls().map_err(|error| CommandError::Refused(format!("TLS cannot be used: {error}")))?;
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .build()
+            .map_err(|error| unreachable(&error))?;
+        Ok(Self {
+            client,
+            base: url.trim_end_matches('/').to_owned(),
+            agent: agent.to_owned(),
+            token: token(),
+        })
+    }
+
+    pub async fn ask(&self, chat: Option<&str>, text: &str) -> Result<ChatAnswer> {
+        let body = json!({
+            "model": self.agent,
+            "chat_id": chat,
+            "stream": true,
+            "messages": [{"role": "user", "content": text}],
+        });
+        let request = self.client.post(self.route("chat/completions"));
+        let response = self.send(request.json(&body)).await?;
+        let header = |name: &str| {
+            let value = response.headers().get(name);
+            value
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let (Some(request_id), Some(chat)) = (header("x-ambit-request"), header("x-ambit-chat"))
+        else {
+            let reason = format!("{} does not answer like an Ambit server", self.base);
+            return Err(CommandError::option("--url", reason));
+        };
+        Ok(ChatAnswer {
+            request_id,
+            chat,
+            chunks: chunks(response),
+        })
+    }
+
+    pub async fn cancel(&self, request_id: &str) -> Result<()> {
+        let route = self.route(&format!("chat/requests/{request_id}/cancel"));
+        self.send(self.client.post(route)).await.map(drop)
+    }
+
+    fn route(&self, path: &str) -> String {
+        let base = &self.base;
+        match base.ends_with("/v1") {
+            true => format!("{base}/{path}"),
+            false => format!("{base}/v1/{path}"),
+        }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status();
+        let body: Value = response.json().await.unwrap_or_default();
+        let message = body["error"]["message"].as_str();
+        let message = message.map_or_else(|| format!("the server answers {status}"), str::to_owned);
+        Err(CommandError::Refused(message))
+    }
+}
+
+/// The payloads of the response's events.
+fn chunks(response: Response) -> BoxStream<'static, Result<String>> {
+    let steps = unfold(Some((response, Vec::new())), |reading| async {
+        let (mut response, mut waiting) = reading?;
+        match response.chunk().await {
+            Ok(Some(bytes)) => {
+                waiting.extend_from_slice(&bytes);
+                let payloads = whole_lines(&mut waiting);
+                Some((iter(payloads), Some((response, waiting))))
+            }
+            Ok(None) => None,
+            Err(error) => Some((iter(vec![Err(unreachable(&error))]), None)),
+        }
+    });
+    steps.flatten().boxed()
+}
+
+/// Takes the payloads of the lines that have come whole.
+fn whole_lines(waiting: &mut Vec<u8>) -> Vec<Result<String>> {
+    let Some(last) = waiting.iter().rposition(|byte| *byte == b'\n') else {
+        return Vec::new();
+    };
+    let rest = waiting.split_off(last + 1);
+    let text = String::from_utf8_lossy(waiting).into_owned();
+    *waiting = rest;
+    text.lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .filter(|payload| *payload != "[DONE]")
+        .map(|payload| Ok(payload.to_owned()))
+        .collect()
+}
+
+fn unreachable(error: &reqwest::Error) -> CommandError {
+    CommandError::Refused(format!("the server cannot be reached: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_lines;
+
+    #[test]
+    fn a_line_that_comes_in_parts_is_taken_when_it_is_whole() {
+        let mut waiting = b"id: 1\ndata: {\"a\":1}\n\n: ping\nda".to_vec();
+        let taken: Vec<String> = whole_lines(&mut waiting)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(taken, ["{\"a\":1}"]);
+        waiting.extend_from_slice("ta: é\n\ndata: [DONE]\n\n".as_bytes());
+        let taken: Vec<String> = whole_lines(&mut waiting)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(taken, ["é"]);
+        assert!(waiting.is_empty());
+    }
+}

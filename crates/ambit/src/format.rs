@@ -1,0 +1,98 @@
+//! Output formats: what a client receives of a turn's event log. A format is a pure function of the log; it never changes
+//! what is stored or what another connection sees.
+
+pub mod cui;
+mod failure;
+mod frames;
+pub mod standard;
+
+pub use failure::failure;
+pub use frames::kind;
+
+use ambit_runtime::stream::StreamEntry;
+use serde_json::Value;
+
+/// The format of whoever names none, or one that does not exist.
+pub const DEFAULT: &str = "standard";
+
+/// One reader's view of a log.
+pub trait Format: Send {
+    /// The payloads of `data:` lines that come of an entry, in order; the last one gets the entry's number as its id.
+    fn frames(&mut self, entry: &StreamEntry) -> Vec<String>;
+
+    /// The payloads behind the last entry; they get no id.
+    fn end(&mut self) -> Vec<String>;
+}
+
+/// What a format must know that the log does not say.
+#[derive(Clone, Debug, Default)]
+pub struct FormatOptions {
+    /// The model's name as clients know it: the agent's id.
+    pub model: String,
+    /// The turn.
+    pub request_id: String,
+    /// When the turn began, in seconds since 1970.
+    pub created: i64,
+    /// `stream_options.include_usage`.
+    pub include_usage: bool,
+    /// Names of the tools that the client declared and runs itself.
+    pub client_tools: Vec<String>,
+}
+
+/// A row of the table of formats.
+pub struct FormatDefinition {
+    /// What a client writes in `accept`.
+    pub name: &'static str,
+    /// What comes of an entry depends on earlier entries: who resumes gives it those too, and drops what comes of them.
+    pub needs_beginning: bool,
+    /// Opens a view.
+    pub open: fn(&FormatOptions) -> Box<dyn Format>,
+    /// The answer to a request that does not stream, from the whole log.
+    pub body: fn(&[StreamEntry], &FormatOptions) -> Value,
+}
+
+/// Every format.
+pub const FORMATS: &[FormatDefinition] = &[
+    FormatDefinition {
+        name: DEFAULT,
+        needs_beginning: true,
+        open: standard::open,
+        body: standard::body,
+    },
+    cui_row("cui-web"),
+    cui_row("cui-native"),
+    cui_row("cui-desktop"),
+];
+
+const fn cui_row(name: &'static str) -> FormatDefinition {
+    FormatDefinition {
+        name,
+        needs_beginning: false,
+        open: cui::open,
+        body: cui::body,
+    }
+}
+
+/// The format of this name; `standard` for an unknown one.
+pub fn find(name: &str) -> &'static FormatDefinition {
+    let found = FORMATS.iter().find(|row| row.name == name);
+    found.unwrap_or(&FORMATS[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEFAULT, FORMATS, find};
+
+    #[test]
+    fn an_unknown_format_is_the_default() {
+        assert_eq!(find("carrier-pigeon").name, DEFAULT);
+        assert_eq!(find("").name, DEFAULT);
+    }
+
+    #[test]
+    fn every_format_is_found_by_its_name() {
+        for row in FORMATS {
+            assert_eq!(find(row.name).name, row.name);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Frames of a log, applied as a client applies them.
+
+use ambit_runtime::Frame;
+use ambit_runtime::frame::{OutputMessages, apply};
+use ambit_runtime::stream::StreamEntry;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// An entry's frame. One that cannot be read is told to whoever looks after the server; the stream goes on without it.
+pub fn read(entry: &StreamEntry) -> Option<Frame> {
+    serde_json::from_str(&entry.text)
+        .inspect_err(|error| {
+            tracing::error!(entry = entry.number, %error, "an entry of a stream cannot be read");
+        })
+        .ok()
+}
+
+/// What kind of message or event an entry is of, without reading the rest of it.
+pub fn kind(entry: &StreamEntry) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct FrameKind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    let kind: FrameKind<'_> = serde_json::from_str(&entry.text).ok()?;
+    Some(kind.kind)
+}
+
+/// Applies a frame. One that does not fit is told likewise, and changes nothing.
+pub fn take(state: &mut OutputMessages, frame: &Frame) {
+    if let Err(problem) = apply(state, frame) {
+        let message = frame.message_id.as_deref().unwrap_or_default();
+        tracing::error!(message, %problem, "a frame of a stream does not fit its message");
+    }
+}

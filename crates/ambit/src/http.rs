@@ -1,0 +1,290 @@
+//! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; a route that is in no row does not
+//! exist. Whom it is granted where an app has no rules is said in `auth/access/builtin.rs`, and everything else in its file.
+//!
+//! A handler takes what it needs as arguments, in this order: `State(server): State<SharedState>`, `AuthorizedCaller(who): AuthorizedCaller`, `PathParameters`,
+//! `QueryParameters`, and `BodyBytes` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in the
+//! document; paths there are below the base path, with `{name}` for what varies.
+
+mod assistants;
+mod authorization;
+mod body;
+pub mod chat;
+mod chats;
+mod connection;
+mod contexts;
+mod duplicate_keys;
+mod error;
+mod events;
+mod health;
+mod http_metrics;
+mod json_fields;
+mod memory;
+mod middleware;
+mod models;
+mod openapi;
+mod paging;
+mod parameters;
+mod sse;
+mod sse_source;
+mod traces;
+mod turn;
+mod unread_body;
+mod usage;
+mod visible_agents;
+
+pub use authorization::{AuthorizedCaller, RouteAccess};
+pub use body::BodyBytes;
+pub use connection::{ClientConnection, serve};
+pub use error::{ErrorBody, HttpError};
+pub use http_metrics::HttpMetrics;
+pub use json_fields::JsonFields;
+pub use parameters::{PathParameters, QueryParameters};
+
+use crate::auth::Authenticator;
+use crate::auth::access::{EndpointPattern, RequestTarget};
+use ambit_runtime::{Error, Runtime};
+use ambit_storage::driver::Driver;
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+
+/// What all handlers share.
+pub struct ServerState {
+    /// The app and its turns.
+    pub runtime: Runtime,
+    /// Who is calling.
+    pub auth: Authenticator,
+    /// Where keys and other values of the server itself are kept.
+    pub store: Arc<dyn Driver>,
+    /// What may be set.
+    pub settings: HttpSettings,
+    /// What is counted.
+    pub measures: HttpMetrics,
+}
+
+/// A server as handlers hold it.
+pub type SharedState = Arc<ServerState>;
+
+/// What may be set about serving.
+#[derive(Clone, Debug)]
+pub struct HttpSettings {
+    /// What all paths but those of operation begin with.
+    pub base: String,
+    /// Errors show stacks.
+    pub is_development: bool,
+    /// Everybody may read the measures.
+    pub has_public_metrics: bool,
+    /// Bytes of a request's body.
+    pub body_limit: usize,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+    /// How often a silent stream shows that it lives.
+    pub ping: Duration,
+    /// How long a stream of OpenAI's shape keeps its headers back, so that a turn that fails at once has a status.
+    pub status_wait: Duration,
+    /// Bytes that a reader of a stream may fall behind.
+    pub lag_limit: usize,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            base: "/v1".to_owned(),
+            is_development: false,
+            has_public_metrics: false,
+            body_limit: 4 << 20,
+            body_time: Duration::from_secs(60),
+            ping: Duration::from_secs(15),
+            status_wait: Duration::from_millis(250),
+            lag_limit: 4 << 20,
+        }
+    }
+}
+
+/// The routes of one file.
+pub struct RouteGroup {
+    /// Who may call them.
+    pub right: RouteAccess,
+    /// Whether their paths stand below the base path.
+    pub is_based: bool,
+    /// The routes.
+    pub routes: fn() -> OpenApiRouter<SharedState>,
+}
+
+impl RouteGroup {
+    /// Routes below the base path.
+    const fn of(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
+        Self {
+            right,
+            is_based: true,
+            routes,
+        }
+    }
+
+    /// Routes of operation, beside the base path.
+    const fn beside(right: RouteAccess, routes: fn() -> OpenApiRouter<SharedState>) -> Self {
+        Self {
+            right,
+            is_based: false,
+            routes,
+        }
+    }
+}
+
+/// Every file of routes.
+pub const ROUTES: &[RouteGroup] = &[
+    RouteGroup::beside(RouteAccess::Anybody, health::routes),
+    RouteGroup::beside(RouteAccess::Ruled, openapi::routes),
+    RouteGroup::beside(RouteAccess::Measures, http_metrics::routes),
+    RouteGroup::of(RouteAccess::Ruled, assistants::routes),
+    RouteGroup::of(RouteAccess::Ruled, chat::routes),
+    RouteGroup::of(RouteAccess::Ruled, chats::routes),
+    RouteGroup::of(RouteAccess::Ruled, contexts::routes),
+    RouteGroup::of(RouteAccess::Ruled, events::routes),
+    RouteGroup::of(RouteAccess::Ruled, memory::routes),
+    RouteGroup::of(RouteAccess::Ruled, models::routes),
+    RouteGroup::of(RouteAccess::Ruled, traces::routes),
+    RouteGroup::of(RouteAccess::Ruled, turn::routes),
+    RouteGroup::of(RouteAccess::Ruled, usage::routes),
+];
+
+/// The server as a service; `serve` puts it on a listener.
+pub fn router(server: SharedState) -> Router {
+    server.runtime.judge_reloads(server.auth.reload_check());
+    assemble(server, ROUTES)
+}
+
+fn assemble(server: SharedState, rows: &[RouteGroup]) -> Router {
+    let mut routes = OpenApiRouter::with_openapi(openapi::head());
+    for row in rows {
+        let guard = from_fn_with_state((server.clone(), row.right), authorization::check);
+        let guarded = (row.routes)().route_layer(guard);
+        routes = match row.is_based {
+            true => routes.nest(&server.settings.base, guarded),
+            false => routes.merge(guarded),
+        };
+    }
+    let (router, document) = routes.split_for_parts();
+    router
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .layer(openapi::layer(&document))
+        .layer(from_fn(unread_body::read))
+        .layer(from_fn_with_state(server.clone(), middleware::finish))
+        .with_state(server)
+}
+
+/// Every route: its method, and its path with `:name` for what varies, below the base path where it stands there.
+pub fn operations() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for row in ROUTES {
+        let document = (row.routes)().into_openapi();
+        for (path, item) in document.paths.paths {
+            let path = path.replace('{', ":").replace('}', "");
+            let methods = [
+                ("GET", item.get.is_some()),
+                ("PUT", item.put.is_some()),
+                ("POST", item.post.is_some()),
+                ("DELETE", item.delete.is_some()),
+                ("PATCH", item.patch.is_some()),
+            ];
+            let given = methods.into_iter().filter(|(_, is_given)| *is_given);
+            found.extend(given.map(|(method, _)| (method.to_owned(), path.clone())));
+        }
+    }
+    found
+}
+
+/// Whether a request is one of them.
+pub fn has_route(target: &RequestTarget) -> bool {
+    let mut known = operations().into_iter();
+    known.any(|(method, path)| {
+        let endpoint = EndpointPattern::of(&method, &path);
+        endpoint.is_ok_and(|endpoint| endpoint.matches(target))
+    })
+}
+
+async fn no_route(uri: axum::http::Uri) -> HttpError {
+    Error::not_found("route", uri.path()).into()
+}
+
+async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> HttpError {
+    let message = format!("{method} is not a method of {}", uri.path());
+    let mut error = Error::new(ambit_runtime::ErrorCode::Unsupported, message);
+    error.status = Some(405);
+    error.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        HttpMetrics, HttpSettings, RouteAccess, RouteGroup, ServerState, SharedState, assemble,
+        connection,
+    };
+    use crate::auth::{AuthConfig, Authenticator};
+    use ambit_runtime::{Runtime, runtime};
+    use ambit_storage::Stores;
+    use ambit_storage::driver::DriverOptions;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use utoipa_axum::router::OpenApiRouter;
+    use utoipa_axum::routes;
+
+    #[utoipa::path(get, path = "/panic", responses((status = 200)))]
+    async fn panics() {
+        panic!("details that are nobody's business");
+    }
+
+    fn routes() -> OpenApiRouter<SharedState> {
+        OpenApiRouter::new().routes(routes!(panics))
+    }
+
+    async fn server(folder: &tempfile::TempDir) -> SharedState {
+        std::fs::write(folder.path().join("app.yao"), "{}").unwrap();
+        let stores = Arc::new(Stores::builder(DriverOptions::default()).build().unwrap());
+        let store = stores.index().unwrap().driver().clone();
+        let runtime = Runtime::open(runtime::RuntimeSettings {
+            app: folder.path().to_owned(),
+            stores,
+            storage: ambit_storage::AmbitSettings::default(),
+            models: ambit_runtime::model::ModelSettings::default(),
+            environment: BTreeMap::new(),
+            is_development: false,
+            tools: None,
+            listeners: None,
+        });
+        let runtime = runtime.await.unwrap();
+        let config = AuthConfig::of(&runtime.app()).unwrap();
+        Arc::new(ServerState {
+            auth: Authenticator::new(config, &store),
+            runtime,
+            store,
+            settings: HttpSettings::default(),
+            measures: HttpMetrics::default(),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_an_error_without_details() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = [RouteGroup::beside(RouteAccess::Anybody, routes)];
+        let router = assemble(server(&folder).await, &rows);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(connection::run(listener, router, std::future::pending()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = b"GET /panic HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        serving.abort();
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+        let expected = r#"{"error":{"message":"the server failed; its log says why","type":"server_error","code":"internal","#;
+        assert!(answer.contains(expected), "{answer}");
+        assert!(!answer.contains("business"), "{answer}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Who may call a row of routes. What is not granted is denied.
+
+use super::{ClientConnection, HttpError, SharedState};
+use crate::auth::{AuthRequest, unauthenticated};
+use ambit_runtime::{Authorized, Error, ErrorCode};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+
+/// Who may call the routes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteAccess {
+    /// Everybody, without credentials, whatever the app's rules say.
+    Anybody,
+    /// Whom the app's rules grant it.
+    Ruled,
+    /// The same, or everybody where the settings say so.
+    Measures,
+}
+
+/// The caller of a route that is not for anybody.
+pub struct AuthorizedCaller(pub Authorized);
+
+impl<S: Sync> FromRequestParts<S> for AuthorizedCaller {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        let who = parts.extensions.get::<Authorized>().cloned();
+        who.map(Self).ok_or_else(|| unauthenticated().into())
+    }
+}
+
+/// Lets a request through to the routes of a row, or refuses it.
+pub async fn check(
+    State((server, right)): State<(SharedState, RouteAccess)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_open = match right {
+        RouteAccess::Anybody => true,
+        RouteAccess::Measures => server.settings.has_public_metrics,
+        RouteAccess::Ruled => false,
+    };
+    if is_open {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    match admit(&server, &parts).await {
+        Ok(who) => parts.extensions.insert(who),
+        Err(error) => return HttpError::from(error).into_response(),
+    };
+    next.run(Request::from_parts(parts, body)).await
+}
+
+async fn admit(server: &SharedState, request: &Parts) -> Result<Authorized, Error> {
+    let peer = request.extensions.get::<ConnectInfo<ClientConnection>>();
+    if server.auth.is_development() {
+        check_origin(&request.headers)?;
+    }
+    let asked = AuthRequest {
+        method: request.method.as_str(),
+        // Within routes below the base path, the path is what follows it.
+        path: request.uri.path(),
+        headers: &request.headers,
+        peer: peer.map(|ConnectInfo(peer)| peer.address.ip()),
+    };
+    server.auth.authorize(asked).await
+}
+
+/// Keeps pages of other sites, which a developer's browser may be looking at, away from a server that takes everybody for
+/// its developer.
+fn check_origin(headers: &HeaderMap) -> Result<(), Error> {
+    for name in [HOST, ORIGIN] {
+        let Some(value) = headers.get(&name) else {
+            continue;
+        };
+        if !value.to_str().is_ok_and(is_local) {
+            let message = format!(
+                "in development mode requests come from this machine alone; their {name} is another"
+            );
+            return Err(Error::new(ErrorCode::PermissionDenied, message));
+        }
+    }
+    Ok(())
+}
+
+/// `localhost:8080`, `http://127.0.0.1:8080`, `[::1]` and the like.
+fn is_local(origin: &str) -> bool {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let address = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = address
+        .parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback());
+    is_loopback || address.eq_ignore_ascii_case("localhost")
+}

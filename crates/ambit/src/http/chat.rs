@@ -1,0 +1,59 @@
+//! Asking an agent.
+
+mod agent;
+mod content_parts;
+mod idempotency;
+mod messages;
+mod options;
+mod parameters;
+mod request;
+mod response;
+
+pub use messages::check_user_message;
+pub use parameters::RequestParameters;
+pub use request::check_metadata;
+pub use response::{ChatRequest, answer};
+
+use super::{AuthorizedCaller, BodyBytes, ErrorBody, HttpError, PathParameters, SharedState};
+use axum::extract::State;
+use axum::response::Response;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new()
+        .routes(routes!(complete))
+        .routes(routes!(complete_by))
+}
+
+/// Asks an agent. The body is OpenAI's, with further fields.
+#[utoipa::path(post, path = "/chat/completions", tag = "chat", request_body = request::ChatCompletionBody,
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
+async fn complete(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    given: RequestParameters,
+    BodyBytes(body): BodyBytes,
+) -> Result<Response, HttpError> {
+    let asked = request::read(&server, who, &given, &body)?;
+    answer(&server, asked, &given).await
+}
+
+/// Asks the agent that the path names.
+#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", request_body = request::ChatCompletionBody,
+    params(("assistant_id" = String, Path)),
+    responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
+        (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
+async fn complete_by(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    params: PathParameters,
+    mut given: RequestParameters,
+    BodyBytes(body): BodyBytes,
+) -> Result<Response, HttpError> {
+    given.assistant = Some(params.id("assistant_id")?);
+    let asked = request::read(&server, who, &given, &body)?;
+    answer(&server, asked, &given).await
+}

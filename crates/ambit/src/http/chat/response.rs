@@ -1,0 +1,190 @@
+//! From a request to its answer: a stream, or one body at the end.
+
+use super::{RequestParameters, idempotency};
+use crate::format;
+use crate::http::sse::{self, CancelOnDisconnect, StreamView};
+use crate::http::{HttpError, ServerState, SharedState, turn};
+use ambit_runtime::runtime::StartedTurn;
+use ambit_runtime::stream::{StreamEntry, StreamReader};
+use ambit_runtime::{Authorized, Error, Result, TurnRequest};
+use ambit_storage::address;
+use axum::Json;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A request, and how its answer is wanted.
+pub struct ChatRequest {
+    /// What is asked.
+    pub request: TurnRequest,
+    /// Whether the answer is a stream.
+    pub is_streaming: bool,
+    /// What the answer looks like.
+    pub format: &'static format::FormatDefinition,
+    /// What the format must know; the turn's id and its time are filled in.
+    pub view: format::FormatOptions,
+    /// Equal for equal requests.
+    pub fingerprint: String,
+}
+
+impl ChatRequest {
+    /// A request that came as this body.
+    pub fn new(
+        request: TurnRequest,
+        is_streaming: bool,
+        format: &'static format::FormatDefinition,
+        view: format::FormatOptions,
+        body: &[u8],
+    ) -> Self {
+        let fingerprint = fingerprint(&request, body);
+        Self {
+            request,
+            is_streaming,
+            format,
+            view,
+            fingerprint,
+        }
+    }
+}
+
+/// Of all that a turn is told, wherever the request says it. Only the kind of program that asks may differ.
+fn fingerprint(request: &TurnRequest, body: &[u8]) -> String {
+    let text = |text: &Option<String>| Value::from(text.clone()).to_string();
+    let origin = &request.origin;
+    address::digest(&[
+        &request.agent,
+        &String::from_utf8_lossy(body),
+        &text(&request.chat),
+        &text(&request.mode),
+        &text(&request.connector),
+        &Value::Object(request.metadata.clone()).to_string(),
+        &origin.locale,
+        &origin.theme,
+        &origin.route,
+        &origin.accept,
+        &origin.referer,
+    ])
+}
+
+/// A turn that answers a request: its own, or that of the request that it repeats.
+pub(super) struct AnsweringTurn {
+    /// The turn.
+    pub started: StartedTurn,
+    /// Entries of its stream that are there already.
+    pub backlog_end: u64,
+}
+
+/// Asks, and answers in the format that is wanted.
+pub async fn answer(
+    server: &SharedState,
+    asked: ChatRequest,
+    given: &RequestParameters,
+) -> Result<Response, HttpError> {
+    let who = asked.request.authorized.clone();
+    let cancels = asked.request.cancel_on_disconnect;
+    let begun = match asked.request.idempotency_key.clone() {
+        Some(key) => idempotency::start(server, asked.request, &key, asked.fingerprint).await?,
+        None => AnsweringTurn {
+            started: server.runtime.start(asked.request).await?,
+            backlog_end: 0,
+        },
+    };
+    let AnsweringTurn {
+        mut started,
+        backlog_end: past,
+    } = begun;
+    let headers = headers(&started);
+    let leaving = cancels.then(|| CancelOnDisconnect::of(server, &who, &started.request_id));
+    let mut options = asked.view;
+    options.request_id = started.request_id.clone();
+    options.created = started.started_at / 1000;
+    if !asked.is_streaming {
+        let entries = all(&mut started.stream).await?;
+        leaving.into_iter().for_each(CancelOnDisconnect::disarm);
+        if let Some(failed) = format::failure(&entries) {
+            return Ok(refuse(server, &who, &started, failed).await);
+        }
+        return Ok((headers, Json((asked.format.body)(&entries, &options))).into_response());
+    }
+    let mut first = Vec::new();
+    if asked.format.name == format::DEFAULT {
+        first = beginning(&mut started.stream, server.settings.status_wait).await?;
+        if let Some(failed) = format::failure(&first).filter(|_| !first.iter().any(is_shown)) {
+            return Ok(refuse(server, &who, &started, failed).await);
+        }
+    }
+    let view = StreamView {
+        reader: started.stream,
+        first,
+        format: (asked.format.open)(&options),
+        last_received: 0,
+        backlog_end: past,
+        leaving,
+    };
+    let stream = sse::answer(view, server, given.peer.clone());
+    Ok((headers, stream).into_response())
+}
+
+/// The whole log of a turn, when it has ended.
+async fn all(reader: &mut StreamReader) -> Result<Vec<StreamEntry>> {
+    let mut entries = Vec::new();
+    while let Some(more) = reader.next().await? {
+        entries.extend(more);
+    }
+    Ok(entries)
+}
+
+/// The log up to the first thing that a client would be shown, or as far as it comes in this time. A turn that fails within
+/// it can still be answered with a status; whose model takes longer, the client must have the turn's id to stop it by.
+async fn beginning(reader: &mut StreamReader, wait: Duration) -> Result<Vec<StreamEntry>> {
+    let mut entries = Vec::new();
+    let reading = async {
+        while let Some(more) = reader.next().await? {
+            let is_shown = more.iter().any(is_shown);
+            entries.extend(more);
+            if is_shown {
+                break;
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    timeout(wait, reading).await.unwrap_or(Ok(()))?;
+    Ok(entries)
+}
+
+/// Events show nothing, and a failed turn's error is told by its status.
+fn is_shown(entry: &StreamEntry) -> bool {
+    format::kind(entry).is_some_and(|kind| kind != "event" && kind != "error")
+}
+
+/// The answer to a request whose turn failed before anything was sent.
+async fn refuse(
+    server: &ServerState,
+    who: &Authorized,
+    started: &StartedTurn,
+    failed: Error,
+) -> Response {
+    let known = server.runtime.turn(who, &started.request_id).await;
+    let told = known.ok().and_then(|known| turn::failure(&known));
+    let failure = HttpError::from(told.unwrap_or(failed));
+    (headers(started), failure).into_response()
+}
+
+/// What the answer's headers say of the turn.
+fn headers(started: &StartedTurn) -> HeaderMap {
+    let ids = [
+        ("x-ambit-request", &started.request_id),
+        ("x-ambit-context", &started.context_id),
+        ("x-ambit-chat", &started.chat_id),
+        ("x-yao-chat", &started.chat_id),
+        ("x-ambit-trace", &started.trace_id),
+    ];
+    // A chat's name may hold what no header can: such a name is in the stream alone.
+    let ids = ids.into_iter().filter_map(|(name, id)| {
+        let id = HeaderValue::from_bytes(id.as_bytes()).ok()?;
+        Some((HeaderName::from_static(name), id))
+    });
+    ids.collect()
+}

@@ -1,0 +1,64 @@
+//! Around every request: its id, its span and measures, failures written out, and panics caught.
+
+use super::SharedState;
+use super::error::{ErrorBody, ErrorExtension, HttpError};
+use ambit_runtime::Error;
+use ambit_storage::{clock::Clock, ids};
+use axum::Json;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::CONTENT_LENGTH;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+use tracing::Instrument;
+
+/// The header with the turn's id.
+pub const REQUEST: &str = "x-ambit-request";
+
+/// Runs a request to its answer's first byte.
+pub async fn finish(State(server): State<SharedState>, request: Request, next: Next) -> Response {
+    let id = ids::ordered(&Clock::default());
+    let name = request.method().to_string();
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or_else(|| "-".to_owned(), |route| route.as_str().to_owned());
+    let span =
+        tracing::info_span!("request", request.id = %id, http.method = %name, http.route = %route);
+    let began = Instant::now();
+    async {
+        let ran = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+        let mut response = ran.unwrap_or_else(|_| {
+            HttpError::from(Error::internal("the server failed; its log says why")).into_response()
+        });
+        if let Some(ErrorExtension(error)) = response.extensions_mut().remove::<ErrorExtension>() {
+            response = with_error_body(response, *error, &id, server.settings.is_development);
+        }
+        let status = response.status().as_u16();
+        let seconds = began.elapsed().as_secs_f64();
+        server.measures.answered(&name, &route, status, seconds);
+        tracing::info!(http.status = status, seconds, "answered");
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+/// The answer with its failure written out, and logged.
+fn with_error_body(response: Response, error: Error, id: &str, is_development: bool) -> Response {
+    let (mut parts, _) = response.into_parts();
+    let turn = parts
+        .headers
+        .get(REQUEST)
+        .and_then(|turn| turn.to_str().ok());
+    // A turn logs its own failure.
+    if turn.is_none() && parts.status.is_server_error() {
+        tracing::error!(error.code = %error.code, error.stack = ?error.stack, "{error}");
+    }
+    let id = turn.unwrap_or(id).to_owned();
+    let told = Json(ErrorBody::of(error, &id, is_development)).into_response();
+    let (text, body) = told.into_parts();
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.extend(text.headers);
+    Response::from_parts(parts, body)
+}

@@ -1,0 +1,56 @@
+//! The OpenAPI document, made from the routes.
+
+use super::SharedState;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::{Extension, body::Bytes};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, SecurityRequirement,
+};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// The document as it is sent.
+#[derive(Clone)]
+pub struct OpenApiDocument(Bytes);
+
+/// The routes.
+pub fn routes() -> OpenApiRouter<SharedState> {
+    OpenApiRouter::new().routes(routes!(document))
+}
+
+/// The document without its paths.
+pub fn head() -> OpenApi {
+    let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    let info = InfoBuilder::new()
+        .title("Ambit")
+        .version(env!("CARGO_PKG_VERSION"));
+    OpenApiBuilder::new()
+        .info(
+            info.description(Some("The context layer of AI agents"))
+                .build(),
+        )
+        .components(Some(
+            ComponentsBuilder::new()
+                .security_scheme("bearer", scheme)
+                .build(),
+        ))
+        .security(Some([SecurityRequirement::new("bearer", [""; 0])]))
+        .build()
+}
+
+/// Gives the finished document to its route.
+pub fn layer(document: &OpenApi) -> Extension<OpenApiDocument> {
+    // A document of plain values is always JSON; an empty answer would be seen by the test that reads it.
+    let text = document.to_json().unwrap_or_default();
+    Extension(OpenApiDocument(text.into()))
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "operation", responses((status = 200, description = "The document", body = Object)))]
+async fn document(
+    Extension(OpenApiDocument(text)): Extension<OpenApiDocument>,
+) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/json")], text)
+}

@@ -1,0 +1,111 @@
+//! Lists in pages, as all routes that count pages answer them.
+
+use super::QueryParameters;
+use ambit_runtime::Result;
+use ambit_runtime::chats::{ListPart, PageWindow};
+use serde::Serialize;
+
+/// Items of a page, or of one step of a cursor, where nobody says.
+const SIZE: u64 = 20;
+/// At most so many.
+const LARGEST: u64 = 100;
+
+/// Which page.
+#[derive(Clone, Copy)]
+pub struct PageParameters {
+    page: u64,
+    size: u64,
+}
+
+/// A page of a list.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct PageResponse<T> {
+    /// The items.
+    data: Vec<T>,
+    /// Which page this is, from 1.
+    page: u64,
+    /// How many items a page has.
+    pagesize: u64,
+    /// How many pages there are.
+    pagecnt: u64,
+    /// How many items there are.
+    total: u64,
+    /// The next page, or -1.
+    next: i64,
+    /// The page before, or -1.
+    prev: i64,
+}
+
+impl PageParameters {
+    /// `page` and `pagesize`.
+    pub fn take(conditions: &mut QueryParameters) -> Result<Self> {
+        let page = conditions.within("page", 1, u64::from(u32::MAX))?;
+        let size = conditions.within("pagesize", 1, LARGEST)?;
+        Ok(Self {
+            page: page.unwrap_or(1),
+            size: size.unwrap_or(SIZE),
+        })
+    }
+
+    /// The part of the list that the page is.
+    pub fn window(&self) -> PageWindow {
+        let skip = (self.page - 1) * self.size;
+        PageWindow {
+            skip: usize::try_from(skip).unwrap_or(usize::MAX),
+            limit: usize::try_from(self.size).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The page as it is sent.
+    pub fn listing<T>(self, part: ListPart<T>) -> PageResponse<T> {
+        let count = part.total.div_ceil(self.size);
+        let number = |page: u64| i64::try_from(page).unwrap_or(-1);
+        PageResponse {
+            data: part.items,
+            page: self.page,
+            pagesize: self.size,
+            pagecnt: count,
+            total: part.total,
+            next: match self.page < count {
+                true => number(self.page + 1),
+                false => -1,
+            },
+            prev: match (self.page - 1).min(count) {
+                0 => -1,
+                page => number(page),
+            },
+        }
+    }
+}
+
+/// `limit` of lists that go on behind a place.
+pub fn limit(conditions: &mut QueryParameters) -> Result<usize> {
+    let limit = conditions.within("limit", 1, LARGEST)?.unwrap_or(SIZE);
+    Ok(usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ListPart, PageParameters};
+
+    #[test]
+    fn a_page_says_what_is_around_it() {
+        for (page, total, expected) in [
+            (1, 0, r#""pagecnt":0,"total":0,"next":-1,"prev":-1"#),
+            (1, 10, r#""pagecnt":1,"total":10,"next":-1,"prev":-1"#),
+            (1, 11, r#""pagecnt":2,"total":11,"next":2,"prev":-1"#),
+            (2, 11, r#""pagecnt":2,"total":11,"next":-1,"prev":1"#),
+            (2, 21, r#""pagecnt":3,"total":21,"next":3,"prev":1"#),
+            (9, 21, r#""pagecnt":3,"total":21,"next":-1,"prev":3"#),
+        ] {
+            let part = ListPart {
+                items: vec![1],
+                total,
+            };
+            let listing = PageParameters { page, size: 10 }.listing(part);
+            let text = serde_json::to_string(&listing).unwrap();
+            let expected = format!("{{\"data\":[1],\"page\":{page},\"pagesize\":10,{expected}}}");
+            assert_eq!(text, expected);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Which agents a caller may use over HTTP.
+
+use super::ServerState;
+use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::{Authorized, Error, Result};
+use std::sync::Arc;
+
+/// The agent with this id, for this caller; one they may not see is one that is not there.
+pub fn agent(server: &ServerState, app: &App, who: &Authorized, id: &str) -> Result<Arc<AppAgent>> {
+    let missing = || Error::not_found("agent", id);
+    let found = app.agents.get(id).ok_or_else(missing)?;
+    let agent = found
+        .as_ref()
+        .map_err(|problem| problem.for_user("agent", id))?;
+    let is_visible = is_visible(server, app, who, agent);
+    is_visible.then(|| agent.clone()).ok_or_else(missing)
+}
+
+/// All agents of this caller, by id.
+pub fn agents(server: &ServerState, app: &App, who: &Authorized) -> Vec<Arc<AppAgent>> {
+    let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
+    let visible = usable.filter(|agent| is_visible(server, app, who, agent));
+    visible.cloned().collect()
+}
+
+/// A worker is called by other agents alone. Agents that say nothing are for all only where everybody is the developer; files
+/// that are reloaded as they change say nothing of who is calling.
+fn is_visible(server: &ServerState, app: &App, who: &Authorized, agent: &AppAgent) -> bool {
+    !agent.is_worker && app.visible(agent, who, server.auth.is_development())
+}

@@ -1,0 +1,280 @@
+//! `models/**.mod.yao`: tables of the app and of its agents.
+
+mod column;
+mod keys;
+mod option;
+mod relation;
+
+use super::loader::AppLoader;
+use super::problem::{FileProblem, ProblemReport, Severity};
+use super::read::{ConfigNode, FieldMap};
+use crate::model::definition::{TableColumn, TableIndex, TableModel};
+use crate::model::system;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The models of an app by id; a broken one is what is wrong with it.
+pub type ModelsById = BTreeMap<String, Result<Arc<TableModel>, FileProblem>>;
+
+/// A model whose relations are not known yet.
+struct ModelDraft {
+    model: TableModel,
+    node: ConfigNode,
+}
+
+/// Reads the models of the app and of the agents in these folders.
+pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
+    let mut drafts = Vec::new();
+    let mut broken = BTreeMap::new();
+    let own = (String::new(), "models".to_owned());
+    let agents = agents
+        .iter()
+        .map(|(id, folder)| (id.clone(), format!("{folder}/models")));
+    for (agent, folder) in std::iter::once(own).chain(agents) {
+        for (name, file) in loader.items(&folder, &[".mod.yao"]) {
+            let place = ModelFile::new(&agent, &name);
+            match file.and_then(|file| read(loader, &place, &file)) {
+                Ok(draft) => drafts.push(draft),
+                Err(problem) => drop(broken.insert(place.id, problem)),
+            }
+        }
+    }
+    drafts.extend(system::all().into_iter().map(|model| ModelDraft {
+        model,
+        node: ConfigNode::nothing(),
+    }));
+    let linked = link(loader, drafts, &mut broken);
+    let mut items: ModelsById = linked
+        .into_iter()
+        .map(|model| (model.id.clone(), Ok(Arc::new(model))))
+        .collect();
+    items.extend(broken.into_iter().map(|(id, problem)| (id, Err(problem))));
+    items
+}
+
+/// Where a model's file is: what that makes of its names.
+struct ModelFile {
+    id: String,
+    /// What the table's name begins with.
+    prefix: String,
+    /// The table of a file that names none.
+    table: String,
+}
+
+impl ModelFile {
+    fn new(agent: &str, name: &str) -> Self {
+        let plain = |text: &str| text.replace(['.', '-'], "_");
+        let table = plain(name);
+        match agent {
+            "" => Self {
+                id: name.to_owned(),
+                prefix: String::new(),
+                table,
+            },
+            agent => Self {
+                id: format!("agents.{agent}.{name}"),
+                prefix: format!("agents_{}_", plain(agent)),
+                table,
+            },
+        }
+    }
+}
+
+fn read(loader: &mut AppLoader, place: &ModelFile, file: &str) -> Result<ModelDraft, FileProblem> {
+    let (fields, node) = loader.placed(file, &keys::TABLE)?;
+    let mut report = ProblemReport::new(file);
+    let model = model(place, file, (&fields, &node), &mut report);
+    let failure = report.first().cloned();
+    loader.problems.append(&mut report.problems);
+    failure.map_or(Ok(ModelDraft { model, node }), Err)
+}
+
+fn model(
+    place: &ModelFile,
+    file: &str,
+    (fields, node): (&FieldMap, &ConfigNode),
+    report: &mut ProblemReport,
+) -> TableModel {
+    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    if place.id.starts_with("__yao.") {
+        let message = "names that begin with \"__yao.\" are not the app's; rename the file";
+        report.error(node.at, message);
+    }
+    let table = fields.object("table");
+    let name = match table.optional("name") {
+        Some(name) => format!("{}{name}", table.text("prefix")),
+        None => place.table.clone(),
+    };
+    let table = format!("{}{name}", place.prefix);
+    let is_ours = ["__yao", "sqlite_", "ambit_"];
+    if let Err(reason) = column::check_name(&table) {
+        report.error(at("table"), format!("the table's {reason}"));
+    } else if is_ours.iter().any(|prefix| table.starts_with(prefix)) {
+        let message = format!("table \"{table}\": such names are not the app's");
+        report.error(at("table"), message);
+    }
+    let mut model = TableModel {
+        id: place.id.clone(),
+        name: fields.text("name"),
+        label: fields.text("label"),
+        description: fields.text("description"),
+        file: file.to_owned(),
+        table,
+        columns: columns(fields, node, report),
+        options: option::read(&fields.object("option")),
+        source: Value::Object(fields.0.clone()),
+        ..TableModel::default()
+    };
+    option::add_columns(&mut model);
+    model.indexes = indexes((fields, node), &model.columns, report);
+    model.indexes.extend(option::own_index(&model));
+    option::check(&model, node, report);
+    model.values = values((fields, node), &model, report);
+    model
+}
+
+fn columns(fields: &FieldMap, node: &ConfigNode, report: &mut ProblemReport) -> Vec<TableColumn> {
+    let written = node.get("columns").map_or(&[][..], |node| node.items());
+    let mut columns: Vec<TableColumn> = Vec::new();
+    for (given, node) in fields.list("columns").iter().zip(written) {
+        let given = FieldMap(given.as_object().cloned().unwrap_or_default());
+        let Some(column) = column::read(&given, node, report) else {
+            continue;
+        };
+        let is_same = |other: &&TableColumn| other.name.eq_ignore_ascii_case(&column.name);
+        if let Some(other) = columns.iter().find(is_same) {
+            let message = format!("there is a column \"{}\" already", other.name);
+            report.error(node.at, message);
+        }
+        let other = columns.iter().find(|other| other.is_primary);
+        if let Some(other) = other.filter(|_| column.is_primary) {
+            let message = format!(
+                "column \"{}\" is the primary key already; a model has one",
+                other.name
+            );
+            report.error(node.at, message);
+        }
+        columns.push(column);
+    }
+    if fields.list("columns").is_empty() {
+        report.error(node.at, "\"columns\" must not be empty");
+    }
+    columns
+}
+
+fn indexes(
+    (fields, node): (&FieldMap, &ConfigNode),
+    columns: &[TableColumn],
+    report: &mut ProblemReport,
+) -> Vec<TableIndex> {
+    let written = node.get("indexes").map_or(&[][..], |node| node.items());
+    let mut indexes: Vec<TableIndex> = Vec::new();
+    for (given, node) in fields.list("indexes").iter().zip(written) {
+        let given = FieldMap(given.as_object().cloned().unwrap_or_default());
+        let over = given.texts("columns");
+        let name = given.optional("name").unwrap_or_else(|| over.join("_"));
+        let unknown = over
+            .iter()
+            .find(|name| !columns.iter().any(|it| it.name == **name));
+        if let Some(unknown) = unknown {
+            report.error(
+                node.at,
+                format!("index \"{name}\": there is no column \"{unknown}\""),
+            );
+        }
+        if over.is_empty() {
+            report.error(node.at, format!("index \"{name}\" has no columns"));
+        }
+        if indexes
+            .iter()
+            .any(|other| other.name.eq_ignore_ascii_case(&name))
+        {
+            report.error(node.at, format!("there is an index \"{name}\" already"));
+        }
+        indexes.push(TableIndex {
+            name,
+            columns: over,
+            is_unique: given.text("type") == "unique",
+        });
+    }
+    indexes
+}
+
+fn values(
+    (fields, node): (&FieldMap, &ConfigNode),
+    model: &TableModel,
+    report: &mut ProblemReport,
+) -> Vec<Map<String, Value>> {
+    let written = node.get("values").map_or(&[][..], |node| node.items());
+    let mut rows = Vec::new();
+    for (row, node) in fields.list("values").into_iter().zip(written) {
+        let Value::Object(row) = row else { continue };
+        for (name, value) in &row {
+            let fault = match model.column(name) {
+                None => Some("is no column".to_owned()),
+                Some(column) => column.plain(value).err(),
+            };
+            if let Some(fault) = fault {
+                let at = node.get(name).map_or(node.at, |node| node.at);
+                report.error(at, format!("\"{name}\" {fault}"));
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// Puts the relations in, and takes out what cannot be used.
+fn link(
+    loader: &mut AppLoader,
+    drafts: Vec<ModelDraft>,
+    broken: &mut BTreeMap<String, FileProblem>,
+) -> Vec<TableModel> {
+    let (relations, mut reports) = relation::link(&drafts, broken);
+    same_tables(&drafts, &mut reports);
+    let mut models: Vec<TableModel> = Vec::new();
+    for ((draft, relations), mut report) in drafts.into_iter().zip(relations).zip(reports) {
+        let mut model = draft.model;
+        model.relations = relations;
+        let failure = report.first().cloned();
+        loader.problems.append(&mut report.problems);
+        match failure {
+            Some(problem) => drop(broken.insert(model.id, problem)),
+            None => models.push(model),
+        }
+    }
+    loop {
+        let names: BTreeSet<String> = broken.keys().cloned().collect();
+        let needy = relation::in_need(models.iter(), &names);
+        if needy.is_empty() {
+            return models;
+        }
+        for (id, needed) in needy {
+            let Some(at) = models.iter().position(|model| model.id == id) else {
+                continue;
+            };
+            let model = models.remove(at);
+            let file = broken.get(&needed).map_or("", |problem| &problem.file);
+            let message = format!("its related model \"{needed}\" cannot be used; see {file}");
+            let problem = FileProblem::new(Severity::Error, &model.file, message);
+            broken.insert(id, loader.refuse(problem));
+        }
+    }
+}
+
+/// Two models that would make the same table.
+fn same_tables(drafts: &[ModelDraft], reports: &mut [ProblemReport]) {
+    let mut tables: BTreeMap<String, &TableModel> = BTreeMap::new();
+    let made = drafts.iter().zip(reports);
+    for (draft, report) in made.filter(|(draft, _)| !draft.model.options.read_only) {
+        let model = &draft.model;
+        if let Some(other) = tables.insert(model.table.to_ascii_lowercase(), model) {
+            let (table, file) = (&model.table, &other.file);
+            let message = format!(
+                "table \"{table}\" is that of {file} too; name another one, or set \"option.read_only\""
+            );
+            report.error(draft.node.at, message);
+        }
+    }
+}

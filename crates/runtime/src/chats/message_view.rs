@@ -1,0 +1,283 @@
+//! From stored messages to what was shown: one entry of a history is one message, several, or part of another one.
+
+use crate::error::{Error, Result};
+use crate::value_text::value_text;
+use ambit_storage::clock::Millis;
+use ambit_storage::storage::{Message, Role, StoredItem, ToolCall};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// One entry of a history shows fewer messages than this.
+const PER_ENTRY: u64 = 1_000;
+
+/// A message as it was shown, in its last state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChatMessageView {
+    /// `<request_id>.<message_id>`.
+    pub id: String,
+    /// The chat.
+    pub chat_id: String,
+    /// The turn; empty where it was stored outside of any.
+    pub request_id: String,
+    /// Its id on the turn's stream.
+    pub message_id: String,
+    /// `user` or `assistant`.
+    pub role: &'static str,
+    /// What kind of message.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The content.
+    pub props: Map<String, Value>,
+    /// The block it stands in.
+    pub block_id: Option<String>,
+    /// The thread it stands in.
+    pub thread_id: Option<String>,
+    /// The agent.
+    pub assistant_id: String,
+    /// Its place in the chat; later ones have higher numbers.
+    pub sequence: u64,
+    /// `completed`, `partial` or `error`.
+    pub status: String,
+    /// Whether it was changed after it had ended.
+    pub amended: bool,
+    /// Free data.
+    pub metadata: Option<Value>,
+    /// In milliseconds since 1970.
+    pub created_at: Millis,
+}
+
+/// The sequence of the first message of the entry at this position.
+pub(super) fn sequence(position: u64) -> u64 {
+    position.saturating_mul(PER_ENTRY)
+}
+
+/// The position of the entry that shows this sequence.
+pub(super) fn position(sequence: u64) -> u64 {
+    sequence / PER_ENTRY
+}
+
+/// A stored entry as a message; `None` for what was erased.
+pub(super) fn parse(item: &StoredItem) -> Result<Option<Message>> {
+    let body: Value = item.body.to()?;
+    if body.get("erased") == Some(&Value::Bool(true)) {
+        return Ok(None);
+    }
+    serde_json::from_value(body).map(Some).map_err(|error| {
+        let message = format!("message {} is corrupt: {error}", item.id);
+        Error::new(crate::error::ErrorCode::Corrupt, message)
+    })
+}
+
+/// Folds entries of a history, in order, into what they show. All entries of a turn must be among them.
+pub(super) struct ChatHistoryFold<'a> {
+    /// The chat.
+    pub chat_id: &'a str,
+    /// The agent of entries that name none.
+    pub agent: &'a str,
+    /// What is shown.
+    pub shown: Vec<ChatMessageView>,
+}
+
+impl ChatHistoryFold<'_> {
+    /// Takes one entry in.
+    pub fn add(&mut self, at: u64, message: &Message) {
+        match message.role {
+            Role::System | Role::Developer => {}
+            Role::Tool => self.settle(message),
+            Role::User => self.push(at, self.said(message)),
+            Role::Assistant => match message.extras.get("shown") {
+                Some(Value::Array(parts)) => {
+                    for (at, part) in (at..).zip(parts) {
+                        let shown = self.part(message, part);
+                        self.push(at, shown);
+                    }
+                }
+                _ if message.extras.contains_key("message_id") => {
+                    self.push(at, self.sent(message));
+                }
+                _ => self.plain(at, message),
+            },
+        }
+    }
+
+    /// Puts a message behind the others; an ended one of the same turn and id is this one, changed.
+    fn push(&mut self, at: u64, mut shown: ChatMessageView) {
+        shown.sequence = at;
+        let is_same =
+            |other: &&mut ChatMessageView| other.id == shown.id && !shown.request_id.is_empty();
+        if let Some(before) = self.shown.iter_mut().rev().find(is_same) {
+            shown.sequence = before.sequence;
+            shown.created_at = before.created_at;
+            shown.amended = true;
+            *before = shown;
+            return;
+        }
+        self.shown.push(shown);
+    }
+
+    /// What a person said.
+    fn said(&self, message: &Message) -> ChatMessageView {
+        let texts = message.parts.iter().all(|part| part["type"] == "text");
+        let content = match texts {
+            true => Value::String(message.text()),
+            false => Value::Array(message.parts.clone()),
+        };
+        let mut props = Map::from_iter([
+            ("content".to_owned(), content),
+            ("role".to_owned(), "user".into()),
+        ]);
+        if let Some(name) = message.extras.get("name") {
+            props.insert("name".to_owned(), name.clone());
+        }
+        let fields = &message.extras;
+        let id = text(fields.get("message_id")).unwrap_or_else(|| message.id.clone());
+        self.shown(message, fields, (id, "user_input", props))
+    }
+
+    /// What a hook sent.
+    fn sent(&self, message: &Message) -> ChatMessageView {
+        let fields = &message.extras;
+        let id = text(fields.get("message_id")).unwrap_or_default();
+        let content = || content(message.text());
+        let props = object(fields.get("props")).unwrap_or_else(content);
+        self.shown(message, fields, (id, "text", props))
+    }
+
+    /// One of the messages that a model's answer was shown as.
+    fn part(&self, message: &Message, part: &Value) -> ChatMessageView {
+        let none = Map::new();
+        let fields = part.as_object().unwrap_or(&none);
+        let kind = text(fields.get("type")).unwrap_or_default();
+        let derived = || match kind.as_str() {
+            "tool_call" => called(message, fields.get("call")).map_or_else(Map::new, call),
+            "thinking" => content(reasoning(message).unwrap_or_default()),
+            _ => content(message.text()),
+        };
+        let props = object(fields.get("props")).unwrap_or_else(derived);
+        let id = text(fields.get("message_id")).unwrap_or_default();
+        self.shown(message, fields, (id, "text", props))
+    }
+
+    /// An answer that was stored without being shown, as an import or a library call leaves it.
+    fn plain(&mut self, at: u64, message: &Message) {
+        let none = Map::new();
+        let mut parts: Vec<(&'static str, Map<String, Value>)> = Vec::new();
+        if let Some(text) = reasoning(message) {
+            parts.push(("thinking", content(text)));
+        }
+        if !message.text().is_empty() {
+            parts.push(("text", content(message.text())));
+        }
+        let calls = message.tool_calls.iter();
+        parts.extend(calls.map(|one| ("tool_call", call(one))));
+        let is_one = parts.len() == 1;
+        for (at, (number, (kind, props))) in (at..).zip((1..).zip(parts)) {
+            let id = match is_one {
+                true => message.id.clone(),
+                false => format!("{}.{number}", message.id),
+            };
+            let shown = self.shown(message, &none, (id, kind, props));
+            self.push(at, shown);
+        }
+    }
+
+    /// The result of a call belongs to the message that shows the call.
+    fn settle(&mut self, message: &Message) {
+        let Some(result) = &message.tool_result else {
+            return;
+        };
+        let turn = message.turn_id.as_deref().unwrap_or_default();
+        let is_it = |shown: &&mut ChatMessageView| {
+            shown.kind == "tool_call"
+                && shown.request_id == turn
+                && shown.props.get("id").and_then(Value::as_str) == Some(&result.call_id)
+        };
+        let Some(shown) = self.shown.iter_mut().rev().find(is_it) else {
+            return;
+        };
+        let (status, field) = match result.is_error {
+            true => ("error", "error"),
+            false => ("completed", "result"),
+        };
+        let props = &mut shown.props;
+        props.insert("status".to_owned(), status.into());
+        if !props.contains_key(field) {
+            props.insert(field.to_owned(), result.content.clone());
+        }
+        shown.amended = true;
+    }
+
+    fn shown(
+        &self,
+        message: &Message,
+        fields: &Map<String, Value>,
+        (message_id, kind, props): (String, &str, Map<String, Value>),
+    ) -> ChatMessageView {
+        let own = |name: &str| text(fields.get(name));
+        let request_id = message.turn_id.clone().unwrap_or_default();
+        let agent = own("assistant_id").or_else(|| text(message.extras.get("assistant_id")));
+        ChatMessageView {
+            id: match request_id.is_empty() {
+                true => message_id.clone(),
+                false => format!("{request_id}.{message_id}"),
+            },
+            chat_id: self.chat_id.to_owned(),
+            request_id,
+            message_id,
+            role: match message.role {
+                Role::User => "user",
+                _ => "assistant",
+            },
+            kind: own("type").unwrap_or_else(|| kind.to_owned()),
+            props,
+            block_id: own("block_id"),
+            thread_id: own("thread_id"),
+            assistant_id: agent.unwrap_or_else(|| self.agent.to_owned()),
+            sequence: 0,
+            status: own("status").unwrap_or_else(|| "completed".to_owned()),
+            amended: fields.get("amended") == Some(&Value::Bool(true)),
+            metadata: message.metadata.clone(),
+            created_at: message.created_at,
+        }
+    }
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value?.as_str().map(str::to_owned)
+}
+
+fn object(value: Option<&Value>) -> Option<Map<String, Value>> {
+    value?.as_object().cloned()
+}
+
+fn content(text: String) -> Map<String, Value> {
+    Map::from_iter([("content".to_owned(), Value::String(text))])
+}
+
+fn reasoning(message: &Message) -> Option<String> {
+    text(message.extras.get("reasoning_content")).filter(|text| !text.is_empty())
+}
+
+/// The call that a part shows: named by its id or by its place among the calls.
+fn called<'a>(message: &'a Message, name: Option<&Value>) -> Option<&'a ToolCall> {
+    match name? {
+        Value::Number(place) => message
+            .tool_calls
+            .get(usize::try_from(place.as_u64()?).ok()?),
+        name => message.tool_calls.iter().find(|call| *name == call.id),
+    }
+}
+
+fn call(call: &ToolCall) -> Map<String, Value> {
+    let mut props = Map::new();
+    props.insert("id".to_owned(), json!(call.id));
+    props.insert("name".to_owned(), json!(call.name));
+    props.insert("arguments".to_owned(), value_text(&call.arguments).into());
+    for name in ["server", "tool"] {
+        if let Some(value) = call.extras.get(name) {
+            props.insert(name.to_owned(), value.clone());
+        }
+    }
+    props.insert("status".to_owned(), "pending".into());
+    props
+}

@@ -1,0 +1,221 @@
+//! The messages of a chat, in pages. They are the originals: what truncation hides from the model is still shown.
+
+use crate::access::{Authorized, DataAccess};
+use crate::chats::find::{self, ChatName, ReachableChat};
+use crate::chats::message_view::{self, ChatHistoryFold, ChatMessageView};
+use crate::error::{Error, Result};
+use ambit_storage::Ambit;
+use ambit_storage::storage::{Message, Role, StorageSnapshot};
+use serde::Serialize;
+
+/// Entries read in one go.
+const CHUNK: u64 = 200;
+
+/// Which messages of a chat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessageFilter {
+    /// Only those before this sequence.
+    pub before: Option<u64>,
+    /// Only those behind this sequence; the first of them are given instead of the last.
+    pub after: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+    /// Only those of this role, `user` or `assistant`.
+    pub role: Option<String>,
+    /// Only those of this type.
+    pub kind: Option<String>,
+    /// Only those of this turn.
+    pub request_id: Option<String>,
+}
+
+/// Messages, oldest first, and where to go on in the same direction: as `after` if that was given, else as `before`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChatMessagePage {
+    /// The messages.
+    pub items: Vec<ChatMessageView>,
+    /// Where the next ones are; nothing where there are none.
+    pub next: Option<u64>,
+}
+
+/// The last messages of a chat, or those before or behind one.
+pub async fn messages(
+    ambit: &Ambit,
+    who: &Authorized,
+    name: ChatName<'_>,
+    filter: &MessageFilter,
+) -> Result<ChatMessagePage> {
+    check(filter)?;
+    let found = ReachableChat::at(ambit, find::row(ambit, who, name).await?).await?;
+    let rights = DataAccess::of(who).ambit_for(ambit, &found.row);
+    let stored = StorageSnapshot::archive(&rights, &found.row).await?;
+    let look = ChatMessageSearch {
+        found: &found,
+        stored: &stored,
+        filter,
+    };
+    match filter.after {
+        Some(after) => look.forward(after).await,
+        None => look.backward().await,
+    }
+}
+
+fn check(filter: &MessageFilter) -> Result<()> {
+    if let (Some(after), Some(before)) = (filter.after, filter.before)
+        && before <= after
+    {
+        let message = format!("before is {before}, which leaves nothing behind after, {after}");
+        return Err(Error::invalid("before", message));
+    }
+    if let Some(role) = &filter.role {
+        let roles = [("user", ()), ("assistant", ())];
+        super::details::choose("role", role, &roles)?;
+    }
+    Ok(())
+}
+
+struct ChatMessageSearch<'a> {
+    found: &'a ReachableChat,
+    stored: &'a StorageSnapshot,
+    filter: &'a MessageFilter,
+}
+
+impl ChatMessageSearch<'_> {
+    async fn forward(&self, after: u64) -> Result<ChatMessagePage> {
+        let (limit, last) = (self.filter.limit, self.last());
+        let mut start = message_view::position(after).saturating_sub(1).min(last);
+        let mut items = Vec::new();
+        while start < last && items.len() <= limit {
+            let end = (start + CHUNK).min(last);
+            items.extend(self.window(start, end).await?);
+            start = end;
+        }
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().map(|shown| shown.sequence);
+        Ok(ChatMessagePage {
+            items,
+            next: next.filter(|_| has_more),
+        })
+    }
+
+    async fn backward(&self) -> Result<ChatMessagePage> {
+        let limit = self.filter.limit;
+        let mut end = self.last();
+        let mut items: Vec<ChatMessageView> = Vec::new();
+        while end > 0 && items.len() <= limit {
+            let start = end.saturating_sub(CHUNK);
+            let mut window = self.window(start, end).await?;
+            window.append(&mut items);
+            items = window;
+            end = start;
+        }
+        let has_more = items.len() > limit;
+        items.drain(..items.len().saturating_sub(limit));
+        let next = items.first().map(|shown| shown.sequence);
+        Ok(ChatMessagePage {
+            items,
+            next: next.filter(|_| has_more),
+        })
+    }
+
+    /// The position of the last entry that may be wanted.
+    fn last(&self) -> u64 {
+        let count = self.stored.count();
+        let before = self.filter.before.map(message_view::position);
+        before.map_or(count, |before| before.min(count))
+    }
+
+    /// What is wanted of the messages that begin behind the entry at `start`, up to the one at `end`. The rest of a turn
+    /// is looked at too: it may have results and changes.
+    async fn window(&self, start: u64, end: u64) -> Result<Vec<ChatMessageView>> {
+        let identity = &self.found.row.identity;
+        let mut fold = ChatHistoryFold {
+            chat_id: identity.chat_name().unwrap_or_default(),
+            agent: identity.agent_name(),
+            shown: Vec::new(),
+        };
+        let begin = self.begin_of_turn(start).await?;
+        let (mut next, mut turn) = (begin, None);
+        'entries: loop {
+            let count = match next < end {
+                true => (end - next).min(CHUNK),
+                false => CHUNK,
+            };
+            let entries = self.read(next, count).await?;
+            if entries.is_empty() {
+                break;
+            }
+            for message in entries {
+                next += 1;
+                let Some(message) = message else {
+                    continue;
+                };
+                // What others put into a running turn belongs to no turn, and does not end it.
+                let is_other = message.turn_id.is_some() && message.turn_id != turn;
+                if next > end && (turn.is_none() || is_other) {
+                    break 'entries;
+                }
+                turn = message.turn_id.clone().or(turn);
+                if !self.is_superseded(&message) {
+                    fold.add(message_view::sequence(next), &message);
+                }
+            }
+        }
+        let inside = message_view::sequence(start + 1)..message_view::sequence(end + 1);
+        fold.shown
+            .retain(|shown| inside.contains(&shown.sequence) && self.wants(shown));
+        Ok(fold.shown)
+    }
+
+    /// The position before the first entry of the turn that the entry behind `start` is in the middle of: a change of a
+    /// message stands where the message was first.
+    async fn begin_of_turn(&self, start: u64) -> Result<u64> {
+        let first = self.read(start, 1).await?.pop().flatten();
+        let Some(turn) = first.and_then(|message| message.turn_id) else {
+            return Ok(start);
+        };
+        let mut begin = start;
+        while begin > 0 {
+            let from = begin.saturating_sub(CHUNK);
+            let before = self.read(from, begin - from).await?;
+            let is_same = |message: &Option<Message>| {
+                let of = message.as_ref().map(|message| message.turn_id.as_ref());
+                of.is_none_or(|of| of == Some(&turn))
+            };
+            let same = before.iter().rev().take_while(|message| is_same(message));
+            let same = same.count() as u64;
+            begin -= same;
+            if begin > from {
+                break;
+            }
+        }
+        Ok(begin)
+    }
+
+    async fn read(&self, after: u64, count: u64) -> Result<Vec<Option<Message>>> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let items = self.stored.after(after, count).await?;
+        items.iter().map(message_view::parse).collect()
+    }
+
+    fn is_superseded(&self, message: &Message) -> bool {
+        let turns = &self.found.about.superseded;
+        message.role != Role::User
+            && message
+                .turn_id
+                .as_ref()
+                .is_some_and(|turn| turns.contains(turn))
+    }
+
+    fn wants(&self, shown: &ChatMessageView) -> bool {
+        let filter = self.filter;
+        filter.before.is_none_or(|before| shown.sequence < before)
+            && filter.after.is_none_or(|after| shown.sequence > after)
+            && filter.role.as_ref().is_none_or(|role| shown.role == role)
+            && filter.kind.as_ref().is_none_or(|kind| shown.kind == *kind)
+            && filter
+                .request_id
+                .as_ref()
+                .is_none_or(|request| shown.request_id == *request)
+    }
+}

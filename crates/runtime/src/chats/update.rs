@@ -1,0 +1,224 @@
+//! Changing what a chat shows, and removing chats.
+
+use crate::access::{Authorized, DataAccess};
+use crate::chats::details::{self, ChatEdits, ChatShare, ChatStatus};
+use crate::chats::find::{self, ChatInfo, ChatName, ReachableChat};
+use crate::chats::share;
+use crate::error::{Error, ErrorCode, Result};
+use crate::journal::OpenTurn;
+use ambit_storage::address::{CHAT, ITEMS, Space};
+use ambit_storage::batch::{Batch, BatchCheck};
+use ambit_storage::directory::IndexRow;
+use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
+use ambit_storage::lease::{Lease, OnBusy};
+use ambit_storage::pattern::Pattern;
+use ambit_storage::{Ambit, BulkReport, Error as Stored, SessionQuery, suggestion};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What may be changed.
+const FIELDS: [&str; 5] = ["title", "status", "share", "sort", "metadata"];
+/// Bytes of a title, and of metadata.
+const TITLE_LIMIT: usize = 1_000;
+const METADATA_LIMIT: usize = 16 << 10;
+/// A change is tried again so often when turns write at the same time.
+const TRIES: usize = 16;
+
+/// Changes `title`, `status`, `share`, `sort` or `metadata` of a chat; `null` takes a title or metadata back.
+pub async fn update(
+    ambit: &Ambit,
+    who: &Authorized,
+    name: ChatName<'_>,
+    change: &Map<String, Value>,
+) -> Result<ChatInfo> {
+    apply(ChatEdits::default(), change)?;
+    let row = find::row(ambit, who, name).await?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match once(ambit, ReachableChat::at(ambit, row.clone()).await?, change).await {
+            Err(error) if error.code == ErrorCode::Conflict && tries < TRIES => {}
+            done => return done,
+        }
+    }
+}
+
+/// Changes the chat as it was seen. What was removed meanwhile is not made anew.
+async fn once(
+    ambit: &Ambit,
+    mut found: ReachableChat,
+    change: &Map<String, Value>,
+) -> Result<ChatInfo> {
+    let before = found.about.own.share;
+    found.about.own = apply(found.about.own, change)?;
+    found.about.own.at = ambit.stores().options().clock.now();
+    let after = found.about.own.share;
+    let team = match (after, found.row.team.as_deref()) {
+        (ChatShare::Team, None) => return Err(teamless()),
+        (_, team) => team.unwrap_or_default().to_owned(),
+    };
+    if before == ChatShare::Team && after == ChatShare::Private {
+        share::set(ambit, &found.row, &team, false).await?;
+    }
+    let log = found.space.log(ITEMS);
+    let head = found.driver.read(&log, LogRange::head()).await?.head;
+    let batch = Batch {
+        checks: vec![
+            BatchCheck::Version {
+                key: found.space.key(CHAT),
+                version: found.about.version,
+            },
+            BatchCheck::Head { log, head },
+        ],
+        writes: vec![details::keep(&found.space, &found.about.own)?],
+    };
+    found.driver.commit(batch).await?;
+    if after == ChatShare::Team {
+        share::set(ambit, &found.row, &team, true).await?;
+    }
+    Ok(found.chat())
+}
+
+fn teamless() -> Error {
+    let message = "share cannot be team: the chat was begun outside of any team";
+    Error::invalid("share", message)
+}
+
+/// What a person wants, applied to what is there.
+fn apply(mut own: ChatEdits, change: &Map<String, Value>) -> Result<ChatEdits> {
+    for (field, value) in change {
+        match (field.as_str(), value) {
+            ("title", Value::Null) => own.title = None,
+            ("title", Value::String(title)) => own.title = Some(checked_title(title)?),
+            ("status", Value::String(status)) => own.status = ChatStatus::parse(status)?,
+            ("share", Value::String(share)) => own.share = ChatShare::parse(share)?,
+            ("sort", Value::Number(sort)) if sort.is_i64() => {
+                own.sort = sort.as_i64().unwrap_or_default();
+            }
+            ("metadata", Value::Null) => own.metadata = Map::new(),
+            ("metadata", Value::Object(metadata)) => {
+                own.metadata = checked_metadata(metadata, value)?;
+            }
+            (field, value) => return Err(refused(field, value)),
+        }
+    }
+    Ok(own)
+}
+
+fn checked_title(title: &str) -> Result<String> {
+    if title.is_empty() || title.len() > TITLE_LIMIT {
+        let message = format!("title must have 1 to {TITLE_LIMIT} bytes, or be null");
+        return Err(Error::invalid("title", message));
+    }
+    Ok(title.to_owned())
+}
+
+fn checked_metadata(metadata: &Map<String, Value>, value: &Value) -> Result<Map<String, Value>> {
+    if value.to_string().len() > METADATA_LIMIT {
+        let message = format!("metadata is larger than {METADATA_LIMIT} bytes");
+        let mut error = Error::new(ErrorCode::LimitExceeded, message);
+        error.param = Some("metadata".to_owned());
+        error.status = Some(413);
+        return Err(error);
+    }
+    Ok(metadata.clone())
+}
+
+fn refused(field: &str, value: &Value) -> Error {
+    let wants = match field {
+        "title" => "a text or null",
+        "status" => "\"active\" or \"archived\"",
+        "share" => "\"private\" or \"team\"",
+        "sort" => "a whole number",
+        "metadata" => "an object or null",
+        _ => {
+            let hint = suggestion::hint(field, FIELDS);
+            let message = format!(
+                "\"{field}\" cannot be changed; title, status, share, sort and metadata can{hint}"
+            );
+            return Error::invalid(field, message);
+        }
+    };
+    let found = match value {
+        Value::Object(_) | Value::Array(_) => "something else".to_owned(),
+        plain => plain.to_string(),
+    };
+    Error::invalid(field, format!("{field} must be {wants}, not {found}"))
+}
+
+/// Removes a chat: messages, logs, traces, memory, usage records, and its rows in the index. A turn that is running makes
+/// it fail `chat_busy`.
+pub async fn remove(ambit: &Ambit, who: &Authorized, name: ChatName<'_>) -> Result<()> {
+    let row = find::row(ambit, who, name).await?;
+    check_idle(ambit, &row).await?;
+    let rights = DataAccess::of(who).ambit_for(ambit, &row);
+    let report = of_conversation(&rights, &row).remove().await?;
+    finished(&report)?;
+    match &row.team {
+        Some(team) => share::set(ambit, &row, team, false).await,
+        None => Ok(()),
+    }
+}
+
+/// Refuses while a turn runs or waits.
+pub(crate) async fn check_idle(ambit: &Ambit, row: &IndexRow) -> Result<()> {
+    let driver = ambit.stores().chain(&row.placement)?.driver().clone();
+    let space = Space::of(&row.tenant, &row.identity);
+    match Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await {
+        Ok(lease) => Ok(lease.release().await?),
+        Err(error @ Stored::Busy { .. }) => {
+            let mut error = Error::from(error);
+            error.message = "a turn of this chat is running; cancel it or wait for its end, then repeat the request".to_owned();
+            let running = running(&driver, &space).await?;
+            error.details = running.map(|id| Box::new(json!({"request_id": id})));
+            Err(error)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The turn that is open in this conversation.
+async fn running(driver: &Arc<dyn Driver>, space: &Space) -> Result<Option<String>> {
+    let scan = ValueScan {
+        pattern: Pattern::parse(&format!("{}/*", space.digest())),
+        after: None,
+        limit: 1,
+        part: ValuePart::Whole,
+    };
+    let found = driver.scan(&Space::turns(), &scan).await?;
+    let open = found.first().map(|(_, entry)| entry.value.to::<OpenTurn>());
+    Ok(open.transpose()?.map(|open| open.request_id))
+}
+
+/// All rows of the conversation.
+fn of_conversation(ambit: &Ambit, row: &IndexRow) -> SessionQuery {
+    let identity = row.identity.clone();
+    let mut query = SessionQuery::every(ambit);
+    if let Some(chat) = identity.chat_name() {
+        query = query.for_chat(chat);
+    }
+    if let Some(user) = identity.user_id() {
+        query = query.for_user(user);
+    }
+    if let Some(group) = identity.group() {
+        query = query.for_group(group);
+    }
+    query.filter(move |row| row.identity.base().same_storage(&identity.base()))
+}
+
+/// Fails where part of it is left.
+pub(crate) fn finished(report: &BulkReport) -> Result<()> {
+    match report.failed.is_empty() {
+        true => Ok(()),
+        false => {
+            let done = report.done.iter().map(|identity| identity.key());
+            let failed = report.failed.iter();
+            let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
+            Err(Stored::Partial {
+                done: done.collect(),
+                failed: failed.collect(),
+            }
+            .into())
+        }
+    }
+}

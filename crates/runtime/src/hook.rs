@@ -1,0 +1,178 @@
+//! The hooks of one agent: `Create` before the model, `Next` after it; and beside the turns what decides where sessions are
+//! kept and what listens to events.
+
+mod agent_script;
+mod create_result;
+mod events;
+pub(crate) mod failure;
+mod hook_fields;
+mod listeners;
+mod next_result;
+mod session_script;
+
+pub use create_result::CreateResult;
+pub(crate) use events::EVENTS;
+pub use hook_fields::Delegate;
+pub(crate) use listeners::described;
+pub use listeners::{EventListeners, EventMapping, EventPayload};
+pub use next_result::{NextOutcome, NextResult};
+pub use session_script::SessionScript;
+
+use crate::app::{App, AppAgent};
+use crate::ctx::{self, RunHost, ScriptContext};
+use crate::error::{Error, ErrorCode, Result};
+use crate::limits::AgentLimits;
+use crate::net::AllowList;
+use crate::trace::{NodeOptions, TraceNode};
+use ambit_script::{Engine, Program, ProgramSource, SourceFiles};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The compiled hooks of one agent, and what they may use.
+#[derive(Clone)]
+pub struct AgentHooks {
+    engine: Engine,
+    program: Option<Arc<Program>>,
+    limits: AgentLimits,
+    /// What of the app's hosts the agent leaves.
+    hosts: Option<AllowList>,
+}
+
+/// What a hook returned, and the node of its run.
+struct HookResult {
+    value: Value,
+    node: TraceNode,
+}
+
+impl AgentHooks {
+    /// Compiles an agent's hooks. An agent without any has none; a script that does not compile is an error of the app.
+    pub fn load(
+        engine: &Engine,
+        files: &dyn SourceFiles,
+        app: &App,
+        agent: &AppAgent,
+    ) -> Result<Self> {
+        let program = agent.hooks.as_ref().map(|file| {
+            let folder = agent.folder.clone();
+            let file = file.clone();
+            engine.load(files, &ProgramSource { file, folder })
+        });
+        let hosts = agent.http.as_deref().map(AllowList::parse).transpose();
+        let hosts = hosts.map_err(|error| {
+            let text = error.message.replace("capabilities.http", "runtime.http");
+            Error::new(ErrorCode::ConfigError, text)
+        })?;
+        Ok(Self {
+            engine: engine.clone(),
+            program: program.transpose().map_err(|error| failure::load(&error))?,
+            limits: AgentLimits::of(app, agent),
+            hosts,
+        })
+    }
+
+    /// True if the agent has this hook.
+    pub fn has(&self, hook: &str) -> bool {
+        self.program
+            .as_ref()
+            .is_some_and(|program| program.has(hook))
+    }
+
+    /// What the scripts may use.
+    pub fn limits(&self) -> &AgentLimits {
+        &self.limits
+    }
+
+    /// Runs `Create`. `None` where there is none, or where it changes nothing.
+    pub async fn create(
+        &self,
+        scope: &Arc<ScriptContext>,
+        messages: Vec<Value>,
+        options: Value,
+    ) -> Result<Option<CreateResult>> {
+        let arguments = vec![Value::Array(messages), options];
+        let Some(ran) = self.run(scope, "Create", arguments).await? else {
+            return Ok(None);
+        };
+        checked(&ran.node, || CreateResult::read(ran.value, &ran.node))
+    }
+
+    /// Runs `Next`. `None` where there is none, or where it leaves the answer as it is.
+    pub async fn next(
+        &self,
+        scope: &Arc<ScriptContext>,
+        payload: Value,
+        options: Value,
+    ) -> Result<Option<NextResult>> {
+        let Some(ran) = self.run(scope, "Next", vec![payload, options]).await? else {
+            return Ok(None);
+        };
+        checked(&ran.node, || NextResult::read(ran.value, &ran.node))
+    }
+
+    /// Runs a hook in a runtime of its own. `None` where there is no such hook.
+    async fn run(
+        &self,
+        scope: &Arc<ScriptContext>,
+        hook: &str,
+        arguments: Vec<Value>,
+    ) -> Result<Option<HookResult>> {
+        let Some(program) = self.program.as_ref().filter(|program| program.has(hook)) else {
+            return Ok(None);
+        };
+        let mut start = NodeOptions::new("hook", hook);
+        if scope.trace.trace().is_on() {
+            start.input = Value::Array(arguments.clone());
+        }
+        let node = scope.trace.add(start);
+        let http = scope.http.for_run(self.limits.http, self.hosts.as_ref());
+        let run = Arc::new(RunHost::new(scope, hook, node.clone(), http));
+        let mut given = vec![ctx::object(run.own())];
+        given.extend(arguments.into_iter().map(Into::into));
+        let result = self
+            .engine
+            .run(ambit_script::ScriptRun {
+                program: Arc::clone(program),
+                function: hook.to_owned(),
+                arguments: given,
+                host: Arc::clone(&run) as Arc<dyn ambit_script::Host>,
+                limits: self.limits.run,
+                within: None,
+            })
+            .await;
+        run.end();
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            // A computed default export turned out not to have it.
+            Err(ambit_script::Error::NoFunction { .. }) => {
+                node.close(crate::trace::TraceStatus::Skipped);
+                return Ok(None);
+            }
+            Err(error) => {
+                let error = failure::of(&error, program.entry(), hook);
+                run.own().cursor.end(Some(&error.message));
+                failure::record(&error, scope, hook, &node);
+                return Err(error);
+            }
+        };
+        run.own().cursor.end(None);
+        let dropped = outcome.dropped + run.nest().scheduled_count();
+        if dropped > 0 {
+            let what = format!(
+                "{hook} had settled while {dropped} of its timers and calls were still pending; they are dropped"
+            );
+            node.warn(what);
+        }
+        let value = outcome.value.unwrap_or_default();
+        Ok(Some(HookResult { value, node }))
+    }
+}
+
+/// Reads what a hook returned; the node of the run ends with what came of it.
+fn checked<T>(node: &TraceNode, read: impl FnOnce() -> Result<Option<T>>) -> Result<Option<T>> {
+    let read = read();
+    match &read {
+        Ok(_) => node.complete(None),
+        Err(error) => node.fail(&error.message),
+    }
+    read
+}

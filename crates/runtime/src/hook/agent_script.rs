@@ -1,0 +1,103 @@
+//! Scripts of an agent that run beside its turns: what decides where a session is kept, and what listens to events.
+
+use super::failure;
+use crate::app::{App, AppAgent};
+use crate::error::Result;
+use crate::globals::write_line;
+use crate::limits::AgentLimits;
+use ambit_script::{
+    Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, ScriptRun, SourceFiles,
+};
+use async_trait::async_trait;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// One compiled file of an agent. Its functions get what they need as arguments; the host does nothing for them but log.
+#[derive(Clone)]
+pub struct AgentScript {
+    engine: Engine,
+    program: Arc<Program>,
+    limits: ambit_script::RunLimits,
+    agent: String,
+}
+
+impl AgentScript {
+    /// Compiles a file of an agent.
+    pub fn load(
+        engine: &Engine,
+        files: &dyn SourceFiles,
+        (app, agent): (&App, &AppAgent),
+        file: &str,
+    ) -> Result<Self> {
+        let source = ProgramSource {
+            file: file.to_owned(),
+            folder: agent.folder.clone(),
+        };
+        let program = engine.load(files, &source);
+        Ok(Self {
+            engine: engine.clone(),
+            program: program.map_err(|error| failure::load(&error))?,
+            limits: AgentLimits::of(app, agent).run,
+            agent: agent.id.clone(),
+        })
+    }
+
+    /// The agent's id.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// The file.
+    pub fn file(&self) -> &str {
+        self.program.entry()
+    }
+
+    /// True if the file has this function.
+    pub fn has(&self, function: &str) -> bool {
+        self.program.has(function)
+    }
+
+    /// What a function returns; `None` if there is no such function.
+    pub async fn call(&self, function: &str, arguments: Vec<Json>) -> Result<Option<Json>> {
+        if !self.has(function) {
+            return Ok(None);
+        }
+        let result = self
+            .engine
+            .run(ScriptRun {
+                program: Arc::clone(&self.program),
+                function: function.to_owned(),
+                arguments: arguments.into_iter().map(HostValue::Json).collect(),
+                host: Arc::new(ConsoleHost {
+                    agent: self.agent.clone(),
+                    function: format!("{} {function}", self.file()),
+                }),
+                limits: self.limits,
+                within: None,
+            })
+            .await;
+        match result {
+            Ok(outcome) => Ok(Some(outcome.value.unwrap_or_default())),
+            Err(ambit_script::Error::NoFunction { .. }) => Ok(None),
+            Err(error) => Err(failure::of(&error, self.file(), function)),
+        }
+    }
+}
+
+/// Writes lines of the console and refuses everything else.
+struct ConsoleHost {
+    agent: String,
+    function: String,
+}
+
+#[async_trait]
+impl Host for ConsoleHost {
+    async fn call(&self, call: HostCall) -> Result<HostValue, HostError> {
+        if call.class == "console" {
+            write_line(&self.agent, &self.function, &call.method, &call.arguments);
+            return Ok(HostValue::Undefined);
+        }
+        let text = format!("{} is not available in {}", call.method, self.function);
+        Err(HostError::new("unsupported", text))
+    }
+}

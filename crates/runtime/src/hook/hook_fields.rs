@@ -1,0 +1,143 @@
+//! Reading the object that a hook returned, field by field.
+
+use crate::error::{Error, ErrorCode, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Another agent that takes over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delegate {
+    /// The agent.
+    pub agent_id: String,
+    /// All that it gets.
+    pub messages: Vec<Value>,
+    /// `connector`, `mode`, `search`, `skip`, `disable_global_prompts`, `metadata`, and whatever else is meant for its hooks.
+    pub options: Map<String, Value>,
+}
+
+/// An object that a hook returned. Fields are taken out of it; what is left at the end is not read.
+pub struct HookFields {
+    hook: &'static str,
+    fields: Map<String, Value>,
+}
+
+impl HookFields {
+    /// The object; `None` for `null` and nothing.
+    pub fn of(hook: &'static str, value: Value) -> Result<Option<Self>> {
+        match value {
+            Value::Null => Ok(None),
+            Value::Object(fields) => Ok(Some(Self { hook, fields })),
+            _ => Err(fails(format!("{hook} must return an object or null"))),
+        }
+    }
+
+    /// True if there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// The fields that nobody took.
+    pub fn rest(self) -> Map<String, Value> {
+        self.fields
+    }
+
+    /// Takes a field; null counts as absent.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        let value = self.fields.shift_remove(name);
+        value.filter(|value| !value.is_null())
+    }
+
+    /// Takes a text; an empty one counts as absent.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+            Some(_) => Err(self.wrong(name, "a string")),
+        }
+    }
+
+    /// Takes a truth value.
+    pub fn flag(&mut self, name: &str) -> Result<Option<bool>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(self.wrong(name, "true or false")),
+        }
+    }
+
+    /// Takes an object; an absent one is empty.
+    pub fn map(&mut self, name: &str) -> Result<Map<String, Value>> {
+        match self.take(name) {
+            None => Ok(Map::new()),
+            Some(Value::Object(map)) => Ok(map),
+            Some(_) => Err(self.wrong(name, "an object")),
+        }
+    }
+
+    /// Takes a list.
+    pub fn list(&mut self, name: &str) -> Result<Option<Vec<Value>>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Array(items)) => Ok(Some(items)),
+            Some(_) => Err(self.wrong(name, "a list")),
+        }
+    }
+
+    /// Takes the agent that takes over.
+    pub fn delegate(&mut self) -> Result<Option<Delegate>> {
+        let Some(value) = self.take("delegate") else {
+            return Ok(None);
+        };
+        let Value::Object(fields) = value else {
+            return Err(self.wrong("delegate", "an object"));
+        };
+        let mut inner = Self {
+            hook: self.hook,
+            fields,
+        };
+        let Some(agent_id) = inner.text("agent_id")? else {
+            return Err(self.wrong("delegate.agent_id", "the id of an agent"));
+        };
+        let Some(messages) = inner.list("messages")? else {
+            return Err(self.wrong("delegate.messages", "a list"));
+        };
+        self.check_roles("delegate.messages", &messages)?;
+        Ok(Some(Delegate {
+            agent_id,
+            messages,
+            options: inner.map("options")?,
+        }))
+    }
+
+    /// Every message is an object with a role that a model knows.
+    pub fn check_roles(&self, name: &str, messages: &[Value]) -> Result<()> {
+        const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
+        for (index, message) in messages.iter().enumerate() {
+            let place = format!("{name}[{index}]");
+            let role = match message.get("role") {
+                Some(Value::String(role)) => role.as_str(),
+                _ => return Err(self.wrong(&place, "an object with a role")),
+            };
+            if !ROLES.contains(&role) {
+                let known = ROLES.join(", ");
+                let hook = self.hook;
+                return Err(fails(format!(
+                    "{hook} returned {place} with the unknown role \"{role}\"; known are {known}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A field that is not what it must be.
+    pub fn wrong(&self, name: &str, what: &str) -> Error {
+        fails(format!(
+            "{} returned {name}, which must be {what}",
+            self.hook
+        ))
+    }
+}
+
+fn fails(text: String) -> Error {
+    Error::new(ErrorCode::HookError, text)
+}

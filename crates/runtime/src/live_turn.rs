@@ -1,0 +1,180 @@
+//! The turns that run on this node, and how they are told to stop.
+
+use crate::access::{Authorized, DataAccess};
+use crate::inbox::TurnInbox;
+use crate::lock::lock;
+use crate::runtime::TurnInfo;
+use crate::stream::StreamWriter;
+use ambit_storage::lease::{Lease, LeaseEnd};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::sync::{MutexGuard as Turnstile, watch};
+
+/// What the outside can do with a running turn.
+pub(crate) struct LiveTurn {
+    /// What is known of it.
+    info: Mutex<TurnInfo>,
+    /// Its stream.
+    pub log: StreamWriter,
+    /// Who asked.
+    pub asked_by: Authorized,
+    /// The turn has ended and its last commit is done.
+    done: watch::Sender<bool>,
+    stop: watch::Sender<Option<TurnStopReason>>,
+    /// What is sent to it.
+    pub inbox: TurnInbox,
+    is_closing: tokio::sync::Mutex<bool>,
+}
+
+/// Why a turn's work is broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnStopReason {
+    /// Somebody asked for it.
+    Cancelled,
+    /// New messages count at once.
+    Restart,
+    /// Another node has the conversation now: nothing may be written any more.
+    LeaseLost,
+    /// This node is being closed; another one goes on.
+    NodeClosing,
+}
+
+impl LiveTurn {
+    pub fn new(
+        info: TurnInfo,
+        (log, inbox): (StreamWriter, TurnInbox),
+        asked_by: Authorized,
+    ) -> Self {
+        Self {
+            info: Mutex::new(info),
+            log,
+            asked_by,
+            done: watch::channel(false).0,
+            stop: watch::channel(None).0,
+            inbox,
+            is_closing: tokio::sync::Mutex::new(false),
+        }
+    }
+}
+
+impl LiveTurn {
+    /// What is known of the turn, to be changed.
+    pub fn info(&self) -> MutexGuard<'_, TurnInfo> {
+        lock(&self.info)
+    }
+
+    /// What is known of the turn at this moment.
+    pub fn info_now(&self) -> TurnInfo {
+        let mut info = lock(&self.info).clone();
+        info.last_event = self.log.last();
+        info
+    }
+
+    /// Whoever asked may see the turn here; others find it by its conversation.
+    pub fn is_visible_to(&self, who: &Authorized) -> bool {
+        let access = DataAccess::of(who);
+        let is_here = self.asked_by.tenant() == access.tenant();
+        let is_same = match access.user() {
+            Some(user) => self.asked_by.user_id.as_deref() == Some(user),
+            None => who.user_id.is_none() && self.asked_by == *who,
+        };
+        is_here && is_same
+    }
+
+    /// The last commit is done, or the turn was left.
+    pub fn end(&self) {
+        self.done.send_replace(true);
+    }
+
+    /// Waits for `end`.
+    pub async fn ended(&self) {
+        let mut done = self.done.subscribe();
+        // The sender lives as long as this.
+        let _ = done.wait_for(|done| *done).await;
+    }
+
+    /// Breaks the work off; the first reason counts, but leaving counts always.
+    pub fn stop(&self, reason: TurnStopReason) {
+        self.stop.send_if_modified(|stop| {
+            let counts = stop.is_none() || reason == TurnStopReason::NodeClosing;
+            if counts {
+                *stop = Some(reason);
+            }
+            counts
+        });
+    }
+
+    /// Waits until the work has to be broken off.
+    pub async fn stopped(&self, lease: Option<&Lease>) -> TurnStopReason {
+        let mut stop = self.stop.subscribe();
+        let asked = async {
+            let reason = stop.wait_for(Option::is_some).await;
+            reason
+                .ok()
+                .and_then(|reason| *reason)
+                .unwrap_or(TurnStopReason::NodeClosing)
+        };
+        let ended = async {
+            match lease {
+                Some(lease) => lease.ended().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            reason = asked => reason,
+            end = ended => match end {
+                LeaseEnd::Interrupted => TurnStopReason::Cancelled,
+                LeaseEnd::Lost => TurnStopReason::LeaseLost,
+            },
+        }
+    }
+
+    /// This node is being closed, and the turn is left to others.
+    pub fn is_left(&self) -> bool {
+        *self.stop.borrow() == Some(TurnStopReason::NodeClosing)
+    }
+
+    /// Forgets a reason to stop that has been followed.
+    pub fn clear_stop(&self) {
+        self.stop.send_replace(None);
+    }
+
+    /// Whether it is too late for messages. While this is held, that does not change.
+    pub async fn is_closing(&self) -> Turnstile<'_, bool> {
+        self.is_closing.lock().await
+    }
+
+    /// It is too late for messages, until another agent takes over.
+    pub async fn set_closing(&self, is_closing: bool) {
+        *self.is_closing.lock().await = is_closing;
+    }
+}
+
+/// All turns of this node, by request id.
+#[derive(Default)]
+pub(crate) struct LiveTurns(Mutex<HashMap<String, Arc<LiveTurn>>>);
+
+impl LiveTurns {
+    pub fn insert(&self, request_id: &str, live: Arc<LiveTurn>) {
+        lock(&self.0).insert(request_id.to_owned(), live);
+    }
+
+    pub fn get(&self, request_id: &str) -> Option<Arc<LiveTurn>> {
+        lock(&self.0).get(request_id).cloned()
+    }
+
+    /// Forgets a turn; not another one of its id, which has been taken up again meanwhile.
+    pub fn remove(&self, request_id: &str, live: &Arc<LiveTurn>) {
+        let mut turns = lock(&self.0);
+        if turns
+            .get(request_id)
+            .is_some_and(|own| Arc::ptr_eq(own, live))
+        {
+            turns.remove(request_id);
+        }
+    }
+
+    pub fn all(&self) -> Vec<Arc<LiveTurn>> {
+        lock(&self.0).values().cloned().collect()
+    }
+}

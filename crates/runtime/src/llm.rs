@@ -1,0 +1,233 @@
+//! Models: one trait, one table of providers. A provider speaks one protocol; a connector names one model behind it.
+
+pub mod answer;
+mod anthropic;
+pub mod capabilities;
+pub mod endpoint;
+mod failure;
+#[cfg(test)]
+mod fuzz;
+mod gemini;
+pub(crate) mod media;
+mod ollama;
+mod openai;
+mod provider_cache;
+pub mod reasoning_parts;
+pub mod retry;
+mod scripted;
+mod secrets;
+pub(crate) mod sse;
+mod stream;
+mod tool_call_pairing;
+
+pub use answer::ModelAnswer;
+pub use capabilities::ModelCapabilities;
+pub use failure::{ModelFailure, ModelFailureKind};
+pub use provider_cache::ProviderCache;
+pub(crate) use secrets::Secrets;
+
+use crate::app::Connector;
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The steps of one answer. The last one is `AnswerPiece::End` or an error; nothing follows it.
+pub type AnswerStream = BoxStream<'static, Result<AnswerPiece, ModelFailure>>;
+
+/// Speaks one protocol to one model.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Starts one call. An error here or as the stream's first item means that nothing has been shown. A stream that ends
+    /// without `AnswerPiece::End` is broken: the last item is then an error. Dropping the stream ends the call.
+    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure>;
+}
+
+/// What a connector's `type` may be. One file and one row each.
+pub const PROVIDERS: &[ProviderEntry] = &[
+    openai::ROW,
+    anthropic::ROW,
+    gemini::ROW,
+    ollama::ROW,
+    scripted::ROW,
+];
+
+/// One call of a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelCall {
+    /// Messages in the shape of OpenAI's chat messages, with `reasoning_content` and `reasoning_parts` of earlier answers.
+    pub messages: Vec<Value>,
+    /// Tools in OpenAI's shape: `{type:"function", function:{name, description, parameters}}`.
+    pub tools: Vec<Value>,
+    /// `temperature`, `max_tokens`, `stop`, `tool_choice`, `response_format`, `reasoning_effort` …
+    pub options: Map<String, Value>,
+}
+
+impl ModelCall {
+    /// An option that is set.
+    fn option(&self, name: &str) -> Option<&Value> {
+        self.options.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Tokens that the answer may have, if the call or the connector's settings say so.
+    fn limit(&self, settings: &Map<String, Value>) -> Option<u64> {
+        let asked = ["max_completion_tokens", "max_tokens"].map(|name| self.option(name));
+        let mut limits = asked.into_iter().chain([settings.get("max_tokens")]);
+        limits.find_map(|limit| limit?.as_u64())
+    }
+
+    /// Texts at which the answer is to end.
+    fn stops(&self) -> Option<Value> {
+        self.option("stop").map(|stop| match stop {
+            Value::String(stop) => Value::from([stop.as_str()].as_slice()),
+            stops => stops.clone(),
+        })
+    }
+}
+
+/// One step of an answer, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnswerPiece {
+    /// The answer has begun; the provider's id and model, as far as known.
+    Start {
+        /// The provider's id of the answer.
+        id: Option<String>,
+        /// The model that answers.
+        model: Option<String>,
+    },
+    /// Text.
+    Text(String),
+    /// Thinking that may be shown.
+    Reasoning(String),
+    /// A refusal's text.
+    Refusal(String),
+    /// A part that the provider wants back unchanged with the next call: a signature, an encrypted thought.
+    ReasoningPart(Value),
+    /// A tool call begins. `index` counts the calls of this answer from 0.
+    ToolCall {
+        /// Which call.
+        index: usize,
+        /// Its id; never empty.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+    /// More of a call's arguments, as JSON text.
+    Arguments {
+        /// Which call.
+        index: usize,
+        /// The text.
+        text: String,
+    },
+    /// Tokens used so far; the last one counts.
+    Usage(TokenUsage),
+    /// The answer is whole.
+    End {
+        /// `stop`, `length`, `tool_calls` or `content_filter`.
+        finish_reason: String,
+    },
+}
+
+/// Tokens of one or more calls, in OpenAI's shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUsage {
+    /// Tokens of the request.
+    pub prompt_tokens: i64,
+    /// Tokens of the answer.
+    pub completion_tokens: i64,
+    /// Tokens in all.
+    pub total_tokens: i64,
+    /// Of the request's: `cached_tokens` …
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub prompt_tokens_details: Map<String, Value>,
+    /// Of the answer's: `reasoning_tokens` …
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub completion_tokens_details: Map<String, Value>,
+}
+
+impl AnswerPiece {
+    /// Whether a reader sees something of it, so that the call cannot be made again unseen.
+    pub fn shows(&self) -> bool {
+        match self {
+            Self::Text(_)
+            | Self::Reasoning(_)
+            | Self::Refusal(_)
+            | Self::ToolCall { .. }
+            | Self::Arguments { .. } => true,
+            Self::Start { .. } | Self::ReasoningPart(_) | Self::Usage(_) | Self::End { .. } => {
+                false
+            }
+        }
+    }
+}
+
+impl TokenUsage {
+    /// This many tokens of the request and of the answer.
+    pub fn of(prompt: i64, completion: i64) -> Self {
+        Self {
+            prompt_tokens: prompt,
+            completion_tokens: completion,
+            total_tokens: prompt.saturating_add(completion),
+            ..Self::default()
+        }
+    }
+
+    /// The same without what cannot be: fewer than no tokens.
+    pub fn counted(&self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.max(0),
+            completion_tokens: self.completion_tokens.max(0),
+            total_tokens: self.total_tokens.max(0),
+            ..self.clone()
+        }
+    }
+
+    /// Counts another call's tokens too.
+    pub fn add(&mut self, other: &Self) {
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self
+            .completion_tokens
+            .saturating_add(other.completion_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        add_details(
+            &mut self.prompt_tokens_details,
+            &other.prompt_tokens_details,
+        );
+        add_details(
+            &mut self.completion_tokens_details,
+            &other.completion_tokens_details,
+        );
+    }
+}
+
+fn add_details(all: &mut Map<String, Value>, more: &Map<String, Value>) {
+    for (name, value) in more {
+        let Some(count) = value.as_i64() else {
+            continue;
+        };
+        let before = all.get(name).and_then(Value::as_i64).unwrap_or(0);
+        all.insert(name.clone(), before.saturating_add(count).into());
+    }
+}
+
+/// Opens a provider for a connector.
+pub type ProviderOpener =
+    fn(&Connector, &endpoint::ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure>;
+
+/// A row of the table of providers.
+pub struct ProviderEntry {
+    /// The connector's `type`.
+    pub kind: &'static str,
+    /// Opens it.
+    pub open: ProviderOpener,
+    /// The parts of messages that it takes by an address of the web, as OpenAI calls them.
+    pub by_address: &'static [&'static str],
+}
+
+/// Whether a connector's provider takes parts of this type by an address of the web.
+pub(crate) fn takes_address(connector: &Connector, part: &str) -> bool {
+    let mut rows = PROVIDERS.iter();
+    let row = rows.find(|row| row.kind == connector.kind);
+    row.is_none_or(|row| row.by_address.contains(&part))
+}

@@ -1,0 +1,277 @@
+//! HTTP to providers: shared connections, time limits, and what a failed request means.
+
+use super::ModelFailure;
+use super::failure::ModelFailureKind;
+use super::secrets::Secrets;
+use crate::app::Connector;
+use crate::lock::lock;
+use crate::net::tls;
+use ambit_storage::memory::Ttl;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Proxy, Response, redirect};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::time::timeout;
+use url::Url;
+
+/// Until a connection is there.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Until the first byte, and between two of them, unless the connector says otherwise.
+const SILENCE: Duration = Duration::from_secs(120);
+/// Bytes of an error's body that are looked at.
+const ERROR_BODY: usize = 64 << 10;
+
+/// Clients that share their connections: one for each way out.
+#[derive(Default)]
+pub struct ProxyClients(Mutex<BTreeMap<String, Client>>);
+
+impl ProxyClients {
+    /// The client that goes out through this proxy; directly where it is empty.
+    pub fn through(&self, proxy: &str) -> Result<Client, ModelFailure> {
+        let mut clients = lock(&self.0);
+        if let Some(client) = clients.get(proxy) {
+            return Ok(client.clone());
+        }
+        let client = build(proxy)?;
+        clients.insert(proxy.to_owned(), client.clone());
+        Ok(client)
+    }
+}
+
+fn build(proxy: &str) -> Result<Client, ModelFailure> {
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls().map_err(|error| unusable(&error))?)
+        .connect_timeout(CONNECT)
+        // A redirect would carry keys in headers of our own to another host.
+        .redirect(redirect::Policy::none())
+        // The environment is not ours to read; a connector says its proxy.
+        .no_proxy()
+        .user_agent(concat!("ambit/", env!("CARGO_PKG_VERSION")));
+    let builder = match proxy {
+        "" => builder,
+        url => {
+            let wrong =
+                |_| ModelFailure::permanent("option \"http_proxy\" is no address of an HTTP proxy");
+            builder.proxy(Proxy::all(url).map_err(wrong)?)
+        }
+    };
+    builder.build().map_err(|error| unusable(&error))
+}
+
+fn unusable(error: &dyn std::error::Error) -> ModelFailure {
+    ModelFailure::permanent(format!("no HTTP client can be made: {error}"))
+}
+
+/// How a protocol is reached where a connector does not say otherwise.
+pub struct ServiceDefaults<'a> {
+    /// The provider's own host.
+    pub host: &'a str,
+    /// The path that a bare origin gets.
+    pub root: &'a str,
+    /// Where calls go below that.
+    pub path: &'a str,
+    /// The header of the key, and what stands in front of the key there.
+    pub key: (&'a str, &'a str),
+}
+
+/// Where a connector's requests go, and how.
+pub struct ModelEndpoint {
+    /// Where calls go.
+    pub url: Url,
+    client: Client,
+    headers: HeaderMap,
+    /// What is added to each body.
+    extra: Map<String, Value>,
+    connector: String,
+    secrets: Secrets,
+    silence: Duration,
+}
+
+impl ModelEndpoint {
+    /// Of a connector: its address, proxy, key, headers and time limit.
+    pub fn of(
+        connector: &Connector,
+        clients: &ProxyClients,
+        service: &ServiceDefaults<'_>,
+    ) -> Result<Self, ModelFailure> {
+        let url = below(&base(connector, service)?, service.path);
+        let proxy = text(connector, "http_proxy").unwrap_or_default();
+        let secrets = Secrets::of(connector);
+        let client = clients.through(proxy);
+        let client = client.map_err(|failure| failure.of(&connector.id))?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = text(connector, "key") {
+            let (name, before) = service.key;
+            put(&mut headers, name, &format!("{before}{key}"))
+                .ok_or_else(|| wrong(connector, "key", "holds characters that no header may"))?;
+        }
+        let own = connector.options.get("headers").and_then(Value::as_object);
+        for (name, value) in own.into_iter().flatten() {
+            value
+                .as_str()
+                .and_then(|value| put(&mut headers, name, value))
+                .ok_or_else(|| wrong(connector, "headers", &format!("cannot send \"{name}\"")))?;
+        }
+        let extra = connector
+            .options
+            .get("extra_body")
+            .and_then(Value::as_object);
+        Ok(Self {
+            url,
+            client,
+            headers,
+            extra: extra.cloned().unwrap_or_default(),
+            connector: connector.id.clone(),
+            secrets,
+            silence: silence(connector)?,
+        })
+    }
+
+    /// With one more header, unless the connector sets it.
+    pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        let value = HeaderValue::from_static(value);
+        self.headers.entry(name).or_insert(value);
+        self
+    }
+
+    /// How long the provider may say nothing.
+    pub fn silence(&self) -> Duration {
+        self.silence
+    }
+
+    /// Sends a call and waits for the answer to begin.
+    pub async fn post(&self, mut body: Map<String, Value>) -> Result<Response, ModelFailure> {
+        body.extend(self.extra.clone());
+        let request = self.client.post(self.url.clone());
+        let request = request.headers(self.headers.clone()).json(&body);
+        let sent = timeout(self.silence, request.send()).await;
+        let response = match sent {
+            Err(_) => return Err(self.redacted_failure(silent(self.silence))),
+            Ok(Err(error)) => return Err(self.redacted_failure(unreachable(&error))),
+            Ok(Ok(response)) => response,
+        };
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let after = retry_after(response.headers());
+        let status = response.status().as_u16();
+        let body = timeout(self.silence, error_body(response)).await;
+        let mut failure = ModelFailure::of_status(status, &body.unwrap_or_default());
+        failure.retry_after = after.or(failure.retry_after);
+        Err(self.redacted_failure(failure))
+    }
+
+    /// The failure as it may be told: by whom, and without secrets.
+    pub fn redacted_failure(&self, failure: ModelFailure) -> ModelFailure {
+        failure.without(&self.secrets).of(&self.connector)
+    }
+}
+
+/// A text option that is not empty.
+pub fn text<'a>(connector: &'a Connector, name: &str) -> Option<&'a str> {
+    let text = connector.options.get(name)?.as_str()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Where a connector's provider is: `host`, or `proxy`, which means the same. A bare origin gets the path; an address
+/// with a path of its own is used as it is.
+fn base(connector: &Connector, service: &ServiceDefaults<'_>) -> Result<Url, ModelFailure> {
+    let option = match text(connector, "host") {
+        Some(_) => "host",
+        None => "proxy",
+    };
+    let mut url = Url::parse(text(connector, option).unwrap_or(service.host))
+        .ok()
+        .filter(|url| url.has_host() && url.scheme().starts_with("http"))
+        .ok_or_else(|| wrong(connector, option, "is no address such as https://host/v1"))?;
+    if url.path() == "/" {
+        url.set_path(service.root);
+    }
+    Ok(url)
+}
+
+/// A place below an address, whose query is kept.
+fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
+    url
+}
+
+/// An option that cannot be used.
+pub fn wrong(connector: &Connector, option: &str, why: &str) -> ModelFailure {
+    ModelFailure::permanent(format!("option \"{option}\" {why}")).of(&connector.id)
+}
+
+/// The provider said nothing for too long.
+pub fn silent(limit: Duration) -> ModelFailure {
+    ModelFailure::temporary(format!("the provider said nothing for {limit:?}"))
+}
+
+/// The provider cannot be reached, or not any longer.
+pub fn unreachable(error: &reqwest::Error) -> ModelFailure {
+    let what = match error.is_connect() {
+        true => "the provider cannot be reached",
+        false => "the connection to the provider broke",
+    };
+    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    let mut why = String::new();
+    while let Some(error) = cause {
+        why = error.to_string();
+        cause = error.source();
+    }
+    let colon = if why.is_empty() { "" } else { ": " };
+    ModelFailure::new(ModelFailureKind::Temporary, format!("{what}{colon}{why}"))
+}
+
+fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Option<()> {
+    let name = HeaderName::try_from(name).ok()?;
+    let mut value = HeaderValue::try_from(value).ok()?;
+    value.set_sensitive(true);
+    headers.insert(name, value);
+    Some(())
+}
+
+fn silence(connector: &Connector) -> Result<Duration, ModelFailure> {
+    let Some(value) = connector.options.get("timeout") else {
+        return Ok(SILENCE);
+    };
+    match Ttl::of(value) {
+        Ok(Some(Ttl::After(millis))) => Ok(Duration::from_millis(millis.unsigned_abs())),
+        Ok(None | Some(Ttl::Never)) => Ok(SILENCE),
+        Err(_) => Err(wrong(
+            connector,
+            "timeout",
+            "is no duration; write \"120s\" or a number of seconds",
+        )),
+    }
+}
+
+async fn error_body(mut response: Response) -> String {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > ERROR_BODY {
+            break;
+        }
+    }
+    body.truncate(ERROR_BODY);
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+/// When to come again: milliseconds, seconds or a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    if let Some(millis) = number("retry-after-ms") {
+        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+    }
+    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    let date = rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
+    Duration::try_from(date.duration_since(Timestamp::now())).ok()
+}

@@ -1,0 +1,180 @@
+//! Google's generateContent.
+
+mod contents;
+pub(super) mod decode;
+
+use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong};
+use super::{
+    AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
+};
+use crate::app::Connector;
+use async_trait::async_trait;
+use decode::GeminiDecoder;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The row of the table.
+pub const ROW: ProviderEntry = ProviderEntry {
+    kind: "gemini",
+    open,
+    by_address: &[],
+};
+
+/// Options by their names here and there.
+const OPTIONS: &[(&str, &str)] = &[
+    ("temperature", "temperature"),
+    ("top_p", "topP"),
+    ("seed", "seed"),
+    ("presence_penalty", "presencePenalty"),
+    ("frequency_penalty", "frequencyPenalty"),
+];
+
+fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
+    let model = text(connector, "model");
+    let model = model.ok_or_else(|| wrong(connector, "model", "is missing"))?;
+    let model = model.strip_prefix("models/").unwrap_or(model);
+    let capabilities = ModelCapabilities::of(connector);
+    let method = match capabilities.streaming {
+        true => "streamGenerateContent",
+        false => "generateContent",
+    };
+    let service = ServiceDefaults {
+        host: "https://generativelanguage.googleapis.com",
+        root: "/v1beta",
+        path: &format!("/models/{model}:{method}"),
+        key: ("x-goog-api-key", ""),
+    };
+    let mut endpoint = ModelEndpoint::of(connector, clients, &service)?;
+    if capabilities.streaming {
+        endpoint.url.query_pairs_mut().append_pair("alt", "sse");
+    }
+    Ok(Arc::new(GeminiProvider {
+        endpoint: Arc::new(endpoint),
+        is_older: ["gemini-1", "gemini-2"]
+            .iter()
+            .any(|start| model.starts_with(start)),
+        connector: connector.clone(),
+        capabilities,
+    }))
+}
+
+struct GeminiProvider {
+    endpoint: Arc<ModelEndpoint>,
+    /// Before version 3: thinking is a number of tokens, and thoughts need not come back.
+    is_older: bool,
+    connector: Connector,
+    capabilities: ModelCapabilities,
+}
+
+#[async_trait]
+impl Provider for GeminiProvider {
+    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
+        stream::send_call(
+            &self.endpoint,
+            call,
+            self.body(call),
+            GeminiDecoder::default(),
+        )
+        .await
+    }
+}
+
+impl GeminiProvider {
+    fn body(&self, call: &ModelCall) -> Result<Map<String, Value>, ModelFailure> {
+        let conversation = contents::encode(&call.messages, !self.is_older)?;
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
+        put("contents", conversation.contents.into());
+        if !conversation.system.is_empty() {
+            let parts = json!([{"text": conversation.system}]);
+            put("systemInstruction", json!({"parts": parts}));
+        }
+        if !call.tools.is_empty() {
+            let declarations: Vec<Value> = call.tools.iter().map(declaration).collect();
+            put("tools", json!([{"functionDeclarations": declarations}]));
+            let calling = calling(call.options.get("tool_choice"));
+            put("toolConfig", json!({"functionCallingConfig": calling}));
+        }
+        let generation = self.generation(call);
+        if !generation.is_empty() {
+            put("generationConfig", generation.into());
+        }
+        Ok(body)
+    }
+
+    fn generation(&self, call: &ModelCall) -> Map<String, Value> {
+        let settings = &self.connector.options;
+        let option = |name: &str| call.option(name);
+        let mut sent = Map::new();
+        let mut put = |name: &str, value: Value| sent.insert(name.to_owned(), value);
+        for (ours, theirs) in OPTIONS {
+            let configured = || settings.get(*ours).filter(|_| *ours == "temperature");
+            option(ours)
+                .or_else(configured)
+                .map(|value| put(theirs, value.clone()));
+        }
+        let limit = call.limit(settings);
+        let limit = limit.or(self.capabilities.max_output_tokens);
+        limit.map(|limit| put("maxOutputTokens", limit.into()));
+        call.stops().map(|stops| put("stopSequences", stops));
+        let format = option("response_format").unwrap_or(&Value::Null);
+        if format["type"] == "json_object" || format["type"] == "json_schema" {
+            put("responseMimeType", "application/json".into());
+        }
+        if let Some(schema) = format.pointer("/json_schema/schema") {
+            put("responseJsonSchema", schema.clone());
+        }
+        let thinking = self.thinking(settings.get("thinking"), option("reasoning_effort"));
+        thinking.map(|thinking| put("thinkingConfig", thinking));
+        sent
+    }
+
+    /// What the connector says about thinking, or else what the effort asks for.
+    fn thinking(&self, thinking: Option<&Value>, effort: Option<&Value>) -> Option<Value> {
+        if let Some(thinking) = thinking {
+            if thinking["type"] == "disabled" {
+                return Some(json!({"thinkingBudget": 0}));
+            }
+            let mut sent = json!({"includeThoughts": true});
+            if let Some(budget) = thinking["budget_tokens"].as_i64() {
+                sent["thinkingBudget"] = budget.into();
+            }
+            return Some(sent);
+        }
+        let effort = effort?.as_str()?;
+        if !self.is_older {
+            return Some(json!({"includeThoughts": true, "thinkingLevel": effort}));
+        }
+        let budget = match effort {
+            "none" => return Some(json!({"thinkingBudget": 0})),
+            "minimal" | "low" => 1_024,
+            "medium" => 8_192,
+            _ => 24_576,
+        };
+        Some(json!({"includeThoughts": true, "thinkingBudget": budget}))
+    }
+}
+
+fn declaration(tool: &Value) -> Value {
+    let function = &tool["function"];
+    let mut sent = Map::new();
+    for (ours, theirs) in [
+        ("name", "name"),
+        ("description", "description"),
+        ("parameters", "parametersJsonSchema"),
+    ] {
+        let value = function.get(ours).filter(|value| !value.is_null());
+        sent.extend(value.map(|value| (theirs.to_owned(), value.clone())));
+    }
+    Value::Object(sent)
+}
+
+fn calling(choice: Option<&Value>) -> Value {
+    let choice = choice.unwrap_or(&Value::Null);
+    match (choice.as_str(), choice.pointer("/function/name")) {
+        (_, Some(name)) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
+        (Some("required"), _) => json!({"mode": "ANY"}),
+        (Some("none"), _) => json!({"mode": "NONE"}),
+        _ => json!({"mode": "AUTO"}),
+    }
+}

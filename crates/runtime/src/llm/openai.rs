@@ -1,0 +1,138 @@
+//! OpenAI's chat completions, and all that speak them.
+
+pub(super) mod decode;
+mod messages;
+
+use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
+use super::{
+    AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
+};
+use crate::app::Connector;
+use async_trait::async_trait;
+use decode::OpenAiDecoder;
+use messages::OpenAiDialect;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The row of the table.
+pub const ROW: ProviderEntry = ProviderEntry {
+    kind: "openai",
+    open,
+    by_address: &["image_url"],
+};
+
+/// Options of a call that the protocol knows. Others belong to us, or to another protocol.
+const OPTIONS: &[&str] = &[
+    "audio",
+    "frequency_penalty",
+    "logit_bias",
+    "max_completion_tokens",
+    "max_tokens",
+    "modalities",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning_effort",
+    "response_format",
+    "seed",
+    "stop",
+    "temperature",
+    "tool_choice",
+    "top_p",
+    "user",
+];
+
+fn open(connector: &Connector, clients: &ProxyClients) -> Result<Arc<dyn Provider>, ModelFailure> {
+    at(connector, clients, "https://api.openai.com")
+}
+
+/// A provider with this host unless the connector names one.
+pub fn at(
+    connector: &Connector,
+    clients: &ProxyClients,
+    host: &str,
+) -> Result<Arc<dyn Provider>, ModelFailure> {
+    let service = ServiceDefaults {
+        host,
+        root: "/v1",
+        path: "/chat/completions",
+        key: ("authorization", "Bearer "),
+    };
+    let endpoint = ModelEndpoint::of(connector, clients, &service)?;
+    let capabilities = ModelCapabilities::of(connector);
+    let provider = OpenAiProvider {
+        dialect: OpenAiDialect {
+            is_original: endpoint.url.host_str() == Some("api.openai.com"),
+            vision: capabilities.vision,
+        },
+        endpoint: Arc::new(endpoint),
+        connector: connector.clone(),
+        streaming: capabilities.streaming,
+    };
+    Ok(Arc::new(provider))
+}
+
+struct OpenAiProvider {
+    endpoint: Arc<ModelEndpoint>,
+    dialect: OpenAiDialect,
+    connector: Connector,
+    streaming: bool,
+}
+
+#[async_trait]
+impl Provider for OpenAiProvider {
+    async fn call(&self, call: &ModelCall) -> Result<AnswerStream, ModelFailure> {
+        let body = Ok(self.body(call));
+        stream::send_call(&self.endpoint, call, body, OpenAiDecoder::default()).await
+    }
+}
+
+impl OpenAiProvider {
+    fn body(&self, call: &ModelCall) -> Map<String, Value> {
+        let settings = &self.connector.options;
+        let mut body = Map::new();
+        body.extend(settings.get_key_value("model").map(owned));
+        let messages = messages::encode(&call.messages, self.dialect);
+        body.insert("messages".to_owned(), messages.into());
+        let configured = ["temperature", "thinking"].into_iter();
+        let configured = configured.filter_map(|name| settings.get_key_value(name));
+        let asked = OPTIONS.iter();
+        let asked = asked.filter_map(|name| call.options.get_key_value(*name));
+        let options = configured.chain(asked);
+        body.extend(options.filter(|(_, value)| !value.is_null()).map(owned));
+        self.limit(&mut body);
+        match call.tools.is_empty() {
+            // Both are refused where there are no tools.
+            true => {
+                body.remove("tool_choice");
+                body.remove("parallel_tool_calls");
+            }
+            false => {
+                body.insert("tools".to_owned(), call.tools.clone().into());
+            }
+        }
+        if self.streaming {
+            body.insert("stream".to_owned(), true.into());
+            body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        }
+        body
+    }
+
+    /// One limit of the answer's length, under the name that the server knows.
+    fn limit(&self, body: &mut Map<String, Value>) {
+        let newer = body.remove("max_completion_tokens");
+        let older = body.remove("max_tokens");
+        let is_newer = newer.is_some() || self.dialect.is_original;
+        let configured = self.connector.options.get("max_tokens").cloned();
+        if let Some(limit) = newer.or(older).or(configured) {
+            let name = match is_newer {
+                true => "max_completion_tokens",
+                false => "max_tokens",
+            };
+            body.insert(name.to_owned(), limit);
+        }
+    }
+}
+
+fn owned((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}

@@ -1,0 +1,211 @@
+//! A conversation as every provider accepts it: each call of a tool has an id of its own and one result directly behind it.
+
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What providers take at most.
+const ID_LENGTH: usize = 40;
+/// What stands for a result that is missing.
+const MISSING: &str = "no result: the call was interrupted";
+
+/// The conversation with ids that differ and with results where they belong. A result without a call becomes what the user
+/// says, so that nothing is lost.
+pub fn pair_calls(messages: &[Value]) -> Vec<Value> {
+    let mut pairing = ToolCallPairing::default();
+    for message in messages {
+        match message.get("role").and_then(Value::as_str) {
+            Some("assistant") => pairing.assistant(message),
+            Some("tool") => pairing.result(message),
+            _ => pairing.later.push(message.clone()),
+        }
+    }
+    pairing.close();
+    pairing.messages
+}
+
+/// What a call gives its tool, for providers that take only an object.
+pub fn arguments(call: &Value) -> Value {
+    let written = &call["function"]["arguments"];
+    let read = written
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    match read.unwrap_or_else(|| written.clone()) {
+        Value::Object(arguments) => Value::Object(arguments),
+        Value::Null => json!({}),
+        // The model sees what it wrote, in the only shape that is taken.
+        other => json!({"arguments": other}),
+    }
+}
+
+#[derive(Default)]
+struct ToolCallPairing {
+    messages: Vec<Value>,
+    used: BTreeSet<String>,
+    /// The calls of the last message of the assistant.
+    open: Vec<UnansweredCall>,
+    /// What came since then that is no result: it goes behind the results.
+    later: Vec<Value>,
+}
+
+struct UnansweredCall {
+    original_id: String,
+    sent_id: String,
+    result: Option<Value>,
+}
+
+impl ToolCallPairing {
+    fn assistant(&mut self, message: &Value) {
+        self.close();
+        let mut message = message.clone();
+        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            let given = call.get("id").and_then(Value::as_str).unwrap_or_default();
+            let given = given.to_owned();
+            let sent = self.unused(&given);
+            if let Some(call) = call.as_object_mut() {
+                call.insert("id".to_owned(), sent.as_str().into());
+            }
+            self.open.push(UnansweredCall {
+                original_id: given,
+                sent_id: sent,
+                result: None,
+            });
+        }
+        self.messages.push(message);
+    }
+
+    fn result(&mut self, message: &Value) {
+        let id = message.get("tool_call_id").and_then(Value::as_str);
+        let given = id.unwrap_or_default();
+        let mut waiting = self.open.iter_mut().filter(|call| call.result.is_none());
+        let Some(call) = waiting.find(|call| call.original_id == given) else {
+            let content = message.get("content").cloned().unwrap_or_default();
+            self.later.push(json!({"role": "user", "content": content}));
+            return;
+        };
+        let mut result = message.clone();
+        if let Some(result) = result.as_object_mut() {
+            result.insert("tool_call_id".to_owned(), call.sent_id.as_str().into());
+        }
+        call.result = Some(result);
+    }
+
+    /// Ends what the last message of the assistant began.
+    fn close(&mut self) {
+        for call in self.open.drain(..) {
+            let missing =
+                || json!({"role": "tool", "tool_call_id": call.sent_id, "content": MISSING});
+            self.messages.push(call.result.unwrap_or_else(missing));
+        }
+        self.messages.append(&mut self.later);
+    }
+
+    /// The id in letters that every provider takes, and not used before.
+    fn unused(&mut self, given: &str) -> String {
+        let plain = |letter: char| match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
+            _ => '_',
+        };
+        let mut base: String = given.chars().take(ID_LENGTH).map(plain).collect();
+        if base.is_empty() {
+            "call".clone_into(&mut base);
+        }
+        let mut id = base.clone();
+        let mut number = 1;
+        while !self.used.insert(id.clone()) {
+            number += 1;
+            let end = format!("_{number}");
+            id = base.clone();
+            id.truncate(ID_LENGTH - end.len());
+            id.push_str(&end);
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pair_calls;
+    use serde_json::{Value, json};
+
+    fn calling(ids: &[&str]) -> Value {
+        let calls = ids.iter().map(|id| json!({"id": id, "type": "function"}));
+        json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Vec<_>>()})
+    }
+
+    fn result(id: &str, content: &str) -> Value {
+        json!({"role": "tool", "tool_call_id": id, "content": content})
+    }
+
+    fn user(content: &str) -> Value {
+        json!({"role": "user", "content": content})
+    }
+
+    #[test]
+    fn a_conversation_in_order_stays_as_it_is() {
+        let messages = [
+            json!({"role": "system", "content": "s"}),
+            user("a"),
+            calling(&["1", "2"]),
+            result("1", "x"),
+            result("2", "y"),
+            json!({"role": "assistant", "content": "b"}),
+            user("c"),
+        ];
+        assert_eq!(pair_calls(&messages), messages);
+    }
+
+    #[test]
+    fn g039_an_id_that_comes_again_never_takes_an_earlier_result() {
+        let messages = [
+            calling(&["c", "c"]),
+            result("c", "one"),
+            result("c", "two"),
+            calling(&["c"]),
+            result("c", "three"),
+        ];
+        let expected = [
+            calling(&["c", "c_2"]),
+            result("c", "one"),
+            result("c_2", "two"),
+            calling(&["c_3"]),
+            result("c_3", "three"),
+        ];
+        assert_eq!(pair_calls(&messages), expected);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_and_what_is_out_of_order_is_put_in_order() {
+        let messages = [
+            result("0", "from before"),
+            calling(&["1", "2"]),
+            user("meanwhile"),
+            result("2", "y"),
+            user("and now"),
+        ];
+        let expected = [
+            user("from before"),
+            calling(&["1", "2"]),
+            result("1", "no result: the call was interrupted"),
+            result("2", "y"),
+            user("meanwhile"),
+            user("and now"),
+        ];
+        assert_eq!(pair_calls(&messages), expected);
+    }
+
+    #[test]
+    fn ids_are_in_letters_that_every_provider_takes() {
+        let long = "x".repeat(60);
+        let messages = [calling(&["a b:ü", "", &long, &long])];
+        let sent = pair_calls(&messages);
+        let ids: Vec<&str> = sent[0]["tool_calls"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| call["id"].as_str().unwrap())
+            .collect();
+        let (first, second) = ("x".repeat(40), "x".repeat(38) + "_2");
+        assert_eq!(ids, ["a_b__", "call", &first, &second]);
+    }
+}

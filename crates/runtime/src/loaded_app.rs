@@ -1,0 +1,248 @@
+//! One version of an app, ready to run: its agents known to storage, its scripts compiled.
+
+use crate::app::{App, AppAgent, FileProblem, Severity, check};
+use crate::error::{Error, ErrorCode, Result};
+use crate::feed::EventFeed;
+use crate::hook::{AgentHooks, EventListeners, SessionScript};
+use crate::llm::ProviderCache;
+use crate::mcp;
+use crate::net::{self, AllowList};
+use crate::process::ProcessRegistry;
+use crate::process::store::OpenStores;
+use crate::runtime;
+use crate::storage_agent::StorageAgent;
+use crate::summariser;
+use ambit_script::{Engine, SourceFolder};
+use ambit_storage::memory::{self, Ttl};
+use ambit_storage::{Ambit, Caller, Stores, truncation};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An app as turns use it. A reload makes a new one; turns that run keep theirs.
+pub(crate) struct LoadedApp {
+    /// The app.
+    pub app: Arc<App>,
+    /// The same agents over the stores.
+    pub ambit: Ambit,
+    /// What reaches the hosts that the app lists.
+    pub http: net::HttpClient,
+    /// What scripts can call by name.
+    pub processes: Arc<ProcessRegistry>,
+    /// Its tool servers.
+    pub mcp: Arc<mcp::McpServers>,
+    /// The agents that can be asked; of broken ones what is wrong with them.
+    agents: BTreeMap<String, Result<CompiledAgent>>,
+    problems: Vec<FileProblem>,
+}
+
+/// What every version of an app is made with.
+#[derive(Clone)]
+pub(crate) struct LoadOptions {
+    /// The app's folder.
+    pub root: PathBuf,
+    /// The variables that `$ENV.NAME` stands for.
+    pub environment: BTreeMap<String, String>,
+    pub engine: Engine,
+    pub stores: Arc<Stores>,
+    pub storage: ambit_storage::AmbitSettings,
+    pub models: Arc<ProviderCache>,
+    /// Stores of the app that are open, whichever version of it opened them.
+    pub opened: Arc<OpenStores>,
+    pub pool: Arc<mcp::McpServerPool>,
+    /// Listeners of the application.
+    pub listeners: Option<runtime::ListenerRegistration>,
+    /// What clients are told of events.
+    pub feed: Arc<EventFeed>,
+}
+
+/// The scripts of an agent, compiled.
+struct CompiledAgent {
+    hooks: Arc<AgentHooks>,
+    truncation: truncation::TruncationSettings,
+}
+
+/// An agent that is being loaded.
+struct AgentParts {
+    sessions: SessionScript,
+    listeners: Option<Arc<EventListeners>>,
+    ready: CompiledAgent,
+}
+
+impl LoadedApp {
+    /// Loads an app and compiles all its scripts. `Err` is what makes the app as a whole unusable.
+    pub fn load(making: &LoadOptions) -> Result<Self, Vec<FileProblem>> {
+        let app = Arc::new(App::load(&making.root, &making.environment)?);
+        let folder = folder(&making.root)?;
+        let http = http_client(&app).map_err(|error| vec![wrong_host(error)])?;
+        let mut builder =
+            Ambit::builder(making.stores.clone()).settings(settings(&app, &making.storage));
+        let (mut agents, mut listeners) = (BTreeMap::new(), Vec::new());
+        for agent in app.agents.values().flatten() {
+            let ready = match AgentParts::load(making, &folder, &app, agent) {
+                Ok(parts) => {
+                    builder = builder.agent(parts.sessions);
+                    listeners.extend(parts.listeners);
+                    Ok(parts.ready)
+                }
+                Err(error) => Err(error),
+            };
+            agents.insert(agent.id.clone(), ready);
+        }
+        let ambit = builder.build();
+        if let Some(listeners) = &making.listeners {
+            listeners(&ambit);
+        }
+        listeners.iter().for_each(|own| own.register(ambit.bus()));
+        making
+            .feed
+            .listen(ambit.bus(), app.settings.has_content_in_events);
+
+        let mcp = Arc::new(making.pool.servers(&app));
+        let mut problems = app.problems.clone();
+        problems.extend(check::scripts(&app, &making.engine));
+        let opened = making.opened.clone();
+        let processes = ProcessRegistry::load(&app, &making.engine, &folder, opened);
+        Ok(Self {
+            app,
+            processes: Arc::new(processes),
+            ambit,
+            http,
+            mcp,
+            agents,
+            problems,
+        })
+    }
+
+    /// Brings the tables of the app's models to what their files say. An app without models has no tables.
+    async fn prepare_models(&mut self) -> Result<()> {
+        let models = &self.processes.models;
+        if models.all().all(|model| model.options.is_system) {
+            return Ok(());
+        }
+        let unfit = models.prepare().await?;
+        let files = models.all().map(|model| (model.id.clone(), model));
+        let files: BTreeMap<_, _> = files.collect();
+        let problems = unfit.iter().map(|(id, error)| {
+            let file = files.get(id).map_or("", |model| &model.file);
+            FileProblem::new(Severity::Error, file, &error.message)
+        });
+        self.problems.extend(problems);
+        Ok(())
+    }
+
+    /// Everything that is wrong or not used.
+    pub fn problems(&self) -> &[FileProblem] {
+        &self.problems
+    }
+
+    /// The stored contexts as this caller may see them.
+    pub fn acting_as(&self, caller: &Caller) -> Ambit {
+        self.ambit.acting_as(caller)
+    }
+
+    /// An agent with its hooks.
+    pub fn agent(&self, id: &str) -> Result<(Arc<AppAgent>, Arc<AgentHooks>)> {
+        let agent = self.app.agent(id)?;
+        let hooks = self.ready(&agent.id)?.hooks.clone();
+        Ok((agent, hooks))
+    }
+
+    /// Whether long conversations of this agent are made shorter.
+    pub fn truncates(&self, agent: &str) -> Result<bool> {
+        let own = &self.ready(agent)?.truncation;
+        let levels = [own, &self.ambit.settings().truncation];
+        Ok(truncation::TruncationSettings::resolve(&levels)?.is_some())
+    }
+
+    /// What holds in a namespace of memory, for scripts that may keep values of this many bytes.
+    pub fn memory(&self, namespace: &str, value_limit: usize) -> memory::MemorySettings {
+        let usual = self.ambit.settings().memory;
+        let default_ttl = match self.app.settings.memory_ttl.get(namespace) {
+            None => usual.default_ttl,
+            Some(0) => Ttl::Never,
+            Some(seconds) => Ttl::After(i64::try_from(seconds * 1_000).unwrap_or(i64::MAX)),
+        };
+        memory::MemorySettings {
+            default_ttl,
+            value_limit,
+        }
+    }
+
+    fn ready(&self, id: &str) -> Result<&CompiledAgent> {
+        match self.agents.get(id) {
+            Some(Ok(ready)) => Ok(ready),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(Error::internal(format!("agent {id} was not loaded"))),
+        }
+    }
+}
+
+impl AgentParts {
+    fn load(
+        making: &LoadOptions,
+        folder: &SourceFolder,
+        app: &Arc<App>,
+        agent: &Arc<AppAgent>,
+    ) -> Result<Self> {
+        let engine = &making.engine;
+        let truncation = summariser::settings(app, agent, &making.models)?;
+        let behind = Box::new(StorageAgent::new(agent.clone(), truncation.clone()));
+        let sessions = SessionScript::load(engine, folder, (app, agent), behind)?;
+        let hooks = Arc::new(AgentHooks::load(engine, folder, app, agent)?);
+        Ok(Self {
+            sessions,
+            listeners: EventListeners::load(engine, folder, (app, agent))?,
+            ready: CompiledAgent { hooks, truncation },
+        })
+    }
+}
+
+/// What storage is set to, as far as the app has a say in it.
+fn settings(app: &App, given: &ambit_storage::AmbitSettings) -> ambit_storage::AmbitSettings {
+    let mut settings = given.clone();
+    if let Some(seconds) = app.defaults.expiration.filter(|seconds| *seconds > 0) {
+        let idle = Duration::from_secs(seconds);
+        settings.retention = settings.retention.histories_at_most(idle);
+    }
+    settings
+}
+
+fn folder(root: &Path) -> Result<SourceFolder, Vec<FileProblem>> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("the app's folder cannot be read: {error}");
+        vec![FileProblem::new(Severity::Error, "", message)]
+    };
+    SourceFolder::new(root).map_err(unreadable)
+}
+
+fn http_client(app: &App) -> Result<net::HttpClient> {
+    net::HttpClient::new(&AllowList::parse(&app.settings.http)?)
+}
+
+fn wrong_host(error: Error) -> FileProblem {
+    FileProblem::new(Severity::Error, "app.yao", error.message)
+}
+
+impl LoadOptions {
+    /// Loads the app where waiting for the disk and compiling hold nobody up.
+    pub async fn load(&self) -> Result<LoadedApp> {
+        let making = self.clone();
+        let loaded = tokio::task::spawn_blocking(move || LoadedApp::load(&making)).await;
+        let loaded =
+            loaded.map_err(|error| Error::internal(format!("loading the app: {error}")))?;
+        let mut loaded = loaded.map_err(|problems| broken(&problems))?;
+        loaded.prepare_models().await?;
+        Ok(loaded)
+    }
+}
+
+/// The app as a whole cannot be used.
+pub(crate) fn broken(problems: &[FileProblem]) -> Error {
+    let texts: Vec<String> = problems.iter().map(FileProblem::to_string).collect();
+    Error::new(
+        ErrorCode::ConfigError,
+        format!("the app cannot be loaded:\n{}", texts.join("\n")),
+    )
+}

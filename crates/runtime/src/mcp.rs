@@ -1,0 +1,196 @@
+//! Tool servers of an app: what they offer to models and scripts, and calls. Servers outside are reached over the transports
+//! of a table; an app's own processes are a server too.
+
+mod concurrent;
+mod connection;
+mod credentials;
+mod notifications;
+mod pool;
+mod process;
+mod request;
+mod samples;
+mod script_methods;
+mod selection;
+mod server;
+mod session;
+mod tool_names;
+mod tool_result;
+mod toolbox;
+mod transport;
+
+pub use concurrent::{ConcurrencyLimits, JoinPolicy, ServerToolCall, ServerToolResult};
+pub use pool::McpServerPool;
+pub(crate) use tool_result::cut;
+
+use crate::app::find::meant;
+use crate::app::{self, App};
+use crate::error::{Error, ErrorCode, Result};
+use crate::schema::{self, SchemaError};
+use crate::tool::ToolCaller;
+use request::{McpListKind, McpRequest};
+use selection::{ServerSelection, ServerSelections};
+use serde_json::{Map, Value};
+use server::McpServer;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) use samples::message as samples_message;
+
+/// Whether all variables of a text are known.
+pub(crate) fn check_variables(text: &str) -> Result<(), String> {
+    credentials::check(text)
+}
+
+/// The server that an entry of `mcp.servers` names.
+pub(crate) fn named(entry: &Value) -> String {
+    ServerSelection::of(entry).id
+}
+
+/// Whether an entry of `mcp.servers` names one server.
+pub(crate) fn check_entry(entry: &Value) -> Result<(), String> {
+    ServerSelection::check(entry)
+}
+
+/// The servers of one version of an app.
+pub struct McpServers {
+    app: Arc<App>,
+    servers: BTreeMap<String, Arc<McpServer>>,
+}
+
+/// What came of a call.
+pub struct McpCallResult {
+    /// `{content, structuredContent?, isError, data}`.
+    pub result: Value,
+    /// What the trace says of it.
+    pub warnings: Vec<String>,
+}
+
+impl McpServers {
+    /// A server as an agent names it; its own ones come first.
+    fn find(&self, agent: &str, id: &str) -> Result<&Arc<McpServer>> {
+        let Some((full, known)) = self.known(agent, id) else {
+            let hint = meant(id, self.names(agent));
+            let message = format!("unknown MCP server \"{id}\"{hint}");
+            return Err(Error::new(ErrorCode::ConfigError, message));
+        };
+        if let Err(problem) = known {
+            return Err(problem.for_user("MCP server", id));
+        }
+        let server = self.servers.get(full);
+        let server =
+            server.ok_or_else(|| Error::internal(format!("server {full} was not made")))?;
+        match server.is_on() {
+            true => Ok(server),
+            false => {
+                let message = format!("MCP server \"{id}\" is switched off: set enabled to true");
+                Err(Error::new(ErrorCode::ConfigError, message))
+            }
+        }
+    }
+
+    /// The full id of a server that an agent names, and what its file says.
+    fn known(&self, agent: &str, id: &str) -> Option<(&String, &McpServerResult)> {
+        let own = format!("agents.{agent}.{id}");
+        let mut ids = [own.as_str(), id].into_iter();
+        ids.find_map(|id| self.app.servers.get_key_value(id))
+    }
+
+    /// The servers as an agent may name them.
+    fn names<'a>(&'a self, agent: &str) -> impl Iterator<Item = &'a str> {
+        let own = format!("agents.{agent}.");
+        let ids = self.app.servers.keys();
+        ids.map(move |id| id.strip_prefix(&own).unwrap_or(id))
+    }
+
+    /// Calls a tool. `Err` is a failure of the server; what the tool itself says went wrong is a result with `isError`.
+    pub async fn call(
+        &self,
+        (server, tool): (&str, &str),
+        arguments: Value,
+        caller: &ToolCaller,
+    ) -> Result<McpCallResult> {
+        let found = self.find(&caller.agent, server)?;
+        let limit = found.limit(caller);
+        let tools = found
+            .list_within(limit, (McpListKind::Tools, caller))
+            .await?;
+        let Some(about) = tools.iter().find(|about| about["name"] == tool) else {
+            return Err(unknown(("tool", tool), server, names(&tools)));
+        };
+        let refused = |why: &str| McpCallResult {
+            result: tool_result::error(&process::failed(tool, why)),
+            warnings: Vec::new(),
+        };
+        let given = match arguments {
+            Value::Null => Value::Object(Map::new()),
+            given => given,
+        };
+        let arguments = schema::fill_in(&about["inputSchema"], given);
+        if let Err(why) = fits(&about["inputSchema"], &arguments) {
+            return Ok(refused(&format!("the arguments do not fit: {why}")));
+        }
+        let Value::Object(arguments) = arguments else {
+            return Ok(refused("the arguments must be an object"));
+        };
+        let tool = tool.to_owned();
+        let request = McpRequest::Call { tool, arguments };
+        let answer = found.ask_within(limit, (request, caller)).await?;
+        let result = tool_result::shaped(answer);
+        let warnings = unfit(about, &result).into_iter().collect();
+        Ok(McpCallResult { result, warnings })
+    }
+
+    /// Closes connections of callers of their own that nobody has used for a while.
+    pub(crate) fn close_idle(&self) {
+        self.servers.values().for_each(|server| server.close_idle());
+    }
+
+    /// What the caller's agent wants of this server, whichever of its names is used.
+    fn wants(&self, id: &str, caller: &ToolCaller) -> ServerSelections {
+        let full = |id: &str| self.known(&caller.agent, id).map(|known| known.0);
+        let server = full(id);
+        let entries = caller.servers.iter().map(ServerSelection::of);
+        ServerSelections::of(entries.filter(|wanted| full(&wanted.id) == server))
+    }
+}
+
+/// A server's file, or what is wrong with it.
+type McpServerResult = Result<Arc<app::McpServerFile>, app::FileProblem>;
+
+/// Something that a server does not have, with the nearest of what it has.
+fn unknown<'a>(
+    (what, name): (&str, &str),
+    server: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Error {
+    let hint = meant(name, known);
+    let message = format!("unknown {what} \"{name}\" on MCP server \"{server}\"{hint}");
+    Error::new(ErrorCode::NotFound, message)
+}
+
+/// The names of a list.
+fn names(listed: &[Value]) -> impl Iterator<Item = &str> {
+    listed.iter().filter_map(|one| one["name"].as_str())
+}
+
+/// Why a value does not fit a schema. A schema that is none fits everything: that is its server's matter.
+fn fits(schema: &Value, value: &Value) -> Result<(), String> {
+    match schema::check(schema, value) {
+        Err(SchemaError::Value(why)) => Err(why),
+        Ok(()) | Err(SchemaError::Schema(_)) => Ok(()),
+    }
+}
+
+/// A result that is not as its tool says results are.
+fn unfit(about: &Value, result: &Value) -> Option<String> {
+    let schema = about.get("outputSchema")?;
+    if result["isError"] == true {
+        return None;
+    }
+    let value = result.get("structuredContent").unwrap_or(&result["data"]);
+    let why = fits(schema, value).err()?;
+    let name = about["name"].as_str().unwrap_or_default();
+    Some(format!(
+        "the result of {name} does not fit its outputSchema: {why}"
+    ))
+}

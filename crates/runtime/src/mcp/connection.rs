@@ -1,0 +1,340 @@
+//! The way to one server for one set of credentials: opened when it is first needed, opened again when it is gone, with
+//! back-off.
+
+use super::names;
+use super::notifications::McpNotifications;
+use super::request::{AnswerDeadline, McpListKind, McpRequest};
+use super::session::{McpFailure, McpSession, failure};
+use super::transport::{self, ConnectOptions, TransportEntry};
+use crate::active_count::ActiveCount;
+use crate::error::{Error, Result};
+use crate::llm::Secrets;
+use crate::lock::lock;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// The wait behind the first failure; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// The longest wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Who asks meanwhile waits so long, and is refused if it takes longer.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What has lasted so long does not count as a failure when it ends.
+const STEADY: Duration = Duration::from_secs(10);
+/// So many calls without an answer in time, one after another, make a connection useless.
+const SILENT: u32 = 3;
+
+/// What a link leads to.
+pub struct ConnectionTarget {
+    /// The server's id.
+    pub id: String,
+    /// How it is reached.
+    pub transport: &'static TransportEntry,
+    /// Its settings for one caller.
+    pub fields: Map<String, Value>,
+    /// The app's folder.
+    pub root: PathBuf,
+    /// `PATH` of processes.
+    pub path: Option<String>,
+    /// Sends requests.
+    pub http: reqwest::Client,
+    /// How long opening a connection may take, and each answer.
+    pub timeout: Duration,
+    /// Counts the processes that are started.
+    pub process_count: ActiveCount,
+    /// What must not be told.
+    pub secrets: Arc<Secrets>,
+}
+
+/// A link.
+pub struct McpConnection {
+    place: Arc<ConnectionTarget>,
+    state: Mutex<ConnectionState>,
+}
+
+struct ConnectionState {
+    phase: ConnectionPhase,
+    /// Failures without an answer in between.
+    failures: u32,
+    /// Calls that were not answered in time, without an answer in between.
+    timeouts: u32,
+    /// Until when nothing is tried, and what went wrong.
+    wait: Option<(Instant, String)>,
+    used: Instant,
+    /// The tools, as they were listed last.
+    tools: Arc<Vec<Value>>,
+    /// What each agent was told of them.
+    known_tools: BTreeMap<String, Arc<Vec<Value>>>,
+}
+
+/// A tool that has come or gone: its name, and whether it is there now.
+pub type ToolChange = (String, bool);
+
+#[derive(Clone)]
+enum ConnectionPhase {
+    Closed,
+    Opening(ConnectionAttempt),
+    Open(Arc<McpSession>),
+}
+
+type ConnectionAttempt = Shared<BoxFuture<'static, Result<Arc<McpSession>, String>>>;
+
+impl McpConnection {
+    /// To this place; nothing is opened yet.
+    pub fn new(place: ConnectionTarget) -> Self {
+        let state = ConnectionState {
+            phase: ConnectionPhase::Closed,
+            failures: 0,
+            timeouts: 0,
+            wait: None,
+            used: Instant::now(),
+            tools: Arc::default(),
+            known_tools: BTreeMap::new(),
+        };
+        Self {
+            place: Arc::new(place),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// When it was used last.
+    pub fn used(&self) -> Instant {
+        self.state().used
+    }
+
+    /// A list of the server.
+    pub async fn list(&self, what: McpListKind, limit: AnswerDeadline) -> Result<Arc<Vec<Value>>> {
+        let list = move |session: Arc<McpSession>| async move { session.list(what).await }.boxed();
+        let listed = self.asked(limit, list).await?;
+        if what == McpListKind::Tools {
+            self.state().tools = listed.clone();
+        }
+        Ok(listed)
+    }
+
+    /// The tools that have come and gone since this agent asked last. Nothing is news to one that asks for the first time.
+    pub fn changed(&self, agent: &str) -> Vec<ToolChange> {
+        let mut state = self.state();
+        let now = state.tools.clone();
+        let Some(before) = state.known_tools.insert(agent.to_owned(), now.clone()) else {
+            return Vec::new();
+        };
+        let (before, now): (BTreeSet<&str>, BTreeSet<&str>) =
+            (names(&before).collect(), names(&now).collect());
+        let gone = before.difference(&now).map(|name| (*name, false));
+        let come = now.difference(&before).map(|name| (*name, true));
+        let changed = gone.chain(come);
+        changed
+            .map(|(name, added)| (name.to_owned(), added))
+            .collect()
+    }
+
+    /// An answer of the server.
+    pub async fn ask(&self, request: McpRequest, limit: AnswerDeadline) -> Result<Value> {
+        let request = Arc::new(request);
+        let ask = move |session: Arc<McpSession>| {
+            let request = request.clone();
+            async move { session.ask(&request).await }.boxed()
+        };
+        let answer = self.asked(limit, ask).await?;
+        let mut state = self.state();
+        (state.failures, state.timeouts) = (0, 0);
+        Ok(answer)
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        let now = std::mem::replace(&mut self.state().phase, ConnectionPhase::Closed);
+        if let ConnectionPhase::Open(session) = now {
+            session.close();
+        }
+    }
+
+    async fn asked<T>(
+        &self,
+        limit: AnswerDeadline,
+        ask: impl Fn(Arc<McpSession>) -> BoxFuture<'static, Result<T, McpFailure>> + Send,
+    ) -> Result<T> {
+        let asking = async {
+            let session = self.session().await?;
+            let asked = ask(session.clone()).await;
+            self.judge(&session, &asked);
+            match asked {
+                // Nobody has seen the request, so it can be sent again over a new connection.
+                Err(failure) if failure.is_unsent => {
+                    let session = self.session().await?;
+                    let asked = ask(session.clone()).await;
+                    self.judge(&session, &asked);
+                    asked.map_err(|failure| failure.error)
+                }
+                asked => asked.map_err(|failure| failure.error),
+            }
+        };
+        let asked = limit.keep(asking).await;
+        asked.unwrap_or_else(|| Err(self.too_slow(limit)))
+    }
+
+    /// Remembers what an answer says of the connection.
+    fn judge<T>(&self, session: &Arc<McpSession>, asked: &Result<T, McpFailure>) {
+        if asked.as_ref().is_err_and(|failure| failure.is_over) {
+            self.lose(&mut self.state(), session, &session.end());
+        }
+    }
+
+    /// A connection is of no more use, unless there is another one by now.
+    fn lose(&self, state: &mut ConnectionState, session: &Arc<McpSession>, why: &str) {
+        if matches!(&state.phase, ConnectionPhase::Open(now) if Arc::ptr_eq(now, session)) {
+            let why = self.place.secrets.hide(why);
+            tracing::warn!(server = %self.place.id, "the connection to a tool server is lost: {why}");
+            state.lose(session, &why);
+        }
+    }
+
+    fn too_slow(&self, limit: AnswerDeadline) -> Error {
+        let mut state = self.state();
+        state.timeouts += 1;
+        if state.timeouts >= SILENT
+            && let ConnectionPhase::Open(session) = state.phase.clone()
+        {
+            // Calls that still run hold it; it is closed when they have ended.
+            self.lose(&mut state, &session, "it does not answer any more");
+        }
+        limit.missed(&self.place.id)
+    }
+
+    /// An open connection.
+    async fn session(&self) -> Result<Arc<McpSession>> {
+        loop {
+            let (attempt, wait) = {
+                let mut state = self.state();
+                state.used = Instant::now();
+                match state.phase.clone() {
+                    ConnectionPhase::Open(session) if session.is_open() => return Ok(session),
+                    ConnectionPhase::Open(session) => {
+                        self.lose(&mut state, &session, &session.end());
+                        continue;
+                    }
+                    ConnectionPhase::Opening(attempt) => (Some(attempt), None),
+                    ConnectionPhase::Closed => match &state.wait {
+                        Some((until, why)) if *until > Instant::now() => {
+                            (None, Some((*until, why.clone())))
+                        }
+                        _ => {
+                            state.phase = ConnectionPhase::Opening(attempt(self.place.clone()));
+                            continue;
+                        }
+                    },
+                }
+            };
+            if let Some((until, why)) = wait {
+                self.wait(until, &why).await?;
+            }
+            if let Some(attempt) = attempt {
+                let opened = attempt.clone().await;
+                self.opened(&attempt, opened)?;
+            }
+        }
+    }
+
+    async fn wait(&self, until: Instant, why: &str) -> Result<()> {
+        let rest = until.saturating_duration_since(Instant::now());
+        if rest > PATIENCE {
+            let why = format!("{why}; it is tried again in {} s", rest.as_secs() + 1);
+            return Err(failure(&self.place.id, &self.place.secrets, &why));
+        }
+        tokio::time::sleep(rest).await;
+        Ok(())
+    }
+
+    fn opened(
+        &self,
+        attempt: &ConnectionAttempt,
+        opened: Result<Arc<McpSession>, String>,
+    ) -> Result<()> {
+        let mut state = self.state();
+        let is_mine = matches!(&state.phase, ConnectionPhase::Opening(now) if now.ptr_eq(attempt));
+        match opened {
+            Ok(session) => {
+                if is_mine {
+                    state.phase = ConnectionPhase::Open(session);
+                }
+                Ok(())
+            }
+            Err(why) => {
+                if is_mine {
+                    state.fail(&why);
+                }
+                Err(failure(&self.place.id, &self.place.secrets, &why))
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        lock(&self.state)
+    }
+}
+
+impl ConnectionState {
+    /// The open connection is of no more use.
+    fn lose(&mut self, session: &Arc<McpSession>, why: &str) {
+        self.timeouts = 0;
+        if session.age() >= STEADY {
+            self.failures = 0;
+        }
+        // One that has served may be opened again at once.
+        match self.failures {
+            0 => {
+                self.failures = 1;
+                self.phase = ConnectionPhase::Closed;
+            }
+            _ => self.fail(why),
+        }
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.phase = ConnectionPhase::Closed;
+        self.failures += 1;
+        let doubled = 1_u32.checked_shl(self.failures - 1).unwrap_or(u32::MAX);
+        let wait = FIRST_WAIT.saturating_mul(doubled).min(LONGEST_WAIT);
+        self.wait = Some((Instant::now() + wait, why.to_owned()));
+    }
+}
+
+/// Opens a connection on a task of its own: whoever wanted it first may leave, and others wait for the same one.
+fn attempt(place: Arc<ConnectionTarget>) -> ConnectionAttempt {
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let opened = tokio::time::timeout(place.timeout, open(&place)).await;
+        opened.unwrap_or_else(|_| Err(format!("no connection within {:?}", place.timeout)))
+    });
+    let opened = async move {
+        match task.join_next().await {
+            Some(Ok(opened)) => opened,
+            Some(Err(_)) | None => Err("opening the connection was given up".to_owned()),
+        }
+    };
+    opened.boxed().shared()
+}
+
+async fn open(place: &ConnectionTarget) -> Result<Arc<McpSession>, String> {
+    let opening = ConnectOptions {
+        fields: place.fields.clone(),
+        root: place.root.clone(),
+        path: place.path.clone(),
+        http: place.http.clone(),
+        timeout: place.timeout,
+        process_count: place.process_count.clone(),
+        notifications: McpNotifications::new(&place.id, place.secrets.clone()),
+        secrets: place.secrets.clone(),
+    };
+    let opened = transport::open(place.transport, opening).await;
+    let running = opened.map_err(|failure| failure.message)?;
+    Ok(Arc::new(McpSession::new(running).await))
+}

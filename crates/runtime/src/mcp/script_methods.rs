@@ -1,0 +1,290 @@
+//! The servers as scripts see them: what `ctx.mcp` answers, in its own words. What an agent says of its servers binds its
+//! scripts as it binds its model.
+
+use super::request::{McpListKind, McpRequest};
+use super::selection::ServerSelections;
+use super::server::McpServer;
+use super::{McpCallResult, McpServers, names, unknown};
+use crate::concurrent_calls::{ConcurrencyLimits, JoinPolicy, run_concurrently};
+use crate::error::{Error, Result};
+use crate::tool::ToolCaller;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A call in a batch: the tool's name and its arguments.
+pub type BatchToolCall = (String, Value);
+
+impl McpServers {
+    /// `ListTools`. All come on one page, so there is never a cursor to give.
+    pub async fn list_tools(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let listed = self
+            .listed(McpListKind::Tools, (server, cursor), caller)
+            .await?;
+        let wants = self.wants(server, caller);
+        let wanted = listed.iter().filter(|one| wants.tool(text(one, "name")));
+        let keys = ["name", "description", "inputSchema", "outputSchema"];
+        Ok(page(
+            McpListKind::Tools,
+            wanted.map(|one| picked(one, &keys)),
+        ))
+    }
+
+    /// `ListResources`.
+    pub async fn list_resources(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let what = McpListKind::Resources;
+        let listed = self.listed(what, (server, cursor), caller).await?;
+        let (found, wants) = (
+            self.find(&caller.agent, server)?,
+            self.wants(server, caller),
+        );
+        let wanted = listed.iter().filter(|one| {
+            let (name, uri) = (text(one, "name"), text(one, "uri"));
+            wants.resource(&[name, uri]) || is_wanted(found, &wants, uri)
+        });
+        let keys = ["uri", "name", "description", "mimeType", "_meta"];
+        Ok(page(what, wanted.map(|one| picked(one, &keys))))
+    }
+
+    /// `ListPrompts`.
+    pub async fn list_prompts(
+        &self,
+        server: &str,
+        cursor: Option<&str>,
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let what = McpListKind::Prompts;
+        let listed = self.listed(what, (server, cursor), caller).await?;
+        let prompts = listed.iter().map(|one| {
+            let mut prompt = picked(one, &["name", "description", "arguments"]);
+            let arguments = prompt["arguments"].as_array_mut().into_iter().flatten();
+            for argument in arguments {
+                *argument = picked(argument, &["name", "description", "required"]);
+            }
+            prompt
+        });
+        Ok(page(what, prompts))
+    }
+
+    /// `ReadResource`.
+    pub async fn read_resource(
+        &self,
+        server: &str,
+        uri: &str,
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let found = self.find(&caller.agent, server)?;
+        let wants = self.wants(server, caller);
+        if !wants.resource(&[uri]) && !is_wanted(found, &wants, uri) {
+            let listed = found.list(McpListKind::Resources, caller).await?;
+            let named = listed.iter().find(|one| one["uri"] == uri);
+            if !named.is_some_and(|one| wants.resource(&[text(one, "name")])) {
+                return Err(unknown(("resource", uri), server, []));
+            }
+        }
+        let uri = uri.to_owned();
+        let answer = found.ask(McpRequest::Read { uri }, caller).await?;
+        let contents = answer["contents"].as_array().into_iter().flatten();
+        let contents = contents.map(|one| {
+            let mut content = picked(one, &["uri", "mimeType"]);
+            for key in ["text", "blob"] {
+                if let Some(held) = one.get(key).filter(|held| !held.is_null()) {
+                    content[key] = held.clone();
+                }
+            }
+            content
+        });
+        Ok(json!({"contents": contents.collect::<Vec<Value>>()}))
+    }
+
+    /// `GetPrompt`.
+    pub async fn get_prompt(
+        &self,
+        (server, name): (&str, &str),
+        arguments: Map<String, Value>,
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let found = self.find(&caller.agent, server)?;
+        let name = name.to_owned();
+        let answer = found
+            .ask(McpRequest::Prompt { name, arguments }, caller)
+            .await?;
+        let messages = answer["messages"].as_array().into_iter().flatten();
+        let messages: Vec<Value> = messages
+            .map(|one| picked(one, &["role", "content"]))
+            .collect();
+        Ok(json!({"description": answer["description"], "messages": messages}))
+    }
+
+    /// `CallTool`: as [`McpServers::call`], among the tools that the agent wants.
+    pub async fn call_tool(
+        &self,
+        (server, tool): (&str, &str),
+        arguments: Value,
+        caller: &ToolCaller,
+    ) -> Result<McpCallResult> {
+        let wants = self.wants(server, caller);
+        if wants.tool(tool) {
+            return self.call((server, tool), arguments, caller).await;
+        }
+        let found = self.find(&caller.agent, server)?;
+        let listed = found.list(McpListKind::Tools, caller).await?;
+        let wanted = names(&listed).filter(|name| wants.tool(name));
+        Err(unknown(("tool", tool), server, wanted))
+    }
+
+    /// `CallTools`, one after another: the results in the order of the calls. `Err` is the first call without one.
+    pub async fn call_in_order(
+        &self,
+        server: &str,
+        calls: &[BatchToolCall],
+        caller: &ToolCaller,
+    ) -> Result<Vec<McpCallResult>> {
+        let mut results = Vec::new();
+        for (at, (tool, arguments)) in calls.iter().enumerate() {
+            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            results.push(called.await.map_err(|error| placed(at, error))?);
+        }
+        Ok(results)
+    }
+
+    /// `CallToolsParallel`: the same at once. `Err` is the first call without a result, when all have ended; or there are too
+    /// many.
+    pub async fn call_at_once(
+        &self,
+        server: &str,
+        calls: &[BatchToolCall],
+        (bounds, caller): (ConcurrencyLimits, &ToolCaller),
+    ) -> Result<Vec<McpCallResult>> {
+        let called = calls.iter().map(|(tool, arguments)| async {
+            let called = self.call_tool((server, tool), arguments.clone(), caller);
+            Ok::<_, Error>(called.await)
+        });
+        let ended = run_concurrently((JoinPolicy::All, bounds), called.collect(), |_| true).await?;
+        let numbered = ended.into_iter().flatten().enumerate();
+        let results = numbered.map(|(at, called)| called.map_err(|error| placed(at, error)));
+        results.collect()
+    }
+
+    /// `ListSamples` of a `tool` or a `resource`.
+    pub fn list_samples(
+        &self,
+        server: &str,
+        which: (&str, &str),
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let samples = self.samples(server, which, caller)?;
+        Ok(json!({"samples": samples, "total": samples.len()}))
+    }
+
+    /// `GetSample`.
+    pub fn get_sample(
+        &self,
+        server: &str,
+        (kind, name, index): (&str, &str, i64),
+        caller: &ToolCaller,
+    ) -> Result<Value> {
+        let mut samples = self.samples(server, (kind, name), caller)?;
+        let count = samples.len();
+        match usize::try_from(index) {
+            Ok(index) if index < count => Ok(samples.swap_remove(index)),
+            _ => {
+                let message = format!(
+                    "sample index {index} out of range for {kind} \"{name}\" ({count} samples)"
+                );
+                Err(Error::invalid("index", message))
+            }
+        }
+    }
+
+    /// Examples with their number. An outside server has none, whatever it is asked for.
+    fn samples(
+        &self,
+        server: &str,
+        (kind, name): (&str, &str),
+        caller: &ToolCaller,
+    ) -> Result<Vec<Value>> {
+        let found = self.find(&caller.agent, server)?;
+        let wants = self.wants(server, caller);
+        let (is_wanted, keys) = match kind {
+            "tool" => (wants.tool(name), ["name", "description", "input", "output"]),
+            _ => {
+                let names = found.resource_names(name).unwrap_or([name; 3]);
+                (
+                    wants.resource(&names),
+                    ["name", "description", "uri", "data"],
+                )
+            }
+        };
+        let samples = match found.samples(kind, name).filter(|_| is_wanted) {
+            Some(samples) => samples,
+            None if found.is_outside() => &[],
+            None => return Err(unknown((kind, name), server, [])),
+        };
+        let numbered = samples.iter().enumerate().map(|(index, sample)| {
+            let mut numbered = picked(sample, &keys);
+            for (key, value) in sample.as_object().into_iter().flatten() {
+                numbered[key] = value.clone();
+            }
+            numbered["index"] = index.into();
+            numbered
+        });
+        Ok(numbered.collect())
+    }
+
+    async fn listed(
+        &self,
+        what: McpListKind,
+        (server, cursor): (&str, Option<&str>),
+        caller: &ToolCaller,
+    ) -> Result<Arc<Vec<Value>>> {
+        if let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) {
+            let message = format!(
+                "unknown cursor \"{cursor}\": all {} come on the first page",
+                what.name()
+            );
+            return Err(Error::invalid("cursor", message));
+        }
+        self.find(&caller.agent, server)?.list(what, caller).await
+    }
+}
+
+/// A whole list, as it is answered.
+fn page(what: McpListKind, items: impl Iterator<Item = Value>) -> Value {
+    let items: Vec<Value> = items.collect();
+    json!({what.name(): items, "nextCursor": null})
+}
+
+/// An error says which call of a batch it is about.
+fn placed(at: usize, mut error: Error) -> Error {
+    error.message = format!("tools[{at}]: {}", error.message);
+    error
+}
+
+/// Whether a resource of the app's own processes is wanted by one of its names.
+fn is_wanted(found: &McpServer, wants: &ServerSelections, uri: &str) -> bool {
+    let names = found.resource_names(uri);
+    names.is_some_and(|names| wants.resource(&names))
+}
+
+fn text<'a>(one: &'a Value, key: &str) -> &'a str {
+    one[key].as_str().unwrap_or_default()
+}
+
+/// These keys of an object, as scripts call them. What is not there is `null`.
+fn picked(one: &Value, keys: &[&str]) -> Value {
+    let found = keys.iter().map(|key| {
+        let value = one.get(*key).cloned().unwrap_or_default();
+        (key.trim_start_matches('_').to_owned(), value)
+    });
+    Value::Object(found.collect())
+}

@@ -1,0 +1,24 @@
+//! Queries over models: what is asked is parsed whole before any SQL is written, values are always bound, and every table
+//! that a statement names is cut down to the rows that are there for the caller.
+
+mod chain;
+mod dsl;
+mod eager_load;
+mod fault;
+mod load;
+mod object;
+mod operator;
+mod page;
+mod query_param;
+mod read_context;
+mod relation;
+mod sort;
+mod statement;
+mod wheres;
+
+pub use dsl::{QueryDsl, QueryRequest};
+pub use load::count;
+pub use object::{MOST_ROWS, whole};
+pub use query_param::QueryParam;
+pub use read_context::ReadContext;
+pub use statement::{RowWindow, counting};

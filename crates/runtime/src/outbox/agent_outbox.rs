@@ -1,0 +1,326 @@
+//! The messaging methods of `ctx`, and what model and tools say.
+
+use super::change::{MessageChange, unknown};
+use super::draft::{self, MessageDraft, invalid};
+use super::group::{GroupKind, MessageGroup};
+use super::lifecycle::MessageEnd;
+use super::message_writer::{MessageStart, MessageWriter};
+use super::{MessageAuthor, Outbox};
+use crate::error::Result;
+use crate::frame::change::MessageProps;
+use crate::frame::props_path::PropsPath;
+use crate::frame::{Frame, MessageStatus};
+use serde_json::{Map, Value};
+
+/// One agent's mouth, in one thread. Methods named as in `ctx` take the arguments as a script gave them.
+#[derive(Clone)]
+pub struct AgentOutbox {
+    outbox: Outbox,
+    author: MessageAuthor,
+}
+
+impl AgentOutbox {
+    pub(super) fn new(outbox: Outbox, voice: MessageAuthor) -> Self {
+        Self {
+            outbox,
+            author: voice,
+        }
+    }
+
+    /// The turn's outbox.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Who speaks.
+    pub fn author(&self) -> &MessageAuthor {
+        &self.author
+    }
+
+    /// A thread of its own below this one: a forked call. It begins with its first message.
+    pub fn fork(&self, label: &str, assistant_id: &str, is_silent: bool) -> Self {
+        let mut desk = self.outbox.lock_writer();
+        let thread = desk.thread_id();
+        let mut group = MessageGroup::new(&thread, "agent");
+        group.label = (!label.is_empty()).then(|| label.to_owned());
+        group.parent.clone_from(&self.author.thread);
+        desk.threads.push(group);
+        drop(desk);
+        let voice = MessageAuthor {
+            thread: Some(thread),
+            is_silent: is_silent || self.author.is_silent,
+            assistant_id: assistant_id.to_owned(),
+        };
+        Self::new(self.outbox.clone(), voice)
+    }
+
+    /// Ends what a fork has left open, and its thread.
+    pub fn end_thread(&self, status: MessageStatus) {
+        if let Some(thread) = &self.author.thread {
+            self.outbox.lock_writer().end_thread(thread, status);
+        }
+    }
+
+    /// `ctx.Send(message, block_id?)`.
+    pub fn send(&self, arguments: &[Value]) -> Result<Value> {
+        let id = self.start("Send", arguments)?;
+        if let Some(id) = id.as_str().filter(|id| !id.is_empty()) {
+            self.outbox
+                .lock_writer()
+                .close(id, MessageEnd::of(MessageStatus::Completed));
+        }
+        Ok(id)
+    }
+
+    /// `ctx.SendStream(message, block_id?)`.
+    pub fn send_stream(&self, arguments: &[Value]) -> Result<Value> {
+        self.start("SendStream", arguments)
+    }
+
+    fn start(&self, method: &str, arguments: &[Value]) -> Result<Value> {
+        self.outbox.with(|desk| {
+            let draft = MessageDraft::of_arguments(method, arguments, desk.limits.message)?;
+            if draft.kind == "event" {
+                return desk.event(&self.author, draft);
+            }
+            desk.send(&self.author, draft).map(Value::from)
+        })
+    }
+
+    /// `ctx.Append(id, content, path?)`.
+    pub fn append(&self, arguments: &[Value]) -> Result<Value> {
+        let [id, content, rest @ ..] = arguments else {
+            return Err(invalid("Append requires messageId and content arguments"));
+        };
+        let path = draft::path(rest.first())?;
+        let path = path.unwrap_or_else(|| PropsPath::key("content"));
+        self.change("Append", id, |_| draft::change("Append", content, path))
+    }
+
+    /// `ctx.Replace(id, message)`.
+    pub fn replace(&self, arguments: &[Value]) -> Result<Value> {
+        let [id, message, ..] = arguments else {
+            return Err(invalid("Replace requires messageId and message arguments"));
+        };
+        self.change("Replace", id, |now| {
+            let (props, kind) = draft::replacement(message)?;
+            Ok(MessageChange::Replace(
+                props,
+                kind.filter(|kind| kind != now),
+            ))
+        })
+    }
+
+    /// `ctx.Merge(id, data, path?)`.
+    pub fn merge(&self, arguments: &[Value]) -> Result<Value> {
+        let [id, data, rest @ ..] = arguments else {
+            return Err(invalid("Merge requires messageId and data arguments"));
+        };
+        let path = draft::path(rest.first())?.unwrap_or_default();
+        self.change("Merge", id, |_| draft::change("Merge", data, path))
+    }
+
+    /// `ctx.Set(id, value, path)`.
+    pub fn set(&self, arguments: &[Value]) -> Result<Value> {
+        let [id, value, path, ..] = arguments else {
+            return Err(invalid("Set requires messageId, data, and path arguments"));
+        };
+        let Some(path) = draft::path(Some(path))? else {
+            return Err(invalid("path cannot be empty for Set operation"));
+        };
+        self.change("Set", id, |_| draft::change("Set", value, path))
+    }
+
+    /// Makes a change of a message; what makes it is told the message's type.
+    fn change(
+        &self,
+        method: &str,
+        id: &Value,
+        change: impl FnOnce(&str) -> Result<MessageChange>,
+    ) -> Result<Value> {
+        let name = draft::message_id(id)?;
+        self.outbox.with(|desk| {
+            let message = desk.state.get(name).ok_or_else(|| unknown(method, name))?;
+            let change = change(&message.kind)?;
+            if !self.author.is_silent || desk.is_silent(name) {
+                desk.change(method, name, change)?;
+            }
+            Ok(id.clone())
+        })
+    }
+
+    /// `ctx.MessageEnd(id, final_content?)`.
+    pub fn end(&self, arguments: &[Value]) -> Result<Value> {
+        let [id, rest @ ..] = arguments else {
+            return Err(invalid("End requires a messageId argument"));
+        };
+        let name = draft::message_id(id)?;
+        let content = draft::final_content(rest.first())?;
+        self.outbox.with(|desk| {
+            desk.check_running()?;
+            if !desk.tracks.contains_key(name) {
+                return Err(unknown("End", name));
+            }
+            if self.author.is_silent && !desk.is_silent(name) {
+                return Ok(id.clone());
+            }
+            if let Some(content) = content {
+                let change = MessageChange::Append(content.into(), PropsPath::key("content"));
+                desk.change("End", name, change)?;
+            }
+            if desk.tracks.get(name).is_some_and(|track| track.is_open) {
+                desk.close(name, MessageEnd::of(MessageStatus::Completed));
+            }
+            Ok(id.clone())
+        })
+    }
+
+    /// `ctx.EndBlock(block_id)`.
+    pub fn end_block(&self, arguments: &[Value]) -> Result<Value> {
+        let Some(id) = arguments.first() else {
+            return Err(invalid("EndBlock requires block_id argument"));
+        };
+        if let (Some(id), false) = (draft::id("block_id", Some(id))?, self.author.is_silent) {
+            let mut desk = self.outbox.lock_writer();
+            desk.end_group(GroupKind::Block, &id, MessageStatus::Completed);
+        }
+        Ok(Value::Null)
+    }
+
+    /// `ctx.MessageID()`.
+    pub fn message_id(&self) -> String {
+        self.outbox.lock_writer().message_id()
+    }
+
+    /// `ctx.BlockID()`.
+    pub fn block_id(&self) -> String {
+        self.outbox.lock_writer().block_id()
+    }
+
+    /// `ctx.ThreadID()`.
+    pub fn thread_id(&self) -> String {
+        self.outbox.lock_writer().thread_id()
+    }
+
+    /// Begins a message of the runtime without content: a model's text, thinking or tool call. `start` is what
+    /// `message_start` says besides: `tool_call{id, name, index}`.
+    pub fn begin(&self, kind: &str, start: Map<String, Value>) -> Result<String> {
+        let opening = MessageStart {
+            kind: kind.to_owned(),
+            start,
+            ..MessageStart::default()
+        };
+        self.outbox.with(|desk| desk.open(&self.author, opening))
+    }
+
+    /// Adds to the `content` of a message that was begun.
+    pub fn say(&self, id: &str, text: &str) -> Result<()> {
+        self.say_at(id, &PropsPath::key("content"), text)
+    }
+
+    /// Adds to a text of a message that was begun: `arguments` of a tool call.
+    pub fn say_at(&self, id: &str, path: &PropsPath, text: &str) -> Result<()> {
+        self.outbox.with(|desk| desk.say(id, path, text))
+    }
+
+    /// Merges into the props of a message; one that has ended is amended, without a warning.
+    pub fn update(&self, id: &str, props: MessageProps) -> Result<()> {
+        self.outbox.with(|desk| {
+            let had_warned = desk.set_warned(id, true);
+            let done = desk.change(
+                "Merge",
+                id,
+                MessageChange::Merge(props, PropsPath::default()),
+            );
+            desk.set_warned(id, had_warned);
+            done
+        })
+    }
+
+    /// Ends a message that was begun. `further` is what `message_end` says besides. One that has ended stays as it is.
+    pub fn finish(&self, id: &str, status: MessageStatus, further: Map<String, Value>) {
+        let mut desk = self.outbox.lock_writer();
+        if desk.tracks.get(id).is_some_and(|track| track.is_open) {
+            let end = MessageEnd {
+                further,
+                ..MessageEnd::of(status)
+            };
+            desk.close(id, end);
+        }
+    }
+
+    /// Shows a whole message of the runtime, such as the `error` of a failed turn. Limits do not count for it.
+    pub fn show(&self, kind: &str, props: MessageProps) -> Result<String> {
+        self.outbox.with(|desk| {
+            let limits = desk.limits;
+            desk.limits.messages = usize::MAX;
+            let opening = MessageStart {
+                kind: kind.to_owned(),
+                ..MessageStart::default()
+            };
+            let opened = desk.open(&self.author, opening);
+            desk.limits = limits;
+            let id = opened?;
+            desk.put_whole(&id, props);
+            desk.close(&id, MessageEnd::of(MessageStatus::Completed));
+            Ok(id)
+        })
+    }
+}
+
+impl MessageWriter {
+    fn send(&mut self, voice: &MessageAuthor, draft: MessageDraft) -> Result<String> {
+        self.check_running()?;
+        let size = super::change::size(&draft.props);
+        self.check_output(size)?;
+        let opening = MessageStart {
+            id: draft.message_id,
+            kind: draft.kind,
+            block: draft.block_id,
+            thread: draft.thread_id,
+            metadata: draft.metadata,
+            start: Map::new(),
+        };
+        let id = self.open(voice, opening)?;
+        self.bytes += size;
+        if let Some(track) = self.tracks.get_mut(&id) {
+            track.size = size;
+        }
+        self.put_whole(&id, draft.props);
+        Ok(id)
+    }
+
+    /// A script's own event: sent as it is, and never a message.
+    fn event(&mut self, voice: &MessageAuthor, draft: MessageDraft) -> Result<Value> {
+        self.check_running()?;
+        draft.check_event()?;
+        let size = super::change::size(&draft.props);
+        self.check_output(size)?;
+        self.bytes += size;
+        if !voice.is_silent {
+            self.put(&Frame {
+                kind: draft.kind,
+                props: draft.props,
+                message_id: draft.message_id,
+                block_id: draft.block_id,
+                thread_id: draft.thread_id.or_else(|| voice.thread.clone()),
+                metadata: draft.metadata,
+                ..Frame::default()
+            });
+        }
+        Ok(Value::from(""))
+    }
+
+    fn end_thread(&mut self, thread: &str, status: MessageStatus) {
+        for id in self.open_messages() {
+            let message = self.state.get(&id);
+            if message.is_some_and(|message| message.thread_id.as_deref() == Some(thread)) {
+                self.close(&id, MessageEnd::of(status));
+            }
+        }
+        for block in self.open_groups(GroupKind::Block, Some(thread)) {
+            self.end_group(GroupKind::Block, &block, status);
+        }
+        self.end_group(GroupKind::Thread, thread, status);
+    }
+}

@@ -1,0 +1,261 @@
+//! What an outbox knows: the state of the messages, and what the frames of each still need.
+
+use super::group::MessageGroup;
+use super::{MessageAuthor, OutboxLimits};
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::change::MessageProps;
+use crate::frame::{Frame, OutputMessage, OutputMessages, apply};
+use crate::stream::StreamWriter;
+use ambit_storage::clock::{Clock, Millis};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) struct MessageWriter {
+    pub log: StreamWriter,
+    pub limits: OutboxLimits,
+    pub clock: Clock,
+    pub state: OutputMessages,
+    pub tracks: HashMap<String, MessageMeta>,
+    pub blocks: Vec<MessageGroup>,
+    pub threads: Vec<MessageGroup>,
+    pub warnings: Vec<String>,
+    /// The last ids given out: messages, blocks, threads, chunks.
+    pub counters: Arc<[AtomicU64; 4]>,
+    /// Bytes of all that was said.
+    pub bytes: usize,
+    pub is_ended: bool,
+}
+
+/// What is known of a message beside its content.
+#[derive(Debug, Default)]
+pub(super) struct MessageMeta {
+    pub is_open: bool,
+    pub is_silent: bool,
+    /// The type that its frames say.
+    pub kind: String,
+    /// It was changed while the log was full, and its frames do not show that yet.
+    pub is_behind: bool,
+    pub has_warned: bool,
+    pub started: Millis,
+    /// Frames with content since the start.
+    pub chunks: u64,
+    /// At least the bytes of the props.
+    pub size: usize,
+    /// The entry that may still take more text, and the path of that text.
+    pub tail: Option<(u64, String)>,
+    /// What start and end say of it besides: `tool_call`, `extra`.
+    pub start: Map<String, Value>,
+}
+
+/// A message that begins.
+#[derive(Debug, Default)]
+pub(super) struct MessageStart {
+    pub id: Option<String>,
+    pub kind: String,
+    pub block: Option<String>,
+    pub thread: Option<String>,
+    pub metadata: Option<Map<String, Value>>,
+    pub start: Map<String, Value>,
+}
+
+impl MessageWriter {
+    pub fn new(log: StreamWriter, limits: OutboxLimits, clock: Clock) -> Self {
+        Self {
+            log,
+            limits,
+            clock,
+            state: OutputMessages::default(),
+            tracks: HashMap::new(),
+            blocks: Vec::new(),
+            threads: Vec::new(),
+            warnings: Vec::new(),
+            counters: Arc::default(),
+            bytes: 0,
+            is_ended: false,
+        }
+    }
+
+    /// A free id: `M1`, `B1`, `T1`; chunks count for themselves.
+    pub fn message_id(&mut self) -> String {
+        self.free_id(0, "M", |desk, id| desk.tracks.contains_key(id))
+    }
+
+    pub fn block_id(&mut self) -> String {
+        let is_used = |desk: &Self, id: &str| desk.blocks.iter().any(|it| it.id == id);
+        self.free_id(1, "B", is_used)
+    }
+
+    pub fn thread_id(&mut self) -> String {
+        let is_used = |desk: &Self, id: &str| desk.threads.iter().any(|it| it.id == id);
+        self.free_id(2, "T", is_used)
+    }
+
+    fn free_id(&mut self, which: usize, letter: &str, is_used: fn(&Self, &str) -> bool) -> String {
+        loop {
+            let number = self.counters[which].fetch_add(1, Ordering::Relaxed) + 1;
+            let id = format!("{letter}{number}");
+            if !is_used(self, &id) {
+                return id;
+            }
+        }
+    }
+
+    /// The id of the next frame with content of this message.
+    pub fn chunk_id(&mut self, id: &str) -> String {
+        if let Some(track) = self.tracks.get_mut(id) {
+            track.chunks += 1;
+        }
+        let number = self.counters[3].fetch_add(1, Ordering::Relaxed) + 1;
+        format!("C{number}")
+    }
+
+    /// Adds a frame to the log.
+    pub fn put(&self, frame: &Frame) {
+        if let Ok(text) = serde_json::to_string(frame) {
+            self.log.append(text);
+        }
+    }
+
+    pub fn emit(&mut self, name: &str, data: Value) {
+        if self.is_ended {
+            return;
+        }
+        let frame = Frame::event(name, message_of(name), data);
+        if name == "stream_start" {
+            let _ = apply(&mut self.state, &frame);
+        }
+        if name != "stream_end" {
+            return self.put(&frame);
+        }
+        self.is_ended = true;
+        if let Ok(text) = serde_json::to_string(&frame) {
+            self.log.append_last(text);
+        }
+    }
+
+    /// Refuses what is more than a turn may say.
+    pub fn check_output(&self, bytes: usize) -> Result<()> {
+        let limit = self.limits.output;
+        if self.bytes + bytes > limit {
+            let what = format!("output limit exceeded ({limit} bytes per turn)");
+            return Err(Error::new(ErrorCode::OutputLimit, what));
+        }
+        Ok(())
+    }
+
+    /// Begins a message.
+    pub fn open(&mut self, voice: &MessageAuthor, opening: MessageStart) -> Result<String> {
+        self.check_running()?;
+        let limit = self.limits.messages;
+        if self.tracks.len() >= limit {
+            let what = format!("output limit exceeded ({limit} messages per turn)");
+            return Err(Error::new(ErrorCode::OutputLimit, what));
+        }
+        let id = match opening.id {
+            Some(id) if self.tracks.contains_key(&id) => {
+                let what = format!("message id \"{id}\" is already in use");
+                return Err(Error::new(ErrorCode::InvalidArgument, what));
+            }
+            Some(id) => id,
+            None => self.message_id(),
+        };
+        let mut start = opening.start;
+        if voice.assistant_id != self.state.assistant() && !voice.assistant_id.is_empty() {
+            let mut extra = Map::new();
+            extra.insert("assistant_id".to_owned(), voice.assistant_id.clone().into());
+            start.insert("extra".to_owned(), Value::Object(extra));
+        }
+        let thread = opening.thread.or_else(|| voice.thread.clone());
+        if !voice.is_silent {
+            self.enter(thread.as_deref(), opening.block.as_deref());
+        }
+        let message = self.state.get_or_new(&id, &opening.kind);
+        message.block_id = opening.block;
+        message.thread_id = thread;
+        message.metadata = opening.metadata;
+        if !voice.assistant_id.is_empty() {
+            message.assistant_id.clone_from(&voice.assistant_id);
+        }
+        let track = MessageMeta {
+            is_open: true,
+            is_silent: voice.is_silent,
+            kind: message.kind.clone(),
+            started: self.clock.now(),
+            start,
+            ..MessageMeta::default()
+        };
+        self.tracks.insert(id.clone(), track);
+        self.announce(&id, false);
+        Ok(id)
+    }
+
+    pub fn check_running(&self) -> Result<()> {
+        if self.is_ended {
+            return Err(Error::new(ErrorCode::Cancelled, "the turn has ended"));
+        }
+        Ok(())
+    }
+
+    /// Sends a message whole.
+    pub fn put_whole(&mut self, id: &str, props: MessageProps) {
+        let Some(message) = self.state.get_mut(id) else {
+            return;
+        };
+        message.props.clone_from(&props);
+        let mut frame = Frame {
+            props,
+            metadata: message.metadata.clone(),
+            ..frame_of(message)
+        };
+        if self.is_silent(id) {
+            return;
+        }
+        frame.chunk_id = Some(self.chunk_id(id));
+        self.put(&frame);
+    }
+
+    pub fn is_silent(&self, id: &str) -> bool {
+        self.tracks.get(id).is_none_or(|track| track.is_silent)
+    }
+
+    /// The messages that were sent.
+    pub fn shown(&self) -> Vec<OutputMessage> {
+        let messages = self.state.messages().iter();
+        let sent = messages.filter(|message| !self.is_silent(&message.message_id));
+        let ordered = sent.cloned().enumerate();
+        ordered
+            .map(|(order, message)| OutputMessage { order, ..message })
+            .collect()
+    }
+}
+
+/// What every frame of a message says.
+pub(super) fn frame_of(message: &OutputMessage) -> Frame {
+    Frame {
+        kind: message.kind.clone(),
+        message_id: Some(message.message_id.clone()),
+        block_id: message.block_id.clone(),
+        thread_id: message.thread_id.clone(),
+        ..Frame::default()
+    }
+}
+
+fn message_of(event: &str) -> &'static str {
+    match event {
+        "stream_start" => "Stream started",
+        "stream_end" => "Stream completed",
+        "message_start" => "Message started",
+        "message_end" => "Message completed",
+        "block_start" => "Block started",
+        "block_end" => "Block ended",
+        "thread_start" => "Thread started",
+        "thread_end" => "Thread ended",
+        "step_start" => "Step started",
+        "step_end" => "Step ended",
+        "references" => "References found",
+        "interrupt" => "Interrupt received",
+        _ => "",
+    }
+}

@@ -1,0 +1,90 @@
+//! `All`, `Any` and `Race`: several processes at once.
+
+use super::{ProcessCall, run_for_script};
+use crate::concurrent_calls::{JoinPolicy, run_concurrently};
+use crate::ctx::ScriptCall;
+use crate::error::{Error, ErrorCode, Result};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Seconds that each has where it does not say.
+const PATIENCE: f64 = 30.0;
+
+/// One of them.
+struct TimedProcess {
+    process: String,
+    arguments: Vec<Value>,
+    seconds: f64,
+    time: Duration,
+}
+
+/// Runs processes at once, each `{process, args?, timeout?}`. The answer has a slot for each, in their order; `null` are those
+/// that were cancelled when enough of the others had ended.
+pub async fn many(call: &ScriptCall<'_>, until: JoinPolicy) -> Result<Value> {
+    let all = read(&call.value(0))?.into_iter().enumerate();
+    let running = all.map(|(at, one)| async move {
+        let slot = match run(call, one).await {
+            Ok(data) => json!({"data": data, "error": null, "index": at}),
+            Err(error) => json!({"data": null, "error": error.message, "index": at}),
+        };
+        Ok::<_, Error>(slot)
+    });
+    let how = (until, call.reach.scope.limits.calls);
+    let slots = run_concurrently(how, running.collect(), |slot| slot["error"].is_null()).await?;
+    Ok(json!(slots))
+}
+
+async fn run(call: &ScriptCall<'_>, one: TimedProcess) -> Result<Value> {
+    let asked = ProcessCall {
+        name: &one.process,
+        arguments: one.arguments,
+        run: call.run,
+        reach: &call.reach,
+        within: call.caller.as_ref(),
+        with_ctx: false,
+    };
+    let result = tokio::time::timeout(one.time, run_for_script(&asked)).await;
+    result.unwrap_or_else(|_| {
+        let text = format!("process {} timed out after {}s", one.process, one.seconds);
+        Err(Error::new(ErrorCode::Timeout, text))
+    })
+}
+
+fn read(requests: &Value) -> Result<Vec<TimedProcess>> {
+    let Value::Array(requests) = requests else {
+        return Err(Error::invalid("requests", "requests must be a list"));
+    };
+    requests.iter().enumerate().map(one).collect()
+}
+
+fn one((at, request): (usize, &Value)) -> Result<TimedProcess> {
+    let wrong = |field: &str, rule: &str| {
+        let field = format!("requests[{at}].{field}");
+        let text = format!("{field} {rule}");
+        Error::invalid(field, text)
+    };
+    let process = request.get("process").and_then(Value::as_str);
+    let process = process.filter(|name| !name.is_empty());
+    let arguments = match request.get("args") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(arguments)) => arguments.clone(),
+        Some(_) => return Err(wrong("args", "must be a list")),
+    };
+    let seconds = match request.get("timeout") {
+        None | Some(Value::Null) => Some(PATIENCE),
+        Some(timeout) => timeout.as_f64().filter(|seconds| *seconds > 0.0),
+    };
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let rule = "must be a number of seconds above 0";
+    let (Some(seconds), Some(time)) = (seconds, time) else {
+        return Err(wrong("timeout", rule));
+    };
+    Ok(TimedProcess {
+        process: process
+            .ok_or_else(|| wrong("process", "is required"))?
+            .to_owned(),
+        arguments,
+        seconds,
+        time,
+    })
+}

@@ -1,0 +1,88 @@
+//! Running processes for one context, from wherever: a script that is one of them gets the live `ctx` as its last argument.
+
+use super::{ProcessCall, run};
+use crate::ctx::{ContextHandle, RunHost, ScriptCall, ScriptContext};
+use crate::error::{Error, ErrorCode, Result};
+use crate::net::AllowList;
+use crate::tool::ProcessCaller;
+use crate::trace::TraceNode;
+use ambit_script::ParentRun;
+use async_trait::async_trait;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What runs processes for one context. Which processes these are, files of the app say, so that the list of those that
+/// scripts may call says nothing about them.
+pub enum ContextProcessRunner {
+    /// Within the run of a script, whose limits are shared.
+    Within {
+        /// The run.
+        run: RunHost,
+        /// The context.
+        reach: Arc<ContextHandle>,
+        /// The run, for the script crate.
+        caller: Option<ParentRun>,
+    },
+    /// From outside: each process is a run of its own.
+    Outside {
+        /// The context.
+        scope: Arc<ScriptContext>,
+        /// Where it is traced.
+        node: TraceNode,
+    },
+}
+
+impl ContextProcessRunner {
+    /// For what a script has called.
+    pub fn within(call: &ScriptCall<'_>) -> Self {
+        Self::Within {
+            run: call.run.clone(),
+            reach: Arc::clone(&call.reach),
+            caller: call.caller.clone(),
+        }
+    }
+
+    /// Runs a process. Dropping the future stops it.
+    pub async fn run(&self, name: &str, arguments: Vec<Value>) -> Result<Value> {
+        let (outer, node) = match self {
+            Self::Within { run, reach, caller } => {
+                return run_in(run, (reach, caller.as_ref()), (name, arguments)).await;
+            }
+            Self::Outside { scope, node } => (scope, node),
+        };
+        let hosts = outer.agent.http.as_deref().map(AllowList::parse);
+        let hosts = hosts
+            .transpose()
+            .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
+        let http = outer.http.for_run(outer.limits.http, hosts.as_ref());
+        let run = RunHost::new(outer, name, node.clone(), http);
+        let result = run_in(&run, (run.own(), None), (name, arguments)).await;
+        let error = result.as_ref().err().map(|error| error.message.as_str());
+        run.own().cursor.end(error);
+        run.end();
+        result
+    }
+}
+
+#[async_trait]
+impl ProcessCaller for ContextProcessRunner {
+    async fn run(&self, process: &str, arguments: Vec<Value>) -> Result<Value> {
+        Self::run(self, process, arguments).await
+    }
+}
+
+async fn run_in(
+    own: &RunHost,
+    (reach, within): (&Arc<ContextHandle>, Option<&ParentRun>),
+    (name, arguments): (&str, Vec<Value>),
+) -> Result<Value> {
+    let asked = ProcessCall {
+        name,
+        arguments,
+        run: own,
+        reach,
+        within,
+        with_ctx: true,
+    };
+    run(&asked).await
+}

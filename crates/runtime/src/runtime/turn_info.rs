@@ -1,0 +1,87 @@
+//! What is told of turns, and what can be told to one that runs.
+
+use crate::error::PublicError;
+use crate::stream::StreamReader;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A request that was taken on.
+pub struct StartedTurn {
+    /// The turn.
+    pub request_id: String,
+    /// The run context.
+    pub context_id: String,
+    /// The chat's name.
+    pub chat_id: String,
+    /// The trace.
+    pub trace_id: String,
+    /// The agent that was asked.
+    pub assistant_id: String,
+    /// Milliseconds since 1970.
+    pub started_at: i64,
+    /// The turn's stream from its beginning.
+    pub stream: StreamReader,
+}
+
+/// What is known of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnInfo {
+    /// The turn.
+    pub request_id: String,
+    /// The run context.
+    pub context_id: String,
+    /// The chat's name.
+    pub chat_id: String,
+    /// The agent that was asked.
+    pub assistant_id: String,
+    /// How far it is.
+    pub status: TurnStatus,
+    /// The number of the stream's last entry.
+    pub last_event: u64,
+    /// Milliseconds since 1970.
+    pub started_at: i64,
+    /// Milliseconds since 1970.
+    pub ended_at: Option<i64>,
+    /// The failure, if it failed: `{message, code}`.
+    pub error: Option<PublicError>,
+    /// The response, once it is there.
+    pub response: Option<Value>,
+}
+
+/// How far a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnStatus {
+    /// Under way, on some node.
+    Running,
+    /// It ended as it should.
+    Completed,
+    /// It failed.
+    Error,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// What a person adds to a turn that is running.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TurnInterrupt {
+    /// At once instead of at the next safe point.
+    pub is_forced: bool,
+    /// New messages.
+    pub messages: Vec<Value>,
+    /// More metadata.
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+}
+
+/// What becomes of an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptEffect {
+    /// After the current model call or tool round.
+    NextStep,
+    /// The model is called again at once.
+    Restart,
+    /// The turn ends.
+    Cancel,
+}

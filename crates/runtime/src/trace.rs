@@ -1,0 +1,355 @@
+//! The trace of a turn: a tree of what happened, for showing and debugging. Nothing here ever fails, and nothing here changes
+//! the turn.
+
+mod event;
+mod node;
+mod space;
+mod state;
+mod tree;
+mod truncate;
+
+pub use event::{
+    LogLevel, NodeView, SpaceValue, SpaceView, TraceEvent, TraceLogEntry, TraceStatus, TraceSubject,
+};
+pub use node::{NodeOptions, TraceNode};
+pub use space::TraceSpace;
+pub use tree::{TraceInfo, TraceTree, fold, fold_texts};
+pub(crate) use truncate::FieldTruncator;
+
+use crate::lock::lock;
+use crate::stream::StreamWriter;
+use ambit_storage::clock::{Clock, Millis};
+use state::{FULL, TraceState};
+use std::sync::{Arc, Mutex};
+
+/// Keeps the events of a trace.
+pub trait TraceSink: Send + Sync {
+    /// Takes an event as JSON text, behind all before it. Must not wait.
+    fn append(&self, text: String);
+
+    /// True where it holds as much as it should: only how things ended is added from now on.
+    fn is_full(&self) -> bool;
+}
+
+impl TraceSink for StreamWriter {
+    fn append(&self, text: String) {
+        Self::append(self, text);
+    }
+
+    fn is_full(&self) -> bool {
+        Self::is_full(self)
+    }
+}
+
+/// What a trace may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceLimits {
+    /// Nodes.
+    pub nodes: usize,
+    /// Log lines.
+    pub logs: usize,
+    /// Bytes of one field, as JSON.
+    pub field: usize,
+}
+
+impl Default for TraceLimits {
+    fn default() -> Self {
+        Self {
+            nodes: 5_000,
+            logs: 20_000,
+            field: 64 << 10,
+        }
+    }
+}
+
+/// The trace of one turn. Cheap to clone; clones are the same trace.
+#[derive(Clone)]
+pub struct Trace {
+    id: Arc<str>,
+    live: Option<Arc<LiveTrace>>,
+}
+
+struct LiveTrace {
+    state: Mutex<TraceState>,
+    clock: Clock,
+    sink: Box<dyn TraceSink>,
+}
+
+/// What a trace is made of.
+pub struct TraceSettings {
+    /// What it is about.
+    pub about: TraceSubject,
+    /// What it may hold.
+    pub limits: TraceLimits,
+    /// The time.
+    pub clock: Clock,
+    /// Where its events go.
+    pub sink: Box<dyn TraceSink>,
+}
+
+impl Trace {
+    /// Begins a trace and its root.
+    pub fn start(settings: TraceSettings) -> Self {
+        Self::resume(settings, &TraceTree::default())
+    }
+
+    /// Goes on with a trace that another process began. Its nodes are still there; those that were running have failed with
+    /// that process.
+    pub fn resume(settings: TraceSettings, before: &TraceTree) -> Self {
+        let id: Arc<str> = settings.about.trace_id.as_str().into();
+        let state = TraceState::new(settings.limits, before);
+        let live = LiveTrace {
+            state: Mutex::new(state),
+            clock: settings.clock,
+            sink: settings.sink,
+        };
+        let trace = Self {
+            id,
+            live: Some(Arc::new(live)),
+        };
+        let about = settings.about;
+        if before.nodes.is_empty() {
+            let label = about.assistant_id.clone();
+            trace.emit(|_, at| vec![TraceEvent::Init { about, at }]);
+            TraceNode::start(&trace, &[], NodeOptions::new("turn", label));
+        }
+        for node in trace.running() {
+            if node.number() != Some(1) {
+                node.fail("the process that ran this has ended");
+            }
+        }
+        trace
+    }
+
+    /// A trace that records nothing. Everything can be called on it.
+    pub fn off(id: &str) -> Self {
+        Self {
+            id: id.into(),
+            live: None,
+        }
+    }
+
+    /// The trace's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// True where something is recorded.
+    pub fn is_on(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// The node of the turn, above all others.
+    pub fn root(&self) -> TraceNode {
+        self.node(1)
+    }
+
+    /// The node of this number; 0 and others that there are not take every call silently.
+    pub fn node(&self, number: u32) -> TraceNode {
+        TraceNode::of(self, Some(number).filter(|number| *number > 0))
+    }
+
+    /// Ends the trace. What is still running ends with it, in the same way; `error` says why a turn failed.
+    pub fn finish(&self, status: TraceStatus, error: Option<&str>) {
+        for node in self.running().into_iter().rev() {
+            match status {
+                TraceStatus::Failed => node.fail(error.unwrap_or("the turn failed")),
+                other => node.close(other),
+            }
+        }
+        self.emit(|state, at| {
+            state.is_done = true;
+            vec![TraceEvent::Complete { status, at }]
+        });
+    }
+
+    fn running(&self) -> Vec<TraceNode> {
+        let Some(live) = &self.live else {
+            return Vec::new();
+        };
+        let numbers = live.lock().running();
+        numbers.into_iter().map(|n| self.node(n)).collect()
+    }
+
+    /// Changes the state and sends the events that come of it, so that nobody's events come between.
+    fn emit(&self, change: impl FnOnce(&mut TraceState, Millis) -> Vec<TraceEvent>) {
+        let Some(live) = &self.live else {
+            return;
+        };
+        let mut state = live.lock();
+        if state.is_done {
+            return;
+        }
+        let events = change(&mut state, live.clock.now());
+        for event in events {
+            let event = match live.sink.is_full() {
+                true => event.brief(),
+                false => Some(event),
+            };
+            match event {
+                Some(event) => live.append(&event),
+                None => state.overflow(FULL),
+            }
+        }
+        for warning in state.warnings(live.clock.now()) {
+            live.append(&warning);
+        }
+    }
+
+    /// Looks at the state.
+    fn look<T>(&self, look: impl FnOnce(&TraceState) -> T) -> Option<T> {
+        let live = self.live.as_ref()?;
+        Some(look(&live.lock()))
+    }
+}
+
+impl LiveTrace {
+    fn append(&self, event: &TraceEvent) {
+        if let Ok(text) = serde_json::to_string(event) {
+            self.sink.append(text);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, TraceState> {
+        lock(&self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Keeps texts, and is full when told so.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<(Mutex<Vec<String>>, AtomicBool)>);
+
+    impl TraceSink for Kept {
+        fn append(&self, text: String) {
+            self.0.0.lock().unwrap().push(text);
+        }
+
+        fn is_full(&self) -> bool {
+            self.0.1.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Kept {
+        fn settings(&self) -> TraceSettings {
+            TraceSettings {
+                about: TraceSubject {
+                    trace_id: "t1".to_owned(),
+                    ..TraceSubject::default()
+                },
+                limits: TraceLimits::default(),
+                clock: Clock::default(),
+                sink: Box::new(self.clone()),
+            }
+        }
+
+        fn tree(&self) -> TraceTree {
+            fold_texts(self.0.0.lock().unwrap().iter().map(String::as_str))
+        }
+    }
+
+    fn shown(tree: &TraceTree) -> Vec<Value> {
+        let nodes = tree.nodes.iter();
+        nodes
+            .map(|node| {
+                json!([
+                    node.id,
+                    node.parent_ids,
+                    node.label,
+                    node.status,
+                    node.error
+                ])
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_finished_trace_has_no_running_node_and_takes_nothing_more() {
+        for (status, error) in [
+            (TraceStatus::Completed, Value::Null),
+            (TraceStatus::Cancelled, Value::Null),
+            (TraceStatus::Failed, json!("no model")),
+        ] {
+            let kept = Kept::default();
+            let trace = Trace::start(kept.settings());
+            let done = trace.root().add(NodeOptions::new("llm", "done"));
+            done.complete(Some(json!(1)));
+            let open = trace.root().add(NodeOptions::new("tool", "open"));
+            trace.finish(status, error.as_str());
+            open.log(LogLevel::Info, "late", Value::Null);
+            trace.root().add(NodeOptions::new("tool", "late"));
+            trace.finish(TraceStatus::Completed, None);
+            let tree = kept.tree();
+            let expected = [
+                json!(["n1", [], "", status, error]),
+                json!(["n2", ["n1"], "done", "completed", null]),
+                json!(["n3", ["n1"], "open", status, error]),
+            ];
+            assert_eq!(shown(&tree), expected);
+            assert_eq!((tree.info.status, tree.logs.len()), (status, 0));
+        }
+    }
+
+    #[test]
+    fn a_trace_goes_on_where_another_process_left_it() {
+        let kept = Kept::default();
+        let before = Trace::start(kept.settings());
+        before.root().add(NodeOptions::new("llm", "lost"));
+        let board = before.root().add_space(NodeOptions::new("plan", "board"));
+        board.set("k", json!(1));
+        let trace = Trace::resume(kept.settings(), &kept.tree());
+        trace
+            .root()
+            .add(NodeOptions::new("llm", "again"))
+            .complete(None);
+        assert_eq!(
+            trace.space("s1").and_then(|board| board.get("k")),
+            Some(json!(1))
+        );
+        trace.finish(TraceStatus::Completed, None);
+        let expected = [
+            json!(["n1", [], "", "completed", null]),
+            json!([
+                "n2",
+                ["n1"],
+                "lost",
+                "failed",
+                "the process that ran this has ended"
+            ]),
+            json!(["n3", ["n1"], "again", "completed", null]),
+        ];
+        assert_eq!(shown(&kept.tree()), expected);
+        let ended = Trace::resume(kept.settings(), &kept.tree());
+        ended.root().add(NodeOptions::new("llm", "too late"));
+        assert_eq!(kept.tree().nodes.len(), 3);
+    }
+
+    #[test]
+    fn a_full_trace_keeps_how_things_ended() {
+        let kept = Kept::default();
+        let trace = Trace::start(kept.settings());
+        let open = trace.root().add(NodeOptions::new("llm", "open"));
+        kept.0.1.store(true, Ordering::Relaxed);
+        trace
+            .root()
+            .add(NodeOptions::new("llm", "dropped"))
+            .complete(None);
+        open.log(LogLevel::Info, "dropped", Value::Null);
+        open.complete(Some(json!("dropped")));
+        trace.finish(TraceStatus::Completed, None);
+        let tree = kept.tree();
+        let expected = [
+            json!(["n1", [], "", "completed", null]),
+            json!(["n2", ["n1"], "open", "completed", null]),
+        ];
+        assert_eq!(shown(&tree), expected);
+        assert_eq!(tree.nodes[1].output, Value::Null);
+        let logs: Vec<&str> = tree.logs.iter().map(|line| line.message.as_str()).collect();
+        assert_eq!(logs, ["the trace is full; only how things ended is added"]);
+    }
+}

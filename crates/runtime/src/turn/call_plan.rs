@@ -1,0 +1,131 @@
+//! What one agent is going to ask its model: package, request, call options and `Create`, the later ones first.
+
+use super::Turn;
+use super::agent_run::AgentRun;
+use crate::app::{AppAgent, ConnectorChoice};
+use crate::error::{Error, ErrorCode, Result};
+use crate::hook::CreateResult;
+use crate::uses::UsesSettings;
+use serde_json::{Map, Value};
+
+/// A model call as it is meant to be.
+pub(super) struct ModelCallPlan {
+    /// What the model is to see, if `Create` has replaced it.
+    pub messages: Option<Vec<Value>>,
+    /// Generation options.
+    pub options: Map<String, Value>,
+    /// A connector's id, or `use::<role>`.
+    pub connector: String,
+    /// Tool servers.
+    pub servers: Vec<Value>,
+    /// Tools that the client runs.
+    pub client_tools: Vec<Value>,
+    /// The prompts' preset.
+    pub preset: Option<String>,
+    /// The mode.
+    pub mode: Option<String>,
+    /// Whether the global prompts are left out.
+    pub disable_global_prompts: bool,
+    /// Who does the steps beside the model.
+    pub uses: UsesSettings,
+}
+
+impl ModelCallPlan {
+    /// Whether the answer is to have a given form.
+    pub fn is_structured(&self) -> bool {
+        let form = self.options.get("response_format");
+        let form = form.and_then(|form| form.get("type"));
+        form.is_some_and(|form| form != "text")
+    }
+
+    pub fn new(turn: &Turn, leg: &AgentRun, created: CreateResult) -> Result<Self> {
+        let agent = &leg.agent;
+        let uses = uses(turn, leg, &created);
+        let mut options = agent.options.clone();
+        if leg.index == 0 {
+            options.extend(turn.request.options.clone());
+        }
+        options.extend(created.options);
+        let connector = created.connector.clone();
+        let connector = match (connector, &leg.call.connector) {
+            (Some(connector), _) => connector,
+            (None, Some(connector)) if leg.index == 0 && turn.parent.is_none() => {
+                may_choose(turn, agent, connector)?;
+                connector.clone()
+            }
+            (None, Some(connector)) => connector.clone(),
+            (None, None) => agent.connector.clone(),
+        };
+        let mode = leg.call.mode.clone();
+        let mode =
+            mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
+        Ok(Self {
+            messages: created.messages.filter(|messages| !messages.is_empty()),
+            options,
+            connector,
+            servers: created
+                .mcp_servers
+                .unwrap_or_else(|| agent.mcp.servers.clone()),
+            client_tools: match turn.request.tools.as_slice() {
+                requested if leg.index == 0 && !requested.is_empty() => requested.to_vec(),
+                _ => agent.client_tools.clone(),
+            },
+            preset: created.prompt_preset,
+            mode,
+            disable_global_prompts: agent.disable_global_prompts
+                || leg.call.disable_global_prompts
+                || created.disable_global_prompts.unwrap_or(false),
+            uses,
+        })
+    }
+}
+
+/// Who does the steps beside the model. What a client sends among its options says nothing of that: it would choose what the
+/// app runs.
+fn uses(turn: &Turn, leg: &AgentRun, created: &CreateResult) -> UsesSettings {
+    let (app, agent) = (&turn.loaded.app.defaults, &leg.agent);
+    let uses = UsesSettings::default()
+        .with(&app.uses, app.force_uses)
+        .with(&agent.uses, agent.force_uses);
+    let is_called_by_agent = leg.index > 0 || turn.parent.is_some();
+    let uses = match is_called_by_agent {
+        true => uses.with_options(&leg.call.further),
+        false => uses,
+    };
+    uses.with(&created.uses, created.force_uses)
+}
+
+/// Whether the client may choose this connector.
+fn may_choose(turn: &Turn, agent: &AppAgent, connector: &str) -> Result<()> {
+    let refused = |why: &str| {
+        let message = format!("connector \"{connector}\" {why}");
+        let mut error = Error::new(ErrorCode::ConnectorNotAllowed, message);
+        error.param = Some("model".to_owned());
+        Err(error)
+    };
+    let Some(ConnectorChoice {
+        connectors,
+        filters,
+    }) = &agent.choice
+    else {
+        return refused("cannot be chosen: this agent has no connector_options");
+    };
+    if !connectors.is_empty() && !connectors.iter().any(|id| id == connector) {
+        return refused(&format!(
+            "is not one of this agent's: {}",
+            connectors.join(", ")
+        ));
+    }
+    let Ok(connector) = turn.loaded.app.connector(connector) else {
+        return refused("cannot be chosen");
+    };
+    let capabilities = crate::llm::ModelCapabilities::of(&connector);
+    for filter in filters {
+        if !capabilities.has(filter)? {
+            return refused(&format!(
+                "does not offer {filter}, which this agent asks for"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
+//! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
+
+use super::{Turn, context_window};
+use crate::active_count::{self, ActiveCount};
+use crate::error::Result;
+use crate::journal::{self, ModelCallUsage, TurnKeys};
+use crate::llm::{self, ModelAnswer, TokenUsage};
+use crate::lock::lock;
+use crate::stream::StreamWriter;
+use ambit_storage::LiveAgent;
+use ambit_storage::batch::BatchWrite;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long calls that were cancelled may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the models of a turn have used, those of calls from inside it included, and how many of these calls have not ended.
+pub(super) struct TurnUsage {
+    /// The conversation with which it is booked.
+    session: LiveAgent,
+    /// The turn.
+    names: TurnKeys,
+    /// The turn's stream, if there is a turn that may be taken up again.
+    stream: Option<StreamWriter>,
+    counted: Mutex<TurnUsageState>,
+    running: ActiveCount,
+}
+
+#[derive(Default)]
+struct TurnUsageState {
+    usage: TokenUsage,
+    /// Notes that may not be durable yet, numbered in the order in which they came.
+    notes: Vec<(u64, BatchWrite)>,
+    /// The number of the last note.
+    last: u64,
+}
+
+impl TurnUsage {
+    /// Nothing, so far.
+    pub fn new(session: LiveAgent, names: TurnKeys, stream: Option<StreamWriter>) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            names,
+            stream,
+            counted: Mutex::default(),
+            running: ActiveCount::default(),
+        })
+    }
+
+    /// What was used so far.
+    pub fn usage(&self) -> TokenUsage {
+        self.lock().usage.clone()
+    }
+
+    /// Counts and books what a call has used, and notes it: that becomes durable with whatever is made durable next.
+    pub fn book(&self, answer: &ModelAnswer, provider: &str) -> Result<()> {
+        let Some(mut record) = answer.record(provider) else {
+            return Ok(());
+        };
+        record.turn_id = Some(self.names.request_id.clone());
+        self.lock().usage.add(&answer.usage);
+        let context = self.session.context();
+        let used = ModelCallUsage {
+            usage: answer.usage.clone(),
+            record: context.usage().record(record)?,
+        };
+        let Some(stream) = &self.stream else {
+            return Ok(());
+        };
+        let note = journal::write_used(&self.names.journal(), used)?;
+        context.stage_with_history([note.clone()]);
+        stream.stage_write(note.clone());
+        let mut counted = self.lock();
+        counted.last += 1;
+        let last = counted.last;
+        counted.notes.push((last, note));
+        Ok(())
+    }
+
+    /// The notes that may not be durable yet, for a batch apart from the turn's, and the number of the last.
+    pub fn notes(&self) -> (Vec<BatchWrite>, u64) {
+        let counted = self.lock();
+        let notes = counted.notes.iter().map(|(_, note)| note.clone());
+        (notes.collect(), counted.last)
+    }
+
+    /// The notes up to this one are durable.
+    pub fn noted(&self, last: u64) {
+        self.lock().notes.retain(|(number, _)| *number > last);
+    }
+
+    /// Counts what an earlier attempt has used, and books what of it was not saved.
+    pub fn take_up(&self, used: &ModelCallUsage) -> Result<()> {
+        self.lock().usage.add(&used.usage);
+        if let Some(record) = &used.record {
+            self.session.context().usage().record_again(record)?;
+        }
+        Ok(())
+    }
+
+    /// A call that has begun; it ends when this is dropped.
+    pub fn begin(&self) -> active_count::ActiveGuard {
+        self.running.enter()
+    }
+
+    /// Waits until nothing of the calls that were cancelled runs any more, so that what they used is known.
+    pub async fn wait_for_calls(&self) {
+        // One that does not let go counts with what is known of it now.
+        let _ = timeout(PATIENCE, self.running.wait_for_zero()).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TurnUsageState> {
+        lock(&self.counted)
+    }
+}
+
+/// One answer as it comes. Dropped before its end, it books what was used until then: as the provider said, else estimated.
+pub(super) struct UsageMeter<'a> {
+    pub answer: ModelAnswer,
+    call: &'a llm::ModelCall,
+    provider: &'a str,
+    spent: Arc<TurnUsage>,
+    is_over: bool,
+}
+
+impl<'a> UsageMeter<'a> {
+    /// For a call that the provider has begun to answer.
+    pub fn start(turn: &Turn, call: &'a llm::ModelCall, provider: &'a str) -> Self {
+        Self {
+            answer: ModelAnswer::default(),
+            call,
+            provider,
+            spent: turn.usage.clone(),
+            is_over: false,
+        }
+    }
+
+    /// The answer came to its end, and is the caller's to book.
+    pub fn finish(mut self) -> ModelAnswer {
+        self.is_over = true;
+        std::mem::take(&mut self.answer)
+    }
+}
+
+impl Drop for UsageMeter<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        self.answer.usage = estimated(self.call, &self.answer);
+        if let Err(error) = self.spent.book(&self.answer, self.provider) {
+            let id = &self.spent.names.request_id;
+            tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
+        }
+    }
+}
+
+/// What a call that was broken off has used: what the provider has said so far may be less than what it has sent.
+fn estimated(call: &llm::ModelCall, answer: &ModelAnswer) -> TokenUsage {
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let said = &answer.usage;
+    let request = match said.prompt_tokens {
+        0 => count(context_window::tokens(&call.messages) + context_window::of_tools(&call.tools)),
+        said => said,
+    };
+    let has_spoken = *answer
+        != ModelAnswer {
+            id: answer.id.clone(),
+            model: answer.model.clone(),
+            usage: said.clone(),
+            ..ModelAnswer::default()
+        };
+    let spoken = match has_spoken {
+        true => count(context_window::tokens(&[answer.message()])),
+        false => 0,
+    };
+    let total = TokenUsage::of(request, said.completion_tokens.max(spoken));
+    TokenUsage {
+        total_tokens: total.total_tokens.max(said.total_tokens),
+        prompt_tokens_details: said.prompt_tokens_details.clone(),
+        completion_tokens_details: said.completion_tokens_details.clone(),
+        ..total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_provider_has_said_counts_before_an_estimate() {
+        let call = llm::ModelCall {
+            messages: vec![json!({"role": "user", "content": "one two three four"})],
+            ..llm::ModelCall::default()
+        };
+        let answer = |text: &str, usage: TokenUsage| ModelAnswer {
+            text: text.to_owned(),
+            usage,
+            ..ModelAnswer::default()
+        };
+        let silent = estimated(&call, &answer("", TokenUsage::default()));
+        assert!(silent.prompt_tokens > 4, "{silent:?}");
+        assert_eq!(silent, TokenUsage::of(silent.prompt_tokens, 0));
+        let spoken = estimated(&call, &answer("one two three four", TokenUsage::default()));
+        assert_eq!(spoken.prompt_tokens, silent.prompt_tokens);
+        assert!(spoken.completion_tokens > 4, "{spoken:?}");
+        assert_eq!(
+            estimated(&call, &answer("one", TokenUsage::of(70, 90))),
+            TokenUsage::of(70, 90)
+        );
+        let begun = estimated(&call, &answer("one two three four", TokenUsage::of(70, 1)));
+        assert_eq!(begun, TokenUsage::of(70, spoken.completion_tokens));
+    }
+}

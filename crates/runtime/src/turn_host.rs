@@ -1,0 +1,88 @@
+//! The one way up: what lies below a turn asks whoever runs turns.
+
+use crate::ctx::ScriptContext;
+use crate::error::{Error, ErrorCode, Result};
+use ambit_script::HostError;
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Runs turns, and answers those that are asked of it from inside one.
+#[async_trait]
+pub trait TurnHost: Send + Sync {
+    /// A detached context for a script that asked for one with `new Context(…)`: the caller's identity, an empty request
+    /// memory and a trace of its own; what it says is discarded. A chat that the caller may not use is not found.
+    async fn open_context(
+        &self,
+        caller: &ScriptContext,
+        wanted: DetachedContextOptions,
+    ) -> Result<Arc<ScriptContext>>;
+
+    /// Calls an agent or a model from inside a turn: `{agent_id or connector, response, content, error, stopped?}`. What goes
+    /// wrong with the call is part of the answer; an error is what a function of the script threw. Dropping the future
+    /// cancels the call.
+    async fn call(&self, caller: &ScriptContext, nested: NestedCall) -> Result<Value, HostError>;
+}
+
+/// What is called from inside a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalleeKind {
+    /// `ctx.agent`.
+    Agent,
+    /// `ctx.llm`.
+    Model,
+}
+
+/// A call from inside a turn.
+pub struct NestedCall {
+    /// Of what.
+    pub callee: CalleeKind,
+    /// The agent's or the connector's id.
+    pub name: String,
+    /// What it is to see.
+    pub messages: Vec<Value>,
+    /// As the script gave them.
+    pub options: Map<String, Value>,
+    /// The client does not see it.
+    pub is_silent: bool,
+    /// Who gets each frame as it comes.
+    pub on_chunk: Option<ChunkCallback>,
+}
+
+/// Gets a frame; `false` stops the call.
+pub type ChunkCallback =
+    Arc<dyn Fn(Value) -> BoxFuture<'static, Result<bool, HostError>> + Send + Sync>;
+
+/// What a script asks for with `new Context(…)`. What is not given is the caller's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DetachedContextOptions {
+    /// The agent.
+    pub assistant_id: Option<String>,
+    /// The chat's name.
+    pub chat_id: Option<String>,
+    /// The language.
+    pub locale: Option<String>,
+    /// Metadata instead of the caller's.
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// Nobody to ask: for scripts that run outside a runtime.
+pub struct NoTurnHost;
+
+#[async_trait]
+impl TurnHost for NoTurnHost {
+    async fn open_context(
+        &self,
+        _: &ScriptContext,
+        _: DetachedContextOptions,
+    ) -> Result<Arc<ScriptContext>> {
+        let what = "new Context is not possible here: no runtime is running";
+        Err(Error::new(ErrorCode::Unsupported, what))
+    }
+
+    async fn call(&self, _: &ScriptContext, _: NestedCall) -> Result<Value, HostError> {
+        let what = "agents and models cannot be called here: no runtime is running";
+        Err(Error::new(ErrorCode::Unsupported, what).into())
+    }
+}

@@ -1,0 +1,185 @@
+//! Asking an agent, a tool or a model for one step.
+
+use super::UsesTarget;
+use crate::app::App;
+use crate::ctx::ScriptContext;
+use crate::error::{Error, ErrorCode, Result};
+use crate::tool::{ServerTool, ToolCaller, Toolbox, call_in_time};
+use crate::turn_host::{CalleeKind, NestedCall};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// For whom is asked, and what is reached.
+pub(crate) struct UsesClient {
+    /// The agent at work, traced below the step's node.
+    pub scope: Arc<ScriptContext>,
+    /// The tools that there are.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// The same agent, for tools.
+    pub caller: ToolCaller,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct UsesRequest {
+    /// The step, as `uses` names it.
+    pub key: &'static str,
+    /// What an agent or a model is to see.
+    pub messages: Vec<Value>,
+    /// What a tool gets.
+    pub arguments: Value,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum UsesFailure {
+    /// The value of `uses` names nothing: the step is skipped.
+    Unknown(String),
+    /// Whoever was asked has failed.
+    Failed(Error),
+}
+
+impl UsesClient {
+    /// What whoever is meant answers: of an agent `Next`'s data, else the completion as JSON, else its text. `Builtin` is the
+    /// model of the step's role, and `Disabled` nobody.
+    pub async fn ask(&self, means: &UsesTarget, wanted: UsesRequest) -> Result<Value, UsesFailure> {
+        match means {
+            UsesTarget::Disabled => Err(UsesFailure::Unknown("the step is disabled".to_owned())),
+            UsesTarget::Builtin => {
+                let role = format!("use::{}", wanted.key);
+                self.nested(CalleeKind::Model, &role, wanted).await
+            }
+            UsesTarget::Agent(id) => self.nested(CalleeKind::Agent, id, wanted).await,
+            UsesTarget::Tool(named) => {
+                let tool = self.tool(named, wanted.key).await?;
+                self.call(&tool, wanted.arguments).await
+            }
+        }
+    }
+
+    /// In a fork that is not shown, searches nothing, and knows no history.
+    async fn nested(
+        &self,
+        callee: CalleeKind,
+        name: &str,
+        wanted: UsesRequest,
+    ) -> Result<Value, UsesFailure> {
+        let skip = json!({"output": true, "search": true});
+        let nested = NestedCall {
+            callee,
+            name: name.to_owned(),
+            messages: wanted.messages,
+            options: [("skip".to_owned(), skip)].into_iter().collect(),
+            is_silent: true,
+            on_chunk: None,
+        };
+        let answer = self.scope.ask.call(&self.scope, nested).await;
+        let answer = answer.map_err(|error| failed(ErrorCode::Internal, error.message))?;
+        if let Some(why) = answer["error"].as_str() {
+            return Err(failed(ErrorCode::LlmError, why.to_owned()));
+        }
+        let next = &answer["response"]["next"];
+        if !next.is_null() {
+            return Ok(next.clone());
+        }
+        let text = answer["content"].as_str().unwrap_or_default();
+        Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
+    }
+
+    async fn call(&self, tool: &ServerTool, arguments: Value) -> Result<Value, UsesFailure> {
+        let called = call_in_time(self.toolbox.as_ref(), tool, arguments, &self.caller).await;
+        match called.map_err(UsesFailure::Failed)? {
+            outcome if outcome.is_error => Err(failed(ErrorCode::ToolError, outcome.text)),
+            outcome => Ok(outcome.data),
+        }
+    }
+
+    /// The tool that a value names.
+    async fn tool(&self, named: &str, key: &str) -> Result<ServerTool, UsesFailure> {
+        let (server, tool) = split(&self.scope.app, &self.caller.agent, named);
+        let listed = self.toolbox.list(&[json!(server)], &self.caller).await;
+        let listed = listed.map_err(|error| match error.code {
+            ErrorCode::ConfigError | ErrorCode::NotFound => UsesFailure::Unknown(error.message),
+            _ => UsesFailure::Failed(error),
+        })?;
+        if let (None, [only]) = (tool, listed.as_slice()) {
+            return Ok(only.clone());
+        }
+        // Where the server alone is named, the tool is called like the step.
+        let name = tool.unwrap_or(key);
+        let mut tools = listed.into_iter();
+        tools.find(|tool| tool.tool == name).ok_or_else(|| {
+            UsesFailure::Unknown(format!("server \"{server}\" offers no tool \"{name}\""))
+        })
+    }
+}
+
+/// Server and tool of `<server>.<tool>`. Both may have dots: the longest server that there is counts.
+fn split<'a>(app: &App, agent: &str, named: &'a str) -> (&'a str, Option<&'a str>) {
+    let is_server = |id: &str| {
+        let own = format!("agents.{agent}.{id}");
+        app.servers.contains_key(&own) || app.servers.contains_key(id)
+    };
+    if is_server(named) {
+        return (named, None);
+    }
+    let dots = named.rmatch_indices('.').map(|(at, _)| at);
+    let known = dots.filter(|at| is_server(&named[..*at])).max();
+    match known.or_else(|| named.find('.')) {
+        Some(at) => (&named[..at], Some(&named[at + 1..])),
+        None => (named, None),
+    }
+}
+
+fn failed(code: ErrorCode, why: String) -> UsesFailure {
+    UsesFailure::Failed(Error::new(code, why))
+}
+
+/// An answer in words, where words are wanted: an object may have them in `text` or `content`.
+pub(crate) fn words(answer: &Value) -> String {
+    let inner = answer.get("text").or_else(|| answer.get("content"));
+    match inner.filter(|inner| inner.is_string()).unwrap_or(answer) {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::McpServerFile;
+
+    #[test]
+    fn servers_and_tools_with_dots_are_told_apart() {
+        let mut app = App::default();
+        for id in ["box", "box.inner", "agents.hello.own"] {
+            let server = Arc::new(McpServerFile::default());
+            app.servers.insert(id.to_owned(), Ok(server));
+        }
+        for (named, expected) in [
+            ("box", ("box", None)),
+            ("box.see", ("box", Some("see"))),
+            ("box.inner", ("box.inner", None)),
+            ("box.inner.see.all", ("box.inner", Some("see.all"))),
+            ("own.see", ("own", Some("see"))),
+            ("gone.see.all", ("gone", Some("see.all"))),
+            ("gone", ("gone", None)),
+        ] {
+            assert_eq!(split(&app, "hello", named), expected);
+        }
+    }
+
+    #[test]
+    fn answers_are_put_in_words() {
+        for (answer, expected) in [
+            (json!("a cat"), "a cat"),
+            (json!({"text": "a cat", "sure": 1}), "a cat"),
+            (json!({"content": "a cat"}), "a cat"),
+            (json!({"animal": "cat"}), "{\"animal\":\"cat\"}"),
+            (json!(null), ""),
+        ] {
+            assert_eq!(words(&answer), expected);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What the host side of one run knows while it runs.
+
+use super::{PreludeObject, RunJob};
+use crate::bare::FiberPauser;
+use crate::clock::thread_time;
+use crate::error::Error;
+use crate::host::Host;
+use crate::limits::StopReason;
+use crate::prelude::Prelude;
+use crate::program::Program;
+use crate::run::timers::RunTimers;
+use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage};
+use rquickjs::{Ctx, Function, Persistent, Result, Value};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a run may keep its thread while others wait.
+const TURN: Duration = Duration::from_millis(5);
+
+/// A host call that took less time counts to its run: to ask for the thread's processor time would take as long.
+const CHEAP_CALL: Duration = Duration::from_micros(20);
+
+/// The host side of a run.
+pub struct RunContext {
+    /// Puts the run aside.
+    pub pauser: FiberPauser<PauseReason>,
+    /// What the runtime was made of.
+    pub prelude: Arc<Prelude>,
+    /// Its timers.
+    pub timers: RefCell<RunTimers>,
+    /// Answers to promises that came while the run was in another host call.
+    pub deferred: RefCell<VecDeque<TaskMessage>>,
+    /// Host calls that have returned a promise and are not settled.
+    pub promised: RefCell<HashMap<u64, PendingPromise>>,
+    job: RefCell<Option<CurrentJob>>,
+    core: RefCell<Option<Persistent<PreludeObject<'static>>>>,
+    numbers: Cell<u64>,
+    /// The thread's processor time up to which this run's use is counted.
+    counted: Cell<Duration>,
+    resumed: Cell<Instant>,
+}
+
+/// A host call that has returned a promise.
+#[derive(Default)]
+pub struct PendingPromise {
+    /// The functions that the script gave to it.
+    pub functions: Vec<Persistent<Function<'static>>>,
+    /// What the last of them that threw has thrown.
+    pub threw: Option<Persistent<Value<'static>>>,
+}
+
+struct CurrentJob {
+    task: Arc<RunTask>,
+    program: Arc<Program>,
+    host: Arc<dyn Host>,
+}
+
+impl RunContext {
+    /// A world without a job.
+    pub fn new(pauser: FiberPauser<PauseReason>, prelude: Arc<Prelude>) -> Self {
+        Self {
+            pauser,
+            prelude,
+            timers: RefCell::default(),
+            deferred: RefCell::default(),
+            promised: RefCell::default(),
+            job: RefCell::new(None),
+            core: RefCell::new(None),
+            numbers: Cell::new(0),
+            counted: Cell::new(Duration::ZERO),
+            resumed: Cell::new(Instant::now()),
+        }
+    }
+
+    /// Begins to count for a job.
+    pub fn begin(&self, job: &RunJob) {
+        *self.job.borrow_mut() = Some(CurrentJob {
+            task: Arc::clone(&job.task),
+            program: Arc::clone(&job.program),
+            host: Arc::clone(&job.host),
+        });
+        self.timers.borrow_mut().limit = job.task.budget.limits.timers;
+        self.resume(&job.task);
+    }
+
+    /// Stops counting, and lets go of everything of the job that lives in the runtime.
+    pub fn end(&self) {
+        if let Some(task) = self.task() {
+            task.budget.put_aside();
+        }
+        self.leave();
+        self.timers.borrow_mut().asked = None;
+        self.numbers.set(0);
+        self.job.borrow_mut().take();
+    }
+
+    /// Lets go of the runtime.
+    pub fn forget(&self) {
+        self.end();
+        self.core.borrow_mut().take();
+    }
+
+    /// The run.
+    pub fn task(&self) -> Option<Arc<RunTask>> {
+        self.job.borrow().as_ref().map(|job| Arc::clone(&job.task))
+    }
+
+    /// The program.
+    pub fn program(&self) -> Option<Arc<Program>> {
+        self.job
+            .borrow()
+            .as_ref()
+            .map(|job| Arc::clone(&job.program))
+    }
+
+    /// Who answers calls.
+    pub fn host(&self) -> Option<Arc<dyn Host>> {
+        self.job.borrow().as_ref().map(|job| Arc::clone(&job.host))
+    }
+
+    /// Keeps the prelude's object.
+    pub fn keep<'js>(&self, ctx: &Ctx<'js>, core: PreludeObject<'js>) {
+        *self.core.borrow_mut() = Some(Persistent::save(ctx, core));
+    }
+
+    /// The prelude's object.
+    pub fn core<'js>(&self, ctx: &Ctx<'js>) -> Result<PreludeObject<'js>> {
+        let kept = self.core.borrow().clone();
+        kept.ok_or(rquickjs::Error::Unknown)?.restore(ctx)
+    }
+
+    /// A number that no other call of this run has.
+    pub fn number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+
+    /// The engine asks from time to time: must the run end? Lets others have the thread when it is their turn.
+    pub fn poll(&self) -> bool {
+        let Some(task) = self.task() else {
+            return false;
+        };
+        if self.count(&task).is_some() {
+            return true;
+        }
+        let crowded = || task.pool.upgrade().is_some_and(|pool| pool.is_crowded());
+        if self.resumed.get().elapsed() < TURN || !crowded() {
+            return false;
+        }
+        self.pause(&task, PauseReason::Yield)
+    }
+
+    /// Counts what the run has used since it was last counted, and says why it must end.
+    pub fn count(&self, task: &RunTask) -> Option<StopReason> {
+        let now = thread_time();
+        task.budget
+            .spend(now.saturating_sub(self.counted.replace(now)), now)
+    }
+
+    /// Puts the run aside until it is resumed; true if it must end.
+    pub fn pause(&self, task: &RunTask, pause: PauseReason) -> bool {
+        self.count(task);
+        task.budget.put_aside();
+        self.pauser.pause(pause);
+        self.resume(task).is_some()
+    }
+
+    /// Puts the run aside while its thread asks the host once; true if the run must end. Whatever the answer, the same thread
+    /// goes on with it at once.
+    pub fn ask(&self, task: &RunTask, number: u64, future: HostFuture) -> bool {
+        let asked = Instant::now();
+        let overdue = task.budget.put_aside();
+        self.pauser.pause(PauseReason::Call(number, future));
+        let took = asked.elapsed();
+        if took < CHEAP_CALL {
+            task.budget.go_on(overdue);
+            return task.budget.stopped().is_some();
+        }
+        // The thread may have had no turn for a part of that time; then the run is counted less than it has used.
+        self.counted
+            .set(thread_time().min(self.counted.get() + took));
+        self.resumed.set(Instant::now());
+        self.count(task).is_some()
+    }
+
+    /// Begins to count on this thread.
+    fn resume(&self, task: &RunTask) -> Option<StopReason> {
+        let now = thread_time();
+        self.counted.set(now);
+        self.resumed.set(Instant::now());
+        task.budget.spend(Duration::ZERO, now)
+    }
+
+    /// Waits for the next letter; `None` if the run must end.
+    pub fn wait(&self, task: &RunTask) -> Option<TaskMessage> {
+        loop {
+            if task.budget.stopped().is_some() {
+                return None;
+            }
+            if let Some(letter) = task.next_message() {
+                return Some(letter);
+            }
+            if self.pause(task, PauseReason::Wait) {
+                return None;
+            }
+        }
+    }
+
+    /// Ends the run from inside a host function, so that nothing in the script can catch it.
+    pub fn terminate(&self, ctx: &Ctx<'_>) -> rquickjs::Error {
+        let spin = || -> Result<()> { self.core(ctx)?.get::<_, Function<'_>>("spin")?.call(()) };
+        match spin() {
+            Err(error) => error,
+            Ok(()) => rquickjs::Error::Exception,
+        }
+    }
+
+    /// The error of a run that must end.
+    pub fn stopped_error(&self, job: &RunJob) -> Option<Error> {
+        let reason = self.count(&job.task)?;
+        let name = format!("{} {}", job.program.entry(), job.function);
+        Some(job.task.budget.error(reason, &name))
+    }
+
+    /// Forgets timers and promised calls that nobody waits for any more; returns how many.
+    pub fn leave(&self) -> usize {
+        let promised = std::mem::take(&mut *self.promised.borrow_mut());
+        self.deferred.borrow_mut().clear();
+        self.timers.borrow_mut().clear() + promised.len()
+    }
+
+    /// Waits for the next function to call; `None` if there is none.
+    pub fn next(&self, task: &RunTask) -> Option<RunJob> {
+        loop {
+            // Answers that come now belong to calls that were dropped.
+            if let TaskMessage::Call(job) = self.wait(task)? {
+                return Some(*job);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Runtimes made ahead of time. Each is put back as it was made behind every run; what that saves is the making.
+
+use crate::bare::{Fiber, FiberStep};
+use crate::error::Error;
+use crate::prelude::Prelude;
+use crate::run::{self, RunJob};
+use crate::task::{PauseReason, lock};
+use corosensei::stack::DefaultStack;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
+/// a value nested 200 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
+const BESIDE: usize = 2 << 20;
+
+/// Where a job is put for a fiber that waits for one.
+pub type JobSlot = Arc<Mutex<Option<RunJob>>>;
+
+/// Of so many runtimes that are kept, one is made ahead of time: those that work come back.
+const AHEAD: usize = 4;
+
+/// A fiber with a runtime, and how to give it a job.
+pub struct FiberRunner {
+    /// The fiber.
+    pub fiber: Fiber<PauseReason>,
+    /// Where its job goes.
+    pub slot: JobSlot,
+}
+
+/// The runners that wait for a job.
+pub struct RunnerPool {
+    ready: Mutex<Vec<FiberRunner>>,
+    /// Stacks of fibers that have finished.
+    stacks: Mutex<Vec<DefaultStack>>,
+    kept: Arc<AtomicUsize>,
+    most: usize,
+    stack: usize,
+    prelude: Arc<Prelude>,
+}
+
+/// The right of a runtime to be kept for further runs; given back when it is freed.
+struct ReusePermit(Arc<AtomicUsize>);
+
+impl Drop for ReusePermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl RunnerPool {
+    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack.
+    pub fn new(most: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
+        Self {
+            ready: Mutex::default(),
+            stacks: Mutex::default(),
+            kept: Arc::default(),
+            most,
+            stack,
+            prelude,
+        }
+    }
+
+    /// True if more should be made ahead.
+    pub fn wants_more(&self) -> bool {
+        lock(&self.ready).len() < self.most.div_ceil(AHEAD)
+    }
+
+    fn room(&self) -> Option<ReusePermit> {
+        let more = |kept: usize| (kept < self.most).then_some(kept + 1);
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = self.kept.fetch_update(set, fetch, more);
+        taken.ok().map(|_| ReusePermit(Arc::clone(&self.kept)))
+    }
+
+    /// Makes one more ready.
+    pub fn make(&self) {
+        let Ok(mut made) = self.make_cold() else {
+            return;
+        };
+        if let FiberStep::Paused(_) = made.fiber.resume() {
+            lock(&self.ready).push(made);
+        }
+    }
+
+    /// One that is ready, the last that worked first, or one that will make its runtime when it is first resumed.
+    pub fn take(&self) -> Result<FiberRunner, Error> {
+        let ready = lock(&self.ready).pop();
+        match ready {
+            Some(ready) => Ok(ready),
+            None => self.make_cold(),
+        }
+    }
+
+    fn make_cold(&self) -> Result<FiberRunner, Error> {
+        let slot = JobSlot::default();
+        let (prelude, job) = (Arc::clone(&self.prelude), Arc::clone(&slot));
+        let stack = match lock(&self.stacks).pop() {
+            Some(stack) => stack,
+            None => DefaultStack::new(self.stack + BESIDE)
+                .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
+        };
+        let room = self.room();
+        let fiber = Fiber::new(stack, move |pauser| {
+            run::fiber_body(pauser, &prelude, &job, room.is_some());
+        });
+        Ok(FiberRunner { fiber, slot })
+    }
+
+    /// Takes back one that is ready for another job.
+    pub fn take_back(&self, runner: FiberRunner) {
+        lock(&self.ready).push(runner);
+    }
+
+    /// Takes back the stack of a fiber that has finished.
+    pub fn take_stack(&self, fiber: Fiber<PauseReason>) {
+        let mut stacks = lock(&self.stacks);
+        if stacks.len() < self.most {
+            stacks.extend(fiber.into_stack());
+        }
+    }
+
+    fn finish(&self, mut runner: FiberRunner) {
+        // Without a job it returns at once.
+        while let FiberStep::Paused(_) = runner.fiber.resume() {}
+        self.take_stack(runner.fiber);
+    }
+
+    /// Lets the fibers that are ready return.
+    pub fn drain(&self) {
+        let ready = std::mem::take(&mut *lock(&self.ready));
+        for runner in ready {
+            self.finish(runner);
+        }
+    }
+}
+
+impl Drop for RunnerPool {
+    fn drop(&mut self) {
+        self.drain();
+    }
+}

@@ -1,0 +1,243 @@
+//! A driver that fails on demand, around any other.
+
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{Batch, ValueEntry, WriteOutcome};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::driver::{Driver, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A read fails.
+    Read,
+    /// A write fails and changes nothing.
+    Write,
+    /// A write is done, and its answer is lost.
+    Answer,
+}
+
+/// Passes every call on, except those that were told to fail: these are `Unavailable`.
+pub struct FlakyDriver {
+    inner: Arc<dyn Driver>,
+    reads: CallCounter,
+    writes: CallCounter,
+    answers: CallCounter,
+    spared: fn(&ValueKey) -> bool,
+}
+
+/// The calls of one kind.
+#[derive(Default)]
+struct CallCounter {
+    /// How many there were.
+    seen: AtomicU64,
+    /// So many pass before one fails.
+    passing: AtomicU64,
+    /// So many fail then.
+    failing: AtomicU64,
+}
+
+impl FlakyDriver {
+    /// A driver that does not fail yet.
+    pub fn new(inner: Arc<dyn Driver>) -> Self {
+        Self {
+            inner,
+            reads: CallCounter::default(),
+            writes: CallCounter::default(),
+            answers: CallCounter::default(),
+            spared: |_| false,
+        }
+    }
+
+    /// The same driver, which neither counts nor fails the reading of these values: what a task in the background reads
+    /// whenever it likes cannot be counted on.
+    pub fn sparing(self, spared: fn(&ValueKey) -> bool) -> Self {
+        Self { spared, ..self }
+    }
+
+    /// The next so many calls of this kind fail.
+    pub fn fail(&self, fault: FaultKind, times: u64) {
+        self.fail_after(0, fault, times);
+    }
+
+    /// After so many more calls of this kind, so many fail.
+    pub fn fail_after(&self, passing: u64, fault: FaultKind, failing: u64) {
+        let calls = self.calls(fault);
+        calls.passing.store(passing, Ordering::SeqCst);
+        calls.failing.store(failing, Ordering::SeqCst);
+    }
+
+    /// How many calls of this kind there were, failed ones included.
+    pub fn seen(&self, fault: FaultKind) -> u64 {
+        self.calls(fault).seen.load(Ordering::SeqCst)
+    }
+
+    /// Everything fails until [`FlakyDriver::heal`].
+    pub fn go_down(&self) {
+        self.fail(FaultKind::Read, u64::MAX);
+        self.fail(FaultKind::Write, u64::MAX);
+    }
+
+    /// Nothing fails any more.
+    pub fn heal(&self) {
+        for fault in [FaultKind::Read, FaultKind::Write, FaultKind::Answer] {
+            self.fail(fault, 0);
+        }
+    }
+
+    fn calls(&self, fault: FaultKind) -> &CallCounter {
+        match fault {
+            FaultKind::Read => &self.reads,
+            FaultKind::Write => &self.writes,
+            FaultKind::Answer => &self.answers,
+        }
+    }
+
+    fn meet(&self, fault: FaultKind) -> Result<()> {
+        let calls = self.calls(fault);
+        calls.seen.fetch_add(1, Ordering::SeqCst);
+        if take_one(&calls.passing) || !take_one(&calls.failing) {
+            return Ok(());
+        }
+        Err(Error::Unavailable {
+            what: format!("the store (told to fail: {fault:?})"),
+            source: None,
+        })
+    }
+}
+
+/// Takes one of what is left; false where nothing is.
+fn take_one(left: &AtomicU64) -> bool {
+    let less = |left: u64| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        .is_ok()
+}
+
+#[async_trait]
+impl Driver for FlakyDriver {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        self.meet(FaultKind::Write)?;
+        let outcomes = self.inner.commit(batch).await?;
+        self.meet(FaultKind::Answer)?;
+        Ok(outcomes)
+    }
+
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
+        self.meet(FaultKind::Read)?;
+        self.inner.read(log, range).await
+    }
+
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
+        if !(self.spared)(key) {
+            self.meet(FaultKind::Read)?;
+        }
+        self.inner.get(key, part).await
+    }
+
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.scan(space, scan).await
+    }
+
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.logs(space).await
+    }
+
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.identities(filter, page).await
+    }
+
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
+        self.meet(FaultKind::Read)?;
+        self.inner.count(filter).await
+    }
+
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
+        self.meet(FaultKind::Read)?;
+        self.inner.watch(log).await
+    }
+
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        self.meet(FaultKind::Write)?;
+        self.inner.sweep(limit).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        self.meet(FaultKind::Read)?;
+        self.inner.check().await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::steps::{append, entries, entry, page, refusal, space};
+    use crate::conformance::steps::{attempt, must};
+    use crate::driver::DriverOptions;
+    use crate::driver::memory::MemoryDriver;
+
+    fn flaky() -> FlakyDriver {
+        FlakyDriver::new(Arc::new(MemoryDriver::new(DriverOptions::default())))
+    }
+
+    #[tokio::test]
+    async fn a_failed_write_changes_nothing_and_the_next_one_succeeds() {
+        let driver = flaky();
+        let log = space("s").log("items");
+        driver.fail(FaultKind::Write, 1);
+        assert_eq!(
+            refusal(attempt(&driver, append(&log, &[("a", "1")])).await),
+            "the store (told to fail: Write) is unavailable"
+        );
+        assert_eq!(page(&driver, &log).await, LogPage::default());
+        must(attempt(&driver, append(&log, &[("a", "1")])).await);
+        assert_eq!(entries(&driver, &log).await, [entry(1, "a", "1")]);
+    }
+
+    #[tokio::test]
+    async fn a_lost_answer_hides_a_write_that_was_done() {
+        let driver = flaky();
+        let log = space("s").log("items");
+        driver.fail(FaultKind::Answer, 1);
+        refusal(attempt(&driver, append(&log, &[("a", "1")])).await);
+        assert_eq!(entries(&driver, &log).await, [entry(1, "a", "1")]);
+    }
+
+    #[tokio::test]
+    async fn the_call_that_is_told_to_fail_fails_and_all_are_counted() {
+        let driver = flaky();
+        let log = space("s").log("items");
+        driver.fail_after(2, FaultKind::Read, 1);
+        let mut answers = Vec::new();
+        for _ in 0..4 {
+            answers.push(driver.read(&log, LogRange::head()).await.is_ok());
+        }
+        assert_eq!(answers, [true, true, false, true]);
+        assert_eq!(
+            (driver.seen(FaultKind::Read), driver.seen(FaultKind::Write)),
+            (4, 0)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_down_fails_until_it_is_healed() {
+        let driver = flaky();
+        let log = space("s").log("items");
+        driver.go_down();
+        for _ in 0..3 {
+            assert!(driver.read(&log, LogRange::head()).await.is_err());
+            assert!(attempt(&driver, append(&log, &[])).await.is_err());
+        }
+        driver.heal();
+        assert_eq!(page(&driver, &log).await, LogPage::default());
+    }
+}

@@ -1,0 +1,161 @@
+//! PostgreSQL: many nodes share one store.
+//!
+//! The address is `postgres://user@host:port/database`, with `ambit_schema=name` (default `ambit`) and `ambit_pool=16`
+//! as parameters of our own. A batch is one transaction whose statements are sent together wherever one does not need
+//! the answer of another: an append with its conditions and its index row is one network wave, an operation on a
+//! value is two. `place` says how batches keep out of each other's way.
+//!
+//! Fault points: `postgres.begin`, `postgres.written` (all is written, nothing committed), `postgres.committed`.
+
+mod check;
+mod listener;
+mod locks;
+mod log;
+mod lookup;
+mod rows;
+mod schema;
+mod settings;
+mod store;
+mod transaction;
+mod value;
+mod write;
+
+use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan};
+use crate::Result;
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{Batch, ValueEntry, WriteOutcome};
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use listener::NotificationState;
+use parking_lot::Mutex;
+use settings::PostgresSettings;
+use std::sync::Arc;
+use std::time::Duration;
+use store::PostgresStore;
+use tokio::task::JoinHandle;
+use transaction::bind;
+
+/// Values that one statement of a sweep erases.
+const SWEEP: usize = 500;
+/// How long closing waits for the last notifications.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(2);
+const DELETE_EXPIRED: &str = "WITH dead AS (SELECT id FROM value WHERE expires_at <= \
+     floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1 LIMIT $2 FOR UPDATE SKIP LOCKED), \
+     gone AS (DELETE FROM value USING dead WHERE value.id = dead.id RETURNING value.id), \
+     items AS (DELETE FROM item USING gone WHERE list_id = gone.id) SELECT count(*) FROM gone";
+
+/// Opens a store, and makes its tables if they are not there.
+pub fn open(
+    address: String,
+    options: DriverOptions,
+) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
+    Box::pin(async move {
+        let settings = PostgresSettings::parse(&address)?;
+        schema::migrate(&settings, &options).await?;
+        let store = Arc::new(PostgresStore::new(settings, options)?);
+        let board = Arc::new(NotificationState::default());
+        let listening = tokio::spawn(listener::run(Arc::clone(&store), Arc::clone(&board)));
+        let driver: Arc<dyn Driver> = Arc::new(PostgresDriver {
+            store,
+            board,
+            listening: Mutex::new(Some(listening)),
+        });
+        Ok(driver)
+    })
+}
+
+/// The PostgreSQL driver.
+struct PostgresDriver {
+    store: Arc<PostgresStore>,
+    board: Arc<NotificationState>,
+    listening: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl PostgresDriver {
+    fn listening(&self) -> Option<JoinHandle<()>> {
+        self.listening.lock().take()
+    }
+}
+
+impl Drop for PostgresDriver {
+    fn drop(&mut self) {
+        if let Some(listening) = self.listening() {
+            listening.abort();
+        }
+    }
+}
+
+#[async_trait]
+impl Driver for PostgresDriver {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        batch.validate(&self.store.options.limits)?;
+        let (outcomes, topics) = write::commit(&self.store, &batch).await?;
+        self.board.notify(topics);
+        Ok(outcomes)
+    }
+
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
+        log::read(&self.store, log, range).await
+    }
+
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
+        lookup::get(&self.store, key, part).await
+    }
+
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
+        lookup::scan(&self.store, space, scan).await
+    }
+
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        log::names(&self.store, space).await
+    }
+
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
+        rows::page(&self.store, filter, page).await
+    }
+
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
+        rows::count(&self.store, filter).await
+    }
+
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
+        self.store.ensure_open()?;
+        let watch = self.board.hub.watch(log);
+        self.board.follow(log);
+        Ok(watch)
+    }
+
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        let mut erased = 0;
+        while erased < limit as u64 {
+            let step = SWEEP.min(limit - usize::try_from(erased).unwrap_or(limit));
+            let values = bind![self.store.options.clock.offset(), log::signed(step as u64)];
+            let rows = self.store.rows(DELETE_EXPIRED, &values).await?;
+            let count = log::unsigned(log::one(&rows)?.get(0));
+            erased += count;
+            if count < step as u64 {
+                break;
+            }
+        }
+        Ok(erased)
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        check::findings(&self.store).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.board.close();
+        self.board.hub.close();
+        if let Some(mut listening) = self.listening()
+            && tokio::time::timeout(NOTIFY_TIMEOUT, &mut listening)
+                .await
+                .is_err()
+        {
+            listening.abort();
+        }
+        self.store.close();
+        Ok(())
+    }
+}

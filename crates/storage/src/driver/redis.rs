@@ -1,0 +1,258 @@
+//! Redis: many nodes, short ways, durable as far as the server's own settings go.
+//!
+//! A batch is one script: what it must see is loaded first, judged by the same pure functions as elsewhere, and written
+//! if none of it has changed; appends are judged by the script alone. Names of keys are made of digests, so that
+//! nothing of an identity remains in them. Nothing here walks over the whole database but `check`.
+//!
+//! Clearing a space or wiping all its values is one short step, however many there are; what hangs on them is burnt in
+//! pieces afterwards. A wipe by any other pattern is one step that grows with the number of names that match.
+//!
+//! The address is `redis://host:port/db?ambit_prefix=name`; the prefix separates stores that share a database.
+//! Points of failure for tests: `redis.before_script`, `redis.after_script`.
+
+mod apply;
+mod check;
+mod loaded_state;
+mod log;
+mod plan;
+mod rows;
+mod server;
+mod sweep;
+mod value;
+mod watch;
+
+use self::loaded_state::{LoadRequest, LoadedState};
+use self::plan::CommitPlan;
+use self::server::RedisServer;
+use self::value::{LoadScope, ValueHeader};
+use super::state::rows::ACTIVITY_STEP;
+use super::striped_locks::StripedLocks;
+use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
+use crate::address::{LogKey, Space, ValueKey};
+use crate::batch::{Batch, ValueEntry, WriteOutcome};
+use crate::clock::Millis;
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a batch is judged anew because others changed what it had seen.
+const ATTEMPTS: u32 = 200;
+/// So many values are looked at in one step of a scan.
+const STEP: usize = 256;
+
+/// Connects to a server; the address is what stands behind `redis:`.
+pub fn open(
+    address: String,
+    options: DriverOptions,
+) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
+    Box::pin(async move {
+        let server = RedisServer::open(&address, options.clock.clone()).await?;
+        if !options.force {
+            server.refuse_eviction().await?;
+        }
+        let driver: Arc<dyn Driver> = Arc::new(RedisDriver {
+            server,
+            options,
+            hub: WatchHub::default(),
+            subscription: watch::LogSubscription::default(),
+            turns: StripedLocks::default(),
+        });
+        Ok(driver)
+    })
+}
+
+/// The Redis driver.
+struct RedisDriver {
+    server: RedisServer,
+    options: DriverOptions,
+    hub: WatchHub,
+    subscription: watch::LogSubscription,
+    /// Writers here that touch the same things wait for each other, so that they need not try again and again.
+    turns: StripedLocks,
+}
+
+impl RedisDriver {
+    /// One attempt; `None` where something had changed meanwhile.
+    async fn attempt(
+        &self,
+        batch: &Batch,
+        needs: &LoadRequest,
+    ) -> Result<Option<Vec<WriteOutcome>>> {
+        let seen = if needs.is_empty() {
+            LoadedState::default()
+        } else {
+            needs.load(&self.server).await?
+        };
+        let mut plan = CommitPlan::of(batch, seen)?;
+        let mut words = vec![ACTIVITY_STEP.to_string()];
+        words.append(&mut plan.seen.guards);
+        words.append(&mut plan.words);
+        self.options.fault_points.reach("redis.before_script");
+        let script = &self.server.scripts.commit;
+        let (state, trash, answers): (String, u64, Vec<Vec<u64>>) =
+            self.server.write(script, &words).await?;
+        if state == "retry" {
+            return Ok(None);
+        }
+        self.options.fault_points.reach("redis.after_script");
+        if trash > 0 {
+            sweep::erase_trash(&self.server).await?;
+        }
+        plan.outcomes(answers).map(Some)
+    }
+}
+
+#[async_trait]
+impl Driver for RedisDriver {
+    async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
+        batch.validate(&self.options.limits)?;
+        let needs = LoadRequest::of(&batch);
+        let _turn = self.turns.take(needs.contended()).await;
+        for attempt in 0..ATTEMPTS {
+            if let Some(outcomes) = self.attempt(&batch, &needs).await? {
+                super::memory::notify(&self.hub, &batch);
+                return Ok(outcomes);
+            }
+            let most = 1_000_u64 << attempt.min(5);
+            let pause = rand::random_range(0..most);
+            tokio::time::sleep(Duration::from_micros(pause)).await;
+        }
+        Err(Error::Busy {
+            what: format!("the redis store at {}", self.server.place),
+            reason: format!(
+                "others changed what the batch works on {ATTEMPTS} times; repeat it later"
+            ),
+        })
+    }
+
+    async fn read(&self, log: &LogKey, range: LogRange) -> Result<LogPage> {
+        log::read(&self.server, log, range).await
+    }
+
+    async fn get(&self, key: &ValueKey, part: ValuePart) -> Result<Option<ValueEntry>> {
+        let found = entries(&self.server, &key.space, vec![key.name.clone()], part).await?;
+        Ok(found.into_iter().next().map(|(_, entry)| entry))
+    }
+
+    async fn scan(&self, space: &Space, scan: &ValueScan) -> Result<Vec<(String, ValueEntry)>> {
+        let mut after = scan.after.clone();
+        let mut found = Vec::new();
+        while found.len() < scan.limit {
+            let step = (scan.limit - found.len()).clamp(16, STEP);
+            let mut names = names(&self.server, space, scan, after.as_deref(), step).await?;
+            let is_end = names.len() < step;
+            after = names.last().cloned();
+            names.retain(|name| scan.pattern.matches(name));
+            found.extend(entries(&self.server, space, names, scan.part).await?);
+            if is_end {
+                break;
+            }
+        }
+        found.truncate(scan.limit);
+        Ok(found)
+    }
+
+    async fn logs(&self, space: &Space) -> Result<Vec<String>> {
+        let key = self.server.key_of("g", &space.digest());
+        let mut names: Vec<String> = self.server.ask(redis::cmd("HKEYS").arg(key)).await?;
+        names.sort();
+        Ok(names)
+    }
+
+    async fn identities(&self, filter: &RowFilter, page: &PageRequest) -> Result<Vec<IndexRow>> {
+        rows::page(&self.server, filter, page).await
+    }
+
+    async fn count(&self, filter: &RowFilter) -> Result<u64> {
+        rows::count(&self.server, filter).await
+    }
+
+    async fn watch(&self, log: &LogKey) -> Result<LogWatch> {
+        let watch = self.hub.watch(log);
+        self.subscription
+            .follow(&self.server, &self.hub, log)
+            .await?;
+        Ok(watch)
+    }
+
+    async fn sweep(&self, limit: usize) -> Result<u64> {
+        sweep::erase_trash(&self.server).await?;
+        sweep::expired(&self.server, limit).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>> {
+        check::all(&self.server).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.server.close();
+        self.subscription.close().await;
+        self.hub.close();
+        Ok(())
+    }
+}
+
+/// Some names of a space that start as the pattern does, in byte order.
+async fn names(
+    server: &RedisServer,
+    space: &Space,
+    scan: &ValueScan,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<String>> {
+    let prefix = scan.pattern.prefix();
+    let from = match after.filter(|after| *after >= prefix) {
+        Some(after) => format!("({after}"),
+        None => format!("[{prefix}"),
+    };
+    // No name has the byte 255, so that this comes behind all that start with the prefix.
+    let mut to = format!("[{prefix}").into_bytes();
+    to.push(u8::MAX);
+    let mut command = redis::cmd("ZRANGEBYLEX");
+    command
+        .arg(server.key_of("n", &space.digest()))
+        .arg(from)
+        .arg(to);
+    server.ask(command.arg("LIMIT").arg(0).arg(limit)).await
+}
+
+/// The live ones among these values.
+async fn entries(
+    server: &RedisServer,
+    space: &Space,
+    names: Vec<String>,
+    part: ValuePart,
+) -> Result<Vec<(String, ValueEntry)>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let digest = space.digest();
+    let wanted = match part {
+        ValuePart::Nothing => LoadScope::Header.words(),
+        ValuePart::Whole => LoadScope::Whole.words(),
+        ValuePart::Items(from, to) => vec!["i".to_owned(), from.to_string(), to.to_string()],
+    };
+    let mut words = vec!["0".to_owned()];
+    for name in &names {
+        words.extend(["v".to_owned(), digest.clone(), name.clone()]);
+        words.extend(wanted.iter().cloned());
+    }
+    let (now, _, found): (Millis, u64, Vec<Vec<String>>) =
+        server.read(&server.scripts.load, &words).await?;
+    let mut entries = Vec::new();
+    for (name, texts) in names.into_iter().zip(found) {
+        let mut texts = texts.into_iter();
+        let Some(header) = texts.next() else {
+            continue;
+        };
+        let place = space.key(name.as_str());
+        let header = ValueHeader::parse(&header, &place)?;
+        if header.is_live(now) {
+            entries.push((name, header.entry(part, texts.collect(), &place)?));
+        }
+    }
+    Ok(entries)
+}

@@ -1,0 +1,175 @@
+//! Reading beside the writer: connections that are taken and given back. A read takes microseconds, so it runs where it
+//! is called; a hop to another thread costs twenty times as much.
+
+use super::database_file::{DatabaseFile, DatabaseFileIds, SqliteResult};
+use super::schema;
+use super::value::ValueRow;
+use crate::Result;
+use crate::address::{Space, ValueKey};
+use crate::batch::ValueEntry;
+use crate::clock::Millis;
+use crate::driver::{ValuePart, ValueScan};
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension};
+
+/// More idle connections than this are closed.
+const IDLE: usize = 8;
+
+/// The connections that read; `None` after the store was closed.
+#[derive(Debug)]
+pub struct ReaderPool {
+    place: DatabaseFile,
+    files: DatabaseFileIds,
+    idle: Mutex<Option<Vec<Connection>>>,
+}
+
+impl ReaderPool {
+    /// No connection yet; the first read opens one.
+    pub fn new(place: DatabaseFile, files: DatabaseFileIds) -> Self {
+        Self {
+            place,
+            files,
+            idle: Mutex::new(Some(Vec::new())),
+        }
+    }
+
+    /// Reads within one snapshot.
+    pub fn read<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Connection) -> SqliteResult<T>,
+    ) -> Result<T> {
+        let connection = self.take()?;
+        let found = snapshot(&connection, work);
+        self.give_back(connection);
+        found.map_err(|stop| self.place.error(doing, stop))
+    }
+
+    /// Closes the idle connections; those at work are closed when they are done.
+    pub fn close(&self) {
+        self.lock().take();
+    }
+
+    fn take(&self) -> Result<Connection> {
+        let idle = match self.lock().as_mut() {
+            Some(idle) => idle.pop(),
+            None => return Err(self.place.closed()),
+        };
+        idle.map_or_else(|| self.connect(), Ok)
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let connection = self.place.connect();
+        // A file that is not the writer's answers for other data, or fails in words that say nothing.
+        self.place.ensure_same(self.files)?;
+        let connection = connection?;
+        connection
+            .pragma_update(None, "query_only", "ON")
+            .map_err(|error| self.place.failed("opening it for reading", error))?;
+        Ok(connection)
+    }
+
+    fn give_back(&self, connection: Connection) {
+        if let Some(idle) = self.lock().as_mut().filter(|idle| idle.len() < IDLE) {
+            idle.push(connection);
+        }
+    }
+
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<Vec<Connection>>> {
+        self.idle.lock()
+    }
+}
+
+fn snapshot<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> SqliteResult<T>,
+) -> SqliteResult<T> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let found = work(connection);
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    found
+}
+
+/// A value, or part of it, if it is live.
+pub fn get(
+    connection: &Connection,
+    key: &ValueKey,
+    part: ValuePart,
+    now: Millis,
+) -> SqliteResult<Option<ValueEntry>> {
+    let sql =
+        "SELECT v.space, iif(?5, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at
+        FROM space s JOIN value v ON v.space = s.id AND v.name = ?3
+        WHERE s.tenant = ?1 AND s.path = ?2 AND (v.expires_at IS NULL OR v.expires_at > ?4)";
+    let space = &key.space;
+    let is_bare = part == ValuePart::Nothing;
+    let which = (&space.tenant, &space.path, &key.name, now, is_bare);
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(which, |row| Ok((row.get(0)?, ValueRow::from_row(row, 1)?)));
+    let Some((space, stored)) = found.optional()? else {
+        return Ok(None);
+    };
+    stored.entry(connection, (space, &key.name), part).map(Some)
+}
+
+/// The live values of a space whose name matches, by name.
+pub fn scan(
+    connection: &Connection,
+    space: &Space,
+    scan: &ValueScan,
+    now: Millis,
+) -> SqliteResult<Vec<(String, ValueEntry)>> {
+    let sql = "SELECT v.space, iif(?6, substr(v.body, 1, 1), v.body), v.length, v.version, v.expires_at, v.name
+        FROM space s JOIN value v ON v.space = s.id
+        WHERE s.tenant = ?1 AND s.path = ?2 AND v.name >= ?3 AND (?4 IS NULL OR v.name > ?4)
+        AND (v.expires_at IS NULL OR v.expires_at > ?5) ORDER BY v.name";
+    let prefix = scan.pattern.prefix();
+    let first = scan
+        .after
+        .as_deref()
+        .map_or(prefix, |after| after.max(prefix));
+    let is_bare = scan.part == ValuePart::Nothing;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows =
+        statement.query((&space.tenant, &space.path, first, &scan.after, now, is_bare))?;
+    let mut found = Vec::new();
+    while found.len() < scan.limit
+        && let Some(row) = rows.next()?
+    {
+        let name: String = row.get(5)?;
+        if !name.starts_with(prefix) {
+            break;
+        }
+        if scan.pattern.matches(&name) {
+            let stored = ValueRow::from_row(row, 1)?;
+            let entry = stored.entry(connection, (row.get(0)?, &name), scan.part)?;
+            found.push((name, entry));
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with the file, and what is wrong with what it holds.
+pub fn check(connection: &Connection) -> SqliteResult<Vec<String>> {
+    let mut findings = schema::quick_check(connection)?;
+    for sql in [
+        "SELECT 'the log ' || s.tenant || '/' || s.path || '#' || l.name || ' holds ' || count(e.seq) || ' entries, the last is '
+           || max(e.seq) FROM log l JOIN space s ON s.id = l.space JOIN entry e ON e.log = l.id
+         GROUP BY l.id HAVING count(e.seq) <> max(e.seq) OR min(e.seq) <> 1",
+        "SELECT 'the list ' || s.tenant || '/' || s.path || '#' || v.name || ' has length ' || v.length || ' and '
+           || (SELECT count(*) FROM item i WHERE i.space = v.space AND i.name = v.name) || ' items'
+         FROM value v JOIN space s ON s.id = v.space WHERE v.body IS NULL
+         AND v.length <> (SELECT count(*) FROM item i WHERE i.space = v.space AND i.name = v.name AND i.pos < v.length)",
+        "SELECT 'the entry ' || e.id || ' belongs to no log' FROM entry e WHERE e.log NOT IN (SELECT id FROM log)",
+        "SELECT 'the log ' || l.id || ' belongs to no space' FROM log l WHERE l.space NOT IN (SELECT id FROM space)",
+        "SELECT 'the value ' || v.name || ' belongs to no space' FROM value v WHERE v.space NOT IN (SELECT id FROM space)",
+    ] {
+        let mut statement = connection.prepare(sql)?;
+        let more = statement.query_map([], |row| row.get::<_, String>(0))?;
+        for finding in more {
+            findings.push(finding?);
+        }
+    }
+    Ok(findings)
+}

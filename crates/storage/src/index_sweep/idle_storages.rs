@@ -1,0 +1,138 @@
+//! Storages that were idle for longer than they are kept.
+
+use super::{RowOutcome, forget_copies, untouched, untrack};
+use crate::address::{ITEMS, Space};
+use crate::ambit::Ambit;
+use crate::batch::{Batch, BatchCheck, BatchWrite};
+use crate::clock::Millis;
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::driver::{LogRange, ValuePart};
+use crate::lease::{Lease, OnBusy};
+use crate::memory;
+use crate::removal::{self, RemovalAction};
+use crate::storage::{ChatHistoryStorage, StorageKind};
+use crate::{Error, Result, SessionIdentity};
+
+/// Removes an idle storage with what belongs to it, unless it is used meanwhile.
+pub(super) async fn retire(
+    ambit: &Ambit,
+    row: &IndexRow,
+    used_before: Millis,
+) -> Result<RowOutcome> {
+    if is_in_turn(ambit, row).await? {
+        return Ok(RowOutcome::Busy);
+    }
+    let mut idle = IdleStorage {
+        ambit,
+        row,
+        guards: vec![untouched(row)],
+        rows: vec![untrack(row)],
+    };
+    if row.identity.scope() == Some(ChatHistoryStorage::PREFIX) {
+        let identity = row.identity.with_scope(memory::SCOPE)?;
+        let memory = row_of(ambit, row, &identity).await?;
+        let is_used = |memory: &IndexRow| memory.last_used_at() > used_before;
+        if memory.as_ref().is_some_and(is_used) {
+            return Ok(RowOutcome::Kept);
+        }
+        idle.guards.push(BatchCheck::Row {
+            space: Space::of(&row.tenant, &identity),
+            mark: memory.as_ref().map(IndexRow::mark),
+        });
+        idle.rows.extend(memory.as_ref().map(untrack));
+    }
+    ambit.stores().options().fault_points.reach("patrol.idle");
+    match idle.remove().await {
+        Ok(()) => Ok(RowOutcome::Retired),
+        Err(Error::Busy { .. } | Error::Conflict { .. }) => Ok(RowOutcome::Busy),
+        Err(error) => Err(error),
+    }
+}
+
+/// A storage that nobody uses.
+struct IdleStorage<'a> {
+    ambit: &'a Ambit,
+    row: &'a IndexRow,
+    /// Nobody has touched these rows since they were seen.
+    guards: Vec<BatchCheck>,
+    /// The deletions of its rows.
+    rows: Vec<BatchWrite>,
+}
+
+impl IdleStorage<'_> {
+    async fn remove(self) -> Result<()> {
+        let placement = self.ambit.stores().chain(&self.row.placement)?;
+        let key = Space::of(&self.row.tenant, &self.row.identity).lease();
+        let lease = Lease::take(placement.driver().clone(), key, OnBusy::Reject).await?;
+        let removed = self.erase(&lease).await;
+        lease.release().await?;
+        removed
+    }
+
+    /// Data goes first where rows are elsewhere, so that what could not be erased stays tracked. Somebody who writes
+    /// meanwhile touches the row, then moves the head: whichever of both comes too late is seen.
+    async fn erase(self, lease: &Lease) -> Result<()> {
+        let stores = self.ambit.stores();
+        let (placement, index) = (stores.chain(&self.row.placement)?, stores.index()?);
+        let (driver, identity) = (placement.driver().as_ref(), &self.row.identity);
+        let space = Space::of(&self.row.tenant, identity);
+        let log = space.log(ITEMS);
+        let head = driver.read(&log, LogRange::head()).await?.head;
+        let owner = (self.row.tenant.as_str(), identity);
+        let mut writes =
+            removal::dependent_writes(self.ambit, driver, owner, RemovalAction::Remove).await?;
+        writes.retain(|write| !matches!(write, BatchWrite::Untrack { .. }));
+        let left = [space.lease().space, space];
+        writes.extend(left.map(|space| BatchWrite::Remove { space }));
+        let mut data = Batch {
+            checks: vec![lease.check(), BatchCheck::Head { log, head }],
+            writes,
+        };
+        let rows = Batch {
+            checks: self.guards.clone(),
+            writes: self.rows,
+        };
+        // Only one driver erases data and rows at once.
+        if placement.names().len() == 1 && index.names() == placement.names() {
+            data.checks.extend(rows.checks);
+            data.writes.extend(rows.writes);
+            return driver.commit(data).await.map(|_| ());
+        }
+        let judged = Batch {
+            checks: self.guards,
+            writes: Vec::new(),
+        };
+        index.driver().commit(judged).await?;
+        driver.commit(data).await?;
+        let copies = rows.writes.clone();
+        index.driver().commit(rows).await?;
+        forget_copies(&placement, copies).await
+    }
+}
+
+/// True while a turn runs in the conversation that the storage belongs to.
+async fn is_in_turn(ambit: &Ambit, row: &IndexRow) -> Result<bool> {
+    let history = row.identity.with_scope(ChatHistoryStorage::PREFIX)?;
+    let Some(history) = row_of(ambit, row, &history).await? else {
+        return Ok(false);
+    };
+    let placement = ambit.stores().chain(&history.placement)?;
+    let lease = Space::of(&history.tenant, &history.identity).lease();
+    let held = placement.driver().get(&lease, ValuePart::Nothing).await?;
+    Ok(held.is_some())
+}
+
+/// The row of an identity beside this one.
+async fn row_of(
+    ambit: &Ambit,
+    beside: &IndexRow,
+    identity: &SessionIdentity,
+) -> Result<Option<IndexRow>> {
+    let filter = RowFilter {
+        storage_key: Some(identity.storage_key()),
+        ..RowFilter::tenant(beside.tenant.as_str())
+    };
+    let page = PageRequest::first(1);
+    let index = ambit.stores().index()?;
+    Ok(index.driver().identities(&filter, &page).await?.pop())
+}

@@ -1,0 +1,204 @@
+//! Memory: named values that outlive a message. One handle is one namespace of one owner; each write is one batch.
+
+mod lists;
+mod namespace;
+mod ttl;
+mod values;
+
+pub use namespace::{ChatMemoryOwner, MemorySettings, Namespace, RowTracking, SCOPE};
+pub use ttl::Ttl;
+
+use crate::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutcome};
+use crate::clock::{Clock, Millis, to_millis};
+use crate::driver::{Driver, ValuePart};
+use crate::json::{Json, StoredValue};
+use crate::operation::{self, Operation, OperationOutput};
+use crate::{Error, Result, temporary};
+use namespace::MemoryOwner;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest name of a value, in bytes.
+pub const MAX_KEY: usize = 512;
+
+/// One namespace of one owner. Cheap to clone; clones are one handle.
+#[derive(Clone)]
+pub struct Memory {
+    driver: Arc<dyn Driver>,
+    namespace: Namespace,
+    owner: Option<MemoryOwner>,
+    settings: MemorySettings,
+    tracking: Option<Arc<RowTracking>>,
+    temporary: Option<IdleLimit>,
+}
+
+/// What is idle for this time is gone, and no value lives longer, whatever its write says.
+#[derive(Clone)]
+struct IdleLimit {
+    clock: Clock,
+    life: Duration,
+}
+
+impl Memory {
+    /// The owner's id; empty where there is no owner.
+    pub fn id(&self) -> &str {
+        self.owner.as_ref().map_or("", |owner| &owner.id)
+    }
+
+    /// The namespace's name.
+    pub fn space(&self) -> &'static str {
+        self.namespace.name()
+    }
+
+    /// Ends a request's memory: nothing of it is left, and later calls of any clone fail `Unavailable`. The other
+    /// namespaces outlive their handles, so nothing happens to them.
+    pub async fn end(&self) -> Result<()> {
+        match self.namespace {
+            Namespace::Context => self.driver.close().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// The same memory as a temporary session's.
+    pub(crate) fn temporary(self, clock: &Clock, life: Duration) -> Self {
+        let clock = clock.clone();
+        Self {
+            temporary: Some(IdleLimit { clock, life }),
+            ..self
+        }
+    }
+
+    fn owner(&self) -> Result<&MemoryOwner> {
+        self.owner
+            .as_ref()
+            .ok_or_else(|| self.namespace.missing_owner())
+    }
+
+    /// The write of one operation, everything about it checked and fixed.
+    fn plan(&self, key: &str, op: Operation, ttl: Option<Ttl>) -> Result<BatchWrite> {
+        check_key(key)?;
+        let key = self.owner()?.space.key(key);
+        self.check_size(&op)?;
+        let asked: Option<Millis> = ttl.unwrap_or(self.settings.default_ttl).life();
+        let longest = self.temporary.as_ref();
+        let longest = longest.map(|temporary| to_millis(temporary.life));
+        let life = match (asked, longest) {
+            (Some(asked), Some(longest)) => Some(asked.min(longest)),
+            (asked, longest) => asked.or(longest),
+        };
+        Ok(BatchWrite::Apply { key, op, life })
+    }
+
+    fn check_size(&self, op: &Operation) -> Result<()> {
+        let (size, limit) = (op.size(), self.settings.value_limit);
+        if size > limit {
+            return Err(Error::Limited {
+                what: "value bytes".to_owned(),
+                actual: size as u64,
+                limit: limit as u64,
+            });
+        }
+        match op {
+            Operation::Set(StoredValue::List(items))
+                if items.len() as u64 > operation::MAX_LIST =>
+            {
+                Err(operation::too_long(items.len() as u64))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Commits a write; one that makes data comes behind its index row.
+    async fn commit(&self, write: BatchWrite) -> Result<WriteOutcome> {
+        self.commit_if(Vec::new(), write).await
+    }
+
+    /// The same where the checks hold.
+    async fn commit_if(&self, checks: Vec<BatchCheck>, write: BatchWrite) -> Result<WriteOutcome> {
+        let mut batch = Batch {
+            checks,
+            ..Batch::default()
+        };
+        if let Some(tracking) = self.tracking.as_ref().filter(|_| makes_data(&write)) {
+            let track = BatchWrite::Track(Box::new(tracking.track.clone()));
+            match &tracking.index {
+                None => batch.writes.push(track),
+                Some(index) => {
+                    index.commit(Batch::of([track])).await?;
+                }
+            }
+        }
+        if let Some(IdleLimit { clock, life }) =
+            self.temporary.as_ref().filter(|_| makes_data(&write))
+        {
+            let space = &self.owner()?.space;
+            batch
+                .writes
+                .push(temporary::extend_life(space, clock, *life)?);
+        }
+        batch.writes.push(write);
+        let outcomes = self.driver.commit(batch).await?;
+        let nothing = || Error::Internal {
+            what: "a driver gave no outcome for a write".to_owned(),
+        };
+        outcomes.into_iter().next_back().ok_or_else(nothing)
+    }
+
+    async fn apply(&self, write: BatchWrite) -> Result<OperationOutput> {
+        match self.commit(write).await? {
+            WriteOutcome::Applied { output, .. } => Ok(output),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn read(&self, key: &str, part: ValuePart) -> Result<Option<ValueEntry>> {
+        check_key(key)?;
+        match &self.owner {
+            Some(owner) => self.driver.get(&owner.space.key(key), part).await,
+            None => Ok(None),
+        }
+    }
+}
+
+fn check_key(key: &str) -> Result<()> {
+    if key.is_empty() {
+        return Err(Error::invalid("key", "must be a non-empty string"));
+    }
+    if key.len() > MAX_KEY {
+        return Err(Error::Limited {
+            what: "key bytes".to_owned(),
+            actual: key.len() as u64,
+            limit: MAX_KEY as u64,
+        });
+    }
+    Ok(())
+}
+
+/// True for the writes that can leave data where there was none; the others need no index row.
+fn makes_data(write: &BatchWrite) -> bool {
+    let BatchWrite::Apply { op, .. } = write else {
+        return false;
+    };
+    matches!(
+        op,
+        Operation::Set(_)
+            | Operation::Incr(_)
+            | Operation::Push(_)
+            | Operation::AddToSet(_)
+            | Operation::ArraySet(..)
+    )
+}
+
+fn unexpected(what: &impl std::fmt::Debug) -> Error {
+    Error::Internal {
+        what: format!("a driver answered {what:?} to a memory operation"),
+    }
+}
+
+/// The items of a list, or the one item that another value is.
+fn items_of(values: Json) -> Vec<Json> {
+    match StoredValue::from(values) {
+        StoredValue::List(items) => items,
+        StoredValue::Plain(item) => vec![item],
+    }
+}

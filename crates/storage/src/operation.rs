@@ -1,0 +1,345 @@
+//! What can be done to one value, and what it means. `Operation::apply` is the only definition; drivers make it atomic.
+
+mod list;
+
+pub(crate) use list::too_long;
+pub use list::{ListChange, ListWindow, MAX_LIST};
+
+use crate::clock::Millis;
+use crate::error::ValueProblem;
+use crate::json::{Json, StoredValue};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Whole numbers stay exact up to this, as in JavaScript.
+pub const MAX_SAFE: i64 = (1 << 53) - 1;
+
+/// One operation on one value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Replaces value, type and life.
+    Set(StoredValue),
+    /// Deletes; deleting nothing is no error.
+    Del,
+    /// Deletes and gives what was there.
+    GetDel,
+    /// Adds to a number; a missing one counts as 0.
+    Incr(serde_json::Number),
+    /// Appends items; a missing list is created.
+    Push(Vec<Json>),
+    /// Takes the last item.
+    Pop,
+    /// Takes the last items, in stored order.
+    Pull(u64),
+    /// Takes all items and leaves an empty list.
+    PullAll,
+    /// Appends those items that are not there yet.
+    AddToSet(Vec<Json>),
+    /// Replaces the item at an index; a negative one counts from the end.
+    ArraySet(i64, Json),
+    /// Adds to named whole numbers of an object that starts as `labels` with no numbers: one row of a sum.
+    Tally {
+        /// What the row is about; kept as first written.
+        labels: Json,
+        /// What to add, by name.
+        add: BTreeMap<String, i64>,
+    },
+    /// Takes a lease that is free, or one's own again under a new epoch.
+    Acquire {
+        /// Who takes it.
+        holder: String,
+    },
+    /// Extends the lease that was granted with this epoch.
+    Renew {
+        /// The epoch of the grant.
+        epoch: u64,
+    },
+    /// Gives the lease back; of another epoch it does nothing.
+    Release {
+        /// The epoch of the grant.
+        epoch: u64,
+    },
+}
+
+/// What an operation answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperationOutput {
+    /// Nothing to say.
+    Nothing,
+    /// The new number.
+    Number(Json),
+    /// The new length.
+    Length(u64),
+    /// The value or item taken, if there was one.
+    Taken(Option<StoredValue>),
+    /// The items taken.
+    Items(Vec<Json>),
+    /// The epoch of the lease granted.
+    Epoch(u64),
+}
+
+/// The outcome of an operation on a whole value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationResult {
+    /// What is stored now; `None` where nothing is.
+    pub value: Option<StoredValue>,
+    /// What the caller is told.
+    pub output: OperationOutput,
+}
+
+/// How long a value lives after an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifeRule {
+    /// As before; a value that this operation creates gets the write's own.
+    Keep,
+    /// The write's own, from now.
+    Renew,
+}
+
+impl Operation {
+    /// The method's name in the `ctx.memory` reference, for messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Set(_) => "Set",
+            Self::Del => "Del",
+            Self::GetDel => "GetDel",
+            Self::Incr(_) => "Incr",
+            Self::Push(_) => "Push",
+            Self::Pop => "Pop",
+            Self::Pull(_) => "Pull",
+            Self::PullAll => "PullAll",
+            Self::AddToSet(_) => "AddToSet",
+            Self::ArraySet(..) => "ArraySet",
+            Self::Tally { .. } => "Tally",
+            Self::Acquire { .. } => "Acquire",
+            Self::Renew { .. } => "Renew",
+            Self::Release { .. } => "Release",
+        }
+    }
+
+    /// Whether the value's life starts anew: only `Set` and leases replace it.
+    pub fn life(&self) -> LifeRule {
+        match self {
+            Self::Set(_) | Self::Acquire { .. } | Self::Renew { .. } => LifeRule::Renew,
+            _ => LifeRule::Keep,
+        }
+    }
+
+    /// The largest text this operation stores, in bytes.
+    pub fn size(&self) -> usize {
+        let largest = |items: &[Json]| {
+            items
+                .iter()
+                .map(|item| item.as_str().len())
+                .max()
+                .unwrap_or(0)
+        };
+        match self {
+            Self::Set(value) => value.size(),
+            Self::Push(items) | Self::AddToSet(items) => largest(items),
+            Self::ArraySet(_, item) => item.as_str().len(),
+            Self::Tally { labels, .. } => labels.as_str().len(),
+            _ => 0,
+        }
+    }
+
+    /// The meaning: what is stored after this operation on `current`, and what it answers. `version` is the one that
+    /// the store gives to the value if it changes; a lease takes it as its epoch. Expired values are `None`.
+    pub fn apply(
+        &self,
+        key: &str,
+        current: Option<StoredValue>,
+        version: u64,
+    ) -> Result<OperationResult> {
+        match self {
+            Self::Set(value) => Ok(OperationResult {
+                value: Some(value.clone()),
+                output: OperationOutput::Nothing,
+            }),
+            Self::Del => Ok(OperationResult {
+                value: None,
+                output: OperationOutput::Nothing,
+            }),
+            Self::GetDel => Ok(OperationResult {
+                value: None,
+                output: OperationOutput::Taken(current),
+            }),
+            Self::Incr(delta) => self.incr(key, current, delta),
+            Self::Tally { labels, add } => tally(key, current, labels, add),
+            Self::Acquire { holder } => self.acquire(key, current, holder, version),
+            Self::Renew { epoch } => renew(key, current, *epoch),
+            Self::Release { epoch } => Ok(release(current, *epoch)),
+            _ => self.apply_to_whole_list(key, current),
+        }
+    }
+
+    fn incr(
+        &self,
+        key: &str,
+        current: Option<StoredValue>,
+        delta: &serde_json::Number,
+    ) -> Result<OperationResult> {
+        let before = match current {
+            None => serde_json::Number::from(0),
+            Some(StoredValue::Plain(json)) if json.kind() == "number" => json.to()?,
+            Some(value) => return Err(self.wrong_type(key, value.kind(), "number")),
+        };
+        let number = add(&before, delta).ok_or_else(|| Error::Refused {
+            method: self.name(),
+            problem: ValueProblem::Range {
+                key: key.to_owned(),
+            },
+        })?;
+        let number = Json::of(&number)?;
+        Ok(OperationResult {
+            value: Some(StoredValue::Plain(number.clone())),
+            output: OperationOutput::Number(number),
+        })
+    }
+
+    fn acquire(
+        &self,
+        key: &str,
+        current: Option<StoredValue>,
+        holder: &str,
+        version: u64,
+    ) -> Result<OperationResult> {
+        if let Some(value) = current {
+            if value.kind() != "object" {
+                return Err(self.wrong_type(key, value.kind(), "lease"));
+            }
+            let grant: LeaseGrant = value.json().to()?;
+            if grant.holder != holder {
+                return Err(Error::Busy {
+                    what: key.to_owned(),
+                    reason: format!("held by {}", grant.holder),
+                });
+            }
+        }
+        let grant = LeaseGrant {
+            holder: holder.to_owned(),
+            epoch: version,
+        };
+        Ok(OperationResult {
+            value: Some(StoredValue::Plain(Json::of(&grant)?)),
+            output: OperationOutput::Epoch(version),
+        })
+    }
+
+    fn wrong_type(&self, key: &str, holds: &'static str, wants: &'static str) -> Error {
+        Error::Refused {
+            method: self.name(),
+            problem: ValueProblem::Type {
+                key: key.to_owned(),
+                holds,
+                wants,
+            },
+        }
+    }
+}
+
+/// The sum, if it is exact: whole numbers within ±(2^53 − 1), others finite and within the same range.
+fn add(a: &serde_json::Number, b: &serde_json::Number) -> Option<serde_json::Number> {
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
+        let sum = a.checked_add(b)?;
+        return (-MAX_SAFE..=MAX_SAFE).contains(&sum).then(|| sum.into());
+    }
+    let sum = a.as_f64()? + b.as_f64()?;
+    if sum.abs() > MAX_SAFE as f64 {
+        return None;
+    }
+    if sum.fract() == 0.0 {
+        Some((sum as i64).into())
+    } else {
+        serde_json::Number::from_f64(sum)
+    }
+}
+
+/// A row of sums as stored.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct SumsRow {
+    /// What the row is about.
+    pub labels: Json,
+    /// The sums, by name.
+    pub sums: BTreeMap<String, i64>,
+}
+
+fn tally(
+    key: &str,
+    current: Option<StoredValue>,
+    labels: &Json,
+    add: &BTreeMap<String, i64>,
+) -> Result<OperationResult> {
+    let mut row = match current {
+        Some(value) => value.json().to::<SumsRow>()?,
+        None => SumsRow {
+            labels: labels.clone(),
+            sums: BTreeMap::new(),
+        },
+    };
+    for (name, delta) in add {
+        let sum = row.sums.entry(name.clone()).or_insert(0);
+        let problem = || Error::Refused {
+            method: "Tally",
+            problem: ValueProblem::Range {
+                key: key.to_owned(),
+            },
+        };
+        *sum = sum.checked_add(*delta).ok_or_else(problem)?;
+    }
+    Ok(OperationResult {
+        value: Some(StoredValue::Plain(Json::of(&row)?)),
+        output: OperationOutput::Nothing,
+    })
+}
+
+/// A lease as stored. It ends with the value's life.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct LeaseGrant {
+    /// Who holds it.
+    pub holder: String,
+    /// The grant's number: higher at each grant, also after expiry or removal.
+    pub epoch: u64,
+}
+
+/// The epoch of the lease stored here, if one is.
+pub fn epoch_of(value: &StoredValue) -> Option<u64> {
+    // A list would be taken for the fields of a grant in their order.
+    let json = value.json();
+    let grant = (json.kind() == "object").then(|| json.to::<LeaseGrant>().ok());
+    grant.flatten().map(|grant| grant.epoch)
+}
+
+fn renew(key: &str, current: Option<StoredValue>, epoch: u64) -> Result<OperationResult> {
+    match current {
+        Some(value) if epoch_of(&value) == Some(epoch) => Ok(OperationResult {
+            value: Some(value),
+            output: OperationOutput::Epoch(epoch),
+        }),
+        _ => Err(Error::Fenced {
+            lease: key.to_owned(),
+            epoch,
+        }),
+    }
+}
+
+fn release(current: Option<StoredValue>, epoch: u64) -> OperationResult {
+    let kept = current.filter(|value| epoch_of(value) != Some(epoch));
+    OperationResult {
+        value: kept,
+        output: OperationOutput::Nothing,
+    }
+}
+
+/// When a value written now ends: `life` milliseconds from now, or the end it already had.
+pub fn end_of_life(
+    op: &Operation,
+    existing: Option<Option<Millis>>,
+    now: Millis,
+    life: Option<Millis>,
+) -> Option<Millis> {
+    match (op.life(), existing) {
+        (LifeRule::Keep, Some(end)) => end,
+        _ => life.map(|life| now.saturating_add(life)),
+    }
+}

@@ -1,0 +1,113 @@
+//! Removing one context: its data and its own index rows.
+
+use super::{BulkReport, RemovalAction, erase, row_of};
+use crate::address::Space;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::directory::IndexRow;
+use crate::event::{
+    ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
+};
+use crate::lease::OnBusy;
+use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
+use crate::{Error, Result, SessionIdentity, memory, relocation, temporary};
+
+/// Removes a context's data and its own index rows. Listeners are asked about all of it before anything is gone.
+pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
+    let bus = context.ambit().bus();
+    let event = ContextRemoving {
+        about: context.about(),
+        context: context.clone(),
+    };
+    bus.ask(event).await?;
+    let mut report = BulkReport::default();
+    if context.is_temporary() {
+        remove_temporary(context, &mut report).await?;
+    } else {
+        remove_tracked(context, &mut report).await?;
+    }
+    if let Some((identity, error)) = report.failed.first() {
+        return Err(Error::Partial {
+            done: report.done.iter().map(SessionIdentity::key).collect(),
+            failed: vec![(identity.key(), error.to_string())],
+        });
+    }
+    let event = ContextRemoved {
+        about: context.about(),
+        context: context.clone(),
+        report: report.clone(),
+    };
+    bus.notify(event).await;
+    Ok(report)
+}
+
+async fn remove_temporary(context: &Context, report: &mut BulkReport) -> Result<()> {
+    let session = context.session();
+    for cell in session.cells() {
+        let mut writes = temporary::end(&cell.space(session.tenant()));
+        if cell.prefix == ChatHistoryStorage::PREFIX {
+            let memory = cell.identity.with_scope(memory::SCOPE)?;
+            writes.extend(temporary::end(&Space::of(session.tenant(), &memory)));
+        }
+        cell.driver().commit(Batch::of(writes)).await?;
+        report.done.push(cell.identity.clone());
+    }
+    Ok(())
+}
+
+async fn remove_tracked(context: &Context, report: &mut BulkReport) -> Result<()> {
+    let (ambit, bus) = (context.ambit(), context.ambit().bus());
+    let rows = own_rows(context, report).await?;
+    for row in &rows {
+        let event = IdentityRemoving {
+            about: context.about(),
+            identity: row.identity.clone(),
+        };
+        bus.ask(event).await?;
+    }
+    // A running turn's own lease covers its session; anybody else's makes the removal fail.
+    if let Some(lease) = context.lease() {
+        lease.release().await?;
+    }
+    for row in &rows {
+        report.name_others(row);
+        let erased = match relocation::finish_interrupted(ambit, row, OnBusy::Reject).await {
+            Ok(row) => erase(ambit, &row, None, RemovalAction::Remove).await,
+            Err(error) => Err(error),
+        };
+        report.add(row.identity.clone(), erased);
+    }
+    for identity in &report.done {
+        let event = IdentityRemoved {
+            about: context.about(),
+            identity: identity.clone(),
+        };
+        bus.notify(event).await;
+    }
+    if !report.done.is_empty() {
+        let event = IdentityStorageSaved {
+            about: context.about(),
+            storage: context.context_identity()?.key(),
+        };
+        bus.notify(event).await;
+    }
+    Ok(())
+}
+
+/// The rows of the context's storages and of its memory. Usage that is wider than the session stays.
+async fn own_rows(context: &Context, report: &mut BulkReport) -> Result<Vec<IndexRow>> {
+    let session = context.session();
+    let cells = session.cells();
+    let mut identities: Vec<SessionIdentity> =
+        cells.iter().map(|cell| cell.identity.clone()).collect();
+    identities.push(context.history().identity().with_scope(memory::SCOPE)?);
+    let mut rows = Vec::new();
+    for identity in identities {
+        if identity.scope() == Some(UsageStorage::PREFIX) && !session.is_own(&identity) {
+            report.skip_wider_usage(identity);
+            continue;
+        }
+        rows.extend(session.seen(row_of(context.ambit(), &identity).await)?);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,401 @@
+//! Finding sessions through the index, and working on many of them.
+
+mod conditions;
+mod cursor;
+mod query_rows;
+
+pub use query_rows::QueryRows;
+
+use crate::agent::LiveAgent;
+use crate::ambit::Ambit;
+use crate::clock::Millis;
+use crate::directory::{IndexRow, RowFilter, RowOrder};
+use crate::driver::Driver;
+use crate::event::IdentityStorageLoaded;
+use crate::removal::{BulkReport, RemovalAction, RemovalPlan};
+use crate::storage::{ChatHistoryStorage, StorageKind};
+use crate::{Error, Result, SessionIdentity, memory, removal};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Part of an answer, and the cursor behind it; no cursor where nothing follows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// Asks for the next page.
+    pub next: Option<String>,
+}
+
+type RowPredicate = Arc<dyn Fn(&IndexRow) -> bool + Send + Sync>;
+
+/// Which sessions. Narrowing gives a new query, and the old one still matches what it did.
+#[derive(Clone)]
+pub struct SessionQuery {
+    ambit: Ambit,
+    agent: String,
+    filter: RowFilter,
+    tests: Vec<RowPredicate>,
+    index: Option<Vec<String>>,
+    is_dry: bool,
+    /// Of all that was asked for, what cannot be.
+    refused: Option<Error>,
+}
+
+/// Rows read in one go.
+const BATCH: usize = 500;
+/// The largest page that may be asked for.
+pub const MAX_PAGE: usize = 1_000;
+
+/// Refuses a page that would be empty or too large.
+pub(crate) fn check_page(limit: usize) -> Result<()> {
+    if (1..=MAX_PAGE).contains(&limit) {
+        return Ok(());
+    }
+    let reason = format!("is {limit}; ask for 1 to {MAX_PAGE}");
+    Err(Error::invalid("limit", reason))
+}
+
+impl SessionQuery {
+    /// All sessions of a registered agent.
+    pub fn of(ambit: &Ambit, agent: &str) -> Result<Self> {
+        ambit.agent(agent).map(|_| Self::named(ambit, agent))
+    }
+
+    /// All sessions under a name in the index.
+    pub fn named(ambit: &Ambit, agent: &str) -> Self {
+        let query = Self {
+            agent: agent.to_owned(),
+            ..Self::every(ambit)
+        };
+        query.only("agent", |filter| &mut filter.agent, agent)
+    }
+
+    /// All sessions of all agents.
+    pub fn every(ambit: &Ambit) -> Self {
+        Self {
+            ambit: ambit.clone(),
+            agent: String::new(),
+            filter: RowFilter::default(),
+            tests: Vec::new(),
+            index: None,
+            is_dry: false,
+            refused: None,
+        }
+    }
+
+    /// The oldest.
+    pub async fn first(&self) -> Result<Option<SessionIdentity>> {
+        Ok(self
+            .first_rows(RowOrder::Oldest, 1)
+            .await?
+            .pop()
+            .map(|row| row.identity))
+    }
+
+    /// The one last active.
+    pub async fn last(&self) -> Result<Option<SessionIdentity>> {
+        Ok(self
+            .first_rows(RowOrder::Recent, 1)
+            .await?
+            .pop()
+            .map(|row| row.identity))
+    }
+
+    /// How many.
+    pub async fn count(&self) -> Result<u64> {
+        if self.tests.is_empty() {
+            return self.driver()?.count(&self.compiled()?).await;
+        }
+        let mut count = 0;
+        let mut rows = self.rows();
+        while let Some(page) = rows.next().await? {
+            count += page.len() as u64;
+        }
+        Ok(count)
+    }
+
+    /// True where there is one.
+    pub async fn exists(&self) -> Result<bool> {
+        Ok(!self.first_rows(RowOrder::Oldest, 1).await?.is_empty())
+    }
+
+    /// True where there is none.
+    pub async fn is_empty(&self) -> Result<bool> {
+        Ok(!self.exists().await?)
+    }
+
+    /// One page of rows, oldest first. The cursor is the one that came with the page before.
+    pub async fn page(&self, cursor: Option<&str>, limit: usize) -> Result<Page<IndexRow>> {
+        check_page(limit)?;
+        let filter = self.compiled()?;
+        let driver = self.driver()?;
+        let after = match cursor {
+            Some(cursor) => Some(cursor::open(driver.as_ref(), &filter, cursor, self.now()).await?),
+            None => None,
+        };
+        let mut rows = QueryRows {
+            query: self,
+            after,
+            order: RowOrder::Oldest,
+            size: limit + 1,
+            is_over: false,
+        };
+        let mut items: Vec<IndexRow> = Vec::new();
+        while items.len() <= limit {
+            match rows.next().await? {
+                Some(page) => items.extend(page),
+                None => break,
+            }
+        }
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let next = match items.last().filter(|_| has_more) {
+            Some(last) => {
+                Some(cursor::seal(driver.as_ref(), &filter, last.position(), self.now()).await?)
+            }
+            None => None,
+        };
+        self.fire_loaded_event(&items).await?;
+        Ok(Page { items, next })
+    }
+
+    /// All rows, page after page.
+    pub fn rows(&self) -> QueryRows<'_> {
+        QueryRows {
+            query: self,
+            after: None,
+            order: RowOrder::Oldest,
+            size: BATCH,
+            is_over: false,
+        }
+    }
+
+    /// Calls `work` with each identity, oldest first, and stops at the first error.
+    pub async fn each<F: Future<Output = Result<()>>>(
+        &self,
+        work: impl Fn(SessionIdentity) -> F,
+    ) -> Result<()> {
+        let mut rows = self.rows();
+        while let Some(page) = rows.next().await? {
+            for row in page {
+                work(row.identity).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What `work` makes of each identity, oldest first.
+    pub async fn map<T, F: Future<Output = Result<T>>>(
+        &self,
+        work: impl Fn(SessionIdentity) -> F,
+    ) -> Result<Vec<T>> {
+        let (mut made, mut rows) = (Vec::new(), self.rows());
+        while let Some(page) = rows.next().await? {
+            for row in page {
+                made.push(work(row.identity).await?);
+            }
+        }
+        Ok(made)
+    }
+
+    /// The first session's agent, opened; only for a registered agent.
+    pub async fn first_agent(&self) -> Result<Option<LiveAgent>> {
+        let definition = self.ambit.agent(&self.agent)?;
+        match self.conversations().first().await? {
+            Some(identity) => definition.from_identity(&identity).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Calls `work` with each conversation's agent, opened; only for a registered agent.
+    pub async fn each_agent<F: Future<Output = Result<()>>>(
+        &self,
+        work: impl Fn(LiveAgent) -> F,
+    ) -> Result<()> {
+        let definition = self.ambit.agent(&self.agent)?;
+        let conversations = self.conversations();
+        let mut rows = conversations.rows();
+        while let Some(page) = rows.next().await? {
+            for row in page {
+                work(definition.from_identity(&row.identity).await?).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rendered keys, one page.
+    pub async fn storage_keys(&self, cursor: Option<&str>, limit: usize) -> Result<Page<String>> {
+        let page = self.page(cursor, limit).await?;
+        Ok(Page {
+            items: page.items.iter().map(|row| row.identity.key()).collect(),
+            next: page.next,
+        })
+    }
+
+    /// The rendered keys of chat histories, one page.
+    pub async fn chat_keys(&self, cursor: Option<&str>, limit: usize) -> Result<Page<String>> {
+        self.for_storage::<ChatHistoryStorage>()
+            .storage_keys(cursor, limit)
+            .await
+    }
+
+    /// The identities of chat histories, one page.
+    pub async fn chat_identities(
+        &self,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<SessionIdentity>> {
+        let page = self
+            .for_storage::<ChatHistoryStorage>()
+            .page(cursor, limit)
+            .await?;
+        Ok(Page {
+            items: page.items.into_iter().map(|row| row.identity).collect(),
+            next: page.next,
+        })
+    }
+
+    /// Clears the data of every match; rows stay.
+    pub async fn clear(&self) -> Result<BulkReport> {
+        let mut report = BulkReport::default();
+        self.clear_each_page(|page| report.join(page)).await?;
+        Ok(report)
+    }
+
+    /// Removes the data and the rows of exactly the matches.
+    pub async fn remove(&self) -> Result<BulkReport> {
+        let mut report = BulkReport::default();
+        self.remove_each_page(|page| report.join(page)).await?;
+        Ok(report)
+    }
+
+    /// As `clear`, in constant memory: what was done is told page by page.
+    pub async fn clear_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+        self.act(RemovalAction::Clear, tell).await
+    }
+
+    /// As `remove`, in constant memory: what was done is told page by page.
+    pub async fn remove_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
+        self.act(RemovalAction::Remove, tell).await
+    }
+
+    async fn act(&self, action: RemovalAction, mut tell: impl FnMut(BulkReport)) -> Result<()> {
+        let plan = RemovalPlan {
+            action,
+            is_dry: self.is_dry,
+            spares_wider_usage: self.filter.scope.is_none(),
+        };
+        let takes_memory = action == RemovalAction::Remove && !self.is_dry;
+        let memories = if takes_memory && self.wants_scope(Some(ChatHistoryStorage::PREFIX)) {
+            removal::memories(&self.ambit, &self.compiled()?).await?
+        } else {
+            HashMap::new()
+        };
+        let memory_of = |identity: &SessionIdentity| {
+            let is_history = identity.scope() == Some(ChatHistoryStorage::PREFIX);
+            let memory = identity.with_scope(memory::SCOPE).ok();
+            memories.get(&memory.filter(|_| is_history)?.storage_key())
+        };
+        let mut rows = self.rows();
+        while let Some(page) = rows.next().await? {
+            let mut report = BulkReport::default();
+            for row in page {
+                let memory = memory_of(&row.identity);
+                report.act(&self.ambit, &row, memory, plan).await;
+                self.ambit
+                    .stores()
+                    .options()
+                    .fault_points
+                    .reach("bulk.step");
+            }
+            tell(report);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wants_scope(&self, scope: Option<&str>) -> bool {
+        self.filter.scope.is_none() || self.filter.scope.as_deref() == scope
+    }
+
+    async fn first_rows(&self, order: RowOrder, limit: usize) -> Result<Vec<IndexRow>> {
+        let size = if self.tests.is_empty() { limit } else { BATCH };
+        let mut rows = QueryRows {
+            query: self,
+            after: None,
+            order,
+            size,
+            is_over: false,
+        };
+        let mut found = Vec::new();
+        while found.len() < limit {
+            match rows.next().await? {
+                Some(page) => found.extend(page),
+                None => break,
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn fire_loaded_event(&self, rows: &[IndexRow]) -> Result<()> {
+        let Ok(identity) = SessionIdentity::builder(&self.agent)
+            .scope("context")
+            .build()
+        else {
+            return Ok(());
+        };
+        let storage = identity.key();
+        let about =
+            crate::event::EventMetadata::new(self.ambit.caller().tenant(), identity, self.now());
+        let identities = rows.iter().map(|row| row.identity.clone()).collect();
+        self.ambit
+            .bus()
+            .notify(IdentityStorageLoaded {
+                about,
+                storage,
+                identities,
+            })
+            .await;
+        Ok(())
+    }
+
+    /// One row for each session: its history, unless another storage was asked for.
+    fn conversations(&self) -> Self {
+        match self.filter.scope {
+            Some(_) => self.clone(),
+            None => self.for_storage::<ChatHistoryStorage>(),
+        }
+    }
+
+    /// The filter with the caller's rights in it, or what is wrong with it.
+    fn compiled(&self) -> Result<RowFilter> {
+        self.refused.clone().map_or(Ok(()), Err)?;
+        conditions::check_times(&self.filter)?;
+        Ok(self.ambit.caller().narrow(self.filter.clone()))
+    }
+
+    fn driver(&self) -> Result<Arc<dyn Driver>> {
+        let stores = self.ambit.stores();
+        let placement = self
+            .index
+            .as_ref()
+            .map_or_else(|| stores.index(), |names| stores.chain(names))?;
+        Ok(placement.driver().clone())
+    }
+
+    fn now(&self) -> Millis {
+        self.ambit.stores().options().clock.now()
+    }
+}
+
+impl fmt::Debug for SessionQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionQuery")
+            .field("filter", &self.filter)
+            .field("is_dry", &self.is_dry)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! Truncation: keeping a conversation within what a model accepts. A strategy plans what goes and what stands for it; the
+//! view is then shown through an overlay that can be lifted, and the archive keeps every message.
+
+mod cut;
+mod estimate;
+mod measured_view;
+mod request;
+mod run;
+mod settings;
+mod simple;
+mod summary;
+mod symbols;
+mod truncated_view;
+mod unit;
+
+pub use cut::cut;
+pub use estimate::{MEDIA, estimate};
+pub use request::{ContextWindow, FittingRequest, ReportedUsage, TruncationRequest};
+pub use settings::{DEFAULT_BUFFER, TruncationRules, TruncationSettings};
+pub use simple::SimpleTruncation;
+pub use summary::SummaryTruncation;
+pub use symbols::SymbolTruncation;
+pub use unit::{MessageUnit, UnitKind, units};
+
+use crate::Result;
+use crate::storage::{Message, UsageRecord};
+use async_trait::async_trait;
+use std::fmt;
+
+/// The field of a stand-in that says who made it, and of which entries of the archive.
+pub const STANDS_FOR: &str = "stands_for";
+
+/// A way to make a view shorter. It sees units, so that no plan of it can part a call from its results.
+#[async_trait]
+pub trait TruncationStrategy: Send + Sync + fmt::Debug {
+    /// Its name, in events and in the overlay's record.
+    fn name(&self) -> &str;
+
+    /// How many messages stay at most where no setting says so.
+    fn keep_messages(&self) -> usize;
+
+    /// Which units go, by their places in the view; [`cut`] is what the built-in strategies use. Pure: the same view and
+    /// room give the same plan. Earlier stand-ins go in any case when a new one comes, and instructions stay where the
+    /// settings say so.
+    fn plan(&self, view: &[MessageUnit], room: &TruncationBudget) -> Vec<usize>;
+
+    /// What stands for the units that go; `None` if nothing does.
+    async fn stand_in(&self, source: &StandInSource) -> Option<StandIn>;
+}
+
+/// What a strategy may leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TruncationBudget {
+    /// Messages, instructions not counted where they are preserved.
+    pub keep: usize,
+    /// Tokens of all that stays, the stand-in included.
+    pub tokens: u64,
+    /// Whether instructions stay.
+    pub preserve_system: bool,
+}
+
+/// What a stand-in is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StandInSource {
+    /// The messages that go. An exchange begins with what a person says.
+    pub exchanges: Vec<Vec<Message>>,
+    /// The stand-in until now, which is to be replaced.
+    pub previous: Option<String>,
+    /// Tokens that there is room for; a longer stand-in means that more is cut.
+    pub tokens: u64,
+}
+
+/// What stands for messages that went.
+#[derive(Clone, Debug)]
+pub struct StandIn {
+    /// The text, or why there is none. Blank texts and such as are longer than their source are refused.
+    pub text: Result<String>,
+    /// What making it cost, also where it failed: booked on the session.
+    pub usage: Vec<UsageRecord>,
+}
+
+/// Puts messages into fewer words: a model, or a script in tests.
+#[async_trait]
+pub trait Summariser: Send + Sync + fmt::Debug {
+    /// The summary of the source in this form.
+    async fn summarise(&self, source: &StandInSource, form: SummaryForm) -> StandIn;
+}
+
+/// What a summary looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryForm {
+    /// One text that covers the source and what was there until now.
+    Text,
+    /// One line for each exchange, in order.
+    Lines,
+}
