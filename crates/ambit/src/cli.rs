@@ -1,11 +1,11 @@
 //! The commands and their arguments, and which command runs what.
 
 use crate::command::{
-    Outcome, access, backup, chat, check, doctor, erase, keys, list, messages, new, relocate,
-    serve, show, types, usage,
+    CommandOutcome, access, backup, chat, check, doctor, erase, keys, list, messages, new,
+    relocate, serve, show, types, usage,
 };
-use crate::failure::Result;
-use crate::settings::{StoreOptions, serve};
+use crate::command_error::Result;
+use crate::settings::{StoreOptions, serve as serving};
 use crate::{example, output};
 use ambit_storage::Ambit;
 use clap::{Parser, Subcommand};
@@ -24,7 +24,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
     /// Serves an app; SIGHUP makes the server load the app's files again
-    Serve(serve::ServeArguments),
+    Serve(serving::ServeArguments),
     /// Keys for programs that call the server
     #[command(subcommand, visible_alias = "key")]
     Keys(keys::KeysCommand),
@@ -70,39 +70,39 @@ pub enum ContextCommand {
 }
 
 /// Runs a command.
-pub async fn run(cli: Cli) -> Result<Outcome> {
+pub async fn run(cli: Cli) -> Result<CommandOutcome> {
     let mut out = output::open();
     let stores = &cli.stores;
     let ran = match &cli.command {
-        Command::New(arguments) => new::run(arguments, &mut out),
-        Command::Check(arguments) => check::run(arguments, &mut out),
-        Command::Types(arguments) => types::run(arguments, &mut out),
-        Command::Chat(arguments) => chat::run(arguments, stores).await,
+        CliCommand::New(arguments) => new::run(arguments, &mut out),
+        CliCommand::Check(arguments) => check::run(arguments, &mut out),
+        CliCommand::Types(arguments) => types::run(arguments, &mut out),
+        CliCommand::Chat(arguments) => chat::run(arguments, stores).await,
         // A backup opens the store itself: the others would be opened for nothing.
-        Command::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
-        Command::Serve(arguments) => serve::run(stores, arguments).await,
-        Command::Demo => example::run()
+        CliCommand::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,
+        CliCommand::Serve(arguments) => serve::run(stores, arguments).await,
+        CliCommand::Demo => example::run()
             .await
-            .map(|()| Outcome::Done)
+            .map(|()| CommandOutcome::Done)
             .map_err(Into::into),
-        Command::Access(access) => access::run(stores, access, &mut out).await,
-        Command::Keys(keys) => {
+        CliCommand::Access(access) => access::run(stores, access, &mut out).await,
+        CliCommand::Keys(keys) => {
             // The first key of a server can be made before it has ever run.
             let ambit = stores.begin().await?;
             let ran = keys::run(&ambit, keys, &mut out).await;
             closed(&ambit, ran).await
         }
-        Command::ContextCommand(context) => {
+        CliCommand::Context(context) => {
             let ambit = stores.open().await?;
             let ran = about_context(&ambit, context, &mut out).await;
             closed(&ambit, ran).await
         }
-        Command::Usage(arguments) => {
+        CliCommand::Usage(arguments) => {
             let ambit = stores.open().await?;
             let ran = usage::run(&ambit, arguments, &mut out).await;
             closed(&ambit, ran).await
         }
-        Command::Doctor(arguments) => {
+        CliCommand::Doctor(arguments) => {
             let ambit = stores.open().await?;
             let ran = doctor::run(&ambit, arguments, &mut out).await;
             closed(&ambit, ran).await
@@ -113,7 +113,7 @@ pub async fn run(cli: Cli) -> Result<Outcome> {
 }
 
 /// What came of a command, once its stores are closed.
-async fn closed(ambit: &Ambit, ran: Result<Outcome>) -> Result<Outcome> {
+async fn closed(ambit: &Ambit, ran: Result<CommandOutcome>) -> Result<CommandOutcome> {
     let closed = ambit.close().await;
     let outcome = ran?;
     closed?;
@@ -124,7 +124,7 @@ async fn about_context(
     ambit: &Ambit,
     context: &ContextCommand,
     out: &mut output::Output,
-) -> Result<Outcome> {
+) -> Result<CommandOutcome> {
     match context {
         ContextCommand::Ls(arguments) => list::run(ambit, arguments, out).await,
         ContextCommand::Show(arguments) => show::run(ambit, arguments, out).await,
