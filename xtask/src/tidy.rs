@@ -1,7 +1,10 @@
 //! `cargo xtask tidy`: the invariants of ARCHITECTURE.md that a look at the files can check.
 
+mod circles;
 mod guarantees;
 mod manifests;
+mod names;
+mod rust;
 mod source;
 mod tables;
 
@@ -18,6 +21,8 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
         .map_err(|error| format!("cannot read {}: {error}", guarantees::PAGE))?;
     let mut findings = manifests::check(&manifests);
     findings.extend(source::check(&sources));
+    findings.extend(names::check(&sources));
+    findings.extend(circles::check(&sources));
     findings.extend(tables::check(&sources));
     findings.extend(guarantees::check(&page, guarantees::DUE, &sources));
     for finding in &findings {
@@ -45,6 +50,40 @@ impl Source {
             length += line.len();
         }
         &self.text[..length]
+    }
+
+    /// Whether it is part of what a crate gives to others: neither one of its tests nor a module of tests.
+    fn is_product(&self) -> bool {
+        self.path.split('/').nth(2) == Some("src") && self.stem() != "tests"
+    }
+
+    /// The text without the module of unit tests at its end.
+    fn product_text(&self) -> &str {
+        let end = self.text.find("\n#[cfg(test)]\nmod tests");
+        let end = end.or_else(|| {
+            self.text
+                .starts_with("#[cfg(test)]\nmod tests")
+                .then_some(0)
+        });
+        &self.text[..end.unwrap_or(self.text.len())]
+    }
+
+    /// The folder of its crate.
+    fn crate_name(&self) -> &str {
+        self.path.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// The module at the root of its crate that it belongs to; none for the root itself.
+    fn root_module(&self) -> Option<&str> {
+        let name = self.path.split('/').nth(3)?;
+        let name = name.strip_suffix(".rs").unwrap_or(name);
+        (!matches!(name, "lib" | "main")).then_some(name)
+    }
+
+    /// Its name without the ending.
+    fn stem(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.strip_suffix(".rs").unwrap_or(name)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Finding, Source};
 
-/// A folder whose `mod.rs` holds a table, and the function by which its files say that they belong there.
+/// A folder beside the file that holds its table, and the function by which its files say that they belong there.
 const TABLES: &[(&str, &str)] = &[
     ("crates/storage/src/driver/", "open"),
     ("crates/ambit/src/format/", "open"),
@@ -12,7 +12,7 @@ const TABLES: &[(&str, &str)] = &[
 pub fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (folder, function) in TABLES {
-        let table = format!("{folder}mod.rs");
+        let table = format!("{}.rs", folder.trim_end_matches('/'));
         let Some(table) = sources.iter().find(|source| source.path == table) else {
             findings.push(Finding::new(table, "the table is not there"));
             continue;
@@ -34,11 +34,10 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The module directly in `folder` that this file is: `NAME.rs` or `NAME/mod.rs`.
+/// The module directly in `folder` that this file is.
 fn module<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let name = path.strip_prefix(folder)?.strip_suffix(".rs")?;
-    let name = name.strip_suffix("/mod").unwrap_or(name);
-    (name != "mod" && !name.contains('/')).then_some(name)
+    (!name.contains('/')).then_some(name)
 }
 
 fn exports(text: &str, function: &str) -> bool {
@@ -61,8 +60,8 @@ mod tests {
     const TABLE: &str = "pub const DRIVERS: &[(&str, Open)] = &[(\"memory\", memory::open)];";
 
     fn findings(path: &str, text: &str) -> usize {
-        let table = source("crates/storage/src/driver/mod.rs", TABLE);
-        let formats = source("crates/ambit/src/format/mod.rs", "");
+        let table = source("crates/storage/src/driver.rs", TABLE);
+        let formats = source("crates/ambit/src/format.rs", "");
         check(&[table, formats, source(path, text)]).len()
     }
 
@@ -71,12 +70,8 @@ mod tests {
         let text = "pub fn open(address: String) {}";
         assert_eq!(findings("crates/storage/src/driver/memory.rs", text), 0);
         assert_eq!(findings("crates/storage/src/driver/tape.rs", text), 1);
-        assert_eq!(findings("crates/storage/src/driver/tape/mod.rs", text), 1);
         assert_eq!(
-            findings(
-                "crates/storage/src/driver/tape/mod.rs",
-                "pub use reel::open;"
-            ),
+            findings("crates/storage/src/driver/tape.rs", "pub use reel::open;"),
             1
         );
     }
