@@ -88,20 +88,14 @@ impl SessionQuery {
 
     /// The oldest.
     pub async fn first(&self) -> Result<Option<SessionIdentity>> {
-        Ok(self
-            .first_rows(RowOrder::Oldest, 1)
-            .await?
-            .pop()
-            .map(|row| row.identity))
+        let mut rows = self.first_rows(RowOrder::Oldest, 1).await?;
+        Ok(rows.pop().map(|row| row.identity))
     }
 
     /// The one last active.
     pub async fn last(&self) -> Result<Option<SessionIdentity>> {
-        Ok(self
-            .first_rows(RowOrder::Recent, 1)
-            .await?
-            .pop()
-            .map(|row| row.identity))
+        let mut rows = self.first_rows(RowOrder::Recent, 1).await?;
+        Ok(rows.pop().map(|row| row.identity))
     }
 
     /// How many.

@@ -146,13 +146,31 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{root_modules, type_names};
+    use super::{Signature, root_modules, signatures, type_names};
 
     #[test]
     fn types_are_found_whatever_their_visibility() {
         let text = "pub(in crate::a) struct One<T>(T);\nenum Two {\n    type Item = u8;\ntype Three = u8;\npub unsafe trait Four {}\n// struct Five;\n";
         let names: Vec<_> = type_names(text).collect();
         assert_eq!(names, ["One", "Two", "Three", "Four"]);
+    }
+
+    #[test]
+    fn tuples_are_found_behind_generics_and_references() {
+        let takes = |text| signatures(text).any(|found| Signature::takes_tuple(&found));
+        for text in [
+            "fn f((a, b): (u8, u8)) {}\n",
+            "pub fn f<T: Into<u8>>(x: T, pair: &'a mut (u8, T)) {}\n",
+            "    fn f(\n        &self,\n        pair: (u8, u8),\n    ) -> u8 {\n",
+        ] {
+            assert!(takes(text), "{text}");
+        }
+        for text in [
+            "fn f(a: u8) -> (u8, u8) {}\n",
+            "fn f(a: &[(u8, u8)], none: (), g: fn((u8, u8))) {}\n",
+        ] {
+            assert!(!takes(text), "{text}");
+        }
     }
 
     #[test]

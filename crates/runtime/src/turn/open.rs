@@ -324,11 +324,8 @@ impl Turn {
         let mut taken = Vec::new();
         let asked = std::mem::take(&mut self.request.messages);
         for (at, chat) in asked.into_iter().enumerate() {
-            let event = BeforeSend {
-                about: self.about(),
-                message: chat,
-            };
-            let chat = self.ask(event).await?.message;
+            let (about, message) = (self.about(), chat);
+            let chat = self.ask(BeforeSend { about, message }).await?.message;
             let mut stored = chat_message::from_chat(&format!("messages[{at}]"), &chat)?;
             stored.turn_id = Some(self.ids.request_id.clone());
             stored.extras.insert(
@@ -372,11 +369,8 @@ impl Turn {
             self.request_note()?,
         ];
         if self.history.is_empty() && !self.request.skip.history {
-            let asked = self
-                .request
-                .messages
-                .iter()
-                .find(|chat| chat["role"] == "user");
+            let mut messages = self.request.messages.iter();
+            let asked = messages.find(|chat| chat["role"] == "user");
             let text = asked.map(chat_message::text).unwrap_or_default();
             if !text.trim().is_empty() {
                 writes.push(chats::entitle(&context.place().0, &text)?);

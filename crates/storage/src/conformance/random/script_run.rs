@@ -343,10 +343,8 @@ impl ScriptRun {
             let time = time.parse().map_or(0, |time| self.time(time));
             return format!("{before}touched_at: {time},{rest}");
         }
-        let head = text
-            .strip_prefix("Head { generation: ")
-            .and_then(|rest| rest.split_once(','));
-        let (number, rest) = head.unwrap_or((text, ""));
+        let head = text.strip_prefix("Head { generation: ");
+        let (number, rest) = head.and_then(|it| it.split_once(',')).unwrap_or((text, ""));
         match number.parse() {
             Ok(number) => format!("{}{rest}", self.number(number)),
             Err(_) => text.to_owned(),
