@@ -3,6 +3,7 @@
 mod bench;
 mod clients;
 mod generate;
+mod map;
 mod process;
 mod servers;
 mod test;
@@ -16,6 +17,7 @@ const USAGE: &str = "\
 cargo xtask test [ARGUMENTS]   format, lints, docs, all tests and the tidy checks;
                                with arguments only the tests that `cargo test ARGUMENTS` runs
 cargo xtask tidy               the tidy checks alone
+cargo xtask map [PATHS]        every source file with what its first line says of it
 cargo xtask generate           writes what comes from tables: types/index.d.ts and docs/ctx.md
 cargo xtask types              type-checks the declarations and the hooks of the examples
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options";
@@ -26,6 +28,7 @@ type Run = fn(&[String]) -> Result<bool>;
 const COMMANDS: &[(&str, Run)] = &[
     ("test", test::run),
     ("tidy", tidy::run),
+    ("map", map::run),
     ("generate", generate::run),
     ("types", types::run),
     ("bench", bench::run),

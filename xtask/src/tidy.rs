@@ -33,10 +33,10 @@ pub fn run(_arguments: &[String]) -> Result<bool> {
 
 /// A file of the repository.
 #[derive(Debug)]
-struct Source {
+pub struct Source {
     /// Its path from the repository's folder, with `/` between the parts.
-    path: String,
-    text: String,
+    pub path: String,
+    pub text: String,
 }
 
 impl Source {
@@ -110,7 +110,7 @@ impl fmt::Display for Finding {
 }
 
 /// All files below `folder` with this ending, by path.
-fn read(root: &Path, folder: &str, ending: &str) -> Result<Vec<Source>> {
+pub fn read(root: &Path, folder: &str, ending: &str) -> Result<Vec<Source>> {
     let mut found = Vec::new();
     let mut folders = vec![root.join(folder)];
     while let Some(folder) = folders.pop() {
