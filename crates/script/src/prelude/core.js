@@ -4,7 +4,7 @@
 export function install(native) {
   const { call, timer, clear, part, log } = native;
   const { create, defineProperty, freeze, setPrototypeOf } = Object;
-  const { get: reflectGet, has: reflectHas } = Reflect;
+  const { apply, get: reflectGet, has: reflectHas } = Reflect;
   // The guards need not know of the host's own proxies: they never lie.
   const { RealProxy } = native;
   const PromiseOf = Promise, resolved = Promise.resolve.bind(Promise);
@@ -133,14 +133,32 @@ export function install(native) {
   const { random } = native;
   put(Math, "random", { random() { return random(); } }.random);
 
-  // Stacks name the source; they are translated when somebody looks.
+  // The engine does not always let go of what these are set to, and a runtime that has objects left when it is freed ends the
+  // process: it gets numbers and functions, which it counts rightly, and what else a script sets stays here.
+  const settable = (name, accepted, otherwise) => {
+    const { set: engineSet } = Object.getOwnPropertyDescriptor(Error, name);
+    let current;
+    defineProperty(Error, name, {
+      configurable: true,
+      enumerable: false,
+      get() { return current; },
+      set(value) {
+        current = value;
+        apply(engineSet, engineSet, [typeof value === accepted ? value : otherwise]);
+      },
+    });
+  };
+  settable("stackTraceLimit", "number", 0);
+  settable("prepareStackTrace", "function", undefined);
   Error.stackTraceLimit = 50;
+
+  // Stacks name the source; they are translated when somebody looks.
   const engineStack = Object.getOwnPropertyDescriptor(Error.prototype, "stack").get;
   defineProperty(Error.prototype, "stack", {
     configurable: true,
     enumerable: false,
     get() {
-      const text = Reflect.apply(engineStack, this, []);
+      const text = apply(engineStack, this, []);
       return typeof text === "string" ? native.stack(text) : text;
     },
     set(value) { put(this, "stack", value); },
