@@ -254,6 +254,7 @@ mod tests {
             models: ambit_runtime::model::ModelSettings::default(),
             environment: BTreeMap::new(),
             is_development: false,
+            restore_runtimes: true,
             tools: None,
             listeners: None,
         });

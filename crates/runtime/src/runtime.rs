@@ -47,6 +47,8 @@ pub struct RuntimeSettings {
     pub environment: BTreeMap<String, String>,
     /// Changed files take effect at once, and errors show stacks.
     pub is_development: bool,
+    /// The JavaScript runtimes of scripts are restored behind each run; without it each is made for one run and freed.
+    pub restore_runtimes: bool,
     /// Tools in the place of those of the app's servers.
     pub tools: Option<Arc<dyn Toolbox>>,
     /// Listeners of the application, registered on every version of the app.
@@ -88,11 +90,12 @@ pub(crate) struct RuntimeCore {
 impl Runtime {
     /// Loads the app and begins to take up what other nodes, or this one, left behind.
     pub async fn open(settings: RuntimeSettings) -> Result<Self> {
-        let engine = Engine::new(
-            &ambit_script::EngineSettings::default(),
-            crate::ctx::surface(),
-        )
-        .map_err(|error| Error::internal(error.to_string()))?;
+        let scripts = ambit_script::EngineSettings {
+            restore: settings.restore_runtimes,
+            ..ambit_script::EngineSettings::default()
+        };
+        let engine = Engine::new(&scripts, crate::ctx::surface())
+            .map_err(|error| Error::internal(error.to_string()))?;
         let models = Arc::new(ProviderCache::new());
         let stores = settings.stores.clone();
         let making = LoadOptions {

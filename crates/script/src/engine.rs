@@ -20,6 +20,9 @@ pub struct EngineSettings {
     /// Runtimes kept for further runs at most, each with up to a megabyte and a half and the stack that its scripts have
     /// touched. A quarter of them is made ahead of time.
     pub warm: usize,
+    /// Restores a runtime behind each run and uses it again. Without it each run has a runtime of its own, which is freed behind
+    /// it: the same outcomes, for several times the processor time of a short run.
+    pub restore: bool,
     /// The largest stack that a run may be allowed.
     pub stack: usize,
     /// Bytes of all sources of one program.
@@ -32,6 +35,7 @@ impl Default for EngineSettings {
         Self {
             threads: cores,
             warm: (8 * cores).min(32),
+            restore: true,
             stack: 1 << 20,
             program: 2 << 20,
         }
@@ -54,7 +58,7 @@ pub struct ScriptRun {
     pub within: Option<ParentRun>,
 }
 
-/// Runs functions of programs, each run in a runtime of its own that is never used again. Clones are the same engine.
+/// Runs functions of programs, each run in a runtime that is as it was made. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<EngineInner>);
 
@@ -70,7 +74,8 @@ impl Engine {
     pub fn new(settings: &EngineSettings, surface: HostApi) -> Result<Self> {
         let prelude = Arc::new(Prelude::new(surface)?);
         let cache = ModuleCache::new(settings.program, prelude.names());
-        let warm = Arc::new(RunnerPool::new(settings.warm, settings.stack, prelude));
+        let warm = RunnerPool::new(settings.warm, settings.restore, settings.stack, prelude);
+        let warm = Arc::new(warm);
         let pool = ThreadPool::start(settings.threads, Arc::clone(&warm))
             .map_err(|error| Error::Internal(format!("no thread for scripts: {error}")))?;
         Ok(Self(Arc::new(EngineInner {

@@ -358,3 +358,28 @@ impl Loader for ProgramLoader {
 
 /// The prelude's object, as the runtime keeps it.
 type PreludeObject<'js> = Object<'js>;
+
+#[cfg(test)]
+mod tests {
+    use super::{ForgetOnDrop, RunContext, make};
+    use crate::bare::{Fiber, FiberStep};
+    use crate::host::HostApi;
+    use crate::prelude::Prelude;
+    use corosensei::stack::DefaultStack;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_runtime_with_the_prelude_can_be_restored() {
+        let prelude = Arc::new(Prelude::new(HostApi::default()).unwrap());
+        let stack = DefaultStack::new(4 << 20).unwrap();
+        let mut fiber = Fiber::new(stack, move |pauser| {
+            let world = Rc::new(RunContext::new(pauser, prelude));
+            let made = make(&world).unwrap();
+            let _end = ForgetOnDrop(Rc::clone(&world));
+            made.keep(&world);
+            assert!(made.memory.restore() && made.memory.restore());
+        });
+        while let FiberStep::Paused(_) = fiber.resume() {}
+    }
+}

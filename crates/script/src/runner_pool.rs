@@ -1,4 +1,4 @@
-//! Runtimes made ahead of time. Each is put back as it was made behind every run; what that saves is the making.
+//! Runtimes made ahead of time. Each is restored behind every run; what that saves is the making.
 
 use crate::bare::{Fiber, FiberStep};
 use crate::error::Error;
@@ -34,6 +34,7 @@ pub struct RunnerPool {
     stacks: Mutex<Vec<DefaultStack>>,
     kept: Arc<AtomicUsize>,
     most: usize,
+    restore: bool,
     stack: usize,
     prelude: Arc<Prelude>,
 }
@@ -48,13 +49,15 @@ impl Drop for ReusePermit {
 }
 
 impl RunnerPool {
-    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack.
-    pub fn new(most: usize, stack: usize, prelude: Arc<Prelude>) -> Self {
+    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack; for one run only, or to be restored behind
+    /// each.
+    pub fn new(most: usize, restore: bool, stack: usize, prelude: Arc<Prelude>) -> Self {
         Self {
             ready: Mutex::default(),
             stacks: Mutex::default(),
             kept: Arc::default(),
             most,
+            restore,
             stack,
             prelude,
         }
@@ -66,6 +69,9 @@ impl RunnerPool {
     }
 
     fn room(&self) -> Option<ReusePermit> {
+        if !self.restore {
+            return None;
+        }
         let more = |kept: usize| (kept < self.most).then_some(kept + 1);
         let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
         let taken = self.kept.fetch_update(set, fetch, more);

@@ -133,6 +133,7 @@ async fn open(app: &Path, store: ModelStore) -> Result<Runtime> {
         models: model::ModelSettings { store, key: None },
         environment: BTreeMap::new(),
         is_development: false,
+        restore_runtimes: true,
         tools: None,
         listeners: None,
     };

@@ -58,6 +58,7 @@ pub async fn run(stores: &StoreOptions, arguments: &ServeArguments) -> Result<Co
         models: stores.models(&data)?,
         environment: serving.environment,
         is_development,
+        restore_runtimes: serving.restore_runtimes,
         tools: None,
         listeners: None,
     })

@@ -58,6 +58,8 @@ pub struct ServeSettings {
     pub is_development: bool,
     /// Whether everybody may read the measures.
     pub has_public_metrics: bool,
+    /// Whether scripts run in restored runtimes, or each in one made for it.
+    pub restore_runtimes: bool,
     /// How long running turns may go on at the end.
     pub grace: Duration,
     /// What is logged.
@@ -81,11 +83,13 @@ impl ServeSettings {
             .grace
             .or(parsed("AMBIT_GRACE", "a number of seconds")?);
         let is_public = parsed("AMBIT_PUBLIC_METRICS", "true or false")?;
+        let restore = parsed("AMBIT_RESTORE_RUNTIMES", "true or false")?;
         Ok(Self {
             app: app.or_else(|| std::env::var_os("AMBIT_APP").map(PathBuf::from)),
             listen: address(listen.as_deref().unwrap_or(LISTEN))?,
             is_development: arguments.dev,
             has_public_metrics: arguments.public_metrics || is_public.unwrap_or(false),
+            restore_runtimes: restore.unwrap_or(true),
             grace: Duration::from_secs(grace.unwrap_or(GRACE)),
             log: arguments
                 .log

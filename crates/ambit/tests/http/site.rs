@@ -113,6 +113,7 @@ impl Site {
             models: ambit_runtime::model::ModelSettings::default(),
             environment: BTreeMap::new(),
             is_development,
+            restore_runtimes: true,
             tools: None,
             listeners: None,
         });

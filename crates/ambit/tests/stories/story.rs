@@ -76,6 +76,7 @@ async fn tell(story: &Story) -> Vec<Told> {
             .into_iter()
             .collect(),
         is_development: true,
+        restore_runtimes: true,
         tools: None,
         listeners: None,
     });

@@ -246,6 +246,7 @@ pub async fn node(folder: &Path, stores: Stores, tools: Option<Tools>) -> Runtim
             .into_iter()
             .collect(),
         is_development: false,
+        restore_runtimes: true,
         tools: tools.map(|tools| Arc::new(tools) as Arc<dyn Toolbox>),
         listeners: None,
     };

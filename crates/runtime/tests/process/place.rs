@@ -56,6 +56,7 @@ pub async fn place_over(
         models,
         environment: BTreeMap::new(),
         is_development: false,
+        restore_runtimes: true,
         tools: None,
         listeners: None,
     });

@@ -117,6 +117,7 @@ impl Shop {
                 models: model::ModelSettings::default(),
                 environment: BTreeMap::new(),
                 is_development: false,
+                restore_runtimes: true,
                 tools: None,
                 listeners: None,
             })

@@ -47,6 +47,7 @@ pub fn settings(app: &Path, stores: Stores) -> RuntimeSettings {
         models: ambit_runtime::model::ModelSettings::default(),
         environment: BTreeMap::new(),
         is_development: false,
+        restore_runtimes: true,
         tools: None,
         listeners: None,
     }

@@ -117,6 +117,23 @@ async fn a_failure_of_the_host_that_a_script_catches_is_not_another_runs() {
     assert!(failed.to_string().contains("its own"), "{failed}");
 }
 
+/// The engine miscounts what these are set to; objects that are left when a runtime is freed end the process.
+#[tokio::test]
+async fn a_runtime_of_its_own_is_freed_whatever_errors_were_set_to() {
+    let settings = EngineSettings {
+        restore: false,
+        ..EngineSettings::default()
+    };
+    let engine = Engine::new(&settings, HostApi::default()).unwrap();
+    let text = "export function Create() { const E = Error as any; for (const set of [[1], {}, () => 'mine', 'x', 2]) {
+        E.stackTraceLimit = set; E.prepareStackTrace = set; try { (null as any).a; } catch {} }
+        return [E.stackTraceLimit, E.prepareStackTrace]; }";
+    let text = program(&engine, text);
+    for _ in 0..3 {
+        assert_eq!(seen(&engine, &text).await, serde_json::json!([2, 2]));
+    }
+}
+
 #[tokio::test]
 async fn runs_draw_numbers_of_their_own() {
     let engine = engine();

@@ -32,6 +32,7 @@ impl LocalPeer {
             models: stores.models(&arguments.app)?,
             environment: environment(),
             is_development: true,
+            restore_runtimes: true,
             tools: None,
             listeners: None,
         });
