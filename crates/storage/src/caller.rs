@@ -2,7 +2,8 @@
 
 use crate::address::DEFAULT_TENANT;
 use crate::directory::{IndexRow, RowFilter, Viewer};
-use crate::{Error, Result, SessionIdentity};
+use crate::identity::SessionIdentity;
+use crate::{Error, Result};
 use std::collections::BTreeMap;
 
 /// The authenticated ids and claims of whoever acts.

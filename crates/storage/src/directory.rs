@@ -357,3 +357,15 @@ impl RowFilter {
             .collect()
     }
 }
+
+/// The largest page that may be asked for.
+pub const MAX_PAGE: usize = 1_000;
+
+/// Refuses a page that would be empty or too large.
+pub(crate) fn check_page(limit: usize) -> Result<()> {
+    if (1..=MAX_PAGE).contains(&limit) {
+        return Ok(());
+    }
+    let reason = format!("is {limit}; ask for 1 to {MAX_PAGE}");
+    Err(Error::invalid("limit", reason))
+}

@@ -4,11 +4,11 @@
 
 mod row;
 
-use crate::ambit::Ambit;
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, RowPosition};
 use crate::driver::Driver;
 use crate::lease::OnBusy;
 use crate::relocation;
+use crate::session::Ambit;
 use crate::stores::MEMORY;
 use crate::{Error, Result};
 

@@ -1,6 +1,10 @@
 //! `SessionIdentity`: the immutable tuple that names one storage, and its two renderings.
 
-use crate::address;
+mod storage_key;
+
+pub(crate) use storage_key::part;
+pub use storage_key::{StorageKeyParts, decode_storage_key};
+
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,7 +108,7 @@ impl SessionIdentity {
 
     /// The primary key: an injective encoding of (agent or group, user, chat, scope).
     pub fn storage_key(&self) -> String {
-        address::storage_key(self)
+        storage_key::storage_key(self)
     }
 
     /// True where both name the same storage, as two agents of one group do.

@@ -9,11 +9,11 @@ mod idle_storages;
 
 use crate::Result;
 use crate::address::Space;
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::caller::Caller;
 use crate::clock::to_millis;
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, RowPosition};
+use crate::session::Ambit;
 use crate::stores::Placement;
 use empty_rows::sweep;
 use idle_storages::retire;
@@ -48,11 +48,17 @@ pub struct IndexSweep {
     after: Option<RowPosition>,
 }
 
-impl IndexSweep {
-    pub(crate) fn new(ambit: Ambit) -> Self {
-        Self { ambit, after: None }
+impl Ambit {
+    /// A walk over the index that removes what was idle for too long and rows without data.
+    pub fn index_sweep(&self) -> IndexSweep {
+        IndexSweep {
+            ambit: self.clone(),
+            after: None,
+        }
     }
+}
 
+impl IndexSweep {
     /// Looks at the next rows, at most `limit`; `None` at the end, after which it begins anew.
     pub async fn step(&mut self, limit: usize) -> Result<Option<IndexSweepReport>> {
         let page = PageRequest {

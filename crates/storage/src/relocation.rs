@@ -16,17 +16,18 @@
 mod plan;
 mod record;
 
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchWrite};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::identity::SessionIdentity;
+use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
-use crate::storage::{StorageKind, UsageStorage};
+use crate::session::{Ambit, UsageStorage};
 use crate::stores::MEMORY;
-use crate::{Error, Result, SessionIdentity};
+use crate::{Error, Result};
 use plan::RelocationPlan;
 use record::RelocationRecord;
-pub(crate) use record::{MOVING, forget, open_moves, usage_placements};
+pub(crate) use record::{forget, open_moves, usage_placements};
 
 /// What a move did.
 #[derive(Clone, Debug, PartialEq, Eq)]

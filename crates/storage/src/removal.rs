@@ -3,48 +3,20 @@
 mod context;
 mod events;
 
-pub(crate) use context::remove_context;
-
+use crate::Result;
 use crate::address::{ITEMS, Space};
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder};
 use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::erasure::{Erasure, RemovalAction};
+use crate::items::CHUNK;
+use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
-use crate::operation::Operation;
 use crate::pattern::Pattern;
-use crate::storage::{
-    CHUNK, ChatHistoryStorage, StorageKind, UsageLabels, UsageRecord, UsageStorage, load,
-    record_sums, tally,
-};
-use crate::usage::OnRemove;
-use crate::{Error, Result, SessionIdentity};
-use std::collections::{BTreeMap, HashMap};
-
-/// What a clear or a remove did to each identity.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct BulkReport {
-    /// Cleared or removed.
-    pub done: Vec<SessionIdentity>,
-    /// There was nothing to do.
-    pub unchanged: Vec<SessionIdentity>,
-    /// Left alone on purpose, and why.
-    pub skipped: Vec<(SessionIdentity, String)>,
-    /// Still as they were and still tracked, and why.
-    pub failed: Vec<(SessionIdentity, Error)>,
-    /// Other agents that share what was cleared or removed.
-    pub shared_with: Vec<String>,
-}
-
-/// What is done to a stored identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RemovalAction {
-    /// Its data goes, its row stays.
-    Clear,
-    /// Data and row go.
-    Remove,
-}
+use crate::report::BulkReport;
+use crate::session::{Ambit, UsageStorage};
+use std::collections::HashMap;
 
 /// How a bulk operation goes about it.
 #[derive(Clone, Copy, Debug)]
@@ -57,17 +29,6 @@ pub(crate) struct RemovalPlan {
 }
 
 impl BulkReport {
-    /// Adds what was done to other identities.
-    pub(crate) fn join(&mut self, other: Self) {
-        self.done.extend(other.done);
-        self.unchanged.extend(other.unchanged);
-        self.skipped.extend(other.skipped);
-        self.failed.extend(other.failed);
-        self.shared_with.extend(other.shared_with);
-        self.shared_with.sort();
-        self.shared_with.dedup();
-    }
-
     /// Acts on one identity of many, and tells its events. A history takes the row of its memory along.
     pub(crate) async fn act(
         &mut self,
@@ -86,28 +47,6 @@ impl BulkReport {
             action => events::erase(ambit, row, memory, action).await,
         };
         self.add(identity, result);
-    }
-
-    /// The other agents that work with what is cleared or removed.
-    fn name_others(&mut self, row: &IndexRow) {
-        let agents = row.touches.iter().map(|touch| &touch.agent);
-        let others = agents.filter(|agent| *agent != row.identity.agent_name());
-        self.shared_with.extend(others.cloned());
-        self.shared_with.sort();
-        self.shared_with.dedup();
-    }
-
-    fn skip_wider_usage(&mut self, identity: SessionIdentity) {
-        let why = "its usage is counted for more than this session";
-        self.skipped.push((identity, why.to_owned()));
-    }
-
-    fn add(&mut self, identity: SessionIdentity, result: Result<bool>) {
-        match result {
-            Ok(true) => self.done.push(identity),
-            Ok(false) => self.unchanged.push(identity),
-            Err(error) => self.failed.push((identity, error)),
-        }
     }
 }
 
@@ -141,23 +80,6 @@ pub(crate) async fn memories(ambit: &Ambit, filter: &RowFilter) -> Result<HashMa
             return Ok(found);
         }
     }
-}
-
-/// The index row of an identity.
-pub(crate) async fn row_of(ambit: &Ambit, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
-    let tenant = ambit.caller().tenant();
-    let filter = RowFilter {
-        storage_key: Some(identity.storage_key()),
-        ..RowFilter::tenant(tenant)
-    };
-    let page = PageRequest::first(1);
-    Ok(ambit
-        .stores()
-        .index()?
-        .driver()
-        .identities(&filter, &page)
-        .await?
-        .pop())
 }
 
 /// Usage that is booked under another identity than those of the sessions that book it.
@@ -256,7 +178,13 @@ async fn erase_leased(
     let head = driver.read(&space.log(ITEMS), LogRange::head()).await?.head;
     let had_something = holds_something(driver, &space).await?;
     let mut writes = vec![action.on(space.clone())];
-    writes.extend(dependent_writes(ambit, driver, (&row.tenant, &row.identity), action).await?);
+    let erasure = Erasure {
+        tenant: &row.tenant,
+        identity: &row.identity,
+        action,
+        on_remove: ambit.settings().usage.on_remove,
+    };
+    writes.extend(erasure.dependent_writes(driver).await?);
     writes.extend(untracking);
     // The lease ends with the same write: killed behind it, nobody has to wait, and nothing of the session is left.
     match action {
@@ -283,106 +211,4 @@ fn untrack(row: &IndexRow, memory: Option<&String>) -> Vec<BatchWrite> {
         id: id.clone(),
     };
     ids.map(untrack).collect()
-}
-
-/// The writes that go with the erasure of an identity: a history takes its memory along, and what is noted of turns that
-/// nobody runs any more; usage its sums.
-pub(crate) async fn dependent_writes(
-    ambit: &Ambit,
-    driver: &dyn Driver,
-    (tenant, identity): (&str, &SessionIdentity),
-    action: RemovalAction,
-) -> Result<Vec<BatchWrite>> {
-    match identity.scope() {
-        Some(ChatHistoryStorage::PREFIX) => {
-            let memory = identity.with_scope(memory::SCOPE)?;
-            let mut writes = open_turns(driver, &Space::of(tenant, identity)).await?;
-            writes.push(action.on(Space::of(tenant, &memory)));
-            Ok(writes)
-        }
-        Some(UsageStorage::PREFIX) => {
-            carried_over(ambit, driver, &Space::of(tenant, identity)).await
-        }
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// The writes that forget the open turns of a history, and the requests that they are known by.
-async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite>> {
-    let scan = ValueScan {
-        pattern: Pattern::parse(&format!("{}/*", space.digest())),
-        after: None,
-        limit: CHUNK,
-        part: ValuePart::Nothing,
-    };
-    let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
-    let keys = open.flat_map(|(name, _)| {
-        let request = name.split_once('/').map_or("", |(_, request)| request);
-        let known = Space::requests(&space.tenant).key(request);
-        [known, Space::turns().key(name)]
-    });
-    let forget = |key| BatchWrite::Apply {
-        key,
-        op: Operation::Del,
-        life: None,
-    };
-    Ok(keys.map(forget).collect())
-}
-
-impl RemovalAction {
-    fn on(self, space: Space) -> BatchWrite {
-        match self {
-            Self::Clear => BatchWrite::Clear { space },
-            Self::Remove => BatchWrite::Remove { space },
-        }
-    }
-}
-
-/// Takes the records' amounts out of the rows of sums that name user and chat, and keeps them in rows that do not.
-async fn carried_over(
-    ambit: &Ambit,
-    driver: &dyn Driver,
-    space: &Space,
-) -> Result<Vec<BatchWrite>> {
-    let mut rows: BTreeMap<String, (UsageLabels, BTreeMap<String, i64>)> = BTreeMap::new();
-    let mut next = 1;
-    loop {
-        let page = driver
-            .read(&space.log(ITEMS), LogRange::from(next, CHUNK))
-            .await?;
-        let Some(last) = page.entries.last() else {
-            break;
-        };
-        next = last.seq + 1;
-        for entry in page.entries {
-            let record: UsageRecord = load(driver, space, entry).await?.body.to()?;
-            let labels = UsageLabels::of(&record);
-            let (_, sums) = rows
-                .entry(labels.name()?)
-                .or_insert_with(|| (labels, BTreeMap::new()));
-            record_sums(&record)
-                .into_iter()
-                .for_each(|(name, sum)| *sums.entry(name).or_default() += sum);
-        }
-    }
-    let keeps = ambit.settings().usage.on_remove == OnRemove::Keep;
-    let mut writes = Vec::new();
-    for (name, (labels, sums)) in rows {
-        let key = Space::usage_sums(&space.tenant).key(name);
-        writes.push(BatchWrite::Apply {
-            key,
-            op: Operation::Del,
-            life: None,
-        });
-        if keeps {
-            let nameless = UsageLabels {
-                user: None,
-                chat: None,
-                identity: None,
-                ..labels
-            };
-            writes.push(tally(&space.tenant, &nameless, sums)?);
-        }
-    }
-    Ok(writes)
 }

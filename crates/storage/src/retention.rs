@@ -1,20 +1,15 @@
 //! How long sessions that nobody uses are kept, by scope. Off unless set.
 
 use crate::clock::{Millis, to_millis};
-use crate::memory;
-use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
-use crate::{Error, Result};
+use crate::kind::{CHAT_HISTORY, StorageKind, USAGE};
+use crate::{Error, Result, memory};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 const DAY: Millis = 24 * 3600 * 1000;
 
 /// The scopes that every installation has.
-const SCOPES: [&str; 3] = [
-    ChatHistoryStorage::PREFIX,
-    memory::SCOPE,
-    UsageStorage::PREFIX,
-];
+const SCOPES: [&str; 3] = [CHAT_HISTORY, memory::SCOPE, USAGE];
 
 /// Idle time by scope; a storage that nobody has used for longer is removed by the patrol over the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +37,7 @@ impl Retention {
 
     /// The same, where histories go after this time without use unless they go sooner.
     pub fn histories_at_most(mut self, idle: Duration) -> Self {
-        let scope = ChatHistoryStorage::PREFIX;
+        let scope = CHAT_HISTORY;
         let most = self.life(Some(scope)).unwrap_or(Millis::MAX);
         let idle = to_millis(idle).min(most);
         self.idle.insert(scope.to_owned(), idle);

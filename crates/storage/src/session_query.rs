@@ -3,18 +3,22 @@
 mod conditions;
 mod cursor;
 mod query_rows;
+mod session;
 
 pub use query_rows::QueryRows;
 
-use crate::agent::LiveAgent;
-use crate::ambit::Ambit;
+use crate::bus::EventMetadata;
 use crate::clock::Millis;
-use crate::directory::{IndexRow, RowFilter, RowOrder};
+use crate::directory::{IndexRow, RowFilter, RowOrder, check_page};
 use crate::driver::Driver;
-use crate::event::IdentityStorageLoaded;
-use crate::removal::{BulkReport, RemovalAction, RemovalPlan};
-use crate::storage::{ChatHistoryStorage, StorageKind};
-use crate::{Error, Result, SessionIdentity, memory, removal};
+use crate::erasure::RemovalAction;
+use crate::identity::SessionIdentity;
+use crate::kind::StorageKind;
+use crate::removal::{self, RemovalPlan};
+use crate::report::BulkReport;
+use crate::session::events::IdentityStorageLoaded;
+use crate::session::{Ambit, ChatHistoryStorage, LiveAgent};
+use crate::{Error, Result, memory};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -46,18 +50,6 @@ pub struct SessionQuery {
 
 /// Rows read in one go.
 const BATCH: usize = 500;
-/// The largest page that may be asked for.
-pub const MAX_PAGE: usize = 1_000;
-
-/// Refuses a page that would be empty or too large.
-pub(crate) fn check_page(limit: usize) -> Result<()> {
-    if (1..=MAX_PAGE).contains(&limit) {
-        return Ok(());
-    }
-    let reason = format!("is {limit}; ask for 1 to {MAX_PAGE}");
-    Err(Error::invalid("limit", reason))
-}
-
 impl SessionQuery {
     /// All sessions of a registered agent.
     pub fn of(ambit: &Ambit, agent: &str) -> Result<Self> {
@@ -342,8 +334,7 @@ impl SessionQuery {
             return Ok(());
         };
         let storage = identity.key();
-        let about =
-            crate::event::EventMetadata::new(self.ambit.caller().tenant(), identity, self.now());
+        let about = EventMetadata::new(self.ambit.caller().tenant(), identity, self.now());
         let identities = rows.iter().map(|row| row.identity.clone()).collect();
         self.ambit
             .bus()

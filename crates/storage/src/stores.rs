@@ -2,8 +2,7 @@
 
 use crate::driver::chain::{ChainDriver, WritePolicy};
 use crate::driver::{self, Driver, DriverOptions};
-use crate::relocation::MOVING;
-use crate::storage::check_scope;
+use crate::kind::check_scope;
 use crate::{Error, Result, memory, suggestion};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -34,6 +33,9 @@ impl fmt::Debug for Placement {
         f.debug_tuple("Placement").field(&self.names).finish()
     }
 }
+
+/// How what an index row names in place of drivers begins while nobody may write.
+pub(crate) const MOVING: &str = "moving from ";
 
 /// Every open driver by name, and the defaults.
 pub struct Stores {

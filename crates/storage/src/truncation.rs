@@ -3,14 +3,11 @@
 
 mod cut;
 mod estimate;
-mod measured_view;
 mod request;
-mod run;
 mod settings;
 mod simple;
 mod summary;
 mod symbols;
-mod truncated_view;
 mod unit;
 
 pub use cut::cut;
@@ -20,10 +17,12 @@ pub use settings::{DEFAULT_BUFFER, TruncationRules, TruncationSettings};
 pub use simple::SimpleTruncation;
 pub use summary::SummaryTruncation;
 pub use symbols::SymbolTruncation;
+pub(crate) use unit::grouped;
 pub use unit::{MessageUnit, UnitKind, units};
 
 use crate::Result;
-use crate::storage::{Message, UsageRecord};
+use crate::message::Message;
+use crate::usage::UsageRecord;
 use async_trait::async_trait;
 use std::fmt;
 

@@ -2,9 +2,9 @@
 //! installation's sessions are looked after.
 
 use crate::Result;
-use crate::ambit::Ambit;
 use crate::driver::Driver;
 use crate::index_sweep::{IndexSweep, IndexSweepReport};
+use crate::session::Ambit;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;

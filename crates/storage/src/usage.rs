@@ -1,319 +1,187 @@
-//! What was spent: questions over the sums that are kept with each commit.
+//! What model calls cost: a record of each, and the sums that are kept of them.
 
-mod conditions;
-mod period;
 mod settings;
 
 pub use settings::{ModelPrice, OnRemove, UsageSettings};
 
-use crate::address::Space;
-use crate::ambit::Ambit;
+use crate::address::{Space, digest};
+use crate::batch::BatchWrite;
 use crate::clock::Millis;
-use crate::context::Context;
-use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
-use crate::operation::SumsRow;
-use crate::pattern::Pattern;
-use crate::storage::{
-    CHUNK, StorageKind, UsageLabels, UsageRecord, UsageStorage, load, record_sums,
-};
-use crate::{Error, Result, address, suggestion};
-use period::UsagePeriod;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use crate::json::Json;
+use crate::operation::Operation;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// By what sums are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UsageField {
-    /// The agent.
-    Agent,
-    /// The user.
-    User,
-    /// The group.
-    Group,
-    /// The chat.
-    Chat,
-    /// The model.
-    Model,
-    /// The provider.
-    Provider,
-    /// The day, in the zone asked for.
-    Day,
-}
-
-/// Sums over records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct UsageTotals {
-    /// Tokens of requests.
+/// What a model call cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UsageRecord {
+    /// Given when it is recorded.
+    #[serde(default)]
+    pub record_id: String,
+    /// Tokens of the request.
     pub prompt_tokens: i64,
-    /// Tokens of answers.
+    /// Tokens of the answer.
     pub completion_tokens: i64,
-    /// Tokens in all.
-    pub total_tokens: i64,
-    /// How many records.
-    pub records: i64,
-    /// Millionths by currency.
-    pub cost: BTreeMap<String, i64>,
+    /// As the provider says, else the sum.
+    #[serde(default)]
+    pub total_tokens: Option<i64>,
+    /// Tokens of the request that the provider had already.
+    #[serde(default)]
+    pub cached_tokens: Option<i64>,
+    /// Tokens of the answer that were thought and not said.
+    #[serde(default)]
+    pub reasoning_tokens: Option<i64>,
+    /// The agent, from the base identity.
+    #[serde(default)]
+    pub agent_name: String,
+    /// The user, from the base identity.
+    #[serde(default)]
+    pub user_id: Option<String>,
+    /// The group, from the base identity.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// The chat, from the base identity.
+    #[serde(default)]
+    pub chat_name: Option<String>,
+    /// The storage key of the identity it is booked under.
+    #[serde(default)]
+    pub usage_identity: String,
+    /// The turn.
+    #[serde(default)]
+    pub turn_id: Option<String>,
+    /// The model.
+    #[serde(default)]
+    pub model_name: Option<String>,
+    /// The provider.
+    #[serde(default)]
+    pub provider_name: Option<String>,
+    /// What it cost; unknown where there is no price.
+    #[serde(default)]
+    pub cost: Option<Cost>,
+    /// When, in milliseconds since 1970.
+    #[serde(default)]
+    pub recorded_at: Millis,
 }
 
-impl UsageTotals {
-    fn add(&mut self, sums: &BTreeMap<String, i64>) {
-        for (name, amount) in sums {
-            let sum = match name.as_str() {
-                "prompt_tokens" => &mut self.prompt_tokens,
-                "completion_tokens" => &mut self.completion_tokens,
-                "total_tokens" => &mut self.total_tokens,
-                "records" => &mut self.records,
-                other => {
-                    let currency = other.strip_prefix("cost/").unwrap_or(other);
-                    self.cost.entry(currency.to_owned()).or_default()
-                }
-            };
-            *sum = sum.saturating_add(*amount);
+/// An amount of money.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Millionths of the currency.
+    pub micros: i64,
+    /// The currency's code.
+    pub currency: String,
+}
+
+/// No record has more tokens or millionths, so that no sum over records leaves the range of its number.
+const MOST: i64 = 1_000_000_000_000_000;
+/// The last millisecond of the year 9999.
+const LAST: Millis = 253_402_300_799_999;
+
+impl UsageRecord {
+    /// Tokens in all, where the provider does not say.
+    pub(crate) fn total(&self) -> i64 {
+        self.prompt_tokens.saturating_add(self.completion_tokens)
+    }
+
+    /// Refuses amounts that no sum could hold, and times that no day is called after.
+    pub(crate) fn check(&self) -> Result<()> {
+        let amounts = [
+            ("prompt_tokens", Some(self.prompt_tokens)),
+            ("completion_tokens", Some(self.completion_tokens)),
+            ("total_tokens", self.total_tokens),
+            ("cost", self.cost.as_ref().map(|cost| cost.micros)),
+        ];
+        for (field, amount) in amounts {
+            if let Some(amount) = amount.filter(|amount| !(-MOST..=MOST).contains(amount)) {
+                let reason = format!("is {amount}; at most {MOST} can be counted");
+                return Err(Error::invalid(field, reason));
+            }
         }
+        if !(0..=LAST).contains(&self.recorded_at) {
+            let at = self.recorded_at;
+            let reason = format!("is {at}; give milliseconds since 1970, up to the year 9999");
+            return Err(Error::invalid("recorded_at", reason));
+        }
+        Ok(())
     }
 }
 
-type UsageRow = (UsageLabels, BTreeMap<String, i64>);
+/// Sums are kept for stretches of this length: every time zone's days begin at one of their edges.
+pub(crate) const STRETCH: Millis = 15 * 60 * 1_000;
 
-/// A question about usage. Narrowing gives a new question.
-#[derive(Clone, Debug)]
-pub struct Usage {
-    ambit: Ambit,
-    tenant: String,
-    wanted: BTreeMap<&'static str, Option<String>>,
-    period: UsagePeriod,
-    /// Of all that was wanted, what cannot be.
-    refused: Option<Error>,
-    /// The records of a temporary session, of which no sums are kept.
-    records: Option<UsageStorage>,
+/// What a row of sums is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UsageLabels {
+    pub(crate) start: Millis,
+    pub(crate) agent: String,
+    pub(crate) user: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) chat: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) identity: Option<String>,
 }
 
-impl Usage {
-    /// Usage of one agent.
-    pub fn of(ambit: &Ambit, agent: &str) -> Self {
-        Self::all(ambit).want("agent", Some(agent.to_owned()))
-    }
-
-    /// All usage.
-    pub fn all(ambit: &Ambit) -> Self {
-        let tenant = ambit.caller().tenant().to_owned();
+impl UsageLabels {
+    pub(crate) fn of(record: &UsageRecord) -> Self {
         Self {
-            ambit: ambit.clone(),
-            tenant,
-            wanted: BTreeMap::new(),
-            period: UsagePeriod::default(),
-            refused: None,
-            records: None,
+            start: record.recorded_at.div_euclid(STRETCH) * STRETCH,
+            agent: record.agent_name.clone(),
+            user: record.user_id.clone(),
+            group: record.group.clone(),
+            chat: record.chat_name.clone(),
+            model: record.model_name.clone(),
+            provider: record.provider_name.clone(),
+            identity: Some(record.usage_identity.clone()),
         }
     }
 
-    /// Usage of one session.
-    pub(crate) fn of_session(context: &Context) -> Self {
-        let base = context.identity();
-        let own = |value: Option<&str>| value.map(str::to_owned);
-        let usage = Self {
-            records: context.is_temporary().then(|| context.usage()),
-            ..Self::of(context.ambit(), base.agent_name())
-        };
-        usage
-            .want("user", own(base.user_id()))
-            .want("group", own(base.group()))
-            .want("chat", own(base.chat_name()))
-    }
-
-    /// The sums of all that is wanted; nothing where usage is not tracked.
-    pub async fn aggregate(&self) -> Result<Option<UsageTotals>> {
-        let groups = self.collect(|_| String::new()).await?;
-        Ok(groups.map(|mut groups| groups.remove("").unwrap_or_default()))
-    }
-
-    /// The sums by value of a field, `unknown` where a record has none; nothing where usage is not tracked.
-    pub async fn group_by(
-        &self,
-        field: UsageField,
-    ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
-        let zone = self.period.zone()?;
-        let name = |labels: &UsageLabels| {
-            let value = match field {
-                UsageField::Agent => Some(labels.agent.clone()),
-                UsageField::User => labels.user.clone(),
-                UsageField::Group => labels.group.clone(),
-                UsageField::Chat => labels.chat.clone(),
-                UsageField::Model => labels.model.clone(),
-                UsageField::Provider => labels.provider.clone(),
-                UsageField::Day => Some(period::day(labels.start, &zone)),
-            };
-            value.unwrap_or_else(|| "unknown".to_owned())
-        };
-        self.collect(name).await
-    }
-
-    async fn collect(
-        &self,
-        group: impl Fn(&UsageLabels) -> String,
-    ) -> Result<Option<BTreeMap<String, UsageTotals>>> {
-        self.refused.clone().map_or(Ok(()), Err)?;
-        let (from, to) = self.period.bounds()?;
-        if !self.ambit.settings().usage.is_tracked {
-            return Ok(None);
-        }
-        let mut groups: BTreeMap<String, UsageTotals> = BTreeMap::new();
-        if let Some(storage) = &self.records {
-            for record in storage.stored().await? {
-                let labels = UsageLabels::of(&record);
-                if is_within(record.recorded_at, (from, to)) && self.wants(&labels) {
-                    let sums = record_sums(&record);
-                    groups.entry(group(&labels)).or_default().add(&sums);
-                }
-            }
-            return Ok(Some(groups));
-        }
-        for driver in self.stores().await? {
-            let mut after = from.map(|from| format!("{:015}", period::stretch_of(from)));
-            loop {
-                let (rows, last) = self.rows(driver.as_ref(), after).await?;
-                let inside = rows
-                    .iter()
-                    .filter(|(labels, _)| to.is_none_or(|to| labels.start < to));
-                for (labels, sums) in inside.filter(|(labels, _)| self.wants(labels)) {
-                    let sums = self
-                        .within(driver.as_ref(), labels, sums, (from, to))
-                        .await?;
-                    groups.entry(group(labels)).or_default().add(&sums);
-                }
-                let is_over = rows
-                    .last()
-                    .is_none_or(|(labels, _)| to.is_some_and(|to| labels.start >= to));
-                after = last;
-                if is_over {
-                    break;
-                }
-            }
-        }
-        groups.retain(|_, totals| totals.records != 0);
-        Ok(Some(groups))
-    }
-
-    /// One page of rows of sums, and the name of its last one.
-    async fn rows(
-        &self,
-        driver: &dyn Driver,
-        after: Option<String>,
-    ) -> Result<(Vec<UsageRow>, Option<String>)> {
-        let space = Space::usage_sums(&self.tenant);
-        let scan = ValueScan {
-            pattern: Pattern::all(),
-            after,
-            limit: CHUNK,
-            part: ValuePart::Whole,
-        };
-        let page = driver.scan(&space, &scan).await?;
-        let last = page.last().map(|(name, _)| name.clone());
-        let row = |(_, entry): (String, crate::batch::ValueEntry)| {
-            let row: SumsRow = entry.value.to()?;
-            Ok((row.labels.to()?, row.sums))
-        };
-        Ok((page.into_iter().map(row).collect::<Result<_>>()?, last))
-    }
-
-    /// A row's sums; of a stretch that is cut by the period's end, those of the records inside it.
-    async fn within(
-        &self,
-        driver: &dyn Driver,
-        labels: &UsageLabels,
-        sums: &BTreeMap<String, i64>,
-        (from, to): (Option<Millis>, Option<Millis>),
-    ) -> Result<BTreeMap<String, i64>> {
-        let end = labels.start + period::STRETCH;
-        let is_whole =
-            from.is_none_or(|from| from <= labels.start) && to.is_none_or(|to| to >= end);
-        let Some(path) = labels.identity.clone().filter(|_| !is_whole) else {
-            return Ok(sums.clone());
-        };
-        let space = Space {
-            tenant: self.tenant.clone(),
-            path,
-        };
-        let log = space.log(address::ITEMS);
-        let (mut inside, mut next) = (BTreeMap::new(), 1);
-        loop {
-            let page = driver.read(&log, LogRange::from(next, CHUNK)).await?;
-            let Some(last) = page.entries.last() else {
-                return Ok(inside);
-            };
-            next = last.seq + 1;
-            for entry in page.entries {
-                let record: UsageRecord = load(driver, &space, entry).await?.body.to()?;
-                if is_within(record.recorded_at, (from, to)) && UsageLabels::of(&record) == *labels
-                {
-                    record_sums(&record)
-                        .into_iter()
-                        .for_each(|(name, sum)| *inside.entry(name).or_default() += sum);
-                }
-            }
-        }
-    }
-
-    fn wants(&self, labels: &UsageLabels) -> bool {
-        self.wanted.iter().all(|(field, wanted)| {
-            let found = match *field {
-                "agent" => Some(&labels.agent),
-                "user" => labels.user.as_ref(),
-                "group" => labels.group.as_ref(),
-                "chat" => labels.chat.as_ref(),
-                "model" => labels.model.as_ref(),
-                "provider" => labels.provider.as_ref(),
-                _ => labels.identity.as_ref(),
-            };
-            wanted.as_ref() == found
-        }) && self.ambit.caller().may_see_usage_of(labels.user.as_deref())
-    }
-
-    /// The stores that keep sums: the application's, those that agents chose for themselves, and those that usage was
-    /// moved to.
-    async fn stores(&self) -> Result<Vec<Arc<dyn Driver>>> {
-        let stores = self.ambit.stores();
-        let own = self
-            .ambit
-            .agents()
-            .map(|name| self.ambit.agent(name)?.placement(UsageStorage::PREFIX));
-        let mut seen = BTreeSet::new();
-        let mut drivers = Vec::new();
-        let moved = crate::relocation::usage_placements(&self.ambit).await?;
-        let moved = moved.iter().map(|names| stores.chain(names));
-        for placement in own.chain(moved) {
-            let placement = placement?;
-            if seen.insert(placement.names()[0].clone()) {
-                drivers.push(placement.driver().clone());
-            }
-        }
-        Ok(drivers)
+    /// The row's name: its stretch first, so that a range of time is a range of names.
+    pub(crate) fn name(&self) -> Result<String> {
+        Ok(format!(
+            "{:015}/{}",
+            self.start,
+            &digest(&[Json::of(self)?.as_str()])[..32]
+        ))
     }
 }
 
-fn is_within(at: Millis, (from, to): (Option<Millis>, Option<Millis>)) -> bool {
-    from.is_none_or(|from| at >= from) && to.is_none_or(|to| at < to)
+/// What a record adds to its row.
+pub(crate) fn record_sums(record: &UsageRecord) -> BTreeMap<String, i64> {
+    let total = record.total_tokens.unwrap_or_else(|| record.total());
+    let fixed = [
+        ("prompt_tokens", record.prompt_tokens),
+        ("completion_tokens", record.completion_tokens),
+        ("total_tokens", total),
+        ("records", 1),
+    ];
+    let fixed = fixed
+        .into_iter()
+        .map(|(name, amount)| (name.to_owned(), amount));
+    fixed
+        .chain(
+            record
+                .cost
+                .iter()
+                .map(|cost| (format!("cost/{}", cost.currency), cost.micros)),
+        )
+        .collect()
 }
 
-impl UsageField {
-    /// The field with this name.
-    pub fn parse(name: &str) -> Result<Self> {
-        Ok(match name {
-            "agent" => Self::Agent,
-            "user" => Self::User,
-            "group" => Self::Group,
-            "chat" => Self::Chat,
-            "model" => Self::Model,
-            "provider" => Self::Provider,
-            "day" => Self::Day,
-            _ => {
-                let known = "agent, user, group, chat, model, provider and day";
-                let hint = suggestion::hint(name, known.replace(" and", ",").split(", "));
-                return Err(Error::invalid(
-                    "group_by",
-                    format!("\"{name}\" is unknown; known are {known}{hint}"),
-                ));
-            }
-        })
-    }
+/// The write that adds amounts to a row of sums.
+pub(crate) fn tally(
+    tenant: &str,
+    labels: &UsageLabels,
+    add: BTreeMap<String, i64>,
+) -> Result<BatchWrite> {
+    let key = Space::usage_sums(tenant).key(labels.name()?);
+    Ok(BatchWrite::Apply {
+        key,
+        op: Operation::Tally {
+            labels: Json::of(labels)?,
+            add,
+        },
+        life: None,
+    })
 }

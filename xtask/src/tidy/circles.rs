@@ -43,23 +43,6 @@ const ALLOWED: &[&[&str]] = &[
         "task",
         "value",
     ],
-    &["address", "identity"],
-    &[
-        "agent",
-        "ambit",
-        "commit",
-        "context",
-        "event",
-        "index_sweep",
-        "relocation",
-        "removal",
-        "retention",
-        "session_query",
-        "storage",
-        "stores",
-        "truncation",
-        "usage",
-    ],
 ];
 
 /// Which modules a module names.

@@ -2,12 +2,12 @@
 
 use super::{RowOutcome, forget_copies, untouched, untrack};
 use crate::address::{ITEMS, Space};
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchCheck, BatchWrite, MirrorWrite};
 use crate::directory::IndexRow;
 use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
 use crate::lease::{Lease, OnBusy};
 use crate::pattern::Pattern;
+use crate::session::Ambit;
 use crate::{Error, Result};
 
 /// Deletes the row if its storage has no data.

@@ -2,16 +2,17 @@
 
 use super::{RowOutcome, forget_copies, untouched, untrack};
 use crate::address::{ITEMS, Space};
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchCheck, BatchWrite};
 use crate::clock::Millis;
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::driver::{LogRange, ValuePart};
+use crate::erasure::{Erasure, RemovalAction};
+use crate::identity::SessionIdentity;
+use crate::kind::StorageKind;
 use crate::lease::{Lease, OnBusy};
 use crate::memory;
-use crate::removal::{self, RemovalAction};
-use crate::storage::{ChatHistoryStorage, StorageKind};
-use crate::{Error, Result, SessionIdentity};
+use crate::session::{Ambit, ChatHistoryStorage};
+use crate::{Error, Result};
 
 /// Removes an idle storage with what belongs to it, unless it is used meanwhile.
 pub(super) async fn retire(
@@ -78,9 +79,13 @@ impl IdleStorage<'_> {
         let space = Space::of(&self.row.tenant, identity);
         let log = space.log(ITEMS);
         let head = driver.read(&log, LogRange::head()).await?.head;
-        let owner = (self.row.tenant.as_str(), identity);
-        let mut writes =
-            removal::dependent_writes(self.ambit, driver, owner, RemovalAction::Remove).await?;
+        let erasure = Erasure {
+            tenant: &self.row.tenant,
+            identity,
+            action: RemovalAction::Remove,
+            on_remove: self.ambit.settings().usage.on_remove,
+        };
+        let mut writes = erasure.dependent_writes(driver).await?;
         writes.retain(|write| !matches!(write, BatchWrite::Untrack { .. }));
         let left = [space.lease().space, space];
         writes.extend(left.map(|space| BatchWrite::Remove { space }));

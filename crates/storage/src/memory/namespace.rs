@@ -5,7 +5,8 @@ use crate::address::Space;
 use crate::clock::Clock;
 use crate::directory::TrackRequest;
 use crate::driver::{self, Driver};
-use crate::{Error, Result, SessionIdentity, identity};
+use crate::identity::SessionIdentity;
+use crate::{Error, Result, identity};
 use std::sync::Arc;
 
 /// The scope under which a conversation's memory is kept.

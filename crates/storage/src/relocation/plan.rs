@@ -2,19 +2,19 @@
 
 use super::record::RelocationRecord;
 use crate::address::{ITEMS, LogKey, Space, ValueKey};
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchCheck, BatchWrite, Head, LogEntry, MirrorWrite, NewEntry};
 use crate::directory::IndexRow;
 use crate::driver::chain::{compare, copy};
 use crate::driver::{Driver, LogRange, ValuePages, ValuePart};
+use crate::items::CHUNK;
+use crate::kind::StorageKind;
 use crate::lease::Lease;
 use crate::memory;
 use crate::operation::Operation;
 use crate::pattern::Pattern;
-use crate::storage::{
-    CHUNK, ChatHistoryStorage, StorageKind, UsageLabels, UsageRecord, UsageStorage,
-};
+use crate::session::{Ambit, ChatHistoryStorage, UsageStorage};
 use crate::stores::Placement;
+use crate::usage::{UsageLabels, UsageRecord};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,15 +1,16 @@
 //! What the index knows of moves: the notes of those under way, and where usage has been moved to.
 
+use crate::Result;
 use crate::address::{DEFAULT_TENANT, Space, ValueKey};
-use crate::ambit::Ambit;
 use crate::batch::{Batch, BatchWrite};
 use crate::directory::IndexRow;
 use crate::driver::ValuePart;
 use crate::driver::chain::copy;
-use crate::json::Json;
+use crate::json::{Json, StoredValue};
+use crate::kind::StorageKind;
 use crate::operation::Operation;
-use crate::storage::{StorageKind, UsageStorage};
-use crate::{Result, StoredValue};
+use crate::session::{Ambit, UsageStorage};
+use crate::stores::MOVING;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,9 +25,6 @@ pub(super) struct RelocationRecord {
     #[serde(default)]
     pub(super) heads: BTreeMap<String, u64>,
 }
-
-/// How what an index row names in place of drivers begins while nobody may write.
-pub(crate) const MOVING: &str = "moving from ";
 
 impl RelocationRecord {
     pub(super) fn new(from: &[String], to: &[String]) -> Self {

@@ -1,19 +1,32 @@
 //! Removing one context: its data and its own index rows.
 
-use super::{BulkReport, RemovalAction, erase, row_of};
+use super::erase;
 use crate::address::Space;
 use crate::batch::Batch;
-use crate::context::Context;
 use crate::directory::IndexRow;
-use crate::event::{
+use crate::erasure::RemovalAction;
+use crate::identity::SessionIdentity;
+use crate::kind::StorageKind;
+use crate::lease::OnBusy;
+use crate::report::BulkReport;
+use crate::session::events::{
     ContextRemoved, ContextRemoving, IdentityRemoved, IdentityRemoving, IdentityStorageSaved,
 };
-use crate::lease::OnBusy;
-use crate::storage::{ChatHistoryStorage, StorageKind, UsageStorage};
-use crate::{Error, Result, SessionIdentity, memory, relocation, temporary};
+use crate::session::{ChatHistoryStorage, Context, UsageStorage};
+use crate::{Error, Result, memory, relocation, temporary};
+
+impl Context {
+    /// Removes the session's data and its own index rows, at once.
+    pub async fn remove(&self) -> Result<BulkReport> {
+        self.session().check_may_write()?;
+        let report = remove_context(self).await?;
+        self.discard();
+        Ok(report)
+    }
+}
 
 /// Removes a context's data and its own index rows. Listeners are asked about all of it before anything is gone.
-pub(crate) async fn remove_context(context: &Context) -> Result<BulkReport> {
+async fn remove_context(context: &Context) -> Result<BulkReport> {
     let bus = context.ambit().bus();
     let event = ContextRemoving {
         about: context.about(),
@@ -107,7 +120,7 @@ async fn own_rows(context: &Context, report: &mut BulkReport) -> Result<Vec<Inde
             report.skip_wider_usage(identity);
             continue;
         }
-        rows.extend(session.seen(row_of(context.ambit(), &identity).await)?);
+        rows.extend(session.seen(context.ambit().row_of(&identity).await)?);
     }
     Ok(rows)
 }

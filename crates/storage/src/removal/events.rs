@@ -1,18 +1,18 @@
 //! The events of a stored identity that is cleared or removed, with a context opened on it without its agent's code.
 
-use super::{BulkReport, RemovalAction};
 use crate::Result;
-use crate::ambit::Ambit;
-use crate::context::{Context, SaveReport};
 use crate::directory::IndexRow;
-use crate::event::{
+use crate::erasure::RemovalAction;
+use crate::kind::StorageKind;
+use crate::lease::OnBusy;
+use crate::relocation;
+use crate::report::{BulkReport, SaveReport};
+use crate::session::events::{
     ChatHistorySaved, ChatHistorySaving, ContextCleared, ContextClearing, ContextRemoved,
     ContextRemoving, ContextSaved, ContextSaving, IdentityRemoved, IdentityRemoving,
     IdentityStorageSaved, IdentityStorageSaving,
 };
-use crate::lease::OnBusy;
-use crate::relocation;
-use crate::storage::{ChatHistoryStorage, StorageKind};
+use crate::session::{Ambit, ChatHistoryStorage, Context};
 use std::collections::BTreeMap;
 
 /// Erases one stored identity and tells so. True where something changed.

@@ -4,7 +4,7 @@ use super::SessionQuery;
 use crate::clock::Millis;
 use crate::directory::{IndexRow, RowFilter};
 use crate::identity::check;
-use crate::storage::{StorageKind, check_scope};
+use crate::kind::{StorageKind, check_scope};
 use crate::{Error, Result};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! How many tokens a message has, about: nobody but the provider knows, and its report is used where there is one.
 
 use super::STANDS_FOR;
-use crate::storage::Message;
+use crate::message::Message;
 use serde_json::Value;
 
 /// What a picture, a sound or a document counts. An encoded one would count hundreds of times that by its length.

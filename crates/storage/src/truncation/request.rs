@@ -1,7 +1,7 @@
 //! A model call that is about to be made, and a request for it that fits.
 
 use super::TruncationSettings;
-use crate::storage::Message;
+use crate::message::Message;
 use crate::{Error, Result};
 
 /// The model call that is about to be made.
@@ -52,7 +52,7 @@ pub struct FittingRequest {
 
 impl ContextWindow {
     /// What a request may have.
-    pub(super) fn room(self) -> Result<u64> {
+    pub(crate) fn room(self) -> Result<u64> {
         let room = self
             .tokens
             .checked_sub(self.reserve)

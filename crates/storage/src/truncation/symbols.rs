@@ -5,7 +5,8 @@ use super::{
     MessageUnit, StandIn, StandInSource, Summariser, SummaryForm, TruncationBudget,
     TruncationStrategy, cut, estimate,
 };
-use crate::storage::{Message, UsageRecord};
+use crate::message::Message;
+use crate::usage::UsageRecord;
 use crate::{Error, Result};
 use async_trait::async_trait;
 use std::num::NonZeroUsize;

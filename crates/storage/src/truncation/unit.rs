@@ -1,7 +1,7 @@
 //! Units: what stays or goes as a whole. A call is one with all of its results, wherever they stand.
 
 use super::estimate;
-use crate::storage::{Message, Role, for_model};
+use crate::message::{Message, Role, for_model};
 use std::collections::HashMap;
 
 /// Messages that stay or go together.
@@ -18,9 +18,9 @@ pub struct MessageUnit {
     pub is_pinned: bool,
     /// True for what is pinned only because it is a call of an earlier turn that is open: a request without it makes
     /// sense.
-    pub(super) is_spare: bool,
+    pub(crate) is_spare: bool,
     /// Where its messages stand in the view.
-    pub(super) places: Vec<usize>,
+    pub(crate) places: Vec<usize>,
 }
 
 /// What a unit is.
@@ -61,7 +61,7 @@ pub fn units(messages: &[Message]) -> Vec<MessageUnit> {
 }
 
 /// The units of a view, in the order of their first messages. A result belongs to the last call of its id before it.
-pub(super) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<MessageUnit> {
+pub(crate) fn grouped(messages: &[Message], stand_ins: &[usize]) -> Vec<MessageUnit> {
     let mut units: Vec<MessageUnit> = Vec::new();
     let mut callers: HashMap<&str, usize> = HashMap::new();
     for (place, message) in messages.iter().enumerate() {

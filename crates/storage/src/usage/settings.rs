@@ -1,6 +1,6 @@
 //! How usage is counted and priced.
 
-use crate::storage::{Cost, UsageRecord};
+use super::{Cost, UsageRecord};
 use std::collections::BTreeMap;
 
 /// How usage is counted.

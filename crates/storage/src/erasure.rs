@@ -1,0 +1,130 @@
+//! What the erasure of a stored identity takes along.
+
+use crate::address::{ITEMS, Space};
+use crate::batch::BatchWrite;
+use crate::driver::{Driver, LogRange, ValuePart, ValueScan};
+use crate::identity::SessionIdentity;
+use crate::items::{CHUNK, load};
+use crate::kind::{CHAT_HISTORY, USAGE};
+use crate::operation::Operation;
+use crate::pattern::Pattern;
+use crate::usage::{OnRemove, UsageLabels, UsageRecord, record_sums, tally};
+use crate::{Result, memory};
+use std::collections::BTreeMap;
+
+/// What is done to a stored identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RemovalAction {
+    /// Its data goes, its row stays.
+    Clear,
+    /// Data and row go.
+    Remove,
+}
+
+impl RemovalAction {
+    /// The write that does so.
+    pub(crate) fn on(self, space: Space) -> BatchWrite {
+        match self {
+            Self::Clear => BatchWrite::Clear { space },
+            Self::Remove => BatchWrite::Remove { space },
+        }
+    }
+}
+
+/// A stored identity whose data goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Erasure<'a> {
+    pub(crate) tenant: &'a str,
+    pub(crate) identity: &'a SessionIdentity,
+    pub(crate) action: RemovalAction,
+    /// What becomes of the sums of its usage.
+    pub(crate) on_remove: OnRemove,
+}
+
+impl Erasure<'_> {
+    /// The writes that go with it: a history takes its memory along, and what is noted of turns that nobody runs any
+    /// more; usage its sums.
+    pub(crate) async fn dependent_writes(&self, driver: &dyn Driver) -> Result<Vec<BatchWrite>> {
+        let space = Space::of(self.tenant, self.identity);
+        match self.identity.scope() {
+            Some(CHAT_HISTORY) => {
+                let memory = self.identity.with_scope(memory::SCOPE)?;
+                let mut writes = open_turns(driver, &space).await?;
+                writes.push(self.action.on(Space::of(self.tenant, &memory)));
+                Ok(writes)
+            }
+            Some(USAGE) => carried_over(driver, &space, self.on_remove).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The writes that forget the open turns of a history, and the requests that they are known by.
+async fn open_turns(driver: &dyn Driver, space: &Space) -> Result<Vec<BatchWrite>> {
+    let scan = ValueScan {
+        pattern: Pattern::parse(&format!("{}/*", space.digest())),
+        after: None,
+        limit: CHUNK,
+        part: ValuePart::Nothing,
+    };
+    let open = driver.scan(&Space::turns(), &scan).await?.into_iter();
+    let keys = open.flat_map(|(name, _)| {
+        let request = name.split_once('/').map_or("", |(_, request)| request);
+        let known = Space::requests(&space.tenant).key(request);
+        [known, Space::turns().key(name)]
+    });
+    let forget = |key| BatchWrite::Apply {
+        key,
+        op: Operation::Del,
+        life: None,
+    };
+    Ok(keys.map(forget).collect())
+}
+
+/// Takes the records' amounts out of the rows of sums that name user and chat, and keeps them in rows that do not.
+async fn carried_over(
+    driver: &dyn Driver,
+    space: &Space,
+    on_remove: OnRemove,
+) -> Result<Vec<BatchWrite>> {
+    let mut rows: BTreeMap<String, (UsageLabels, BTreeMap<String, i64>)> = BTreeMap::new();
+    let mut next = 1;
+    loop {
+        let page = driver
+            .read(&space.log(ITEMS), LogRange::from(next, CHUNK))
+            .await?;
+        let Some(last) = page.entries.last() else {
+            break;
+        };
+        next = last.seq + 1;
+        for entry in page.entries {
+            let record: UsageRecord = load(driver, space, entry).await?.body.to()?;
+            let labels = UsageLabels::of(&record);
+            let (_, sums) = rows
+                .entry(labels.name()?)
+                .or_insert_with(|| (labels, BTreeMap::new()));
+            record_sums(&record)
+                .into_iter()
+                .for_each(|(name, sum)| *sums.entry(name).or_default() += sum);
+        }
+    }
+    let mut writes = Vec::new();
+    for (name, (labels, sums)) in rows {
+        let key = Space::usage_sums(&space.tenant).key(name);
+        writes.push(BatchWrite::Apply {
+            key,
+            op: Operation::Del,
+            life: None,
+        });
+        if on_remove == OnRemove::Keep {
+            let nameless = UsageLabels {
+                user: None,
+                chat: None,
+                identity: None,
+                ..labels
+            };
+            writes.push(tally(&space.tenant, &nameless, sums)?);
+        }
+    }
+    Ok(writes)
+}

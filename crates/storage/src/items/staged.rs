@@ -1,0 +1,163 @@
+//! What is staged in a storage and not yet written.
+
+use super::view::{LogView, ViewItem};
+use crate::batch::{BatchWrite, Head, NewEntry};
+use crate::ids;
+use std::collections::HashSet;
+
+/// What is not yet written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StagedChanges {
+    /// A clear or a replace, which must find the log as it was seen.
+    pub(crate) basis: Option<StagedReplacement>,
+    /// What is to be added behind it.
+    pub(crate) appends: Vec<NewEntry>,
+    /// Further writes of the same commit, each with the id of what it belongs to: usage sums, a turn's journal.
+    pub(crate) extra: Vec<(String, BatchWrite)>,
+    /// A commit of this failed in a way that may have left it done.
+    pub(crate) is_doubtful: bool,
+}
+
+/// What a staged clear or replace was based on, and what is to be there.
+#[derive(Clone, Debug)]
+pub(crate) struct StagedReplacement {
+    /// The head of the items.
+    pub(crate) items: Option<Head>,
+    /// The head of the overlays.
+    pub(crate) overlays: Option<Head>,
+    /// The version of the count of erasures.
+    pub(crate) erasures: Option<u64>,
+    /// The sequence of the overlay that was shown.
+    pub(crate) previous: Option<u64>,
+    /// The new view; `None` is a clear, which erases the archive too.
+    pub(crate) view: Option<Vec<ViewItem>>,
+    /// Why, for the overlay's record.
+    pub(crate) reason: String,
+    /// The overlay's id, to which the revision belongs.
+    pub(crate) id: String,
+    /// How often the view was changed again before it was saved.
+    pub(crate) revision: u32,
+    /// It was found to be done already: repeating its writes changes nothing.
+    pub(crate) is_done: bool,
+}
+
+impl StagedChanges {
+    /// What of this was there then, too.
+    pub(crate) fn common(&self, then: &Self) -> Self {
+        let basis = |staged: &Self| staged.basis.as_ref().map(|basis| basis.id.clone());
+        let ids: HashSet<&String> = then.appends.iter().map(|entry| &entry.id).collect();
+        let appends = self.appends.iter();
+        let beside: HashSet<&String> = then.extra.iter().map(|(id, _)| id).collect();
+        let extra = self.extra.iter();
+        Self {
+            basis: self.basis.clone().filter(|_| basis(self) == basis(then)),
+            appends: appends
+                .filter(|entry| ids.contains(&entry.id))
+                .cloned()
+                .collect(),
+            extra: extra
+                .filter(|(id, _)| beside.contains(id))
+                .cloned()
+                .collect(),
+            is_doubtful: self.is_doubtful,
+        }
+    }
+
+    /// True where everything is to be erased.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.basis
+            .as_ref()
+            .is_some_and(|basis| basis.view.is_none())
+    }
+
+    /// True where there is nothing to write.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.basis.is_none() && self.appends.is_empty() && self.extra.is_empty()
+    }
+}
+
+impl StagedReplacement {
+    /// What a clear or replace of this view is based on.
+    pub(super) fn of(view: &LogView) -> Self {
+        let previous = view.overlay.as_ref().map(|entry| entry.seq);
+        Self {
+            items: view.items,
+            overlays: view.overlays,
+            erasures: None,
+            previous,
+            view: None,
+            reason: String::new(),
+            id: ids::unguessable(),
+            revision: 0,
+            is_done: false,
+        }
+    }
+
+    /// The id of the overlay that shows this view.
+    pub(super) fn overlay(&self) -> String {
+        match self.revision {
+            0 => self.id.clone(),
+            again => format!("{}.{again}", self.id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::batch::NewEntry;
+    use crate::driver::DriverOptions;
+    use crate::items::StorageCell;
+    use crate::json::Json;
+    use crate::{SessionIdentity, Stores};
+
+    fn cell() -> StorageCell {
+        let stores = Stores::builder(DriverOptions::default()).build().unwrap();
+        let identity = SessionIdentity::builder("Support").build().unwrap();
+        StorageCell::new("notes", identity, stores.for_scope("notes").unwrap()).unwrap()
+    }
+
+    fn entry(id: &str) -> NewEntry {
+        NewEntry {
+            id: id.to_owned(),
+            body: Json::of(&id).unwrap(),
+        }
+    }
+
+    fn staged_ids(cell: &StorageCell) -> Vec<String> {
+        let staged = cell.staged();
+        staged
+            .appends
+            .iter()
+            .map(|entry| entry.id.clone())
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_view_that_is_changed_again_during_its_write_stays_staged() {
+        let cell = cell();
+        cell.append(entry("a"));
+        cell.replace("default", "set", Some).await.unwrap();
+        let written = cell.staged().clone();
+        let nothing = |_| Some(Vec::new());
+        cell.replace("default", "set", nothing).await.unwrap();
+        cell.committed(&written);
+        assert!(cell.is_dirty());
+        let written = cell.staged().clone();
+        cell.committed(&written);
+        assert!(!cell.is_dirty());
+    }
+
+    #[tokio::test]
+    async fn a_replace_takes_in_only_what_it_has_seen() {
+        let cell = cell();
+        cell.append(entry("a"));
+        let meanwhile = |items| {
+            let written = cell.staged().clone();
+            cell.committed(&written);
+            cell.append(entry("b"));
+            Some(items)
+        };
+        cell.replace("default", "set", meanwhile).await.unwrap();
+        assert_eq!(staged_ids(&cell), ["b"]);
+    }
+}

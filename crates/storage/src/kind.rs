@@ -1,0 +1,71 @@
+//! Kinds of storages: what their items are, and the prefixes that name them.
+
+use crate::{Error, Result, memory, suggestion};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A kind of storage: a prefix and the type of its items.
+pub trait StorageKind: Send + Sync + 'static {
+    /// The prefix: the scope of its identities.
+    const PREFIX: &'static str;
+    /// What it holds: plain data.
+    type Item: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
+}
+
+/// The prefix of chat histories.
+pub(crate) const CHAT_HISTORY: &str = "chatHistory";
+/// The prefix of usage records.
+pub(crate) const USAGE: &str = "usage";
+
+/// Prefixes that have a meaning of their own.
+const RESERVED: [&str; 7] = [
+    CHAT_HISTORY,
+    USAGE,
+    memory::SCOPE,
+    "context",
+    "turn",
+    "stream",
+    "trace",
+];
+
+/// A custom storage's prefix: a letter, then up to 63 letters, digits and hyphens; none that Ambit uses itself.
+pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
+    let mut letters = prefix.bytes();
+    let starts = letters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic());
+    if !starts
+        || prefix.len() > 64
+        || !letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'-')
+    {
+        let rule = "must be a letter followed by at most 63 letters, digits or hyphens";
+        return Err(Error::invalid("prefix", format!("\"{prefix}\" {rule}")));
+    }
+    if RESERVED.contains(&prefix) {
+        return Err(Error::invalid(
+            "prefix",
+            format!("\"{prefix}\" is Ambit's own; choose another"),
+        ));
+    }
+    Ok(())
+}
+
+/// A scope that is given as text: one of Ambit's own, or the prefix of a custom storage. One that is almost Ambit's own
+/// would find nothing for ever.
+pub(crate) fn check_scope(scope: &str) -> Result<()> {
+    if RESERVED.contains(&scope) {
+        return Ok(());
+    }
+    let hint = suggestion::hint(scope, RESERVED);
+    if hint.is_empty() {
+        return check_prefix(scope).map_err(|error| match error {
+            Error::Invalid { reason, .. } => Error::invalid("scope", reason),
+            other => other,
+        });
+    }
+    let reason = format!(
+        "\"{scope}\" is unknown; known are {}{hint}",
+        RESERVED.join(", ")
+    );
+    Err(Error::invalid("scope", reason))
+}

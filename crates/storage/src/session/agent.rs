@@ -1,0 +1,334 @@
+//! Agents as this crate sees them: a name, and where their conversations are kept. Factories open sessions.
+
+use super::ambit::Ambit;
+use super::context::{Context, SessionStorages};
+use super::events::{AgentCleared, AgentInitialized};
+use super::history::{ChatHistoryStorage, HistoryOptions};
+use super::usage::UsageStorage;
+use crate::caller::Caller;
+use crate::directory::{IndexRow, MAX_PAGE, PageRequest, RowFilter};
+use crate::identity::{IdentityBuilder, SessionIdentity};
+use crate::kind::StorageKind;
+use crate::stores::{Placement, Stores};
+use crate::{Error, Result, ids, truncation};
+use std::fmt;
+use std::sync::Arc;
+
+/// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
+pub trait Agent: Send + Sync + 'static {
+    /// The name, unique in the application.
+    fn name(&self) -> &str;
+
+    /// The group that the session's storages belong to, if agents share them.
+    fn group(&self, _caller: &Caller) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The drivers of this agent's storages of a scope, where they differ from the application's.
+    fn drivers(&self, _scope: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Whether `metadata` of messages is stored.
+    fn store_meta(&self) -> bool {
+        false
+    }
+
+    /// When and how this agent's histories are shortened, where that differs from provider and application.
+    fn truncation(&self) -> truncation::TruncationSettings {
+        truncation::TruncationSettings::default()
+    }
+
+    /// Where the chat history lives; used as returned.
+    fn create_history_identity(
+        &self,
+        base: &SessionIdentity,
+        _caller: &Caller,
+    ) -> Result<SessionIdentity> {
+        Ok(base.clone())
+    }
+
+    /// Where usage is counted; used as returned.
+    fn create_usage_identity(
+        &self,
+        base: &SessionIdentity,
+        _caller: &Caller,
+    ) -> Result<SessionIdentity> {
+        Ok(base.clone())
+    }
+
+    /// The whole chat history storage: identity, drivers, options.
+    fn create_chat_history(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+        stores: &Stores,
+    ) -> Result<ChatHistoryStorage> {
+        let identity = self.create_history_identity(base, caller)?;
+        let placement = placement(
+            self.drivers(ChatHistoryStorage::PREFIX),
+            stores,
+            ChatHistoryStorage::PREFIX,
+        )?;
+        ChatHistoryStorage::new(
+            identity,
+            placement,
+            HistoryOptions {
+                store_meta: self.store_meta(),
+            },
+        )
+    }
+
+    /// The whole usage storage: identity and drivers.
+    fn create_usage_storage(
+        &self,
+        base: &SessionIdentity,
+        caller: &Caller,
+        stores: &Stores,
+    ) -> Result<UsageStorage> {
+        let identity = self.create_usage_identity(base, caller)?;
+        UsageStorage::new(
+            identity,
+            placement(
+                self.drivers(UsageStorage::PREFIX),
+                stores,
+                UsageStorage::PREFIX,
+            )?,
+        )
+    }
+}
+
+impl fmt::Debug for dyn Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Agent").field(&self.name()).finish()
+    }
+}
+
+/// The agent's own drivers for a scope, else the application's.
+pub(crate) fn placement(
+    own: Option<Vec<String>>,
+    stores: &Stores,
+    scope: &str,
+) -> Result<Placement> {
+    own.map_or_else(|| stores.for_scope(scope), |names| stores.chain(&names))
+}
+
+/// Anything that is a user.
+pub trait User {
+    /// The id that conversations are kept under.
+    fn user_id(&self) -> &str;
+}
+
+/// A registered agent; opens sessions.
+#[derive(Clone, Debug)]
+pub struct AgentDefinition {
+    ambit: Ambit,
+    agent: Arc<dyn Agent>,
+}
+
+impl AgentDefinition {
+    pub(crate) fn new(ambit: Ambit, agent: Arc<dyn Agent>) -> Self {
+        Self { ambit, agent }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.agent.name()
+    }
+
+    /// Where its storages of a scope are kept.
+    pub(crate) fn placement(&self, scope: &str) -> Result<Placement> {
+        placement(self.agent.drivers(scope), self.ambit.stores(), scope)
+    }
+
+    /// The session of this chat.
+    pub async fn for_chat(&self, key: impl Into<String>) -> Result<LiveAgent> {
+        self.open(SessionIdentity::builder(self.name()).chat_name(key))
+            .await
+    }
+
+    /// A session with a random chat name that cannot be guessed.
+    pub async fn make(&self) -> Result<LiveAgent> {
+        self.for_chat(ids::unguessable()).await
+    }
+
+    /// The user's one default conversation, or with `chat` one of their many.
+    pub fn for_user(&self, user: &impl User) -> SessionBuilder<'_> {
+        self.for_user_id(user.user_id())
+    }
+
+    /// As `for_user`, by id.
+    pub fn for_user_id(&self, user_id: impl Into<String>) -> SessionBuilder<'_> {
+        SessionBuilder {
+            definition: self,
+            identity: SessionIdentity::builder(self.name()).user_id(user_id),
+        }
+    }
+
+    /// The session behind a stored identity, scoped or not: its storages are opened as the index recorded them.
+    pub async fn from_identity(&self, identity: &SessionIdentity) -> Result<LiveAgent> {
+        let caller = self.ambit.caller();
+        let row = self.row_of(identity).await?;
+        let base = match &row {
+            Some(row) => self.base_of(row),
+            None => identity.base(),
+        };
+        if row.is_none() {
+            caller.check_may_open(&base)?;
+            // Naming a storage that is not on record opens nobody else's conversation either.
+            self.row_of(&base).await?;
+        }
+        let mut parts = self.parts(&base)?;
+        for recorded in self.recorded(&base, row).await? {
+            parts.place(&recorded, self.ambit.stores())?;
+        }
+        self.live(base, parts).await
+    }
+
+    async fn open(&self, identity: IdentityBuilder) -> Result<LiveAgent> {
+        let plain = identity.build()?;
+        let caller = self.ambit.caller();
+        caller.check_may_open(&plain)?;
+        let base = match self.agent.group(caller)? {
+            Some(group) => plain.with_group(group)?,
+            None => plain,
+        };
+        let parts = self.parts(&base)?;
+        self.live(base, parts).await
+    }
+
+    fn parts(&self, base: &SessionIdentity) -> Result<SessionStorages> {
+        let (caller, stores) = (self.ambit.caller(), self.ambit.stores());
+        let history = self.agent.create_chat_history(base, caller, stores)?;
+        let usage = self.agent.create_usage_storage(base, caller, stores)?;
+        Ok(SessionStorages {
+            history,
+            usage,
+            recorded: Vec::new(),
+            row: None,
+        })
+    }
+
+    async fn live(&self, base: SessionIdentity, parts: SessionStorages) -> Result<LiveAgent> {
+        let context = Context::open(&self.ambit, self.agent.clone(), base, parts).await?;
+        let about = context.about();
+        self.ambit.bus().notify(AgentInitialized { about }).await;
+        Ok(LiveAgent { context })
+    }
+
+    /// The index row of this identity, with its scope or as a history, if the caller may see it.
+    async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
+        let scoped = match identity.scope() {
+            Some(_) => identity.clone(),
+            None => identity.with_scope(ChatHistoryStorage::PREFIX)?,
+        };
+        match self.ambit.row_of(&scoped).await? {
+            Some(row) if !self.ambit.caller().may_see(&row) => Err(Error::NotFound {
+                what: "session",
+                name: identity.key(),
+            }),
+            row => Ok(row),
+        }
+    }
+
+    /// The base identity that this agent came from when it touched the row. What somebody else came from is theirs: a
+    /// shared row leads to what is shared alone.
+    fn base_of(&self, row: &IndexRow) -> SessionIdentity {
+        let touch = row.touches.iter().find(|touch| touch.agent == self.name());
+        let base = touch.map(|touch| &touch.base);
+        let own = base.filter(|base| self.ambit.caller().check_may_open(base).is_ok());
+        own.map_or_else(|| row.identity.base(), SessionIdentity::clone)
+    }
+
+    /// What the index knows of the session's storages.
+    async fn recorded(
+        &self,
+        base: &SessionIdentity,
+        row: Option<IndexRow>,
+    ) -> Result<Vec<IndexRow>> {
+        let filter = RowFilter {
+            agent: Some(self.name().to_owned()),
+            user: base.user_id().map(str::to_owned),
+            chat: base.chat_name().map(str::to_owned),
+            ..RowFilter::tenant(self.ambit.caller().tenant())
+        };
+        let index = self.ambit.stores().index()?;
+        let mut page = PageRequest::first(MAX_PAGE);
+        let mut recorded = Vec::new();
+        loop {
+            let rows = index.driver().identities(&filter, &page).await?;
+            let Some(last) = rows.last() else {
+                recorded.extend(row);
+                return Ok(recorded);
+            };
+            page.after = Some(last.position());
+            recorded.extend(
+                rows.into_iter()
+                    .filter(|other| self.base_of(other) == *base),
+            );
+        }
+    }
+}
+
+/// A session about to be opened.
+#[derive(Debug)]
+pub struct SessionBuilder<'a> {
+    definition: &'a AgentDefinition,
+    identity: IdentityBuilder,
+}
+
+impl SessionBuilder<'_> {
+    /// One of the user's many chats instead of the default one.
+    pub fn chat(self, chat_name: impl Into<String>) -> Self {
+        Self {
+            identity: self.identity.chat_name(chat_name),
+            ..self
+        }
+    }
+}
+
+impl<'a> IntoFuture for SessionBuilder<'a> {
+    type Output = Result<LiveAgent>;
+    type IntoFuture = futures::future::BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.definition.open(self.identity))
+    }
+}
+
+/// An agent bound to one session.
+#[derive(Clone, Debug)]
+pub struct LiveAgent {
+    context: Context,
+}
+
+impl LiveAgent {
+    /// The session's context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The chat's name; `None` in a user's default conversation.
+    pub fn chat_name(&self) -> Option<&str> {
+        self.context.identity().chat_name()
+    }
+
+    /// The chat history.
+    pub fn history(&self) -> ChatHistoryStorage {
+        self.context.history()
+    }
+
+    /// Clears the chat history and saves that.
+    pub async fn clear(&self) -> Result<()> {
+        self.history().clear().await?;
+        self.context.save().await?;
+        self.context
+            .ambit()
+            .bus()
+            .notify(AgentCleared {
+                about: self.context.about(),
+            })
+            .await;
+        Ok(())
+    }
+}

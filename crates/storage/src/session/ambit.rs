@@ -1,0 +1,202 @@
+//! `Ambit`: the agents, stores, listeners and settings of one installation, as one caller sees them.
+
+use super::agent::{Agent, AgentDefinition};
+use crate::bus::{After, Before, EventBus, Verdict};
+use crate::caller::Caller;
+use crate::directory::{IndexRow, PageRequest, RowFilter};
+use crate::identity::SessionIdentity;
+use crate::retention::Retention;
+use crate::stores::Stores;
+use crate::usage::UsageSettings;
+use crate::{Error, Result, address};
+use futures::future::BoxFuture;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An installation. Cheap to clone; the clones share everything.
+#[derive(Clone, Debug)]
+pub struct Ambit {
+    core: Arc<AmbitInner>,
+    caller: Caller,
+}
+
+#[derive(Debug)]
+struct AmbitInner {
+    agents: BTreeMap<String, Arc<dyn Agent>>,
+    stores: Arc<Stores>,
+    bus: EventBus,
+    settings: AmbitSettings,
+}
+
+/// What an application may set.
+#[derive(Clone, Debug)]
+pub struct AmbitSettings {
+    /// How usage is counted.
+    pub usage: UsageSettings,
+    /// What memories do where nothing else is said.
+    pub memory: crate::memory::MemorySettings,
+    /// When and how histories are shortened for the model.
+    pub truncation: crate::truncation::TruncationSettings,
+    /// How long an idle temporary session lives.
+    pub temporary_life: Duration,
+    /// How long storages are kept that nobody uses.
+    pub retention: Retention,
+    /// How long a row of the index may be without data: longer than any first commit takes.
+    pub orphan_life: Duration,
+}
+
+impl Default for AmbitSettings {
+    fn default() -> Self {
+        Self {
+            usage: UsageSettings::default(),
+            memory: crate::memory::MemorySettings::default(),
+            truncation: crate::truncation::TruncationSettings::default(),
+            temporary_life: Duration::from_secs(3600),
+            retention: Retention::default(),
+            orphan_life: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+impl Ambit {
+    /// Starts an installation over these stores; several may share them.
+    pub fn builder(stores: impl Into<Arc<Stores>>) -> AmbitBuilder {
+        AmbitBuilder {
+            agents: BTreeMap::new(),
+            stores: stores.into(),
+            settings: AmbitSettings::default(),
+        }
+    }
+
+    /// The agent with this name.
+    pub fn agent(&self, name: &str) -> Result<AgentDefinition> {
+        let agent = self.core.agents.get(name).cloned();
+        let agent = agent.ok_or_else(|| Error::NotFound {
+            what: "agent",
+            name: name.to_owned(),
+        })?;
+        Ok(AgentDefinition::new(self.clone(), agent))
+    }
+
+    /// The names of all agents.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.core.agents.keys().map(String::as_str)
+    }
+
+    /// The same installation, limited to the tenant and the rights of this caller.
+    pub fn acting_as(&self, caller: &Caller) -> Self {
+        Self {
+            core: self.core.clone(),
+            caller: caller.clone(),
+        }
+    }
+
+    /// Who acts.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The stores.
+    pub fn stores(&self) -> &Stores {
+        &self.core.stores
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &AmbitSettings {
+        &self.core.settings
+    }
+
+    /// Listens before something happens: the listener may change the event's open fields or veto it.
+    pub fn before<E: Before>(
+        &self,
+        listener: impl for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync + 'static,
+    ) {
+        self.core.bus.before(listener);
+    }
+
+    /// Listens after something has become durable.
+    pub fn after<E: After>(
+        &self,
+        listener: impl Fn(Arc<E>) -> BoxFuture<'static, Result<()>> + Send + Sync + 'static,
+    ) {
+        self.core.bus.after(listener);
+    }
+
+    /// The listeners.
+    pub fn bus(&self) -> &EventBus {
+        &self.core.bus
+    }
+
+    /// Erases the caller's tenant's temporary sessions that have been idle for their time; says how many there were.
+    pub async fn sweep_temporary(&self) -> Result<u64> {
+        let placement = self.stores().temporary()?;
+        let tenant = address::temporary_tenant(self.caller.tenant());
+        crate::temporary::sweep(
+            placement.driver().as_ref(),
+            &tenant,
+            &self.stores().options().clock,
+        )
+        .await
+    }
+
+    /// The index row of an identity.
+    pub(crate) async fn row_of(&self, identity: &SessionIdentity) -> Result<Option<IndexRow>> {
+        let filter = RowFilter {
+            storage_key: Some(identity.storage_key()),
+            ..RowFilter::tenant(self.caller.tenant())
+        };
+        let index = self.stores().index()?;
+        let rows = index
+            .driver()
+            .identities(&filter, &PageRequest::first(1))
+            .await?;
+        Ok(rows.into_iter().next())
+    }
+
+    /// Closes the stores.
+    pub async fn close(&self) -> Result<()> {
+        self.core.stores.close().await
+    }
+}
+
+/// Collects agents and settings.
+#[derive(Debug)]
+pub struct AmbitBuilder {
+    agents: BTreeMap<String, Arc<dyn Agent>>,
+    stores: Arc<Stores>,
+    settings: AmbitSettings,
+}
+
+impl AmbitBuilder {
+    /// Adds an agent under its name.
+    pub fn agent(mut self, agent: impl Agent) -> Self {
+        self.agents.insert(agent.name().to_owned(), Arc::new(agent));
+        self
+    }
+
+    /// Replaces the settings.
+    pub fn settings(mut self, settings: AmbitSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The installation, acting as the system in the default tenant.
+    pub fn build(self) -> Ambit {
+        let Self {
+            agents,
+            stores,
+            settings,
+        } = self;
+        let core = Arc::new(AmbitInner {
+            agents,
+            stores,
+            bus: EventBus::default(),
+            settings,
+        });
+        Ambit {
+            core,
+            caller: Caller::system(address::DEFAULT_TENANT),
+        }
+    }
+}

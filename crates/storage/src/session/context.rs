@@ -1,0 +1,349 @@
+//! `Context`: the open storages of one session, and operations over all of them.
+
+mod open;
+
+pub(crate) use open::SessionStorages;
+
+use super::ambit::Ambit;
+use super::commit;
+use super::events::{
+    ContextClearing, ContextRead, ContextReading, IdentityAdding, StorageRegistered,
+};
+use super::history::ChatHistoryStorage;
+use super::list::ListStorage;
+use super::state::Session;
+use super::usage::UsageStorage;
+use crate::address::Space;
+use crate::batch::BatchWrite;
+use crate::bus::EventMetadata;
+use crate::driver::Driver;
+use crate::identity::SessionIdentity;
+use crate::items::{SharedCell, StorageCell};
+use crate::kind::{StorageKind, check_prefix};
+use crate::lease::Lease;
+use crate::memory::{self, ChatMemoryOwner, Memory, RowTracking};
+use crate::report::SaveReport;
+use crate::{Error, Result, ids, temporary};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The storages of one session. Cheap to clone; the clones share everything.
+#[derive(Clone)]
+pub struct Context {
+    pub(super) session: Arc<Session>,
+}
+
+impl Context {
+    /// The base identity.
+    pub fn identity(&self) -> &SessionIdentity {
+        &self.session.base
+    }
+
+    /// The identity of the agent's part of the index.
+    pub fn context_identity(&self) -> Result<SessionIdentity> {
+        SessionIdentity::builder(self.identity().agent_name())
+            .scope("context")
+            .build()
+    }
+
+    /// The installation, as the session's caller sees it.
+    pub fn ambit(&self) -> &Ambit {
+        &self.session.ambit
+    }
+
+    /// The chat history.
+    pub fn history(&self) -> ChatHistoryStorage {
+        let cell = self.session.state().history.clone();
+        ChatHistoryStorage::attached(cell, self.session.options, &self.session)
+    }
+
+    /// The usage records.
+    pub fn usage(&self) -> UsageStorage {
+        let cell = self.session.state().usage.clone();
+        UsageStorage::attached(cell, &self.session)
+    }
+
+    /// What the conversation remembers, `ctx.memory.chat`: one for all who are in the conversation.
+    pub fn memory(&self) -> Result<Memory> {
+        self.memory_with(self.ambit().settings().memory)
+    }
+
+    /// The same memory, under other settings.
+    pub fn memory_with(&self, settings: memory::MemorySettings) -> Result<Memory> {
+        let history = self.session.state().history.clone();
+        let identity = history.identity.with_scope(memory::SCOPE)?;
+        let placement = &history.placement;
+        let mut tracking = None;
+        if !self.is_temporary() {
+            let index = self.ambit().stores().index()?;
+            let is_elsewhere = index.names() != placement.names();
+            let track = self.session.track(&identity, placement);
+            tracking = Some(RowTracking {
+                track,
+                index: is_elsewhere.then(|| index.driver().clone()),
+            });
+        }
+        let conversation = ChatMemoryOwner { identity, tracking };
+        let memory = Memory::chat(
+            placement.driver().clone(),
+            &self.session.tenant,
+            Some(conversation),
+            settings,
+        )?;
+        if self.is_temporary() {
+            let clock = &self.ambit().stores().options().clock;
+            return Ok(memory.temporary(clock, self.ambit().settings().temporary_life));
+        }
+        Ok(memory)
+    }
+
+    /// The storage of this kind, registered at its first use.
+    pub async fn storage<K: StorageKind>(&self) -> Result<ListStorage<K>> {
+        // Ambit's own storages have rules that a plain list would pass by.
+        check_prefix(K::PREFIX)?;
+        let cell = match self.session.cell(K::PREFIX) {
+            Some(cell) => cell,
+            None => {
+                let cell = self.session.cell_of_kind(K::PREFIX)?;
+                self.register_cell(&cell).await?
+            }
+        };
+        Ok(ListStorage::attached(cell, &self.session))
+    }
+
+    /// Registers a storage of this kind; its prefix must be new to the context.
+    pub async fn register<K: StorageKind>(&self) -> Result<ListStorage<K>> {
+        if self.has(K::PREFIX) {
+            return Err(Error::invalid(
+                "prefix",
+                format!("\"{}\" is registered in this context already", K::PREFIX),
+            ));
+        }
+        self.storage::<K>().await
+    }
+
+    /// The identity of the storage with this prefix, if it is registered.
+    pub fn get(&self, prefix: &str) -> Option<SessionIdentity> {
+        self.session.cell(prefix).map(|cell| cell.identity.clone())
+    }
+
+    /// True where a storage with this prefix is registered.
+    pub fn has(&self, prefix: &str) -> bool {
+        self.session.cell(prefix).is_some()
+    }
+
+    /// The registered prefixes, in order of registration.
+    pub fn names(&self) -> Vec<String> {
+        self.session
+            .cells()
+            .iter()
+            .map(|cell| cell.prefix.clone())
+            .collect()
+    }
+
+    /// True where something is staged.
+    pub fn is_dirty(&self) -> bool {
+        self.session.cells().iter().any(|cell| cell.is_dirty())
+    }
+
+    /// True where the session leaves nothing behind.
+    pub fn is_temporary(&self) -> bool {
+        self.session.is_temporary()
+    }
+
+    /// Writes all that is staged.
+    pub async fn save(&self) -> Result<SaveReport> {
+        commit::save(self, &self.session.cells()).await
+    }
+
+    /// Reads every storage again. Staged changes stay.
+    pub async fn read(&self) -> Result<()> {
+        let event = ContextReading {
+            about: self.about(),
+            context: self.clone(),
+        };
+        self.ambit().bus().ask(event).await?;
+        for cell in self.session.cells() {
+            let head = cell.head(&self.session.tenant).await;
+            self.session.seen(head)?;
+        }
+        self.history().load().await?;
+        self.ambit()
+            .bus()
+            .notify(ContextRead {
+                about: self.about(),
+                context: self.clone(),
+            })
+            .await;
+        Ok(())
+    }
+
+    /// Drops all that is staged.
+    pub fn discard(&self) {
+        self.session.cells().iter().for_each(|cell| cell.discard());
+        self.session.state().is_clearing = false;
+    }
+
+    /// Stages a clear of every storage; `save` makes it durable.
+    pub async fn clear(&self) -> Result<()> {
+        let event = ContextClearing {
+            about: self.about(),
+            context: self.clone(),
+        };
+        self.ambit().bus().ask(event).await?;
+        for cell in self.session.cells() {
+            if self.session.is_own(&cell.identity) || cell.prefix != UsageStorage::PREFIX {
+                let cleared = cell.clear(&self.session.tenant).await;
+                self.session.seen(cleared)?;
+            }
+        }
+        self.session.state().is_clearing = true;
+        Ok(())
+    }
+
+    /// Takes the conversation for a turn; every save is refused once the lease has passed on.
+    pub async fn begin_turn(&self, on_busy: crate::lease::OnBusy) -> Result<()> {
+        let history = self.session.state().history.clone();
+        let key = history.space(&self.session.tenant).lease();
+        let lease = Lease::take(history.placement.driver().clone(), key, on_busy).await?;
+        self.session.state().lease = Some(lease);
+        Ok(())
+    }
+
+    /// The lease of the running turn, if there is one.
+    pub fn lease(&self) -> Option<Lease> {
+        self.session.state().lease.clone()
+    }
+
+    /// Gives the conversation back.
+    pub async fn end_turn(&self) -> Result<()> {
+        if let Some(lease) = self.lease() {
+            // One that could not be given back is still this turn's, so that the call can be repeated.
+            lease.release().await?;
+            self.session.state().lease = None;
+        }
+        Ok(())
+    }
+
+    /// Writes all that is staged and gives the conversation back in the same commit.
+    pub async fn save_and_end_turn(&self) -> Result<SaveReport> {
+        if let Some(lease) = self.lease() {
+            self.stage_with_history(lease.end());
+        }
+        let report = self.save().await?;
+        self.session.state().lease = None;
+        Ok(report)
+    }
+
+    /// Where the conversation is kept: the space of its history, and the driver that keeps it.
+    pub fn place(&self) -> (Space, Arc<dyn Driver>) {
+        let history = self.session.state().history.clone();
+        let space = history.space(&self.session.tenant);
+        (space, history.placement.driver().clone())
+    }
+
+    /// Has these writes committed with the history at the next save, all or nothing.
+    pub fn stage_with_history(&self, writes: impl IntoIterator<Item = BatchWrite>) {
+        let history = self.session.state().history.clone();
+        let id = ids::unguessable();
+        let writes = writes.into_iter().map(|write| (id.clone(), write));
+        history.staged().extra.extend(writes);
+    }
+
+    /// The id of the history's index row, once there is one.
+    pub fn row_id(&self) -> Option<String> {
+        self.session.state().row.clone()
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// True once, when the last of the clears that `clear` has staged is durable.
+    pub(crate) fn take_clearing(&self) -> bool {
+        let is_left = self
+            .session
+            .cells()
+            .iter()
+            .any(|cell| cell.staged().is_clear());
+        !is_left && std::mem::take(&mut self.session.state().is_clearing)
+    }
+
+    pub(crate) fn about(&self) -> EventMetadata {
+        self.session.about()
+    }
+
+    /// Identities registered here; those already saved are among them.
+    pub(crate) fn unsaved_identities(&self) -> Vec<SessionIdentity> {
+        if self.is_temporary() {
+            return Vec::new();
+        }
+        self.session
+            .cells()
+            .iter()
+            .map(|cell| cell.identity.clone())
+            .collect()
+    }
+
+    async fn register_cell(&self, cell: &SharedCell) -> Result<SharedCell> {
+        let cell = if self.is_temporary() {
+            let placement = self.ambit().stores().temporary()?;
+            let space = cell.space(self.session.tenant());
+            let clock = &self.ambit().stores().options().clock;
+            temporary::erase_if_expired(placement.driver().as_ref(), &space, clock).await?;
+            Arc::new(StorageCell::new(&cell.prefix, self.identity(), placement)?)
+        } else {
+            self.announce(cell).await?
+        };
+        let first = self.session.state().put(cell.clone());
+        if let Some(first) = first {
+            return Ok(first);
+        }
+        let event = StorageRegistered {
+            about: self.about(),
+            context: self.clone(),
+            prefix: cell.prefix.clone(),
+        };
+        self.ambit().bus().notify(event).await;
+        Ok(cell)
+    }
+
+    /// Lets listeners change or refuse the identity that is about to be added.
+    async fn announce(&self, cell: &SharedCell) -> Result<SharedCell> {
+        let event = IdentityAdding {
+            about: self.about(),
+            storage: cell.prefix.clone(),
+            identity: cell.identity.clone(),
+            labels: BTreeMap::new(),
+        };
+        let event = self.ambit().bus().ask(event).await?;
+        if event.identity.scope() != Some(&cell.prefix) {
+            let reason = format!(
+                "an IdentityAdding listener changed the scope; it must stay \"{}\"",
+                cell.prefix
+            );
+            return Err(Error::invalid("scope", reason));
+        }
+        self.session
+            .state()
+            .labels
+            .insert(cell.prefix.clone(), event.labels);
+        if event.identity == cell.identity {
+            return Ok(cell.clone());
+        }
+        Ok(Arc::new(StorageCell::new(
+            &cell.prefix,
+            &event.identity,
+            cell.placement.clone(),
+        )?))
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Context")
+            .field(&self.session.base.key())
+            .finish()
+    }
+}

@@ -1,0 +1,130 @@
+//! Erasing single messages, for good: from the archive, and from all that was made of them.
+
+use super::ChatHistoryStorage;
+use crate::address::{ERASURES, ITEMS, OVERLAYS};
+use crate::batch::{Batch, BatchCheck, BatchWrite};
+use crate::driver::LogRange;
+use crate::items::{CHUNK, Overlay, ViewPiece, blob_name};
+use crate::json::Json;
+use crate::operation::Operation;
+use crate::{Result, ids};
+use serde_json::json;
+
+/// Tells further bodies of one message apart in the archive.
+const VERSION: char = '#';
+
+/// What is added to a message's id for its next body.
+pub(super) fn version() -> String {
+    format!("{VERSION}{}", ids::unguessable())
+}
+
+/// The id of the message whose body this entry is.
+fn message_id(entry_id: &str) -> &str {
+    match entry_id.rsplit_once(VERSION) {
+        Some((id, version)) if version.len() == ids::UNGUESSABLE as usize => id,
+        _ => entry_id,
+    }
+}
+
+impl ChatHistoryStorage {
+    /// Erases these messages from view and archive at once, leaving a mark in their place; also from every summary that
+    /// was made of one of them. The answer is how many there were.
+    pub async fn erase(&self, message_ids: &[&str]) -> Result<u64> {
+        let session = self.session()?;
+        session.check_may_write()?;
+        let (space, driver) = (self.cell.space(session.tenant()), self.cell.driver());
+        let head = session.seen(self.cell.head(session.tenant()).await)?;
+        let (mut bodies, mut writes, mut next) = (Vec::new(), Vec::new(), 1);
+        loop {
+            let range = LogRange::from(next, CHUNK);
+            let page = session.seen(driver.read(&space.log(ITEMS), range).await)?;
+            let Some(last) = page.entries.last() else {
+                break;
+            };
+            next = last.seq + 1;
+            for entry in page
+                .entries
+                .iter()
+                .filter(|entry| message_ids.contains(&message_id(&entry.id)))
+            {
+                bodies.push((entry.seq, mark(message_id(&entry.id))?));
+                if let Some(name) = blob_name(&entry.body) {
+                    let op = Operation::Del;
+                    writes.push(BatchWrite::Apply {
+                        key: space.key(name),
+                        op,
+                        life: None,
+                    });
+                }
+            }
+        }
+        let erased: Vec<u64> = bodies.iter().map(|(seq, _)| *seq).collect();
+        writes.push(BatchWrite::Redact {
+            log: space.log(ITEMS),
+            bodies,
+        });
+        writes.push(BatchWrite::Redact {
+            log: space.log(OVERLAYS),
+            bodies: session.seen(self.forget_summaries(&erased).await)?,
+        });
+        // A redaction moves no head: this is what a summary in the making is refused by.
+        writes.push(BatchWrite::Apply {
+            key: space.key(ERASURES),
+            op: Operation::Incr(1.into()),
+            life: None,
+        });
+        let batch = Batch::of(writes).checking(BatchCheck::Head {
+            log: space.log(ITEMS),
+            head,
+        });
+        driver.commit(batch).await?;
+        Ok(erased.len() as u64)
+    }
+
+    /// New bodies for the overlays that hold something made of one of these entries.
+    async fn forget_summaries(&self, erased: &[u64]) -> Result<Vec<(u64, Json)>> {
+        let session = self.session()?;
+        let log = self.cell.space(session.tenant()).log(OVERLAYS);
+        let (mut bodies, mut next) = (Vec::new(), 1);
+        loop {
+            let page = self
+                .cell
+                .driver()
+                .read(&log, LogRange::from(next, CHUNK))
+                .await?;
+            let Some(last) = page.entries.last() else {
+                return Ok(bodies);
+            };
+            next = last.seq + 1;
+            for entry in &page.entries {
+                let mut overlay: Overlay = entry.body.to()?;
+                let mut is_changed = false;
+                for piece in &mut overlay.parts {
+                    is_changed |= forget(piece, erased)?;
+                }
+                if is_changed {
+                    bodies.push((entry.seq, Json::of(&overlay)?));
+                }
+            }
+        }
+    }
+}
+
+/// Puts a mark in the place of a summary that was made of an erased entry.
+fn forget(piece: &mut ViewPiece, erased: &[u64]) -> Result<bool> {
+    let ViewPiece::Made { id, body, from } = piece else {
+        return Ok(false);
+    };
+    let is_made_of_one = erased
+        .iter()
+        .any(|seq| from.iter().any(|(first, last)| first <= seq && seq <= last));
+    if is_made_of_one {
+        *body = mark(id)?;
+    }
+    Ok(is_made_of_one)
+}
+
+/// What stands in the place of an erased message.
+fn mark(id: &str) -> Result<Json> {
+    Json::of(&json!({"id": id, "role": "user", "erased": true}))
+}
