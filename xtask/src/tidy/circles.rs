@@ -97,7 +97,7 @@ fn circles<'a>(graph: &Graph<'a>) -> BTreeSet<Vec<&'a str>> {
     };
     graph
         .keys()
-        .map(|from| circle(from))
+        .map(circle)
         .filter(|circle| !circle.is_empty())
         .collect()
 }
