@@ -158,7 +158,7 @@ impl ThreadPool {
         loop {
             match resume(&mut runner.fiber) {
                 Some(FiberStep::Paused(PauseReason::Call(number, future))) => {
-                    first_poll(task, number, future)
+                    first_poll(task, number, future);
                 }
                 Some(FiberStep::Paused(PauseReason::Yield)) => return task.requeue(runner, self),
                 Some(FiberStep::Paused(PauseReason::Wait)) => match task.park(runner) {

@@ -2,6 +2,7 @@
 
 use super::compile::{CompiledModule, ModuleCompiler};
 use super::link::{self, BuiltInNames};
+use super::nesting::on_stack;
 use super::{Program, ProgramSource, SourceFiles};
 use crate::error::LoadError;
 use crate::task::lock;
@@ -9,8 +10,8 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Room for the compiler's recursion: source is nested as deep as its author likes.
-const STACK: usize = 256 << 20;
+/// The engine's compiler has a limit of its own, of eight megabytes.
+const STACK: usize = 32 << 20;
 
 type SourceDigest = [u8; 32];
 
@@ -49,13 +50,7 @@ impl ModuleCache {
             at: None,
             message: format!("{}: the compiler failed", source.file),
         };
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new()
-                .stack_size(STACK)
-                .spawn_scoped(scope, load);
-            let thread = thread.map_err(|_| failed())?;
-            thread.join().map_err(|_| failed())?
-        })
+        on_stack(STACK, load).ok_or_else(failed)?
     }
 }
 

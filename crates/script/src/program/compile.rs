@@ -78,7 +78,10 @@ impl ModuleCompiler {
         let script = if Path::new(path).extension().is_some_and(|end| end == "json") {
             data(path, text)?
         } else {
-            transpile(path, text)?
+            let size = nesting::stack_size(path, text)?;
+            let transpiled = nesting::on_stack(size, || transpile(path, text));
+            let failed = || failure(Some(path), "the TypeScript compiler failed".to_owned());
+            transpiled.ok_or_else(failed)??
         };
         let code = self.bytecode(path, &script.code)?;
         let placed = |import: ModuleImport| {
@@ -185,16 +188,15 @@ fn transpile(path: &str, text: &str) -> Result<TranspiledScript, LoadError> {
         }
         None => SourceType::mjs(),
     };
-    if let Some(offset) = nesting::too_deep(text) {
-        return Err(LoadError {
-            at: Some(locate(path, text, offset)),
-            message: format!("the source is nested more than {} deep", nesting::DEEPEST),
-        });
-    }
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, kind.with_module(true)).parse();
     refuse(path, text, parsed.diagnostics.errors())?;
     let mut program = parsed.program;
+    if let Some(span) = nesting::too_deep(&program) {
+        let at = Some(locate(path, text, span.start as usize));
+        let message = nesting::TOO_DEEP.to_owned();
+        return Err(LoadError { at, message });
+    }
     let semantic = SemanticBuilder::new()
         .with_excess_capacity(2.0)
         .with_enum_eval(true)

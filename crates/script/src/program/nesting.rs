@@ -1,226 +1,142 @@
-//! How deep a source is nested, at most. The TypeScript compiler recurses as deep as its input, and a stack that is full ends
-//! the process; so input that is too deep is refused before.
+//! How much a source may nest. The TypeScript compiler recurses as deep as its input, and a stack that is full ends the
+//! process. So each source is compiled on a stack that is large enough whatever it holds, and one that nests beyond measure is
+//! refused: before it is parsed where counting brackets shows it, because parsing it could take long, and else behind that.
+
+use super::diagnostics::locate;
+use crate::error::LoadError;
+use oxc::ast::AstKind;
+use oxc::ast::ast::{Expression, Program, Statement};
+use oxc::ast_visit::{Visit, walk};
+use oxc::span::{GetSpan, Span};
 
 /// The deepest source that is compiled. Real ones are nested less than a hundred deep.
-pub const DEEPEST: usize = 8_000;
+const DEEPEST: usize = 8_000;
 
-/// Where a source is nested deeper than allowed, as a byte: every bracket, operator and keyword between two separators may
-/// nest what follows in it, on each level of brackets that is open there.
-pub fn too_deep(text: &str) -> Option<usize> {
-    let mut scan = NestingScan::default();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        at = scan.step(bytes, at);
-        if scan.depth > DEEPEST {
-            return Some(at.min(text.len()));
+/// What is said of deeper ones.
+pub const TOO_DEEP: &str = "the source is nested more than 8000 deep";
+
+/// How many `<` one expression may have: the parser takes each for the beginning of a type's arguments first, and those behind it
+/// again.
+const ANGLES: usize = 1_000;
+
+/// How many brackets, operators and keywords a source may have. A megabyte and a half of minified code has fewer.
+const MOST: usize = 1 << 19;
+
+/// Stack for each of them. The parser takes at most 1,600 bytes for one; what comes behind it takes less.
+const LEVEL: usize = 4 << 10;
+
+/// Stack that every source has.
+const BASE: usize = 64 << 20;
+
+/// Returns how large a stack a source needs at most.
+///
+/// Each level of whatever nests has a bracket, an operator or a word behind an operand. All of them are counted, also those in
+/// strings and comments, so that the bound holds for every source.
+pub fn stack_size(path: &str, text: &str) -> Result<usize, LoadError> {
+    let mut count = NestingCount::default();
+    for (offset, char) in text.char_indices() {
+        count.add(char);
+        if let Some(message) = count.refusal() {
+            let at = Some(locate(path, text, offset));
+            return Err(LoadError { at, message });
         }
     }
-    None
-}
-
-/// One level of brackets.
-#[derive(Default)]
-struct BracketLevel {
-    /// What may nest, since the last separator.
-    count: usize,
-    /// It is the `${ … }` of a template.
-    template: bool,
+    Ok(BASE + count.all * LEVEL)
 }
 
 #[derive(Default)]
-struct NestingScan {
-    levels: Vec<BracketLevel>,
-    current: BracketLevel,
+struct NestingCount {
+    /// Brackets, operators and words behind operands.
+    all: usize,
+    /// Brackets that are open, as they stand. Those in strings count too: few of them have no counterpart.
+    brackets: usize,
+    /// `<` in one expression.
+    angles: usize,
+    previous: char,
+    after_operand: bool,
+}
+
+impl NestingCount {
+    fn add(&mut self, char: char) {
+        match char {
+            '(' | '[' | '{' => self.brackets += 1,
+            ')' | ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
+            '<' => self.angles += 1,
+            // A line that is not indented begins a statement of the module.
+            _ if self.previous == '\n' && char.is_alphabetic() => self.brackets = 0,
+            _ => {}
+        }
+        if ">;(){}".contains(char) {
+            self.angles = 0;
+        }
+        let is_counted = match is_word(char) {
+            true => self.after_operand && !is_word(self.previous),
+            false => !char.is_whitespace() && !")]},;\"'\\".contains(char),
+        };
+        self.all += usize::from(is_counted);
+        self.previous = char;
+        if !char.is_whitespace() {
+            self.after_operand = is_word(char) || ")]}\"'".contains(char);
+        }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        if self.brackets > DEEPEST || self.angles > ANGLES {
+            return Some(TOO_DEEP.to_owned());
+        }
+        let text = || format!("the source has more than {MOST} brackets, operators and keywords");
+        (self.all > MOST).then(text)
+    }
+}
+
+/// Runs something on a stack of this size; `None` if there is no memory for it, or if it panicked.
+pub fn on_stack<T: Send>(size: usize, run: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(size);
+        thread.spawn_scoped(scope, run).ok()?.join().ok()
+    })
+}
+
+/// Returns the first part of a program that is nested too deep.
+pub fn too_deep(program: &Program<'_>) -> Option<Span> {
+    let mut visitor = NestingVisitor::default();
+    visitor.visit_program(program);
+    visitor.found
+}
+
+#[derive(Default)]
+struct NestingVisitor {
     depth: usize,
-    /// What came last decides whether a slash divides and whether a line break separates.
-    last: LastToken,
+    found: Option<Span>,
 }
 
-/// The token before.
-#[derive(Default, Clone, Copy, PartialEq)]
-enum LastToken {
-    /// Something that needs an operand after it.
-    #[default]
-    Operator,
-    /// An operand.
-    Operand,
-    /// `)`, after which a statement may go on.
-    Parenthesis,
-}
-
-impl NestingScan {
-    /// Reads one token; returns where the next begins.
-    fn step(&mut self, bytes: &[u8], at: usize) -> usize {
-        let rest = &bytes[at..];
-        match rest[0] {
-            b'\n' => self.line_break(rest),
-            b' ' | b'\t' | b'\r' => {}
-            b'/' if rest.starts_with(b"//") => return at + find(rest, b"\n"),
-            b'/' if rest.starts_with(b"/*") => return at + find(&rest[2..], b"*/") + 4,
-            b'/' if self.last == LastToken::Operator => return at + self.literal(rest, b'/'),
-            quote @ (b'"' | b'\'') => return at + self.literal(rest, quote),
-            b'`' => return self.template(bytes, at + 1),
-            b'(' | b'[' | b'{' => self.open(false),
-            b'}' if self.current.template => {
-                self.close();
-                return self.template(bytes, at + 1);
-            }
-            bracket @ (b')' | b']' | b'}') => {
-                self.close();
-                self.last = if bracket == b')' {
-                    LastToken::Parenthesis
-                } else {
-                    LastToken::Operand
-                };
-            }
-            b',' | b';' => self.separate(),
-            first if first.is_ascii_alphanumeric() || matches!(first, b'_' | b'$' | 128..) => {
-                return at + self.word(rest);
-            }
-            _ => self.count(),
-        }
-        at + 1
-    }
-
-    fn count(&mut self) {
-        self.current.count += 1;
+impl<'a> Visit<'a> for NestingVisitor {
+    fn enter_node(&mut self, kind: AstKind<'a>) {
         self.depth += 1;
-        self.last = LastToken::Operator;
-    }
-
-    fn separate(&mut self) {
-        self.depth -= self.current.count;
-        self.current.count = 0;
-        self.last = LastToken::Operator;
-    }
-
-    fn open(&mut self, template: bool) {
-        self.count();
-        let level = BracketLevel { count: 0, template };
-        self.levels
-            .push(std::mem::replace(&mut self.current, level));
-    }
-
-    fn close(&mut self) {
-        self.depth -= self.current.count;
-        self.current = self.levels.pop().unwrap_or_default();
-    }
-
-    /// A line break separates statements where both sides look like it.
-    fn line_break(&mut self, rest: &[u8]) {
-        let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
-        let begins = next.is_none_or(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'$' | b'"' | b'\'' | b'}' | b'/' | 128..)
-        });
-        if begins && self.last == LastToken::Operand {
-            self.separate();
+        if self.depth > DEEPEST {
+            self.found.get_or_insert(kind.span());
         }
     }
 
-    /// A name, a number or a keyword. A keyword may nest, as an operator does.
-    fn word(&mut self, rest: &[u8]) -> usize {
-        let end =
-            |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 128..));
-        let length = rest.iter().position(end).unwrap_or(rest.len());
-        if KEYWORDS.contains(&&rest[..length]) {
-            self.count();
-        } else {
-            self.last = LastToken::Operand;
-        }
-        length
+    fn leave_node(&mut self, _: AstKind<'a>) {
+        self.depth -= 1;
     }
 
-    /// A string or a regular expression: up to its end, or that of the line.
-    fn literal(&mut self, rest: &[u8], quote: u8) -> usize {
-        let mut escaped = false;
-        let mut class = false;
-        for (index, byte) in rest.iter().enumerate().skip(1) {
-            match byte {
-                b'\n' => break,
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'[' if quote == b'/' => class = true,
-                b']' => class = false,
-                byte if *byte == quote && !class => {
-                    self.last = LastToken::Operand;
-                    return index + 1;
-                }
-                _ => {}
-            }
+    fn visit_expression(&mut self, it: &Expression<'a>) {
+        if self.found.is_none() {
+            walk::walk_expression(self, it);
         }
-        // It does not end: then it was none, and what follows counts.
-        self.count();
-        1
     }
 
-    /// The text of a template, up to its end or to `${`.
-    fn template(&mut self, bytes: &[u8], from: usize) -> usize {
-        let mut at = from;
-        while at < bytes.len() {
-            match bytes[at] {
-                b'\\' => at += 1,
-                b'`' => {
-                    self.last = LastToken::Operand;
-                    return at + 1;
-                }
-                b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                    self.open(true);
-                    return at + 2;
-                }
-                _ => {}
-            }
-            at += 1;
+    fn visit_statement(&mut self, it: &Statement<'a>) {
+        if self.found.is_none() {
+            walk::walk_statement(self, it);
         }
-        at
     }
 }
 
-/// Words after which an operand or a statement follows.
-const KEYWORDS: &[&[u8]] = &[
-    b"typeof",
-    b"void",
-    b"delete",
-    b"new",
-    b"await",
-    b"yield",
-    b"in",
-    b"of",
-    b"instanceof",
-    b"as",
-    b"satisfies",
-    b"is",
-    b"keyof",
-    b"unique",
-    b"readonly",
-    b"infer",
-    b"asserts",
-    b"abstract",
-    b"if",
-    b"else",
-    b"do",
-    b"while",
-    b"for",
-    b"with",
-    b"return",
-    b"throw",
-    b"case",
-    b"extends",
-    b"implements",
-    b"class",
-    b"function",
-    b"async",
-    b"export",
-    b"default",
-    b"label",
-];
-
-fn find(bytes: &[u8], end: &[u8]) -> usize {
-    bytes
-        .windows(end.len())
-        .position(|window| window == end)
-        .unwrap_or(bytes.len())
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || matches!(char, '_' | '$')
 }
 
 #[cfg(test)]
@@ -228,19 +144,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordinary_sources_are_never_too_deep() {
+    fn ordinary_sources_are_compiled() {
         let lines = "const a = b + c * (d - e)[f](g => g.h)\nfoo(`x ${y + `${z}`} w`, /[\"'(]/g, \"(((\", '[[[') // (((\n/* {{{ */ if (a) { b } else c\nlet s = 'it\\'s ('\n";
-        assert_eq!(too_deep(&lines.repeat(20_000)), None);
-        assert_eq!(too_deep(&"call()\n".repeat(7_000)), None);
         let list = format!(
             "export default [{}]",
             "{ a: -1, b: [\"c\"], d: x.y.z },\n".repeat(50_000)
         );
-        assert_eq!(too_deep(&list), None);
+        let minified =
+            "function a(b,c){return b<c?d[b]:!c&&a(b+1,{e:c.f||\"g\",h:[]})}".repeat(20_000);
+        for text in [
+            lines.repeat(7_000),
+            "call()\n".repeat(7_000),
+            list,
+            minified,
+        ] {
+            assert!(text.len() < 2 << 20);
+            assert!(stack_size("a.ts", &text).is_ok(), "{text:.40}");
+        }
     }
 
     #[test]
-    fn depth_is_found_however_it_is_made() {
+    fn whatever_nests_is_counted() {
         let ways = [
             "(",
             "[",
@@ -269,9 +193,21 @@ mod tests {
             "a as (",
             "<T>",
             "a!",
+            "\"a\"in",
+            "do ",
+            "new\u{a0}",
+            "new\u{feff}",
+            "`a`in",
+            "keyof ",
+            "class extends ",
+            "[a].b",
+            "await/**/",
         ];
         for way in ways {
-            assert!(too_deep(&way.repeat(DEEPEST + 1)).is_some(), "{way}");
+            let size = stack_size("a.ts", &way.repeat(7_000)).unwrap();
+            assert!(size >= BASE + 6_999 * LEVEL, "{way}");
         }
+        let (much, deep) = ("!".repeat(MOST + 1), "(".repeat(DEEPEST + 1));
+        assert!(stack_size("a.ts", &much).is_err() && stack_size("a.ts", &deep).is_err());
     }
 }

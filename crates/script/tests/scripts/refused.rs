@@ -155,7 +155,22 @@ const NESTS: &[(&str, &str)] = &[
     ("class{x=", "}"),
     ("<T>(", ")"),
     ("a as (", ")"),
+    ("a<", ""),
+    ("a[0]+", ""),
+    ("typeof\n", ""),
+    ("\"\"+(", ")"),
+    ("/a/.b(", ")"),
+    ("x/1/(", ")"),
+    ("class extends ", "{}"),
 ];
+
+#[test]
+fn a_minified_bundle_is_loaded() {
+    let line = "a.b=function(c,d){return c<d?e[c]:!d&&f(c+1,{g:d.h||\"i\",j:[`${k}`,/[(]/]})},";
+    let text = format!("var a={{}},e,f,k;{}0;export default a;", line.repeat(4_000));
+    assert!(text.len() > 300_000);
+    assert!(load(&engine(), &[(ENTRY, &text)]).is_ok());
+}
 
 #[test]
 fn source_nested_beyond_measure_is_refused_and_does_no_harm() {
