@@ -37,30 +37,25 @@ impl Templates {
             true => ("async function Create()", "CCW", "LLA"),
             false => ("function Create()", "CCP", "LLLLM"),
         };
-        let mut text = "import { inspect, look, seen, wait } from './look';\nconst state: any = { calls: 0, list: [] };\n".to_owned();
-        maker.lines(
-            &mut text,
+        let top = maker.lines(
             "C",
             2,
-            "try { ",
-            " } catch (error) { look('top', () => error); }\n",
+            "try { @ } catch (error) { look('top', () => error); }\n",
         );
-        text += &format!("export {start} {{\n");
-        maker.lines(&mut text, looks, 3, "  ", "\n");
-        maker.lines(
-            &mut text,
-            changes,
-            4,
-            "  try { ",
-            " } catch (error) { look('change', () => error); }\n",
-        );
-        maker.lines(&mut text, looks, 5, "  ", "\n");
+        let before = maker.lines(looks, 3, "  @\n");
+        let attempt = "  try { @ } catch (error) { look('change', () => error); }\n";
+        let body = maker.lines(changes, 4, attempt);
+        let after = maker.lines(looks, 5, "  @\n");
         let end = match maker.random.random_range(0..1_000) {
             0..850 => "return seen;".to_owned(),
             850..990 => maker.fill("$E", 0),
             _ => maker.fill("$X", 0),
         };
-        text + "  " + &end + "\n}\n"
+        format!(
+            "import {{ inspect, look, seen, wait }} from './look';\n\
+             const state: any = {{ calls: 0, list: [] }};\n\
+             {top}export {start} {{\n{before}{body}{after}  {end}\n}}\n"
+        )
     }
 }
 
@@ -70,13 +65,15 @@ struct Maker<'t> {
 }
 
 impl Maker<'_> {
-    /// Adds up to so many lines of the sections.
-    fn lines(&mut self, text: &mut String, sections: &str, most: usize, before: &str, after: &str) {
+    /// Up to so many templates of the sections, each in a line.
+    fn lines(&mut self, sections: &str, most: usize, line: &str) -> String {
+        let mut text = String::new();
         for _ in 0..self.random.random_range(1..=most) {
             let section = self.random.random_range(0..sections.len());
-            let line = self.fill(&format!("${}", &sections[section..=section]), 0);
-            *text += &format!("{before}{line}{after}");
+            let filled = self.fill(&format!("${}", &sections[section..=section]), 0);
+            text += &line.replace('@', &filled);
         }
+        text
     }
 
     /// Replaces what a template leaves open.
