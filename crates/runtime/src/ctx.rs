@@ -1,17 +1,22 @@
 //! Everything that scripts can call, as tables: what the engine offers, what a call does, the TypeScript declarations and
 //! the reference page all come from here. A method is one row; a class is one file.
 
-/// Rows of a table of methods: each signature with what it needs, the function that does it, and a line about it.
+/// Rows of a table of methods: each signature with what it needs, the async function that does it with what it is given
+/// beside the call, and a line about it.
 macro_rules! rows {
-    ($($signature:literal, $needs:expr, $does:ident: $doc:literal,)*) => {
-        &[$($crate::ctx::ScriptMethod {
+    ($($signature:literal, $needs:expr, $($does:ident)::+ $(($($with:expr),+))?: $doc:literal,)*) => {
+        &[$($crate::ctx::Method {
             signature: $signature,
             doc: $doc,
             needs: $needs,
-            call: |call| futures::FutureExt::boxed(futures::TryFutureExt::err_into($does(call))),
+            call: |call| {
+                let done = $($does)::+(call $($(, $with)+)?);
+                futures::FutureExt::boxed(futures::TryFutureExt::err_into(done))
+            },
         },)*]
     };
 }
+pub(crate) use rows;
 
 mod agent_calls;
 mod arguments;
@@ -36,8 +41,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::globals;
 use ambit_script::{Callback, HostApi, HostError, HostValue, ParentRun};
 use futures::future::BoxFuture;
-use futures::{FutureExt, TryFutureExt};
-use serde_json::Value as Json;
+use serde_json::HostValue as Json;
 use std::sync::Arc;
 
 /// A class of objects, such as `ctx` itself.
@@ -71,13 +75,6 @@ pub struct ScriptMethod {
 /// Does what was called.
 pub type MethodHandler =
     for<'a> fn(&'a ScriptCall<'a>) -> BoxFuture<'a, Result<HostValue, HostError>>;
-
-/// What a row's function answers, as the engine takes it.
-pub fn done<'a>(
-    answer: impl Future<Output = Result<HostValue>> + Send + 'a,
-) -> BoxFuture<'a, Result<HostValue, HostError>> {
-    answer.err_into().boxed()
-}
 
 impl From<Error> for HostError {
     fn from(error: Error) -> Self {

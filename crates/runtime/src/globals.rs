@@ -12,35 +12,26 @@ pub use query::{QUERIES, QUERY};
 pub use web::WEB;
 
 use crate::app::locales::Translations;
-use crate::ctx::{ScriptCall, ScriptMethod, done};
+use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::error::{Error, Result};
 use ambit_script::HostValue;
 use serde_json::Value as Json;
 use std::time::Duration;
 
 /// The functions.
-pub const METHODS: &[ScriptMethod] = &[
-    ScriptMethod {
-        signature: "Authorized(): Authorized",
-        doc: "A copy of `ctx.authorized`.",
-        needs: None,
-        call: |call| done(std::future::ready(Ok(call.reach.scope.authorized().into()))),
-    },
-    ScriptMethod {
-        signature: "$L(text: string): string",
-        doc: "The translation of a text for `ctx.locale`; an unknown text comes back unchanged.",
-        needs: Some((1, "a text argument")),
-        call: |call| done(std::future::ready(localized(call))),
-    },
-    ScriptMethod {
-        signature: "time.Sleep(ms: number): void",
-        doc: "Waits. It counts as time of the run, not as processor time.",
-        needs: Some((1, "a milliseconds argument")),
-        call: |call| done(sleep(call)),
-    },
-];
+pub const METHODS: &[ScriptMethod] = rows! {
+    "Authorized(): Authorized", None, authorized: "A copy of `ctx.authorized`.",
+    "$L(text: string): string", Some((1, "a text argument")), localized:
+        "The translation of a text for `ctx.locale`; an unknown text comes back unchanged.",
+    "time.Sleep(ms: number): void", Some((1, "a milliseconds argument")), sleep:
+        "Waits. It counts as time of the run, not as processor time.",
+};
 
-fn localized(call: &ScriptCall<'_>) -> Result<HostValue> {
+async fn authorized(call: &ScriptCall<'_>) -> Result<HostValue> {
+    Ok(call.reach.scope.authorized().into())
+}
+
+async fn localized(call: &ScriptCall<'_>) -> Result<HostValue> {
     let text = call.text(0, "text", "must be a string")?;
     let scope = &call.reach.scope;
     let words = Translations {

@@ -187,7 +187,6 @@ impl EventBus {
     /// True where somebody listens to `E`: an event that nobody hears need not be made.
     pub fn has_listeners<E: Event>(&self) -> bool {
         let listeners = self.shared.listeners.read();
-        let listeners = listeners;
         listeners.has::<BeforeListener<E>>() || listeners.has::<AfterListener<E>>()
     }
 

@@ -1,8 +1,8 @@
 //! `ctx` itself: its properties, and `new Context`.
 
 use super::{
-    ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, done, mcp, memory, message,
-    trace, unavailable,
+    ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, mcp, memory, message, trace,
+    unavailable,
 };
 use crate::error::{Error, Result};
 use crate::turn_host::DetachedContextOptions;
@@ -43,20 +43,15 @@ pub const CONTEXT: ScriptClass = ScriptClass {
     is_lenient: false,
 };
 
-const RELEASE: &[ScriptMethod] = &[ScriptMethod {
-    signature: "Release(): void",
-    doc: "Lets go of a context made with `new Context`. In a hook it does nothing.",
-    needs: None,
-    call: |call| done(release(call)),
-}];
+const RELEASE: &[ScriptMethod] = rows! {
+    "Release(): void", None, release: "Lets go of a context made with `new Context`. In a hook it does nothing.",
+};
 
 /// `new Context(…)`.
-pub const GLOBALS: &[ScriptMethod] = &[ScriptMethod {
-    signature: "Context(options?: ContextOptions): Context",
-    doc: "`new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded.",
-    needs: None,
-    call: |call| done(open(call)),
-}];
+pub const GLOBALS: &[ScriptMethod] = rows! {
+    "Context(options?: ContextOptions): Context", None, open:
+        "`new Context(…)` makes a detached context: the caller's identity, an empty request memory, output discarded.",
+};
 
 /// The `ctx` object of a context.
 pub fn object(reach: &ContextHandle) -> HostValue {

@@ -1,6 +1,6 @@
 //! `ctx.memory`: the methods of a namespace, and the deprecated `ctx.space`.
 
-use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod, done};
+use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::{Error, Result};
 use ambit_script::{HostObject, HostValue};
 use ambit_storage::Json as Stored;
@@ -17,7 +17,7 @@ pub const NAMESPACE: ScriptClass = ScriptClass {
         ("id: string", "The owner's id; empty if there is none."),
         ("space: string", "The namespace's name."),
     ],
-    methods: &[VALUES, NUMBERS, LISTS, ARRAYS],
+    methods: &[GET_AND_SET, VALUES, NUMBERS, LISTS, ARRAYS],
     is_lenient: false,
 };
 
@@ -27,176 +27,69 @@ pub const SPACE: ScriptClass = ScriptClass {
     place: "ctx.space",
     doc: "Deprecated: the same values as `ctx.memory.context`.",
     members: &[],
-    methods: &[ALIASES],
+    methods: &[GET_AND_SET, ALIASES],
     is_lenient: false,
 };
 
 const KEY: Option<(usize, &str)> = Some((1, "a key argument"));
 
-const GET: ScriptMethod = ScriptMethod {
-    signature: "Get(key: string): any",
-    doc: "The value; `null` if there is none.",
-    needs: KEY,
-    call: |call| done(get(call)),
+const ALIASES: &[ScriptMethod] = rows! {
+    "Delete(key: string): void", KEY, del: "Deletes a value. A `*` in the key stands for any characters.",
+    "Clear(): void", None, clear: "Deletes all values of this namespace, and nothing else.",
+    "Keys(pattern?: string): string[]", None, keys: "The keys, sorted; with a pattern, those that match.",
 };
 
-const SET: ScriptMethod = ScriptMethod {
-    signature: "Set(key: string, value: any, ttl?: number | string | null): void",
-    doc: "Replaces value, type and life. `ttl` is seconds, or a text such as `\"5m\"`; 0 is for ever.",
-    needs: Some((2, "key and value arguments")),
-    call: |call| done(set(call)),
+/// Reading and writing any value.
+pub const GET_AND_SET: &[ScriptMethod] = rows! {
+    "Get(key: string): any", KEY, get: "The value; `null` if there is none.",
+    "Set(key: string, value: any, ttl?: number | string | null): void", Some((2, "key and value arguments")), set:
+        "Replaces value, type and life. `ttl` is seconds, or a text such as `\"5m\"`; 0 is for ever.",
 };
-
-const CLEAR: ScriptMethod = ScriptMethod {
-    signature: "Clear(): void",
-    doc: "Deletes all values of this namespace, and nothing else.",
-    needs: None,
-    call: |call| done(clear(call)),
-};
-
-const KEYS: ScriptMethod = ScriptMethod {
-    signature: "Keys(pattern?: string): string[]",
-    doc: "The keys, sorted; with a pattern, those that match.",
-    needs: None,
-    call: |call| done(keys(call)),
-};
-
-const ALIASES: &[ScriptMethod] = &[
-    GET,
-    SET,
-    ScriptMethod {
-        signature: "Delete(key: string): void",
-        doc: "Deletes a value. A `*` in the key stands for any characters.",
-        needs: KEY,
-        call: |call| done(del(call)),
-    },
-    CLEAR,
-    KEYS,
-];
 
 /// The methods on any value.
-pub const VALUES: &[ScriptMethod] = &[
-    GET,
-    SET,
-    ScriptMethod {
-        signature: "Del(key: string): void",
-        doc: "Deletes a value. A `*` in the key stands for any characters, and `\\*` for a star.",
-        needs: KEY,
-        call: |call| done(del(call)),
-    },
-    ScriptMethod {
-        signature: "Has(key: string): boolean",
-        doc: "Whether there is a value.",
-        needs: KEY,
-        call: |call| done(has(call)),
-    },
-    ScriptMethod {
-        signature: "GetDel(key: string): any",
-        doc: "Takes the value away; of many callers one gets it.",
-        needs: KEY,
-        call: |call| done(get_del(call)),
-    },
-    KEYS,
-    ScriptMethod {
-        signature: "Len(): number",
-        doc: "How many values there are.",
-        needs: None,
-        call: |call| done(len(call)),
-    },
-    CLEAR,
-];
+pub const VALUES: &[ScriptMethod] = rows! {
+    "Del(key: string): void", KEY, del: "Deletes a value. A `*` in the key stands for any characters, and `\\*` for a star.",
+    "Has(key: string): boolean", KEY, has: "Whether there is a value.",
+    "GetDel(key: string): any", KEY, get_del: "Takes the value away; of many callers one gets it.",
+    "Keys(pattern?: string): string[]", None, keys: "The keys, sorted; with a pattern, those that match.",
+    "Len(): number", None, len: "How many values there are.",
+    "Clear(): void", None, clear: "Deletes all values of this namespace, and nothing else.",
+};
 
 /// The methods on numbers.
-pub const NUMBERS: &[ScriptMethod] = &[
-    ScriptMethod {
-        signature: "Incr(key: string, delta?: number): number",
-        doc: "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
-        needs: KEY,
-        call: |call| done(incr(call)),
-    },
-    ScriptMethod {
-        signature: "Decr(key: string, delta?: number): number",
-        doc: "Subtracts from a number, which may go below zero.",
-        needs: KEY,
-        call: |call| done(decr(call)),
-    },
-];
+pub const NUMBERS: &[ScriptMethod] = rows! {
+    "Incr(key: string, delta?: number): number", KEY, incr:
+        "Adds to a number, 1 if not said otherwise; a missing one counts as 0. Keeps the life.",
+    "Decr(key: string, delta?: number): number", KEY, decr: "Subtracts from a number, which may go below zero.",
+};
 
 const ADDED: Option<(usize, &str)> = Some((2, "key and values arguments"));
 
 /// The methods that make lists longer and shorter.
-pub const LISTS: &[ScriptMethod] = &[
-    ScriptMethod {
-        signature: "Push(key: string, values: any, ...more: any[]): number",
-        doc: "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
-        needs: ADDED,
-        call: |call| done(push(call)),
-    },
-    ScriptMethod {
-        signature: "Pop(key: string): any",
-        doc: "Takes the last item; `null` if there is none.",
-        needs: KEY,
-        call: |call| done(pop(call)),
-    },
-    ScriptMethod {
-        signature: "Pull(key: string, count: number): any[]",
-        doc: "Takes the last `count` items, in stored order.",
-        needs: Some((2, "key and count arguments")),
-        call: |call| done(pull(call)),
-    },
-    ScriptMethod {
-        signature: "PullAll(key: string): any[]",
-        doc: "Takes all items and leaves an empty list.",
-        needs: KEY,
-        call: |call| done(pull_all(call)),
-    },
-    ScriptMethod {
-        signature: "AddToSet(key: string, values: any, ...more: any[]): number",
-        doc: "Appends what is not in the list yet. Returns the new length.",
-        needs: ADDED,
-        call: |call| done(add_to_set(call)),
-    },
-];
+pub const LISTS: &[ScriptMethod] = rows! {
+    "Push(key: string, values: any, ...more: any[]): number", ADDED, push:
+        "Appends the items of a list, or one other value, and each further argument. Returns the new length.",
+    "Pop(key: string): any", KEY, pop: "Takes the last item; `null` if there is none.",
+    "Pull(key: string, count: number): any[]", Some((2, "key and count arguments")), pull:
+        "Takes the last `count` items, in stored order.",
+    "PullAll(key: string): any[]", KEY, pull_all: "Takes all items and leaves an empty list.",
+    "AddToSet(key: string, values: any, ...more: any[]): number", ADDED, add_to_set:
+        "Appends what is not in the list yet. Returns the new length.",
+};
 
 /// The methods on items of lists.
-pub const ARRAYS: &[ScriptMethod] = &[
-    ScriptMethod {
-        signature: "ArrayLen(key: string): number",
-        doc: "How many items; 0 if there is no list.",
-        needs: KEY,
-        call: |call| done(array_len(call)),
-    },
-    ScriptMethod {
-        signature: "ArrayGet(key: string, index: number): any",
-        doc: "One item; a negative index counts from the end. `null` outside.",
-        needs: Some((2, "key and index arguments")),
-        call: |call| done(array_get(call)),
-    },
-    ScriptMethod {
-        signature: "ArraySet(key: string, index: number, value: any): void",
-        doc: "Replaces one item; a negative index counts from the end. Throws outside.",
-        needs: Some((3, "key, index, and value arguments")),
-        call: |call| done(array_set(call)),
-    },
-    ScriptMethod {
-        signature: "ArraySlice(key: string, start: number, end?: number): any[]",
-        doc: "The items from `start` to `end`, both included; negative ones count from the end.",
-        needs: Some((2, "key and start arguments")),
-        call: |call| done(array_slice(call)),
-    },
-    ScriptMethod {
-        signature: "ArrayPage(key: string, page: number, size: number): any[]",
-        doc: "One page of items; pages count from 1.",
-        needs: Some((3, "key, page, and size arguments")),
-        call: |call| done(array_page(call)),
-    },
-    ScriptMethod {
-        signature: "ArrayAll(key: string): any[]",
-        doc: "All items.",
-        needs: KEY,
-        call: |call| done(array_all(call)),
-    },
-];
+pub const ARRAYS: &[ScriptMethod] = rows! {
+    "ArrayLen(key: string): number", KEY, array_len: "How many items; 0 if there is no list.",
+    "ArrayGet(key: string, index: number): any", Some((2, "key and index arguments")), array_get:
+        "One item; a negative index counts from the end. `null` outside.",
+    "ArraySet(key: string, index: number, value: any): void", Some((3, "key, index, and value arguments")), array_set:
+        "Replaces one item; a negative index counts from the end. Throws outside.",
+    "ArraySlice(key: string, start: number, end?: number): any[]", Some((2, "key and start arguments")), array_slice:
+        "The items from `start` to `end`, both included; negative ones count from the end.",
+    "ArrayPage(key: string, page: number, size: number): any[]", Some((3, "key, page, and size arguments")), array_page:
+        "One page of items; pages count from 1.",
+    "ArrayAll(key: string): any[]", KEY, array_all: "All items.",
+};
 
 /// The object of a namespace.
 pub fn object(reach: &ContextHandle, memory: &Memory) -> HostValue {

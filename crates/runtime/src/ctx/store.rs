@@ -1,12 +1,11 @@
 //! `Store(…)`: the stores of an app, whose methods are those of memory.
 
-use super::memory::{self, ARRAYS, LISTS, NUMBERS, VALUES, key, memory};
-use super::{ScriptCall, ScriptClass, ScriptMethod, done};
+use super::memory::{self, ARRAYS, GET_AND_SET, LISTS, NUMBERS, VALUES, key, memory};
+use super::{ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::Result;
 use ambit_script::{HostError, HostObject, HostValue};
 use ambit_storage::memory::Ttl;
-use futures::FutureExt;
-use serde_json::Value as Json;
+use serde_json::HostValue as Json;
 
 /// A store.
 pub const STORE: ScriptClass = ScriptClass {
@@ -14,24 +13,19 @@ pub const STORE: ScriptClass = ScriptClass {
     place: "Store(id)",
     doc: "Named values of the app: the same for all its users. Each call is atomic, also across processes.",
     members: &[],
-    methods: &[VALUES, OWN, NUMBERS, LISTS, ARRAYS],
+    methods: &[GET_AND_SET, VALUES, OWN, NUMBERS, LISTS, ARRAYS],
     is_lenient: false,
 };
 
-const OWN: &[ScriptMethod] = &[ScriptMethod {
-    signature: "GetSet(key: string, value: any, ttl?: number | string | null): any",
-    doc: "The value that is there; else this one, or what this function of the key returns, which then is there.",
-    needs: Some((2, "key and value arguments")),
-    call: |call| get_set(call).boxed(),
-}];
+const OWN: &[ScriptMethod] = rows! {
+    "GetSet(key: string, value: any, ttl?: number | string | null): any", Some((2, "key and value arguments")), get_set:
+        "The value that is there; else this one, or what this function of the key returns, which then is there.",
+};
 
 /// `Store(id)`.
-pub const GLOBALS: &[ScriptMethod] = &[ScriptMethod {
-    signature: "Store(id: string): Store",
-    doc: "A store of the app, by the name of its file in `stores/`.",
-    needs: Some((1, "an id argument")),
-    call: |call| done(open(call)),
-}];
+pub const GLOBALS: &[ScriptMethod] = rows! {
+    "Store(id: string): Store", Some((1, "an id argument")), open: "A store of the app, by the name of its file in `stores/`.",
+};
 
 /// Its methods.
 pub fn methods() -> impl Iterator<Item = &'static ScriptMethod> {

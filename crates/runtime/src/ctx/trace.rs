@@ -6,7 +6,8 @@ mod nodes;
 
 pub use cursor::TraceCursor;
 
-use super::{ContextHandle, ScriptClass, ScriptMethod, done};
+use super::{Call, ContextHandle, ScriptClass, ScriptMethod};
+use crate::error::Result;
 use ambit_script::{HostObject, HostValue};
 use serde_json::{Value as Json, json};
 
@@ -40,125 +41,46 @@ pub const BOARD: ScriptClass = ScriptClass {
     is_lenient: true,
 };
 
-macro_rules! row {
-    ($signature:literal, $doc:literal, $module:ident::$call:ident) => {
-        ScriptMethod {
-            signature: $signature,
-            doc: $doc,
-            needs: None,
-            call: |call| done(std::future::ready(Ok($module::$call(call)))),
-        }
-    };
-}
-
-const NODES: &[ScriptMethod] = &[
-    row!(
-        "Add(input: any, option: TraceNodeOption | string): TraceNode",
+const NODES: &[ScriptMethod] = rows! {
+    "Add(input: any, option: TraceNodeOption | string): TraceNode", None, quiet(nodes::add):
         "Begins a step below the current ones, which it completes; it becomes the current one.",
-        nodes::add
-    ),
-    row!(
-        "Parallel(inputs: { input: any; option: TraceNodeOption | string }[]): TraceNode[]",
+    "Parallel(inputs: { input: any; option: TraceNodeOption | string }[]): TraceNode[]", None, quiet(nodes::parallel):
         "Begins steps beside each other; together they are the current ones.",
-        nodes::parallel
-    ),
-    row!(
-        "Info(message: string, data?: any): this",
-        "Writes a line.",
-        nodes::log
-    ),
-    row!(
-        "Debug(message: string, data?: any): this",
-        "Writes a line for whoever looks for a defect.",
-        nodes::log
-    ),
-    row!(
-        "Warn(message: string, data?: any): this",
-        "Writes a warning.",
-        nodes::log
-    ),
-    row!(
-        "Error(message: string, data?: any): this",
-        "Writes an error; the step goes on.",
-        nodes::log
-    ),
-    row!(
-        "SetOutput(output: any): this",
-        "Says what came out.",
-        nodes::set_output
-    ),
-    row!(
-        "SetMetadata(key: string, value: any): this",
-        "Says more about the step.",
-        nodes::set_metadata
-    ),
-    row!(
-        "Complete(output?: any): this",
-        "Ends the step as it should end.",
-        nodes::complete
-    ),
-    row!(
-        "Fail(error: string | Error): this",
-        "Ends the step as failed.",
-        nodes::fail
-    ),
-];
+    "Info(message: string, data?: any): this", None, quiet(nodes::log): "Writes a line.",
+    "Debug(message: string, data?: any): this", None, quiet(nodes::log): "Writes a line for whoever looks for a defect.",
+    "Warn(message: string, data?: any): this", None, quiet(nodes::log): "Writes a warning.",
+    "Error(message: string, data?: any): this", None, quiet(nodes::log): "Writes an error; the step goes on.",
+    "SetOutput(output: any): this", None, quiet(nodes::set_output): "Says what came out.",
+    "SetMetadata(key: string, value: any): this", None, quiet(nodes::set_metadata): "Says more about the step.",
+    "Complete(output?: any): this", None, quiet(nodes::complete): "Ends the step as it should end.",
+    "Fail(error: string | Error): this", None, quiet(nodes::fail): "Ends the step as failed.",
+};
 
-const SPACES: &[ScriptMethod] = &[
-    row!(
-        "CreateSpace(option: TraceNodeOption | string): TraceSpace",
-        "Makes a board.",
-        boards::create_space
-    ),
-    row!(
-        "GetSpace(id: string): TraceSpace | null",
-        "The board with this id.",
-        boards::get_space
-    ),
-];
+const SPACES: &[ScriptMethod] = rows! {
+    "CreateSpace(option: TraceNodeOption | string): TraceSpace", None, quiet(boards::create_space): "Makes a board.",
+    "GetSpace(id: string): TraceSpace | null", None, quiet(boards::get_space): "The board with this id.",
+};
 
-const FLAGS: &[ScriptMethod] = &[
-    row!(
-        "MarkComplete(): this",
+const FLAGS: &[ScriptMethod] = rows! {
+    "MarkComplete(): this", None, quiet(nodes::mark_complete):
         "Sets the flag that `IsComplete` reads; the trace itself ends with the turn.",
-        nodes::mark_complete
-    ),
-    row!(
-        "IsComplete(): boolean",
-        "Whether `MarkComplete` was called in this run.",
-        nodes::is_complete
-    ),
-    row!(
-        "Release(): void",
-        "Silences all methods for the rest of the run.",
-        nodes::release
-    ),
-];
+    "IsComplete(): boolean", None, quiet(nodes::is_complete): "Whether `MarkComplete` was called in this run.",
+    "Release(): void", None, quiet(nodes::release): "Silences all methods for the rest of the run.",
+};
 
-const BOARDS: &[ScriptMethod] = &[
-    row!(
-        "Set(key: string, value: any): void",
-        "Puts a value.",
-        boards::board
-    ),
-    row!(
-        "Get(key: string): any",
-        "The value; `null` if there is none.",
-        boards::board
-    ),
-    row!(
-        "Has(key: string): boolean",
-        "Whether there is a value.",
-        boards::board
-    ),
-    row!(
-        "Delete(key: string): void",
-        "Takes a value away.",
-        boards::board
-    ),
-    row!("Clear(): void", "Takes all values away.", boards::board),
-    row!("Keys(): string[]", "The keys, sorted.", boards::board),
-];
+const BOARDS: &[ScriptMethod] = rows! {
+    "Set(key: string, value: any): void", None, quiet(boards::board): "Puts a value.",
+    "Get(key: string): any", None, quiet(boards::board): "The value; `null` if there is none.",
+    "Has(key: string): boolean", None, quiet(boards::board): "Whether there is a value.",
+    "Delete(key: string): void", None, quiet(boards::board): "Takes a value away.",
+    "Clear(): void", None, quiet(boards::board): "Takes all values away.",
+    "Keys(): string[]", None, quiet(boards::board): "The keys, sorted.",
+};
+
+/// Does what throws nothing.
+async fn quiet(call: &Call<'_>, what: fn(&Call<'_>) -> HostValue) -> Result<HostValue> {
+    Ok(what(call))
+}
 
 /// The `ctx.trace` object.
 pub fn object(reach: &ContextHandle) -> HostValue {

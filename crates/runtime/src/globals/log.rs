@@ -1,7 +1,7 @@
 //! `console` and `log`: lines of scripts in the log of the server.
 
 use super::printf::format;
-use crate::ctx::{ScriptCall, ScriptContext, ScriptMethod, done};
+use crate::ctx::{ScriptCall, ScriptContext, ScriptMethod, rows};
 use crate::error::{Error, ErrorCode, Result};
 use crate::value_text::value_text;
 use ambit_script::HostValue;
@@ -9,50 +9,20 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-macro_rules! row {
-    ($signature:literal, $doc:literal) => {
-        ScriptMethod {
-            signature: $signature,
-            doc: $doc,
-            needs: Some((1, "a format argument")),
-            call: |call| done(std::future::ready(write(call))),
-        }
-    };
-}
+const FORMAT: Option<(usize, &str)> = Some((1, "a format argument"));
 
 /// `log`, with formats as of `printf`.
-pub const LOG: &[ScriptMethod] = &[
-    row!(
-        "log.Trace(format: any, ...args: any[]): void",
-        "Writes a line for whoever looks for a defect."
-    ),
-    row!(
-        "log.Debug(format: any, ...args: any[]): void",
-        "Writes a line for whoever looks for a defect."
-    ),
-    row!(
-        "log.Info(format: any, ...args: any[]): void",
-        "Writes a line."
-    ),
-    row!(
-        "log.Warn(format: any, ...args: any[]): void",
-        "Writes a warning."
-    ),
-    row!(
-        "log.Error(format: any, ...args: any[]): void",
-        "Writes an error."
-    ),
-    row!(
-        "log.Fatal(format: any, ...args: any[]): never",
-        "Writes an error, and throws it."
-    ),
-    row!(
-        "log.Panic(format: any, ...args: any[]): never",
-        "Writes an error, and throws it."
-    ),
-];
+pub const LOG: &[ScriptMethod] = rows! {
+    "log.Trace(format: any, ...args: any[]): void", FORMAT, write: "Writes a line for whoever looks for a defect.",
+    "log.Debug(format: any, ...args: any[]): void", FORMAT, write: "Writes a line for whoever looks for a defect.",
+    "log.Info(format: any, ...args: any[]): void", FORMAT, write: "Writes a line.",
+    "log.Warn(format: any, ...args: any[]): void", FORMAT, write: "Writes a warning.",
+    "log.Error(format: any, ...args: any[]): void", FORMAT, write: "Writes an error.",
+    "log.Fatal(format: any, ...args: any[]): never", FORMAT, write: "Writes an error, and throws it.",
+    "log.Panic(format: any, ...args: any[]): never", FORMAT, write: "Writes an error, and throws it.",
+};
 
-fn write(call: &ScriptCall<'_>) -> Result<HostValue> {
+async fn write(call: &ScriptCall<'_>) -> Result<HostValue> {
     let rest = call.arguments.get(1..).unwrap_or_default();
     let text = format(&value_text(&call.value(0)), rest);
     let level = call.method.name().trim_start_matches("log.");

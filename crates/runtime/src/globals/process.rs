@@ -2,54 +2,28 @@
 
 use super::time;
 use crate::concurrent_calls::JoinPolicy;
-use crate::ctx::{ScriptCall, ScriptMethod, done};
+use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::error::Result;
 use crate::process::concurrent::many;
 use crate::process::{self, ProcessCall};
 use ambit_script::HostValue;
 use std::sync::Arc;
 
-macro_rules! several {
-    ($signature:literal, $until:expr, $doc:literal) => {
-        ScriptMethod {
-            signature: $signature,
-            doc: $doc,
-            needs: Some((1, "a requests argument")),
-            call: |call| done(at_once(call, $until)),
-        }
-    };
-}
+const REQUESTS: Option<(usize, &str)> = Some((1, "a requests argument"));
 
 /// The functions.
-pub const PROCESSES: &[ScriptMethod] = &[
-    ScriptMethod {
-        signature: "Process(name: string, ...args: any[]): any",
-        doc: "Runs a process for the caller of this run and returns its value; its errors are thrown.",
-        needs: Some((1, "a name argument")),
-        call: |call| done(process(call)),
-    },
-    several!(
-        "All(requests: ProcessRequest[]): ProcessResult[]",
-        JoinPolicy::All,
-        "Runs processes at once and waits for all."
-    ),
-    several!(
-        "Any(requests: ProcessRequest[]): (ProcessResult | null)[]",
-        JoinPolicy::Any,
-        "Runs processes at once and waits for the first success; the others are cancelled."
-    ),
-    several!(
-        "Race(requests: ProcessRequest[]): (ProcessResult | null)[]",
-        JoinPolicy::Race,
-        "Runs processes at once and waits for the first that ends; the others are cancelled."
-    ),
-    ScriptMethod {
-        signature: "time.After(ms: number, process: string, ...args: any[]): void",
-        doc: "Runs a process later in this run, beside what the run does then; it is dropped when the run ends.",
-        needs: Some((2, "milliseconds and process arguments")),
-        call: |call| done(std::future::ready(after(call))),
-    },
-];
+pub const PROCESSES: &[ScriptMethod] = rows! {
+    "Process(name: string, ...args: any[]): any", Some((1, "a name argument")), process:
+        "Runs a process for the caller of this run and returns its value; its errors are thrown.",
+    "All(requests: ProcessRequest[]): ProcessResult[]", REQUESTS, at_once(JoinPolicy::All):
+        "Runs processes at once and waits for all.",
+    "Any(requests: ProcessRequest[]): (ProcessResult | null)[]", REQUESTS, at_once(JoinPolicy::Any):
+        "Runs processes at once and waits for the first success; the others are cancelled.",
+    "Race(requests: ProcessRequest[]): (ProcessResult | null)[]", REQUESTS, at_once(JoinPolicy::Race):
+        "Runs processes at once and waits for the first that ends; the others are cancelled.",
+    "time.After(ms: number, process: string, ...args: any[]): void", Some((2, "milliseconds and process arguments")), after:
+        "Runs a process schedule in this run, beside what the run does then; it is dropped when the run ends.",
+};
 
 async fn process(call: &ScriptCall<'_>) -> Result<HostValue> {
     let asked = ProcessCall {
@@ -67,7 +41,7 @@ async fn at_once(call: &ScriptCall<'_>, until: JoinPolicy) -> Result<HostValue> 
     Ok(many(call, until).await?.into())
 }
 
-fn after(call: &ScriptCall<'_>) -> Result<HostValue> {
+async fn after(call: &ScriptCall<'_>) -> Result<HostValue> {
     let time = time(call)?;
     let name = call.text(1, "process", "must be a string")?.to_owned();
     process::check(&call.reach.scope.processes, &name)?;

@@ -1,6 +1,6 @@
 //! `Query`: queries over the app's data.
 
-use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, done};
+use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, rows};
 use crate::error::{Error, Result};
 use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
 use ambit_script::{HostObject, HostValue};
@@ -15,16 +15,7 @@ enum QueryMethod {
     AsItSays,
 }
 
-macro_rules! row {
-    ($signature:literal, $ask:expr, $doc:literal) => {
-        ScriptMethod {
-            signature: $signature,
-            doc: $doc,
-            needs: Some((1, "a query argument")),
-            call: |call| done(run(call, $ask)),
-        }
-    };
-}
+const GIVEN: Option<(usize, &str)> = Some((1, "a query argument"));
 
 /// The queries of an app.
 pub const QUERY: ScriptClass = ScriptClass {
@@ -32,46 +23,27 @@ pub const QUERY: ScriptClass = ScriptClass {
     place: "Query(engine)",
     doc: "Queries over the tables of loaded models, as objects. Each table is cut down to the rows that the caller may see.",
     members: &[],
-    methods: &[&[
-        row!(
-            "Get(query: QueryDSL, values?: Record<string, any>): any[]",
-            QueryMethod::Rows,
-            "The rows; `values` stand for `?:name` in the query. Without a limit at most 10 000, more throws."
-        ),
-        row!(
-            "First(query: QueryDSL, values?: Record<string, any>): any",
-            QueryMethod::First,
-            "The first row; null if there is none."
-        ),
-        row!(
-            "Paginate(query: QueryDSL, values?: Record<string, any>): any",
-            QueryMethod::Page,
-            "A page of rows: `{data, page, pagesize, pagecnt, next, prev, total}`."
-        ),
-        row!(
-            "Run(query: QueryDSL, values?: Record<string, any>): any",
-            QueryMethod::AsItSays,
-            "A page where the query has `page` or `pagesize`, the first row where it says `first`, else the rows."
-        ),
-        ScriptMethod {
-            signature: "Lint(query: QueryDSL, values?: Record<string, any>): QueryLint",
-            doc: "What is wrong with a query, without running it.",
-            needs: Some((1, "a query argument")),
-            call: |call| done(std::future::ready(lint(call))),
-        },
-    ]],
+    methods: &[rows! {
+        "Get(query: QueryDSL, values?: Record<string, any>): any[]", GIVEN, run(QueryMethod::Rows):
+            "The rows; `values` stand for `?:name` in the query. Without a limit at most 10 000, more throws.",
+        "First(query: QueryDSL, values?: Record<string, any>): any", GIVEN, run(QueryMethod::First):
+            "The first row; null if there is none.",
+        "Paginate(query: QueryDSL, values?: Record<string, any>): any", GIVEN, run(QueryMethod::Page):
+            "A page of rows: `{data, page, pagesize, pagecnt, next, prev, total}`.",
+        "Run(query: QueryDSL, values?: Record<string, any>): any", GIVEN, run(QueryMethod::AsItSays):
+            "A page where the query has `page` or `pagesize`, the first row where it says `first`, else the rows.",
+        "Lint(query: QueryDSL, values?: Record<string, any>): QueryLint", GIVEN, lint:
+            "What is wrong with a query, without running it.",
+    }],
     is_lenient: false,
 };
 
 /// `Query(engine?)`.
-pub const QUERIES: &[ScriptMethod] = &[ScriptMethod {
-    signature: "Query(engine?: string): Query",
-    doc: "Queries over the app's data; the engine is always `default`.",
-    needs: None,
-    call: |call| done(std::future::ready(open(call))),
-}];
+pub const QUERIES: &[ScriptMethod] = rows! {
+    "Query(engine?: string): Query", None, open: "Queries over the app's data; the engine is always `default`.",
+};
 
-fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
+async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     match call.given(0) {
         None | Some(Json::Null) => {}
         Some(Json::String(engine)) if engine == "default" => {}
@@ -119,7 +91,7 @@ async fn answer(
     }
 }
 
-fn lint(call: &ScriptCall<'_>) -> Result<HostValue> {
+async fn lint(call: &ScriptCall<'_>) -> Result<HostValue> {
     Ok(read(call, |given| given.lint())?.into())
 }
 

@@ -1,63 +1,27 @@
 //! `http` and `fetch`: requests of scripts, to the hosts that the app lists and the agent leaves.
 
-use crate::ctx::{ScriptCall, ScriptMethod};
+use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::net::{fetch, http};
 use ambit_script::{HostError, HostValue};
-use futures::FutureExt;
-use serde_json::Value as Json;
-
-macro_rules! row {
-    ($signature:literal, $doc:literal) => {
-        ScriptMethod {
-            signature: $signature,
-            doc: $doc,
-            needs: None,
-            call: |call| send(call).boxed(),
-        }
-    };
-}
+use serde_json::HostValue as Json;
 
 /// The functions.
-pub const WEB: &[ScriptMethod] = &[
-    row!(
-        "http.Get(url: string, query?: any, headers?: any): HttpResponse",
-        "Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed."
-    ),
-    row!(
-        "http.Post(url: string, payload?: any, files?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request. Each of `files` is `{name, filename?, type?, data}` with `data` in base64."
-    ),
-    row!(
-        "http.Put(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request."
-    ),
-    row!(
-        "http.Patch(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request."
-    ),
-    row!(
-        "http.Delete(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request."
-    ),
-    row!(
-        "http.Head(url: string, payload?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request."
-    ),
-    row!(
-        "http.Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): HttpResponse",
-        "Sends a request of any method."
-    ),
-    row!(
-        "http.Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse",
-        "Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less."
-    ),
-    ScriptMethod {
-        signature: "fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>",
-        doc: "The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed.",
-        needs: None,
-        call: |call| fetched(call).boxed(),
-    },
-];
+pub const WEB: &[ScriptMethod] = rows! {
+    "http.Get(url: string, query?: any, headers?: any): HttpResponse", None, send:
+        "Sends a request. A request that fails is an answer with `status` 0 and a `message`; `code` 403 where the host is not allowed.",
+    "http.Post(url: string, payload?: any, files?: any, query?: any, headers?: any): HttpResponse", None, send:
+        "Sends a request. Each of `files` is `{name, filename?, type?, data}` with `data` in base64.",
+    "http.Put(url: string, payload?: any, query?: any, headers?: any): HttpResponse", None, send: "Sends a request.",
+    "http.Patch(url: string, payload?: any, query?: any, headers?: any): HttpResponse", None, send: "Sends a request.",
+    "http.Delete(url: string, payload?: any, query?: any, headers?: any): HttpResponse", None, send: "Sends a request.",
+    "http.Head(url: string, payload?: any, query?: any, headers?: any): HttpResponse", None, send: "Sends a request.",
+    "http.Send(method: string, url: string, payload?: any, query?: any, headers?: any, files?: any): HttpResponse", None, send:
+        "Sends a request of any method.",
+    "http.Stream(method: string, url: string, callback: (line: string) => any, payload?: any, query?: any, headers?: any): HttpResponse", None, send:
+        "Sends a request and gives each line of the answer to a function, until it returns `false`, 0 or less.",
+    "fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>", None, fetched:
+        "The standard's `fetch`. It rejects with a `TypeError` where the host is not allowed.",
+};
 
 async fn send(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let client = call.run.http();
