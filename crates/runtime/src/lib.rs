@@ -4,7 +4,6 @@
 //! where its settings came from.
 
 pub mod access;
-mod active_count;
 pub mod app;
 mod chat_message;
 pub mod chats;

@@ -5,6 +5,7 @@ use crate::lock::lock;
 use crate::runtime::RuntimeCore;
 use crate::{retention, turn};
 use ambit_storage::Caller;
+use ambit_storage::clock::backoff;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, Weak};
 use std::time::Duration;
@@ -43,17 +44,17 @@ impl TemporaryTenants {
 
 /// Takes up turns that nobody runs any more. A store that is away is asked less often.
 pub(crate) async fn recover(core: Weak<RuntimeCore>) {
-    let (mut failing, mut pause) = (turn::RecoveryBackoff::default(), LOOK);
+    let (mut failing, mut failures) = (turn::RecoveryBackoff::default(), 0);
     while let Some(core) = core.upgrade() {
-        pause = match turn::recover_all(&core, &mut failing).await {
-            Ok(_) => LOOK,
+        match turn::recover_all(&core, &mut failing).await {
+            Ok(_) => failures = 0,
             Err(error) => {
                 tracing::warn!(%error, "open turns could not be looked for");
-                LONGEST.min(pause * 2)
+                failures += 1;
             }
-        };
+        }
         drop(core);
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(backoff(LOOK, LONGEST, failures + 1)).await;
     }
 }
 

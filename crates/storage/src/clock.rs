@@ -43,3 +43,10 @@ impl Clock {
 pub fn to_millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }
+
+/// The pause behind so many failures: a first one, twice as long with each further failure, and never above the longest.
+pub fn backoff(first: Duration, longest: Duration, failures: u32) -> Duration {
+    let doubled = 1_u32.checked_shl(failures.saturating_sub(1));
+    let pause = first.saturating_mul(doubled.unwrap_or(u32::MAX));
+    pause.min(longest)
+}

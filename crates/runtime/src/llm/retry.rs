@@ -1,6 +1,7 @@
 //! Calling a model again when it failed before anything was shown.
 
 use super::{AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider};
+use ambit_storage::clock::backoff;
 use futures::stream::{self, StreamExt};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -71,10 +72,10 @@ fn pause(attempt: u32, failure: &ModelFailure, deadline: Option<Instant>) -> Opt
     if attempt >= TRIES || !failure.is_repeatable() {
         return None;
     }
-    let backoff = PAUSE * 2_u32.pow(attempt - 1);
+    let pause = backoff(PAUSE, LONGEST, attempt);
     // Clients that failed together must not come back together.
-    let backoff = backoff.mul_f64(rand::random_range(1.0..2.0));
-    let pause = backoff.max(failure.retry_after.unwrap_or_default());
+    let pause = pause.mul_f64(rand::random_range(1.0..2.0));
+    let pause = pause.max(failure.retry_after.unwrap_or_default());
     let is_in_time = deadline.is_none_or(|deadline| Instant::now() + pause < deadline);
     (pause <= LONGEST && is_in_time).then_some(pause)
 }

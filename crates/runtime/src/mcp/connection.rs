@@ -6,10 +6,10 @@ use super::notifications::McpNotifications;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::session::{McpFailure, McpSession, failure};
 use super::transport::{self, ConnectOptions, TransportEntry};
-use crate::active_count::ActiveCount;
 use crate::error::{Error, Result};
 use crate::llm::Secrets;
 use crate::lock::lock;
+use ambit_storage::clock::backoff;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 /// The wait behind the first failure; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -48,8 +49,8 @@ pub struct ConnectionTarget {
     /// How long opening a connection may take, and each answer.
     pub timeout: Duration,
     /// Counts the processes that are started.
-    pub process_count: ActiveCount,
-    /// What must not be told.
+    pub processes: TaskTracker,
+    /// What must not be known_tools.
     pub secrets: Arc<Secrets>,
 }
 
@@ -301,8 +302,7 @@ impl ConnectionState {
     fn fail(&mut self, why: &str) {
         self.phase = ConnectionPhase::Closed;
         self.failures += 1;
-        let doubled = 1_u32.checked_shl(self.failures - 1).unwrap_or(u32::MAX);
-        let wait = FIRST_WAIT.saturating_mul(doubled).min(LONGEST_WAIT);
+        let wait = backoff(FIRST_WAIT, LONGEST_WAIT, self.failures);
         self.wait = Some((Instant::now() + wait, why.to_owned()));
     }
 }
@@ -330,7 +330,7 @@ async fn open(place: &ConnectionTarget) -> Result<Arc<McpSession>, String> {
         path: place.path.clone(),
         http: place.http.clone(),
         timeout: place.timeout,
-        process_count: place.process_count.clone(),
+        processes: place.processes.clone(),
         notifications: McpNotifications::new(&place.id, place.secrets.clone()),
         secrets: place.secrets.clone(),
     };

@@ -11,6 +11,7 @@ use reqwest::redirect::Policy;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
+use tokio_util::task::TaskTracker;
 
 /// How long a connection over the network may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ const LAST: Duration = Duration::from_secs(3);
 /// Servers that are in use.
 pub struct McpServerPool {
     http: reqwest::Client,
-    process_count: ActiveCount,
+    processes: TaskTracker,
     known: Mutex<BTreeMap<String, Vec<Weak<McpServer>>>>,
 }
 
@@ -45,7 +46,7 @@ impl McpServerPool {
             .build();
         Ok(Self {
             http: http.map_err(|error| failed(&error))?,
-            process_count: ActiveCount::default(),
+            processes: TaskTracker::new(),
             known: Mutex::default(),
         })
     }
@@ -56,7 +57,7 @@ impl McpServerPool {
             root: app.root.clone(),
             path: app.variables.get("PATH").map(str::to_owned),
             http: self.http.clone(),
-            process_count: self.process_count.clone(),
+            processes: self.processes.clone(),
         };
         let mut known = self.known();
         let mut servers = BTreeMap::new();
@@ -87,7 +88,8 @@ impl McpServerPool {
         servers.iter().for_each(|server| server.close());
         drop(servers);
         // What lasts longer is killed when its connection is dropped.
-        let _in_time = tokio::time::timeout(LAST, self.process_count.wait_for_zero()).await;
+        self.processes.close();
+        let _in_time = tokio::time::timeout(LAST, self.processes.wait()).await;
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Weak<McpServer>>>> {

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio_util::task::TaskTracker;
 
 /// How long an answer may take where the file says nothing.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,7 +37,7 @@ pub struct McpEnvironment {
     /// Sends requests.
     pub http: reqwest::Client,
     /// Counts the processes that are started.
-    pub process_count: ActiveCount,
+    pub processes: TaskTracker,
 }
 
 /// A server.
@@ -154,7 +155,7 @@ impl McpServer {
             path: self.environment.path.clone(),
             http: self.environment.http.clone(),
             timeout: self.timeout,
-            process_count: self.environment.process_count.clone(),
+            processes: self.ground.processes.clone(),
         };
         let link = Arc::new(McpConnection::new(place));
         links.insert(filled.key, link.clone());

@@ -8,7 +8,7 @@ mod sse;
 mod stdio;
 mod stdio_transport;
 
-use crate::active_count::ActiveCount;
+use tokio_util::task::TaskTracker;
 
 use super::notifications::McpNotifications;
 use super::session::McpClient;
@@ -54,7 +54,7 @@ pub struct ConnectOptions {
     /// How long an answer may take.
     pub timeout: Duration,
     /// Counts the processes that are started.
-    pub process_count: ActiveCount,
+    pub processes: TaskTracker,
     /// What hears the server.
     pub notifications: Arc<McpNotifications>,
     /// What must not be told.

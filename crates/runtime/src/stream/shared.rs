@@ -6,12 +6,14 @@ use super::{StreamOptions, StreamTarget};
 use crate::error::{Error, ErrorCode, Result};
 use crate::lock::lock;
 use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::clock::backoff;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard, watch};
 
-/// The first wait after a write that failed, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// The wait after a write that failed, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) struct SharedStream {
     pub place: StreamTarget,
@@ -171,10 +173,10 @@ impl SharedStream {
 
     /// Stores what is waiting, step by step, until the log ends or cannot be written any more.
     pub async fn keep_storing(self: Arc<Self>) {
-        let mut pause = PAUSES.0;
+        let mut failures = 0;
         while self.is_due().await {
             let Err(error) = self.store_by(StreamState::take_step).await else {
-                pause = PAUSES.0;
+                failures = 0;
                 continue;
             };
             if !is_passing(&error) {
@@ -186,8 +188,8 @@ impl SharedStream {
                 return self.abandon(error);
             }
             tracing::warn!(log = %self.place.log, %error, "a step of a stream was not stored; trying again");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
+            failures += 1;
+            tokio::time::sleep(backoff(FIRST_PAUSE, LONGEST_PAUSE, failures)).await;
         }
     }
 

@@ -1,8 +1,6 @@
 //! Messages that others append to the conversation while a turn has it: the next model call sees them.
 
 use super::Turn;
-use super::persist::PAUSE;
-use crate::chat_message;
 use crate::error::Result;
 use crate::journal::JournalStep;
 use ambit_storage::storage::{Message, for_model};
@@ -39,11 +37,11 @@ impl Turn {
     async fn appended(&mut self) -> Result<Vec<Message>> {
         let taken: HashSet<String> = self.replay.taken().map(str::to_owned).collect();
         for look in LOOKS {
-            let mut pause = PAUSE;
+            let mut failures = 0;
             let mut stored = loop {
                 match self.session.history().tail(look).await {
                     Ok(stored) => break stored,
-                    Err(error) => self.wait_before_retry(error.into(), &mut pause).await?,
+                    Err(error) => self.wait_before_retry(error.into(), &mut failures).await?,
                 }
             };
             let is_whole = stored.len() < look;

@@ -1,8 +1,6 @@
 //! What comes in while a turn runs: messages for its next step, or a reason to begin the step anew.
 
 use super::Turn;
-use super::persist::PAUSE;
-use crate::chat_message;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::journal::JournalStep;
@@ -99,11 +97,11 @@ impl Turn {
         if self.parent.is_some() {
             return Ok(Vec::new());
         }
-        let mut pause = PAUSE;
+        let mut failures = 0;
         let (received, last) = loop {
             match self.live_turn.inbox.read(self.inbox).await {
                 Ok(read) => break read,
-                Err(error) => self.wait_before_retry(error, &mut pause).await?,
+                Err(error) => self.wait_before_retry(error, &mut failures).await?,
             }
         };
         self.inbox = last;

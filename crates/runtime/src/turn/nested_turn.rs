@@ -16,7 +16,6 @@ use super::converse;
 use super::open::TurnParts;
 use super::usage::TurnUsage;
 use super::{Turn, TurnSettings};
-use crate::active_count::ActiveGuard;
 use crate::app::AppAgent;
 use crate::ctx::ScriptContext;
 use crate::error::Result;
@@ -36,6 +35,8 @@ use chunk_listener::ChunkListener;
 use scoped_task::ScopedTask;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use task::ScopedTask;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Answers what the hooks of one agent ask.
 pub(super) struct AgentTurnHost {
@@ -142,7 +143,7 @@ struct NestedTurn {
     node: TraceNode,
     is_over: bool,
     /// Ends behind all of it.
-    _running: ActiveGuard,
+    _running: TaskTrackerToken,
 }
 
 /// Where a call speaks.

@@ -5,6 +5,7 @@ use super::nested_turn::NestedCallStep;
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::{AfterSend, BeforeSaveHistory};
 use crate::journal::{self, JournalStep};
+use ambit_storage::clock::backoff;
 use ambit_storage::event::{
     ChatHistorySaving, ContextSaving, MessageAdded, MessageAdding, UsageRecorded,
 };
@@ -14,8 +15,8 @@ use std::time::Duration;
 const TRIES: u32 = 6;
 /// The longest pause between tries.
 const LONGEST: Duration = Duration::from_secs(2);
-/// The pause before the second try; each further one is twice as long.
-pub(super) const PAUSE: Duration = Duration::from_millis(50);
+/// The pause before the second try.
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Turn {
     /// Makes a step durable before the turn goes on. Steps that the journal has already are passed over.
@@ -45,9 +46,9 @@ impl Turn {
     pub(super) async fn persist(&mut self) -> Result<()> {
         if let Some(fork) = &self.parent {
             // What is staged is kept by the turn around it.
-            let mut pause = PAUSE;
+            let mut failures = 0;
             while let Err(error) = fork.flush(&self.usage).await {
-                self.wait_before_retry(error, &mut pause).await?;
+                self.wait_before_retry(error, &mut failures).await?;
             }
             return Ok(());
         }
@@ -63,7 +64,7 @@ impl Turn {
     /// moment is waited for; what could not be written stays staged and goes along with the next write.
     pub(super) async fn save(&self, is_end: bool) -> Result<()> {
         let context = self.session.context();
-        let (mut pause, mut tries) = (PAUSE, 0);
+        let mut tries = 0;
         loop {
             tries += 1;
             // Behind this, something may be staged while the rest is saved.
@@ -84,22 +85,21 @@ impl Turn {
                     return Err(error.into());
                 }
                 Err(_) => {
-                    tokio::time::sleep(pause).await;
+                    tokio::time::sleep(backoff(PAUSE, LONGEST, tries)).await;
                     // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
                     let _ = context.history().count().await;
                 }
             }
-            pause = LONGEST.min(pause * 2);
         }
     }
 
     /// After a read that failed: waits a while where the store is away, and the read may be tried again.
-    pub(super) async fn wait_before_retry(&self, error: Error, pause: &mut Duration) -> Result<()> {
+    pub(super) async fn wait_before_retry(&self, error: Error, failures: &mut u32) -> Result<()> {
         if error.code != ErrorCode::Unavailable || !self.holds_conversation() {
             return Err(error);
         }
-        tokio::time::sleep(*pause).await;
-        *pause = LONGEST.min(*pause * 2);
+        *failures += 1;
+        tokio::time::sleep(backoff(PAUSE, LONGEST, *failures)).await;
         Ok(())
     }
 

@@ -20,6 +20,7 @@ use crate::{chats, trace};
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
 use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::clock::backoff;
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::lease::OnBusy;
 use ambit_storage::operation::Operation;
@@ -70,7 +71,7 @@ pub(super) async fn open_turns(driver: &Arc<dyn Driver>, digest: &str) -> Result
 /// Turns that were not finished although this node has tried: they could not be taken up, as when their agent is gone or does
 /// not load, or were left again, as when their lease could not be renewed. They wait for longer each time.
 #[derive(Default)]
-pub(crate) struct RecoveryBackoff(HashMap<String, (Duration, Instant)>);
+pub(crate) struct RecoveryBackoff(HashMap<String, (u32, Instant)>);
 
 impl RecoveryBackoff {
     fn is_early(&self, request_id: &str) -> bool {
@@ -86,9 +87,9 @@ impl RecoveryBackoff {
 
     /// The pause before the next try.
     fn note(&mut self, request_id: &str) -> Duration {
-        let before = self.0.get(request_id);
-        let pause = before.map_or(FIRST_PAUSE, |(pause, _)| LONGEST_PAUSE.min(*pause * 2));
-        let entry = (pause, Instant::now() + pause);
+        let failures = self.0.get(request_id).map_or(1, |(before, _)| before + 1);
+        let pause = backoff(FIRST_PAUSE, LONGEST_PAUSE, failures);
+        let entry = (failures, Instant::now() + pause);
         self.0.insert(request_id.to_owned(), entry);
         pause
     }

@@ -30,7 +30,7 @@ use super::striped_locks::StripedLocks;
 use super::{Driver, DriverOptions, LogPage, LogRange, LogWatch, ValuePart, ValueScan, WatchHub};
 use crate::address::{LogKey, Space, ValueKey};
 use crate::batch::{Batch, ValueEntry, WriteOutcome};
-use crate::clock::Millis;
+use crate::clock::{Millis, backoff};
 use crate::directory::{IndexRow, PageRequest, RowFilter};
 use crate::{Error, Result};
 use async_trait::async_trait;
@@ -40,6 +40,9 @@ use std::time::Duration;
 
 /// How often a batch is judged anew because others changed what it had seen.
 const ATTEMPTS: u32 = 200;
+/// The longest pause between them, at first and in the end.
+const PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 /// So many values are looked at in one step of a scan.
 const STEP: usize = 256;
 
@@ -111,14 +114,13 @@ impl Driver for RedisDriver {
         batch.validate(&self.options.limits)?;
         let needs = LoadRequest::of(&batch);
         let _turn = self.turns.take(needs.contended()).await;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 1..=ATTEMPTS {
             if let Some(outcomes) = self.attempt(&batch, &needs).await? {
                 super::memory::notify(&self.hub, &batch);
                 return Ok(outcomes);
             }
-            let most = 1_000_u64 << attempt.min(5);
-            let pause = rand::random_range(0..most);
-            tokio::time::sleep(Duration::from_micros(pause)).await;
+            let most = backoff(PAUSE, LONGEST_PAUSE, attempt);
+            tokio::time::sleep(most.mul_f64(rand::random())).await;
         }
         Err(Error::Busy {
             what: format!("the redis store at {}", self.server.place),

@@ -1,7 +1,6 @@
 //! A child process and all that it starts, which end with it.
 
 use super::ConnectOptions;
-use crate::active_count::ActiveGuard;
 use crate::llm::Secrets;
 use crate::lock::lock;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -13,6 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How long a process may take to end by itself when nobody speaks to it any more.
 const GRACE: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub struct ServerProcess {
     group: Option<Pid>,
     stderr_tail: Arc<Mutex<String>>,
     _log: JoinSet<()>,
-    _counted: ActiveGuard,
+    _counted: TaskTrackerToken,
 }
 
 impl ServerProcess {
@@ -48,7 +48,7 @@ impl ServerProcess {
             group: id.and_then(Pid::from_raw),
             stderr_tail: last_words,
             _log: log,
-            _counted: opening.process_count.enter(),
+            _counted: opening.processes.token(),
         })
     }
 
