@@ -29,6 +29,7 @@ mod maintenance;
 pub mod mcp;
 pub mod model;
 pub mod net;
+mod optional;
 pub mod outbox;
 pub mod process;
 pub mod request;

@@ -3,7 +3,8 @@
 use super::{ScriptCall, ScriptClass};
 use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::error::{Error, ErrorCode, Result};
-use crate::turn_host::{CalleeKind, ChunkCallback, NestedCall};
+use crate::optional::optional;
+use crate::together::{JoinPolicy, together};
 use ambit_script::{Callback, HostError, HostValue};
 use futures::FutureExt;
 use serde_json::{Map, Value as Json, json};
@@ -143,11 +144,9 @@ fn messages(place: &str, given: Option<&Json>) -> Result<Vec<Json>> {
 }
 
 fn options(place: &str, given: Option<&Json>) -> Result<Map<String, Json>> {
-    match given {
-        None | Some(Json::Null) => Ok(Map::new()),
-        Some(Json::Object(options)) => Ok(options.clone()),
-        Some(_) => Err(Error::invalid(place, format!("{place} must be an object"))),
-    }
+    let is_no_object = || Error::invalid(place, format!("{place} must be an object"));
+    let options = optional(given, Json::as_object, is_no_object)?;
+    Ok(options.cloned().unwrap_or_default())
 }
 
 fn says_silent(options: &Map<String, Json>) -> Option<bool> {

@@ -5,9 +5,9 @@ use super::{
     unavailable,
 };
 use crate::error::{Error, Result};
-use crate::turn_host::DetachedContextOptions;
+use crate::optional::optional;
 use ambit_script::{HostObject, HostValue};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{HostValue as Json, json};
 
 /// `ctx`.
 pub const CONTEXT: ScriptClass = ScriptClass {
@@ -123,32 +123,23 @@ async fn release(call: &ScriptCall<'_>) -> Result<HostValue> {
 }
 
 async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
-    let options = match call.given(0) {
-        None | Some(Json::Null) => Map::new(),
-        Some(Json::Object(options)) => options.clone(),
-        Some(_) => return Err(Error::invalid("options", "new Context takes an object")),
+    let is_no_object = || Error::invalid("options", "new Context takes an object");
+    let options = optional(call.given(0), Json::as_object, is_no_object)?;
+    let option = |name: &str| options.and_then(|options| options.get(name));
+    let wrong = |name: &str, what: &str| {
+        Error::invalid(name, format!("new Context: {name} must be {what}"))
     };
-    let text = |name: &str| match options.get(name) {
-        None | Some(Json::Null) => Ok(None),
-        Some(Json::String(text)) => Ok(Some(text.clone())),
-        Some(_) => {
-            let what = format!("new Context: {name} must be a string");
-            Err(Error::invalid(name, what))
-        }
+    let text = |name: &str| {
+        let text = optional(option(name), Json::as_str, || wrong(name, "a string"))?;
+        Ok::<_, Error>(text.map(str::to_owned))
     };
-    let metadata = match options.get("metadata") {
-        None | Some(Json::Null) => None,
-        Some(Json::Object(metadata)) => Some(metadata.clone()),
-        Some(_) => {
-            let what = "new Context: metadata must be an object";
-            return Err(Error::invalid("metadata", what));
-        }
-    };
+    let is_no_object = || wrong("metadata", "an object");
+    let metadata = optional(option("metadata"), Json::as_object, is_no_object)?;
     let wanted = DetachedContextOptions {
         assistant_id: text("assistant_id")?,
         chat_id: text("chat_id")?,
         locale: text("locale")?,
-        metadata,
+        metadata: metadata.cloned(),
     };
     let caller = &call.reach.scope;
     let scope = caller.ask.open_context(caller, wanted).await?;

@@ -3,10 +3,11 @@
 use super::{ScriptCall, ScriptClass};
 use crate::error::{Error, Result};
 use crate::mcp::{JoinPolicy, McpCallResult, ServerToolCall};
+use crate::optional::optional;
 use crate::process::ContextProcessRunner;
 use crate::tool::ToolCaller;
 use ambit_script::HostValue;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{HostValue as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,11 +97,9 @@ async fn read_resource(call: &ScriptCall<'_>) -> Result<HostValue> {
 
 async fn get_prompt(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
-    let arguments = match call.given(2) {
-        None | Some(Json::Null) => Map::new(),
-        Some(Json::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(Error::invalid("args", "args must be an object")),
-    };
+    let is_no_object = || Error::invalid("args", "args must be an object");
+    let arguments = optional(call.given(2), Json::as_object, is_no_object)?;
+    let arguments = arguments.cloned().unwrap_or_default();
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let prompt = servers.get_prompt((client(call)?, name), arguments, &caller);
     prompt.await.map(HostValue::from)

@@ -3,6 +3,7 @@
 use crate::ctx::{ScriptCall, ScriptClass, ScriptMethod, rows};
 use crate::error::{Error, Result};
 use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
+use crate::optional::optional;
 use ambit_script::{HostObject, HostValue};
 use serde_json::{Map, Value as Json};
 
@@ -99,11 +100,8 @@ async fn lint(call: &ScriptCall<'_>) -> Result<HostValue> {
 fn read<T>(call: &ScriptCall<'_>, with: impl FnOnce(&QueryRequest<'_>) -> T) -> Result<T> {
     let scope = &call.reach.scope;
     let none = Map::new();
-    let values = match call.given(1) {
-        None | Some(Json::Null) => &none,
-        Some(Json::Object(values)) => values,
-        Some(_) => return Err(Error::invalid("values", "values must be an object")),
-    };
+    let is_no_object = || Error::invalid("values", "values must be an object");
+    let values = optional(call.given(1), Json::as_object, is_no_object)?.unwrap_or(&none);
     // Models of the agent are found by their last name.
     let near = format!("agents.{}._", scope.agent.id);
     Ok(with(&QueryRequest {

@@ -3,6 +3,7 @@
 use super::agent_script::AgentScript;
 use crate::app::{App, AppAgent};
 use crate::error::Result as Load;
+use crate::optional::optional;
 use ambit_script::{Engine, SourceFiles};
 use ambit_storage::{Agent as Stored, Caller, Error, Result, SessionIdentity, truncation};
 use serde_json::{Map, Value, json};
@@ -166,10 +167,11 @@ fn made(
             "returned the unknown field \"{name}\"; known are {known}"
         ));
     }
-    let text = |name: &str| match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => whole(text, caller).map(|()| Some(text.as_str())),
-        Some(_) => Err(format!("returned {name}, which must be a string")),
+    let text = |name: &str| {
+        let is_no_text = || format!("returned {name}, which must be a string");
+        let text = optional(fields.get(name), Value::as_str, is_no_text)?;
+        text.map_or(Ok(()), |text| whole(text, caller))?;
+        Ok::<_, String>(text)
     };
     let agent = text("agent_name")?.unwrap_or(base.agent_name());
     let mut identity = SessionIdentity::builder(agent);

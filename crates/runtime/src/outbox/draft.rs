@@ -3,7 +3,8 @@
 use super::change::{MessageChange, size, too_large};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::change::{MessageProps, kind};
-use crate::frame::props_path::PropsPath;
+use crate::frame::path::PropsPath;
+use crate::optional::optional;
 use serde_json::{Map, Value};
 
 /// Ids that scripts choose have at most so many bytes.
@@ -54,11 +55,9 @@ impl MessageDraft {
             let what = "invalid message: message.type is required and must be a string";
             return Err(invalid(what));
         }
-        let props = match fields.get("props") {
-            None | Some(Value::Null) => Map::new(),
-            Some(Value::Object(props)) => props.clone(),
-            Some(_) => return Err(invalid("invalid message: message.props must be an object")),
-        };
+        let is_no_object = || invalid("invalid message: message.props must be an object");
+        let props = optional(fields.get("props"), Value::as_object, is_no_object)?;
+        let props = props.cloned().unwrap_or_default();
         check_depth(&props)?;
         let metadata = fields.get("metadata").and_then(Value::as_object).cloned();
         Ok(Self {
@@ -188,17 +187,12 @@ pub(super) fn message_id(value: &Value) -> Result<&str> {
 
 /// An id that a script chose; an empty one is none.
 pub(super) fn id(name: &str, value: Option<&Value>) -> Result<Option<String>> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(id)) if id.is_empty() => Ok(None),
-        Some(Value::String(id)) if id.len() > ID => {
-            Err(invalid(format!("{name} exceeds {ID} bytes")))
-        }
-        Some(Value::String(id)) if id.contains('\0') => {
-            Err(invalid(format!("{name} contains U+0000")))
-        }
-        Some(Value::String(id)) => Ok(Some(id.clone())),
-        Some(_) => Err(invalid(format!("{name} must be a string"))),
+    let is_no_text = || invalid(format!("{name} must be a string"));
+    match optional(value, Value::as_str, is_no_text)? {
+        None | Some("") => Ok(None),
+        Some(id) if id.len() > ID => Err(invalid(format!("{name} exceeds {ID} bytes"))),
+        Some(id) if id.contains('\0') => Err(invalid(format!("{name} contains U+0000"))),
+        Some(id) => Ok(Some(id.to_owned())),
     }
 }
 

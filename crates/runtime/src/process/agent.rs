@@ -3,9 +3,9 @@
 use super::stores::failed;
 use super::{ProcessCall, ProcessFamily, listed};
 use crate::error::{Error, ErrorCode, Result};
-use crate::turn_host::{CalleeKind, NestedCall};
+use crate::optional::optional;
 use futures::FutureExt;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
 
 const CALL: &str = "agent.Call";
@@ -43,15 +43,9 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
     let agent = given.get("assistant_id").and_then(Value::as_str);
     let agent = agent.filter(|id| !id.is_empty());
     let messages = given.get("messages").and_then(Value::as_array);
-    let options = match given.get("options") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(options)) => options.clone(),
-        Some(_) => return Err(wrong("options", "must be an object")),
-    };
-    let seconds = match given.get("timeout") {
-        None | Some(Value::Null) => Some(PATIENCE),
-        Some(timeout) => timeout.as_f64().filter(|seconds| *seconds > 0.0),
-    };
+    let is_no_object = || wrong("options", "must be an object");
+    let options = optional(given.get("options"), Value::as_object, is_no_object)?;
+    let options = options.cloned().unwrap_or_default();
     let says = options
         .get("skip")
         .and_then(|skip| skip.get("output")?.as_bool());
@@ -67,8 +61,10 @@ fn read(given: Option<&Value>) -> Result<(NestedCall, f64)> {
         is_silent: says != Some(false),
         on_chunk: None,
     };
-    let seconds = seconds.ok_or_else(|| wrong("timeout", "must be a number of seconds above 0"))?;
-    Ok((call, seconds))
+    let above_zero = |timeout: &Value| timeout.as_f64().filter(|seconds| *seconds > 0.0);
+    let is_no_time = || wrong("timeout", "must be a number of seconds above 0");
+    let seconds = optional(given.get("timeout"), above_zero, is_no_time)?;
+    Ok((call, seconds.unwrap_or(PATIENCE)))
 }
 
 fn wrong(field: &str, rule: &str) -> Error {

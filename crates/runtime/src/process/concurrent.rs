@@ -4,6 +4,8 @@ use super::{ProcessCall, run_for_script};
 use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::ctx::ScriptCall;
 use crate::error::{Error, ErrorCode, Result};
+use crate::optional::optional;
+use crate::together::{JoinPolicy, together};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -65,25 +67,17 @@ fn one((at, request): (usize, &Value)) -> Result<TimedProcess> {
     };
     let process = request.get("process").and_then(Value::as_str);
     let process = process.filter(|name| !name.is_empty());
-    let arguments = match request.get("args") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(arguments)) => arguments.clone(),
-        Some(_) => return Err(wrong("args", "must be a list")),
-    };
-    let seconds = match request.get("timeout") {
-        None | Some(Value::Null) => Some(PATIENCE),
-        Some(timeout) => timeout.as_f64().filter(|seconds| *seconds > 0.0),
-    };
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let rule = "must be a number of seconds above 0";
-    let (Some(seconds), Some(time)) = (seconds, time) else {
-        return Err(wrong("timeout", rule));
-    };
+    let is_no_list = || wrong("args", "must be a list");
+    let arguments = optional(request.get("args"), Value::as_array, is_no_list)?;
+    let is_no_time = || wrong("timeout", "must be a number of seconds above 0");
+    let seconds = optional(request.get("timeout"), Value::as_f64, is_no_time)?.unwrap_or(PATIENCE);
+    let time = Duration::try_from_secs_f64(seconds).ok();
+    let time = time.filter(|_| seconds > 0.0).ok_or_else(is_no_time)?;
     Ok(TimedProcess {
         process: process
             .ok_or_else(|| wrong("process", "is required"))?
             .to_owned(),
-        arguments,
+        arguments: arguments.cloned().unwrap_or_default(),
         seconds,
         time,
     })

@@ -2,6 +2,7 @@
 
 use super::fault::{QueryFault, QueryResult};
 use crate::model::column_kind::SAFE;
+use crate::optional::optional;
 use serde_json::{Map, Value};
 
 /// Rows that can be asked for at once: all of them are in memory.
@@ -48,35 +49,19 @@ impl<'q> QueryObject<'q> {
 
     /// A text.
     pub fn text(&self, key: &str) -> QueryResult<Option<&'q str>> {
-        let Some(value) = self.get(key) else {
-            return Ok(None);
-        };
-        let text = value.as_str();
-        text.map(Some)
-            .ok_or_else(|| QueryFault::form(key, key, "must be a text"))
+        self.read(key, Value::as_str, "must be a text")
     }
 
     /// True or false; false where it is not said.
     pub fn flag(&self, key: &str) -> QueryResult<bool> {
-        match self.get(key) {
-            None => Ok(false),
-            Some(Value::Bool(is)) => Ok(*is),
-            Some(_) => Err(QueryFault::form(key, key, "must be true or false")),
-        }
+        let is = self.read(key, Value::as_bool, "must be true or false")?;
+        Ok(is.unwrap_or(false))
     }
 
     /// A whole number that is not below `least`.
     pub fn count(&self, key: &str, least: u64) -> QueryResult<Option<u64>> {
-        let Some(value) = self.get(key) else {
-            return Ok(None);
-        };
-        match whole(value) {
-            Some(number) if number >= least => Ok(Some(number)),
-            _ => {
-                let rule = format!("must be a whole number, {least} or more");
-                Err(QueryFault::form(key, key, &rule))
-            }
-        }
+        let rule = format!("must be a whole number, {least} or more");
+        self.read(key, |value| whole(value).filter(|it| *it >= least), &rule)
     }
 
     /// A number of rows, from `least` on.
@@ -92,11 +77,17 @@ impl<'q> QueryObject<'q> {
 
     /// A list, empty where there is none.
     pub fn list(&self, key: &str) -> QueryResult<&'q [Value]> {
-        match self.get(key) {
-            None => Ok(&[]),
-            Some(Value::Array(list)) => Ok(list),
-            Some(_) => Err(QueryFault::form(key, key, "must be a list")),
-        }
+        let list = self.read(key, Value::as_array, "must be a list")?;
+        Ok(list.map_or(&[], Vec::as_slice))
+    }
+
+    fn read<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&'q Value) -> Option<T>,
+        rule: &str,
+    ) -> QueryResult<Option<T>> {
+        optional(self.raw(key), read, || QueryFault::form(key, key, rule))
     }
 }
 
