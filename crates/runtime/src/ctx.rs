@@ -5,7 +5,7 @@
 /// beside the call, and a line about it.
 macro_rules! rows {
     ($($signature:literal, $needs:expr, $($does:ident)::+ $(($($with:expr),+))?: $doc:literal,)*) => {
-        &[$($crate::ctx::Method {
+        &[$($crate::ctx::ScriptMethod {
             signature: $signature,
             doc: $doc,
             needs: $needs,
@@ -41,7 +41,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::globals;
 use ambit_script::{Callback, HostApi, HostError, HostValue, ParentRun};
 use futures::future::BoxFuture;
-use serde_json::HostValue as Json;
+use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// A class of objects, such as `ctx` itself.

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::optional::optional;
+use crate::turn_host::DetachedContextOptions;
 use ambit_script::{HostObject, HostValue};
-use serde_json::{HostValue as Json, json};
+use serde_json::{Value as Json, json};
 
 /// `ctx`.
 pub const CONTEXT: ScriptClass = ScriptClass {

@@ -7,7 +7,7 @@ use crate::optional::optional;
 use crate::process::ContextProcessRunner;
 use crate::tool::ToolCaller;
 use ambit_script::HostValue;
-use serde_json::{HostValue as Json, json};
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::{ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::Result;
 use ambit_script::{HostError, HostObject, HostValue};
 use ambit_storage::memory::Ttl;
-use serde_json::HostValue as Json;
+use serde_json::Value as Json;
 
 /// A store.
 pub const STORE: ScriptClass = ScriptClass {

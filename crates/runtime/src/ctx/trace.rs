@@ -6,7 +6,7 @@ mod nodes;
 
 pub use cursor::TraceCursor;
 
-use super::{Call, ContextHandle, ScriptClass, ScriptMethod};
+use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::Result;
 use ambit_script::{HostObject, HostValue};
 use serde_json::{Value as Json, json};
@@ -78,7 +78,7 @@ const BOARDS: &[ScriptMethod] = rows! {
 };
 
 /// Does what throws nothing.
-async fn quiet(call: &Call<'_>, what: fn(&Call<'_>) -> HostValue) -> Result<HostValue> {
+async fn quiet(call: &ScriptCall<'_>, what: fn(&ScriptCall<'_>) -> HostValue) -> Result<HostValue> {
     Ok(what(call))
 }
 

@@ -3,7 +3,7 @@
 use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::net::{fetch, http};
 use ambit_script::{HostError, HostValue};
-use serde_json::HostValue as Json;
+use serde_json::Value as Json;
 
 /// The functions.
 pub const WEB: &[ScriptMethod] = rows! {

@@ -50,7 +50,7 @@ pub struct ConnectionTarget {
     pub timeout: Duration,
     /// Counts the processes that are started.
     pub processes: TaskTracker,
-    /// What must not be known_tools.
+    /// What must not be told.
     pub secrets: Arc<Secrets>,
 }
 

@@ -2,7 +2,6 @@
 
 use super::McpServers;
 use super::server::{McpEnvironment, McpServer};
-use crate::active_count::ActiveCount;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::lock::lock;

@@ -6,7 +6,6 @@ use super::process::ProcessServer;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::transport::{TRANSPORTS, TransportEntry};
 use crate::access::Authorized;
-use crate::active_count::ActiveCount;
 use crate::app;
 use crate::app::read::fields;
 use crate::error::Result;
@@ -155,7 +154,7 @@ impl McpServer {
             path: self.environment.path.clone(),
             http: self.environment.http.clone(),
             timeout: self.timeout,
-            processes: self.ground.processes.clone(),
+            processes: self.environment.processes.clone(),
         };
         let link = Arc::new(McpConnection::new(place));
         links.insert(filled.key, link.clone());

@@ -3,7 +3,7 @@
 use super::change::{MessageChange, size, too_large};
 use crate::error::{Error, ErrorCode, Result};
 use crate::frame::change::{MessageProps, kind};
-use crate::frame::path::PropsPath;
+use crate::frame::props_path::PropsPath;
 use crate::optional::optional;
 use serde_json::{Map, Value};
 

@@ -5,7 +5,6 @@ use crate::concurrent_calls::{JoinPolicy, run_concurrently};
 use crate::ctx::ScriptCall;
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
-use crate::together::{JoinPolicy, together};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! What checking a value costs, counted before it is done. The check itself remembers nothing and cannot be stopped, so a
 //! schema of forty lines that names its parts twice could keep it busy for years.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -78,88 +79,67 @@ impl<'a> SchemaWalk<'a> {
         }
     }
 
+    /// Counts what the check does with a schema and a value, and with what lies in both.
     fn visit(&mut self, schema: &'a Value, value: &Value, depth: usize) -> Result<(), String> {
         self.count(1 + breadth(value))?;
         if depth > DEPTH {
             return Err(format!("it is nested deeper than {DEPTH} levels"));
         }
-        let Some(fields) = schema.as_object() else {
-            return Ok(());
-        };
-        self.count(fields.len())?;
-        for (keyword, part) in fields {
-            self.keyword((fields, keyword, part), value, depth + 1)?;
+        for (keyword, part) in schema.as_object().into_iter().flatten() {
+            self.count(1)?;
+            match (keyword.as_str(), part) {
+                ("$defs" | "definitions", _) => {}
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => {
+                    let targets = self.targets(name, value)?;
+                    self.all(targets, [value], depth)?;
+                }
+                ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
+                    self.all(parts, [value], depth)?;
+                }
+                ("not" | "if" | "then" | "else", _) => self.all([part], [value], depth)?,
+                ("dependentSchemas" | "dependencies", Value::Object(parts)) => {
+                    self.count(weight(part))?;
+                    self.all(parts.values(), [value], depth)?;
+                }
+                (keyword, _) => match value {
+                    Value::Object(fields) => self.fields(keyword, part, fields, depth)?,
+                    Value::Array(items) => self.items(keyword, part, items, depth)?,
+                    _ => self.count(weight(part))?,
+                },
+            }
         }
         Ok(())
     }
 
-    fn keyword(
-        &mut self,
-        (schema, keyword, part): (&'a Map<String, Value>, &str, &'a Value),
-        value: &Value,
-        depth: usize,
-    ) -> Result<(), String> {
-        match (keyword, part) {
-            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(name)) => {
-                let targets = self.targets(name, value)?;
-                self.all(targets, value, depth)
-            }
-            ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => self.all(parts, value, depth),
-            ("not" | "if" | "then" | "else", part) => self.visit(part, value, depth),
-            ("dependentSchemas" | "dependencies" | "dependentRequired", Value::Object(parts)) => {
-                let lists = parts.values().filter(|part| part.is_array());
-                self.count(names(parts) + lists.map(weight).sum::<usize>())?;
-                let parts = parts
-                    .iter()
-                    .filter(|(name, part)| !part.is_array() && value.get(name).is_some());
-                self.all(parts.map(|(_, part)| part), value, depth)
-            }
-            ("enum" | "const" | "required", part) => self.count(weight(part)),
-            (_, part) => match value {
-                Value::Object(fields) => self.fields((schema, keyword, part), fields, depth),
-                Value::Array(items) => self.items((schema, keyword, part), items, depth),
-                _ => Ok(()),
-            },
-        }
-    }
-
     fn fields(
         &mut self,
-        (schema, keyword, part): (&'a Map<String, Value>, &str, &'a Value),
+        keyword: &str,
+        part: &'a Value,
         fields: &Map<String, Value>,
         depth: usize,
     ) -> Result<(), String> {
-        let known = schema.get("properties").and_then(Value::as_object);
-        let is_known = |name: &str| known.is_some_and(|known| known.contains_key(name));
         match (keyword, part) {
             ("properties", Value::Object(parts)) => fields
                 .iter()
-                .filter_map(|(name, field)| Some((parts.get(name)?, field)))
-                .try_for_each(|(part, field)| self.visit(part, field, depth)),
+                .try_for_each(|(name, field)| self.all(parts.get(name), [field], depth)),
             ("patternProperties", Value::Object(parts)) => {
                 self.count(parts.len().saturating_mul(1 + names(fields)))?;
-                parts
-                    .values()
-                    .flat_map(|part| fields.values().map(move |field| (part, field)))
-                    .try_for_each(|(part, field)| self.visit(part, field, depth))
+                self.all(parts.values(), fields.values(), depth)
             }
-            ("additionalProperties", part) => fields
-                .iter()
-                .filter(|(name, _)| !is_known(name))
-                .try_for_each(|(_, field)| self.visit(part, field, depth)),
-            ("unevaluatedProperties", part) => fields
-                .values()
-                .try_for_each(|field| self.visit(part, field, depth)),
-            ("propertyNames", part) => fields
+            ("additionalProperties" | "unevaluatedProperties", _) => {
+                self.all([part], fields.values(), depth)
+            }
+            ("propertyNames", _) => fields
                 .keys()
-                .try_for_each(|name| self.visit(part, &name.as_str().into(), depth)),
-            _ => Ok(()),
+                .try_for_each(|name| self.all([part], [&name.as_str().into()], depth)),
+            _ => self.count(weight(part)),
         }
     }
 
     fn items(
         &mut self,
-        (schema, keyword, part): (&'a Map<String, Value>, &str, &'a Value),
+        keyword: &str,
+        part: &'a Value,
         items: &[Value],
         depth: usize,
     ) -> Result<(), String> {
@@ -167,34 +147,32 @@ impl<'a> SchemaWalk<'a> {
             ("items" | "prefixItems", Value::Array(parts)) => parts
                 .iter()
                 .zip(items)
-                .try_for_each(|(part, item)| self.visit(part, item, depth)),
+                .try_for_each(|(part, item)| self.all([part], [item], depth)),
+            // Older drafts know no `prefixItems`, and apply `items` to the first ones too.
+            ("items" | "contains" | "additionalItems" | "unevaluatedItems", _) => {
+                self.all([part], items, depth)
+            }
             ("uniqueItems", Value::Bool(true)) => {
-                let all = items.iter().map(weight).sum::<usize>();
+                let all: usize = items.iter().map(weight).sum();
                 self.count(all.saturating_mul(items.len().min(PAIRED)))
             }
-            ("additionalItems", part) => {
-                let first = schema.get("items").and_then(Value::as_array);
-                items
-                    .iter()
-                    .skip(first.map_or(0, Vec::len))
-                    .try_for_each(|item| self.visit(part, item, depth))
-            }
-            // Older drafts know no `prefixItems`, and apply `items` to the first ones too.
-            ("items" | "contains" | "unevaluatedItems", part) => items
-                .iter()
-                .try_for_each(|item| self.visit(part, item, depth)),
-            _ => Ok(()),
+            _ => self.count(weight(part)),
         }
     }
 
-    fn all(
+    /// Each of the schemas for each of the values.
+    fn all<'v>(
         &mut self,
-        parts: impl IntoIterator<Item = &'a Value>,
-        value: &Value,
+        schemas: impl IntoIterator<Item = &'a Value>,
+        values: impl IntoIterator<Item = &'v Value> + Clone,
         depth: usize,
     ) -> Result<(), String> {
-        let mut parts = parts.into_iter();
-        parts.try_for_each(|part| self.visit(part, value, depth))
+        for schema in schemas {
+            for value in values.clone() {
+                self.visit(schema, value, depth + 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// All schemas that a reference may mean: within schemas with addresses of their own it means another one than outside.
@@ -209,14 +187,14 @@ impl<'a> SchemaWalk<'a> {
         }
         let length = text(reference);
         self.count(length.saturating_mul(self.wholes.len()))?;
-        let fragment = decoded(fragment);
+        let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let found: Vec<&Value> = if fragment.is_empty() || fragment.starts_with('/') {
             let wholes = self.wholes.iter();
             wholes
                 .filter_map(|whole| whole.pointer(&fragment))
                 .collect()
         } else {
-            let named = self.named.get(fragment.as_str()).cloned();
+            let named = self.named.get(&*fragment).cloned();
             let named = named.unwrap_or_default();
             self.count(named.len())?;
             named
@@ -265,21 +243,6 @@ fn weight(value: &Value) -> usize {
         Value::String(all) => text(all),
         _ => 1,
     }
-}
-
-/// The text with `%3C` and the like as what they stand for.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..2).filter(|_| *first == b'%');
-        let byte = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = &behind[byte.map_or(0, |_| 2)..];
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Messages that others append to the conversation while a turn has it: the next model call sees them.
 
 use super::Turn;
+use crate::chat_message;
 use crate::error::Result;
 use crate::journal::JournalStep;
 use ambit_storage::storage::{Message, for_model};

@@ -1,6 +1,7 @@
 //! What comes in while a turn runs: messages for its next step, or a reason to begin the step anew.
 
 use super::Turn;
+use crate::chat_message;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::journal::JournalStep;

@@ -35,7 +35,6 @@ use chunk_listener::ChunkListener;
 use scoped_task::ScopedTask;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use task::ScopedTask;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Answers what the hooks of one agent ask.

@@ -26,7 +26,7 @@ pub(super) struct TurnUsage {
     names: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
-    counted: Mutex<Counted>,
+    counted: Mutex<TurnUsageState>,
     running: TaskTracker,
 }
 

@@ -1,5 +1,6 @@
 //! Addresses of resources as templates: `echo://health/{part}?check={check}`.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 /// The variables of a path, and those of a query.
@@ -73,31 +74,13 @@ fn path_variables(template: &str, path: &str) -> Option<Map<String, Value>> {
         if value.is_empty() || (value.contains('/') && !may_have_slash) {
             return None;
         }
-        found.insert(name.to_owned(), decoded(value).into());
+        found.insert(
+            name.to_owned(),
+            percent_decode_str(value).decode_utf8_lossy().into(),
+        );
         (template, path) = (after, &path[end..]);
     }
     (template == path).then_some(found)
-}
-
-/// `%20` and the like read.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let pair = (byte == b'%')
-            .then(|| Some(digit(ahead.next())? * 16 + digit(ahead.next())?))
-            .flatten();
-        match pair.and_then(|pair| u8::try_from(pair).ok()) {
-            Some(pair) => {
-                bytes.push(pair);
-                rest = ahead;
-            }
-            None => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -85,29 +85,21 @@ fn assert_counted(leaf: &Value, value: &Value) {
 }
 
 #[test]
-fn keywords_are_counted() {
-    assert_counted(&many(&json!(0)), &json!({}));
-}
-
-#[test]
-fn what_depends_on_fields_is_counted() {
+fn what_of_a_schema_is_looked_at_is_counted() {
     let list = vec!["x"; MANY];
+    let mut wholes = json!({"$defs": {}});
+    for at in 0..MANY {
+        wholes["$defs"][format!("x{at}")] = json!({"$id": format!("t:{at}")});
+    }
     for leaf in [
+        many(&json!(0)),
+        wholes,
         json!({"dependentSchemas": many(&json!(true))}),
         json!({"dependencies": many(&json!({}))}),
         json!({"dependencies": many(&json!([]))}),
         json!({"dependencies": {"a": list}}),
         json!({"dependentRequired": many(&json!([]))}),
         json!({"dependentRequired": {"a": list}}),
-    ] {
-        assert_counted(&leaf, &json!({}));
-    }
-}
-
-#[test]
-fn lists_of_a_schema_are_counted() {
-    let list = vec!["x"; MANY];
-    for leaf in [
         json!({"enum": list}),
         json!({"enum": [[list]]}),
         json!({"enum": ["x".repeat(MANY * BYTES)]}),
@@ -120,30 +112,30 @@ fn lists_of_a_schema_are_counted() {
 }
 
 #[test]
-fn fields_of_a_value_are_counted() {
-    for leaf in [
-        json!({}),
-        json!({"properties": {}}),
-        json!({"additionalProperties": false}),
-        json!({"unevaluatedProperties": false}),
-        json!({"propertyNames": true}),
+fn what_of_a_value_is_looked_at_is_counted() {
+    let (fields, items) = (many(&json!(0)), json!(vec![0; MANY]));
+    let text = "x".repeat(MANY * BYTES);
+    for (leaf, value) in [
+        (json!({}), &fields),
+        (json!({"properties": {}}), &fields),
+        (json!({"additionalProperties": false}), &fields),
+        (json!({"unevaluatedProperties": false}), &fields),
+        (json!({"propertyNames": true}), &fields),
+        (json!({}), &items),
+        (json!({"prefixItems": vec![true; MANY]}), &items),
+        (json!({"additionalItems": true}), &items),
+        (json!({"contains": true}), &items),
+        (json!({"unevaluatedItems": true}), &items),
+        (json!({"uniqueItems": true}), &json!([items, []])),
+        (json!({"maxLength": 1}), &text.as_str().into()),
+        (json!({}), &json!({text: 0})),
+        (
+            json!({"$ref": "https://json-schema.org/draft/2020-12/schema"}),
+            &json!([items]),
+        ),
     ] {
-        assert_counted(&leaf, &many(&json!(0)));
+        assert_counted(&leaf, value);
     }
-}
-
-#[test]
-fn items_of_a_value_are_counted() {
-    for leaf in [
-        json!({}),
-        json!({"prefixItems": vec![true; MANY]}),
-        json!({"additionalItems": true}),
-        json!({"contains": true}),
-        json!({"unevaluatedItems": true}),
-    ] {
-        assert_counted(&leaf, &vec![0; MANY].into());
-    }
-    assert_counted(&json!({"uniqueItems": true}), &json!([vec![0; MANY], []]));
 }
 
 #[test]
@@ -163,28 +155,6 @@ fn names_of_fields_are_counted_as_the_values_that_they_are_checked_as() {
         let found = afford(&schema, &json!({"x".repeat(length): 0}));
         assert_eq!(found.is_ok(), is_affordable, "{length}: {found:?}");
     }
-}
-
-#[test]
-fn texts_of_a_value_are_counted() {
-    let text = "x".repeat(MANY * BYTES);
-    assert_counted(&json!({"maxLength": 1}), &text.as_str().into());
-    assert_counted(&json!({}), &json!({text: 0}));
-}
-
-#[test]
-fn wholes_that_references_may_mean_are_counted() {
-    let mut leaf = json!({"$defs": {}});
-    for at in 0..MANY {
-        leaf["$defs"][format!("x{at}")] = json!({"$id": format!("t:{at}")});
-    }
-    assert_counted(&leaf, &json!({}));
-}
-
-#[test]
-fn schemas_of_schemas_are_counted() {
-    let leaf = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
-    assert_counted(&leaf, &json!([vec![0; MANY]]));
 }
 
 #[test]
