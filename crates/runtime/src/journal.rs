@@ -48,24 +48,27 @@ pub(crate) enum JournalStep {
     },
     /// A node has taken the turn up again.
     Attempt,
-    /// `Create` of the agent at this place of the chain has returned.
+    /// `Create` of an agent has returned.
     Created {
-        /// 0 for the agent that was asked, 1 for the first delegate …
-        leg: usize,
+        /// The agent run: 0 of the agent that was asked, 1 of the first delegate …
+        #[serde(rename = "leg")]
+        run: usize,
         /// What it returned, if that was anything.
         created: Option<Box<CreateResult>>,
     },
-    /// The agent at this place has handed over.
+    /// An agent has handed over.
     Delegated {
-        /// The place of the agent that takes over.
-        leg: usize,
+        /// The run of the agent that takes over.
+        #[serde(rename = "leg")]
+        run: usize,
         /// To whom, with which messages and options.
         delegate: Delegate,
     },
     /// A model has answered and the turn goes on behind that.
     Answered {
-        /// The place of the agent.
-        leg: usize,
+        /// The agent run.
+        #[serde(rename = "leg")]
+        run: usize,
         /// The round, from 0.
         round: usize,
         /// The answer.
@@ -76,8 +79,9 @@ pub(crate) enum JournalStep {
     },
     /// Messages came in while the turn ran; they are in the history.
     Added {
-        /// The place of the agent.
-        leg: usize,
+        /// The agent run.
+        #[serde(rename = "leg")]
+        run: usize,
         /// The round that they come before.
         round: usize,
         /// As models know them.
@@ -102,11 +106,48 @@ pub(crate) enum JournalStep {
     Settled(SettledToolCall),
 }
 
+/// A round of an agent's model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RoundPosition {
+    /// The agent run: 0 of the agent that was asked, 1 of the first delegate …
+    pub run: usize,
+    /// The round, from 0.
+    pub round: usize,
+}
+
+/// A tool call of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallPosition {
+    pub round: RoundPosition,
+    /// Which call of the answer.
+    pub index: usize,
+}
+
+impl RoundPosition {
+    /// The first round of a run.
+    pub fn first(run: usize) -> Self {
+        Self { run, round: 0 }
+    }
+
+    pub fn next(self) -> Self {
+        Self {
+            round: self.round + 1,
+            ..self
+        }
+    }
+
+    /// The call with this index in the answer of the round.
+    pub fn call(self, index: usize) -> CallPosition {
+        CallPosition { round: self, index }
+    }
+}
+
 /// A tool call's end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SettledToolCall {
-    /// The place of the agent.
-    pub leg: usize,
+    /// The agent run.
+    #[serde(rename = "leg")]
+    pub run: usize,
     /// The round.
     pub round: usize,
     /// Which call of the answer.
@@ -132,9 +173,9 @@ impl JournalStep {
 }
 
 impl SettledToolCall {
-    /// The agent, the round and the call.
-    pub fn place(&self) -> (usize, usize, usize) {
-        (self.leg, self.round, self.index)
+    pub fn position(&self) -> CallPosition {
+        let (run, round) = (self.run, self.round);
+        RoundPosition { run, round }.call(self.index)
     }
 }
 

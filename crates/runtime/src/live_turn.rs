@@ -42,7 +42,8 @@ pub(crate) enum TurnStopReason {
 impl LiveTurn {
     pub fn new(
         info: TurnInfo,
-        (log, inbox): (StreamWriter, TurnInbox),
+        log: StreamWriter,
+        inbox: TurnInbox,
         asked_by: Authorized,
     ) -> Self {
         Self {

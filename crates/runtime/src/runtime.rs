@@ -126,7 +126,7 @@ impl Runtime {
             judge: OnceLock::new(),
             tasks: Mutex::default(),
             temporary: TemporaryTenants::default(),
-            titles: Arc::new(Semaphore::new(turn::TITLES)),
+            titles: Arc::new(Semaphore::new(turn::CONCURRENT_TITLES)),
             sweepers: Mutex::default(),
             is_closing: Mutex::new(false),
         });
@@ -190,7 +190,7 @@ impl Runtime {
         let core = self.0.clone();
         // A task of its own: whoever asked may leave at any moment, and a turn half begun would hold the conversation.
         self.0.spawn(async move {
-            let begun = match turn::begin(&core, request).await {
+            let begun = match turn::open(&core, request).await {
                 Ok(turn) => turn.started().map(|started| (turn, started)),
                 Err(error) => Err(error),
             };

@@ -1,28 +1,31 @@
-//! One agent's part of a turn: the one that was asked, or one that another has handed over to.
+//! One agent's part of a turn: of the one that was asked, or of one that another has handed over to.
 
-use super::{Turn, history};
+use super::Turn;
+use super::conversation::{chat_view, history_size};
+use super::next::TurnResponse;
+use super::output::TurnOutput;
 use crate::app::AppAgent;
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
-use crate::hook::{AgentHooks, CreateResult, Delegate};
+use crate::hook::{AgentHooks, Delegate};
 use crate::journal::JournalStep;
 use crate::request::SkipOptions;
 use ambit_storage::storage::Message;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What the agents of a turn hand on.
+/// What an agent hands on.
 pub(super) enum AgentRunOutcome {
     /// The answer to the request.
-    Done(Box<super::next::TurnResponse>),
-    /// Another agent.
-    To(Delegate),
+    Done(Box<TurnResponse>),
+    /// The work of another agent.
+    HandOver(Delegate),
 }
 
 /// One agent at work, and what it works on.
 #[derive(Clone)]
 pub(super) struct AgentRun {
-    /// Its place: 0 is the agent that was asked.
+    /// 0 of the agent that was asked, 1 of the first delegate …
     pub index: usize,
     pub agent: Arc<AppAgent>,
     pub hooks: Arc<AgentHooks>,
@@ -34,7 +37,7 @@ pub(super) struct AgentRun {
     pub chain: Vec<String>,
 }
 
-/// The options of a call: of the request, or of whoever handed over.
+/// The options of a call: of the request, or of the agent that handed over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallOptions {
     pub connector: Option<String>,
@@ -47,28 +50,29 @@ pub(super) struct CallOptions {
 }
 
 impl AgentRun {
-    /// The agent that was asked.
+    /// The run of the agent that was asked.
     pub fn first(turn: &Turn) -> Result<Self> {
-        let request = &turn.request;
-        let (agent, hooks) = turn.loaded.agent(&request.agent)?;
-        let size = history::size(&turn.loaded, &agent)?;
-        let old = turn.history.len().saturating_sub(size);
+        let context = &turn.context;
+        let request = &context.request;
+        let (agent, hooks) = context.loaded.agent(&request.agent)?;
+        let history = &turn.conversation.history;
+        let size = history_size(&context.loaded, &agent)?;
+        let old = history.len().saturating_sub(size);
         let mut new = Vec::with_capacity(request.messages.len());
         for (at, chat) in request.messages.iter().enumerate() {
             new.push(chat_message::from_chat(&format!("messages[{at}]"), chat)?);
         }
         // Together: the request may answer calls that the history has left open.
-        let all: Vec<&Message> = turn.history[old..].iter().chain(&new).collect();
-        let messages = history::chat_view(&all);
-        let above = turn.parent.iter().flat_map(|fork| fork.ancestors.clone());
-        let chain: Vec<String> = above.chain([agent.id.clone()]).collect();
-        check_chain(turn, &chain, hooks.limits().delegate_depth)?;
+        let all: Vec<&Message> = history[old..].iter().chain(&new).collect();
+        let callers = context.callers.iter().cloned();
+        let chain: Vec<String> = callers.chain([agent.id.clone()]).collect();
+        check_chain(&turn.output, &chain, hooks.limits().delegate_depth)?;
         Ok(Self {
             index: 0,
             chain,
             agent,
             hooks,
-            messages,
+            messages: chat_view(&all),
             call: CallOptions {
                 connector: request.connector.clone(),
                 mode: request.mode.clone(),
@@ -80,40 +84,51 @@ impl AgentRun {
         })
     }
 
-    /// The agent that this one hands over to.
-    pub async fn delegate(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
-        let at = self.index + 1;
-        if turn.replay.delegated(at).is_none() {
-            turn.store_answers().await?;
-            turn.record(JournalStep::Delegated {
-                leg: at,
-                delegate: delegate.clone(),
-            })
-            .await?;
+    /// To whom this agent has handed over in an earlier attempt. What it did for the turn counts as it did then.
+    pub fn past_handover(&self, turn: &mut Turn) -> Option<Delegate> {
+        let replay = &turn.journal.replay;
+        let delegate = replay.delegated(self.index + 1)?.clone();
+        if let Some(created) = replay.created(self.index).flatten() {
+            turn.context.settings.apply(created);
         }
-        turn.live_turn.set_closing(false).await;
+        let results = replay.results(self.index);
+        turn.output.answers.tool_results.extend(results);
+        Some(delegate)
+    }
+
+    /// The run of the agent that this one hands over to.
+    pub async fn hand_over(&self, turn: &mut Turn, delegate: Delegate) -> Result<Self> {
+        let index = self.index + 1;
+        if turn.journal.replay.delegated(index).is_none() {
+            turn.store_answers().await?;
+            let step = JournalStep::Delegated {
+                run: index,
+                delegate: delegate.clone(),
+            };
+            turn.record(step).await?;
+        }
+        let context = &mut turn.context;
+        context.live.set_closing(false).await;
         let Delegate {
             agent_id,
             messages,
             mut options,
         } = delegate;
         let chain: Vec<String> = self.chain.iter().chain([&agent_id]).cloned().collect();
-        check_chain(turn, &chain, self.hooks.limits().delegate_depth)?;
-        let (agent, hooks) = turn
-            .loaded
-            .agent(&agent_id)
-            .map_err(|error| match error.code {
-                ErrorCode::NotFound => {
-                    Error::new(ErrorCode::NotFound, format!("unknown agent \"{agent_id}\""))
-                }
-                _ => error,
-            })?;
+        check_chain(&turn.output, &chain, self.hooks.limits().delegate_depth)?;
+        let found = context.loaded.agent(&agent_id);
+        let (agent, hooks) = found.map_err(|error| match error.code {
+            ErrorCode::NotFound => {
+                Error::new(ErrorCode::NotFound, format!("unknown agent \"{agent_id}\""))
+            }
+            _ => error,
+        })?;
         if let Some(Value::Object(more)) = options.remove("metadata") {
-            turn.settings.metadata.extend(more);
+            context.settings.metadata.extend(more);
         }
         let call = CallOptions::read(options, self.call.skip);
         Ok(Self {
-            index: at,
+            index,
             agent,
             hooks,
             messages,
@@ -121,45 +136,10 @@ impl AgentRun {
             chain,
         })
     }
-
-    /// To whom this agent has handed over in an earlier attempt. What it did for the turn counts as it did then.
-    pub fn handed_over(&self, turn: &mut Turn) -> Option<Delegate> {
-        let delegate = turn.replay.delegated(self.index + 1)?.clone();
-        if let Some(created) = turn.replay.created(self.index).flatten().cloned() {
-            turn.settings.apply(&created);
-        }
-        turn.answers.tools.extend(turn.replay.results(self.index));
-        Some(delegate)
-    }
-
-    /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
-    pub async fn create(&self, turn: &mut Turn) -> Result<CreateResult> {
-        let created = match turn.replay.created(self.index) {
-            Some(created) => created.cloned().unwrap_or_default(),
-            None => {
-                let scope = turn.scope(self, "Create")?;
-                let options = self.call.options(&turn.settings.metadata);
-                let created = self
-                    .hooks
-                    .create(&scope, self.messages.clone(), options)
-                    .await?;
-                turn.note(JournalStep::Created {
-                    leg: self.index,
-                    created: created.clone().map(Box::new),
-                })?;
-                turn.reach_fault_point("turn.created");
-                created.unwrap_or_default()
-            }
-        };
-        turn.settings.apply(&created);
-        let servers = created.mcp_servers.clone();
-        turn.settings.servers = servers.map(|servers| (self.index, Arc::new(servers)));
-        Ok(created)
-    }
 }
 
-/// The agents that work for each other may be so many; one that is there again is worth a warning.
-fn check_chain(turn: &Turn, chain: &[String], most: usize) -> Result<()> {
+/// Refuses chains of agents that are too long; an agent that is there again is worth a warning.
+fn check_chain(output: &TurnOutput, chain: &[String], most: usize) -> Result<()> {
     let shown = || chain.join(" → ");
     if chain.len() > most + 1 {
         let message = format!("delegate depth limit {most} exceeded: {}", shown());
@@ -168,7 +148,7 @@ fn check_chain(turn: &Turn, chain: &[String], most: usize) -> Result<()> {
     if let Some((last, above)) = chain.split_last()
         && above.contains(last)
     {
-        turn.warn(&format!("agents go in a circle: {}", shown()));
+        output.warn(&format!("agents go in a circle: {}", shown()));
     }
     Ok(())
 }
@@ -211,19 +191,14 @@ impl CallOptions {
     }
 }
 
-impl super::TurnSettings {
-    /// Takes over what `Create` says of the rest of the turn.
-    fn apply(&mut self, created: &CreateResult) {
-        let texts = [
-            (&mut self.locale, created.locale.clone()),
-            (&mut self.theme, created.theme.clone()),
-            (&mut self.route, created.route.clone()),
-        ];
-        for (place, text) in texts {
-            if let Some(text) = text {
-                *place = text;
-            }
-        }
-        self.metadata.extend(created.metadata.clone());
+impl Turn {
+    /// What the agent of a run leaves out, as far as the journal says: what those before it do, but for what it was told
+    /// otherwise.
+    pub(super) fn skip_options(&self, run: usize) -> SkipOptions {
+        let replay = &self.journal.replay;
+        let delegates = (1..=run).filter_map(|to| replay.delegated(to));
+        let said = delegates.filter_map(|delegate| delegate.options.get("skip"));
+        let first = self.context.request.skip;
+        said.fold(first, |skip, said| skip.with(said))
     }
 }

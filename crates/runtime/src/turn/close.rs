@@ -1,19 +1,25 @@
 //! The end of a turn: what was said becomes history, the stream gets its last entry, and the conversation is free again, all in
-//! one commit.
+//! one commit. Where listeners can tell, the history is stored before.
 
-use super::Turn;
+mod title;
+
+pub(crate) use title::CONCURRENT_TITLES;
+
 use super::next::TurnResponse;
+use super::{Turn, TurnEnd};
+use crate::chats::{self, LastTurn};
 use crate::error::{Error, ErrorCode, Result};
-use crate::event::{AfterSend, BeforeStructuredOutput, ConversationEnded};
-use crate::frame::MessageStatus as Ended;
+use crate::event::ConversationEnded;
+use crate::frame::MessageStatus;
 use crate::live_turn::TurnStopReason;
+use crate::retention::{self, EndedTurn};
 use crate::runtime::{TurnInfo, TurnStatus};
-use crate::trace;
+use crate::trace::TraceStatus;
+use crate::turn_location;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::to_millis;
 use ambit_storage::json::Json;
 use ambit_storage::operation::Operation;
-use futures::FutureExt;
 use serde_json::{Value, json};
 
 /// How a turn ended.
@@ -23,83 +29,90 @@ struct TurnEnding {
     response: Option<TurnResponse>,
 }
 
-/// Fails where the turn is left to be taken up later.
-pub(super) async fn close(
-    mut turn: Turn,
-    end: Result<Result<TurnResponse>, TurnStopReason>,
-) -> Result<()> {
-    let ending = match end {
-        // Whoever has the conversation now closes the turn.
-        Err(stop @ (TurnStopReason::LeaseLost | TurnStopReason::NodeClosing)) => {
-            if stop == TurnStopReason::NodeClosing {
-                turn.persist_ended_calls().await;
-            }
-            turn.abandon().await;
-            return Ok(());
-        }
-        Err(TurnStopReason::Cancelled | TurnStopReason::Restart) => TurnEnding {
-            status: TurnStatus::Cancelled,
-            error: None,
-            response: None,
-        },
-        Ok(Ok(response)) => TurnEnding {
-            status: TurnStatus::Completed,
-            error: None,
-            response: Some(response),
-        },
-        Ok(Err(error)) => TurnEnding {
+impl TurnEnding {
+    fn failed(error: Error) -> Self {
+        Self {
             status: TurnStatus::Error,
             error: Some(error),
             response: None,
-        },
-    };
-    turn.end(ending).await
+        }
+    }
+
+    /// Why a listener has vetoed the turn, if one has.
+    fn veto(&self) -> Option<&str> {
+        let error = self.error.as_ref();
+        let veto = error.filter(|error| error.code == ErrorCode::Vetoed)?;
+        Some(&veto.message)
+    }
 }
 
 impl Turn {
+    /// Closes the turn, or leaves it to whoever has the conversation next. Fails where it is to be taken up later.
+    pub(super) async fn close(mut self, end: TurnEnd) -> Result<()> {
+        let ending = match end {
+            TurnEnd::Stopped(
+                reason @ (TurnStopReason::LeaseLost | TurnStopReason::NodeClosing),
+            ) => {
+                if reason == TurnStopReason::NodeClosing {
+                    self.persist_ended_calls().await;
+                }
+                self.abandon().await;
+                return Ok(());
+            }
+            TurnEnd::Stopped(TurnStopReason::Cancelled | TurnStopReason::Restart) => TurnEnding {
+                status: TurnStatus::Cancelled,
+                error: None,
+                response: None,
+            },
+            TurnEnd::Answered(response) => TurnEnding {
+                status: TurnStatus::Completed,
+                error: None,
+                response: Some(response),
+            },
+            TurnEnd::Failed(error) => TurnEnding::failed(error),
+        };
+        self.end(ending).await
+    }
+
     async fn end(&mut self, ending: TurnEnding) -> Result<()> {
-        self.live_turn.set_closing(true).await;
-        self.usage.wait_for_calls().await;
+        self.context.live.set_closing(true).await;
+        self.journal.usage.wait_for_calls().await;
         let ending = self.stage_ending(ending).await;
-        let veto = ending
-            .error
-            .as_ref()
-            .filter(|error| error.code == ErrorCode::Vetoed);
-        if let Some(veto) = veto {
-            self.stage_veto_note(&veto.message).await;
+        if let Some(reason) = ending.veto() {
+            self.stage_veto_note(reason).await;
         }
         self.emit_end(&ending);
         if let Err(error) = self.last_commit(&ending).await {
-            tracing::error!(turn.id = self.ids.request_id, %error, "a turn could not be closed; it will be taken up again");
+            tracing::error!(turn.id = self.context.id(), %error, "a turn could not be closed; it will be taken up again");
             self.abandon().await;
             return Err(error);
         }
-        self.reach_fault_point("turn.closed");
-        if let Err(error) = self.append_late_messages().await {
-            tracing::warn!(turn.id = self.ids.request_id, %error, "what came in at the turn's end is not in its history");
+        self.context.reach_fault_point("turn.closed");
+        if let Err(error) = self.store_late_messages().await {
+            tracing::warn!(turn.id = self.context.id(), %error, "what came in at the turn's end is not in its history");
         }
-        let status = match (&ending.status, &ending.error) {
-            (_, Some(error)) if error.code == ErrorCode::Vetoed => "vetoed",
-            (TurnStatus::Completed | TurnStatus::Running, _) => "completed",
-            (TurnStatus::Error, _) => "failed",
-            (TurnStatus::Cancelled, _) => "cancelled",
+        let status = match ending.status {
+            _ if ending.veto().is_some() => "vetoed",
+            TurnStatus::Completed | TurnStatus::Running => "completed",
+            TurnStatus::Error => "failed",
+            TurnStatus::Cancelled => "cancelled",
         };
-        let message = ending.error.as_ref().map(|error| error.message.clone());
-        self.announce(ConversationEnded {
-            about: self.about(),
+        let event = ConversationEnded {
+            about: self.context.about(),
             status,
-            message,
-        })
-        .await;
+            message: ending.error.map(|error| error.message),
+        };
+        self.context.announce(event).await;
         if let Some(response) = &ending.response {
-            self.entitle(response);
+            self.start_title(response);
         }
-        self.release_conversation().await;
+        self.release().await;
         Ok(())
     }
 
     /// Ends what is open, and stages what was said. A turn whose history is refused has failed.
     async fn stage_ending(&mut self, mut ending: TurnEnding) -> TurnEnding {
+        let is_completed = ending.status == TurnStatus::Completed;
         let closed = match ending.status {
             // What is open now is the client's to answer.
             TurnStatus::Completed => Ok(()),
@@ -109,87 +122,77 @@ impl Turn {
                     .await
             }
         };
-        match ending.status {
-            TurnStatus::Completed => self.outbox.close_all(Ended::Completed, true),
-            _ => self.outbox.close_all(Ended::Partial, false),
-        }
+        let status = match is_completed {
+            true => MessageStatus::Completed,
+            false => MessageStatus::Partial,
+        };
+        self.output.outbox.close_all(status, is_completed);
         let staged = match closed {
             Ok(()) => self.stage_all().await,
             failed => failed,
         };
         if let Err(error) = staged {
             // What was used counts all the same.
-            self.session.history().discard();
-            ending = TurnEnding {
-                status: TurnStatus::Error,
-                error: Some(error),
-                response: None,
-            };
+            self.conversation.session.history().discard();
+            ending = TurnEnding::failed(error);
         }
         if let Err(error) = self.stage_late_messages().await {
-            self.warn(&format!(
+            self.output.warn(&format!(
                 "what came in at the turn's end is not in its history: {error}"
             ));
         }
         ending
     }
 
-    /// Lets listeners see an answer that has a form of its own.
-    pub(super) async fn announce_structured_output(
-        &self,
-        response: &mut TurnResponse,
-    ) -> Result<()> {
-        if !self.answers.is_structured || !self.has_listener::<BeforeStructuredOutput>() {
-            return Ok(());
+    /// The last entries of the stream.
+    fn emit_end(&self, ending: &TurnEnding) {
+        if let Some(error) = &ending.error {
+            self.show_failure(error);
         }
-        let Some(text) = response.completion.get("content").and_then(Value::as_str) else {
-            return Ok(());
-        };
-        let before = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-        let event = BeforeStructuredOutput {
-            about: self.about(),
-            response: before.clone(),
-        };
-        let after = self.ask(event).await?.response;
-        if after != before {
-            let text = match after {
-                Value::String(text) => text,
-                value => value.to_string(),
-            };
-            response.completion["content"] = text.into();
+        let outbox = &self.output.outbox;
+        outbox.emit("stream_end", self.end_event(ending));
+        for warning in outbox.take_warnings() {
+            self.output.warn(&warning);
         }
-        Ok(())
+        let status = match ending.status {
+            TurnStatus::Completed | TurnStatus::Running => TraceStatus::Completed,
+            TurnStatus::Error => TraceStatus::Failed,
+            TurnStatus::Cancelled => TraceStatus::Cancelled,
+        };
+        let error = ending.error.as_ref().map(|error| error.message.as_str());
+        self.output.trace.finish(status, error);
     }
 
-    /// The last entries of the stream.
-    fn emit_end(&mut self, ending: &TurnEnding) {
-        if let Some(error) = &ending.error {
-            if error.cause.is_some() {
-                tracing::error!(turn.id = self.ids.request_id, error.code = %error.code, "a turn has failed: {error}");
-            }
-            let props = [
-                ("message", error.message.clone()),
-                ("code", error.code.to_string()),
-            ];
-            let props = props
-                .into_iter()
-                .map(|(name, text)| (name.to_owned(), text.into()));
-            let speaker = self.outbox.for_author(Default::default());
-            if let Err(error) = speaker.show("error", props.collect()) {
-                tracing::warn!(turn.id = self.ids.request_id, %error, "a failure could not be shown");
-            }
+    fn show_failure(&self, error: &Error) {
+        let id = self.context.id();
+        if error.cause.is_some() {
+            tracing::error!(turn.id = id, error.code = %error.code, "a turn has failed: {error}");
         }
+        let props = [
+            ("message", error.message.clone()),
+            ("code", error.code.to_string()),
+        ];
+        let props = props.map(|(name, text)| (name.to_owned(), text.into()));
+        let outbox = self.output.outbox.for_author(Default::default());
+        if let Err(error) = outbox.show("error", props.into_iter().collect()) {
+            tracing::warn!(turn.id = id, %error, "a failure could not be shown");
+        }
+    }
+
+    /// The last entry of the stream.
+    fn end_event(&self, ending: &TurnEnding) -> Value {
+        let ids = &self.context.ids;
         let response = ending.response.as_ref();
         let mut data = json!({
-            "request_id": self.ids.request_id,
-            "context_id": self.ids.context_id,
-            "trace_id": self.ids.request_id,
-            "chat_id": self.ids.chat_id,
-            "timestamp": self.now(),
-            "duration_ms": self.now() - self.started_at,
+            "request_id": ids.request_id,
+            "context_id": ids.context_id,
+            "trace_id": ids.request_id,
+            "chat_id": ids.chat_id,
+            "timestamp": self.context.now(),
+            "duration_ms": self.context.now() - self.context.started_at,
             "status": ending.status,
-            "usage": self.usage(),
-            "finish_reason": self.answers.finish_reason,
+            "usage": self.journal.usage.tokens(),
+            "finish_reason": self.output.answers.finish_reason,
             "metadata": response.map(|response| &response.metadata),
             "next": response.map_or(&Value::Null, |response| &response.next),
         });
@@ -197,168 +200,195 @@ impl Turn {
             data["error"] = error.message.clone().into();
             data["code"] = error.code.as_str().into();
         }
-        self.outbox.emit("stream_end", data);
-        for warning in self.outbox.take_warnings() {
-            self.warn(&warning);
-        }
-        let status = match ending.status {
-            TurnStatus::Completed | TurnStatus::Running => trace::TraceStatus::Completed,
-            TurnStatus::Error => trace::TraceStatus::Failed,
-            TurnStatus::Cancelled => trace::TraceStatus::Cancelled,
-        };
-        self.trace.finish(
-            status,
-            ending.error.as_ref().map(|error| error.message.as_str()),
-        );
+        data
     }
+}
 
-    /// History, usage, what is known of the turn, the end of its stream and the release of the conversation.
+/// The last commit.
+impl Turn {
+    /// Commits history, usage, what is known of the turn, the end of its stream and the release of the conversation.
     async fn last_commit(&mut self, ending: &TurnEnding) -> Result<()> {
-        let ended_at = self.now();
-        let known = self.final_info(ending, ended_at)?;
+        let ended_at = self.context.now();
         let mut writes = vec![
             BatchWrite::Apply {
-                key: self.names.info(),
-                op: Operation::Set(known.into()),
-                life: Some(to_millis(self.terms().known())),
+                key: self.context.keys.info(),
+                op: Operation::Set(self.final_info(ending, ended_at)?.into()),
+                life: Some(to_millis(self.context.retention().known())),
             },
             BatchWrite::Apply {
-                key: self.open_note().key(),
+                key: self.context.open_note(&self.conversation).key(),
                 op: Operation::Del,
                 life: None,
             },
+            self.last_turn_note()?,
         ];
-        writes.push(self.chat_note()?);
         writes.extend(self.retention_writes(ended_at).await?);
-        let mut told = self.log.take_waiting().await;
-        let mut traced = self.trace_log.take_waiting().await;
-        writes.append(&mut told.writes);
-        writes.append(&mut traced.writes);
-        self.session.context().stage_with_history(writes.clone());
-        self.reach_fault_point("turn.before_close");
-        match self.save(!self.keeps_conversation).await {
+        let mut stream = self.output.stream.take_waiting().await;
+        let mut trace = self.output.trace_log.take_waiting().await;
+        writes.append(&mut stream.writes);
+        writes.append(&mut trace.writes);
+        self.conversation.stage(writes.clone());
+        self.context.reach_fault_point("turn.before_close");
+        match self.save(!self.conversation.is_held_by_next).await {
             Err(error) if error.code == ErrorCode::Vetoed => {
-                self.commit_past_listeners(writes).await?
+                self.commit_past_listeners(writes).await?;
             }
             saved => saved?,
         }
-        told.stored();
-        traced.stored();
-        for message in std::mem::take(&mut self.answers.sent) {
-            let about = self.about();
-            self.announce(AfterSend { about, message }).await;
-        }
+        stream.stored();
+        trace.stored();
+        self.announce_sent().await;
         Ok(())
     }
 
     /// What is known of the turn from now on.
     fn final_info(&self, ending: &TurnEnding, ended_at: i64) -> Result<Json> {
-        let mut info = self.live_turn.info();
+        let mut info = self.context.live.info();
         info.status = ending.status;
         info.ended_at = Some(ended_at);
-        let is_development = self.core.is_development;
-        let failed = ending.error.as_ref();
-        info.error = failed.map(|error| error.told(is_development));
+        let is_development = self.context.core.is_development;
+        let error = ending.error.as_ref();
+        info.error = error.map(|error| error.told(is_development));
         let response = ending.response.as_ref();
-        info.response = response.map(|response| response.to_json(self));
-        info.last_event = self.log.written();
-        fitting(&mut info, self.core.stores.options().limits.value)
+        info.response = response.map(|response| response.to_json(&self.context.ids));
+        info.last_event = self.output.stream.written();
+        fitting(&mut info, self.context.core.stores.options().limits.value)
     }
 
-    /// While the conversation is held and the node goes on, nobody else knows what came of the turn: a store that is away
-    /// is waited for.
-    pub(super) fn may_retry(&self, error: &ambit_storage::Error) -> bool {
-        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.holds_conversation()
+    /// What the list of chats shows of this turn.
+    fn last_turn_note(&self) -> Result<BatchWrite> {
+        let last = LastTurn {
+            assistant_id: self.context.request.agent.clone(),
+            connector: self.output.answers.connector.clone(),
+            mode: self.context.request.mode.clone(),
+            at: self.context.now(),
+        };
+        chats::note(&self.conversation.space(), &last)
     }
 
-    /// The conversation is held, and the node is not being closed.
-    pub(super) fn holds_conversation(&self) -> bool {
-        let lease = self.session.context().lease();
-        let is_held = lease.is_some_and(|lease| lease.ended().now_or_never().is_none());
-        is_held && !self.live_turn.is_left()
+    /// The writes that drop what ends with the turn, and the notes by which the rest of its logs is dropped later.
+    async fn retention_writes(&self, ended_at: i64) -> Result<Vec<BatchWrite>> {
+        let context = &self.context;
+        let log = context.keys.journal();
+        let mut writes = vec![BatchWrite::Drop { log }];
+        let nested_calls = self.journal.nested_calls.as_ref();
+        if nested_calls.is_some_and(|calls| calls.is_used()) {
+            let log = context.keys.calls();
+            writes.push(BatchWrite::Drop { log });
+        }
+        let Some(row) = self.conversation.row_id().await? else {
+            writes.push(context.request_note(&self.conversation)?);
+            return Ok(writes);
+        };
+        let (tenant, id) = (context.request.authorized.tenant(), context.id());
+        let periods = context.retention();
+        writes.push(turn_location::note_of(&row, (tenant, id), periods.known())?);
+        let ended = EndedTurn {
+            tenant,
+            row,
+            request_id: id,
+            at: ended_at,
+            is_traced: self.output.trace.is_on(),
+        };
+        writes.extend(retention::notes(&ended, periods)?);
+        Ok(writes)
     }
 
     /// A listener that stops the history from being saved does not stop the turn from ending, nor what it has used from being
     /// booked.
     async fn commit_past_listeners(&self, writes: Vec<BatchWrite>) -> Result<()> {
-        let context = self.session.context();
-        self.session.history().discard();
+        let session = &self.conversation.session;
+        let context = session.context();
+        session.history().discard();
         if let Err(error) = context.save().await {
-            tracing::warn!(turn.id = self.ids.request_id, %error, "what a turn has used is not booked");
+            tracing::warn!(turn.id = self.context.id(), %error, "what a turn has used is not booked");
         }
         context.discard();
         let mut batch = Batch::of(writes);
         let lease = context.lease();
         batch.checks.extend(lease.map(|lease| lease.check()));
-        context.place().1.commit(batch).await?;
-        if !self.keeps_conversation {
+        self.conversation.driver().commit(batch).await?;
+        if !self.conversation.is_held_by_next {
             context.end_turn().await?;
         }
         Ok(())
     }
+}
 
+/// Turns that are left to be taken up later.
+impl Turn {
     /// Makes durable what had ended, so that whoever goes on does not do it again, and what was used.
     async fn persist_ended_calls(&mut self) {
-        self.usage.wait_for_calls().await;
-        let has_any = self.settle_broken_off().await;
-        let (used, _) = self.usage.notes();
-        let mut kept = match &self.calls {
+        self.journal.usage.wait_for_calls().await;
+        let has_any = self.settle_interrupted_calls().await;
+        let (used, _) = self.journal.usage.notes();
+        let mut persisted = match &self.journal.nested_calls {
             Some(calls) => calls.persist_dropped().await,
             None => Ok(()),
         };
-        if kept.is_ok() && (has_any || !used.is_empty()) {
-            kept = self.persist().await;
+        if persisted.is_ok() && (has_any || !used.is_empty()) {
+            persisted = self.persist().await;
         }
-        if let Err(error) = kept {
-            tracing::warn!(turn.id = self.ids.request_id, %error, "results of tools are not kept; whoever goes on with the turn calls them again");
+        if let Err(error) = persisted {
+            tracing::warn!(turn.id = self.context.id(), %error, "results of tools are not kept; whoever goes on with the turn calls them again");
         }
     }
 
     /// Ends here without a word: another node, or a later start, goes on from the journal, and need not wait for that.
     async fn abandon(&mut self) {
-        let context = self.session.context();
+        let context = self.conversation.session.context();
         context.discard();
-        if !self.keeps_conversation
+        if !self.conversation.is_held_by_next
             && let Err(error) = context.end_turn().await
         {
-            tracing::warn!(turn.id = self.ids.request_id, %error, "a conversation was not given back; its lease will expire");
+            tracing::warn!(turn.id = self.context.id(), %error, "a conversation was not given back; its lease will expire");
         }
-        self.release_conversation().await;
+        self.release().await;
     }
 
-    async fn release_conversation(&mut self) {
-        self.core
-            .turns
-            .remove(&self.ids.request_id, &self.live_turn);
-        if let Err(error) = self.memory.end().await {
-            tracing::warn!(turn.id = self.ids.request_id, %error, "a request's memory was not cleared");
+    /// Forgets the turn on this node.
+    async fn release(&mut self) {
+        let context = &self.context;
+        context.core.turns.remove(context.id(), &context.live);
+        if let Err(error) = self.conversation.memory.end().await {
+            tracing::warn!(turn.id = context.id(), %error, "a request's memory was not cleared");
         }
-        self.live_turn.end();
+        context.live.end();
     }
 }
 
-/// What is cut, and how.
-type TurnInfoReduction = (&'static str, fn(&mut TurnInfo));
+/// A part of what is known of a turn that may be left out.
+struct TurnInfoReduction {
+    what: &'static str,
+    apply: fn(&mut TurnInfo),
+}
 
 /// What is left out of a turn's end that is too large: first what the tools gave, which the history has too.
-const CUTS: [TurnInfoReduction; 2] = [
-    ("what the tools gave", |info| {
-        if let Some(Value::Object(response)) = &mut info.response {
-            response.remove("tools");
-        }
-    }),
-    ("the response", |info| info.response = None),
+const REDUCTIONS: [TurnInfoReduction; 2] = [
+    TurnInfoReduction {
+        what: "what the tools gave",
+        apply: |info| {
+            if let Some(Value::Object(response)) = &mut info.response {
+                response.remove("tools");
+            }
+        },
+    },
+    TurnInfoReduction {
+        what: "the response",
+        apply: |info| info.response = None,
+    },
 ];
 
 /// Without what a store would not take at once.
 fn fitting(info: &mut TurnInfo, most: usize) -> Result<Json> {
-    for (what, cut) in CUTS {
-        let known = Json::of(info)?;
-        if known.as_str().len() <= most {
-            return Ok(known);
+    for reduction in REDUCTIONS {
+        let json = Json::of(info)?;
+        if json.as_str().len() <= most {
+            return Ok(json);
         }
+        let what = reduction.what;
         tracing::warn!(turn.id = info.request_id, "{what} is too large to be kept");
-        cut(info);
+        (reduction.apply)(info);
     }
     Ok(Json::of(info)?)
 }

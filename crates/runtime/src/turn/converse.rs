@@ -1,16 +1,16 @@
-//! The model's part: it is called until it asks for no more tools, and heard as it speaks.
+//! The model's part of an agent's run: model calls and rounds of tool calls, until the model asks for no more.
 
 use super::Turn;
 use super::agent_run::AgentRun;
-use super::call_plan::ModelCallPlan;
-use super::instructions;
+use super::create::ModelCallPlan;
 use super::model_call::{FallbackChain, ModelCallInput};
-use super::offered_tools::{self, OfferedTools};
+use super::model_input;
 use super::tool_round::ToolRound;
+use super::tools::OfferedTools;
 use crate::error::{Error, Result};
 use crate::hook::CreateResult;
-use crate::journal::JournalStep;
-use crate::llm;
+use crate::journal::RoundPosition;
+use crate::llm::ModelAnswer;
 use serde_json::Value;
 
 /// What came of the model's part.
@@ -22,8 +22,6 @@ pub(super) struct Transcript {
     pub instructions: usize,
     /// The last answer, as `payload.completion`.
     pub completion: Option<Value>,
-    /// Why there is no good answer.
-    pub failure: Option<StageFailure>,
 }
 
 /// A failure that `Next` may turn around.
@@ -39,152 +37,150 @@ impl StageFailure {
     }
 }
 
-/// Calls the agent's model until it has answered. A failure is part of what was heard.
-pub(super) async fn converse(turn: &mut Turn, leg: &AgentRun, created: CreateResult) -> Transcript {
-    let mut heard = Transcript::default();
-    turn.answers.is_structured = false;
-    let talked = match ModelCallPlan::new(turn, leg, created) {
-        Ok(plan) => call_until_done(turn, leg, &plan, &mut heard).await,
-        Err(error) => Err(StageFailure::at("build")(error)),
-    };
-    if let Err(failed) = talked {
-        heard.failure = Some(failed);
-    }
-    heard
+/// What the model of an agent is called with in every round.
+struct ModelSetup {
+    plan: ModelCallPlan,
+    offered: OfferedTools,
 }
 
-async fn call_until_done(
-    turn: &mut Turn,
-    leg: &AgentRun,
-    plan: &ModelCallPlan,
-    heard: &mut Transcript,
-) -> Result<(), StageFailure> {
-    let mut instructions = instructions::instructions(turn, leg, plan);
-    heard.instructions = instructions.messages.len();
-    heard.messages.append(&mut instructions.messages);
-    let own = plan.messages.as_ref().unwrap_or(&leg.messages);
-    heard.messages.extend_from_slice(own);
-    if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
-        return Ok(());
-    }
-    let offered = offered(turn, leg, plan, heard).await?;
-    let mut line = FallbackChain::of(turn, plan).map_err(StageFailure::at("build"))?;
-    turn.answers.is_structured = plan.is_structured();
-    let tools = offered.definitions();
-    let mut asked = ModelCallInput { leg, plan, tools };
-    let most = leg.agent.mcp.max_turn;
-    for round in 0.. {
-        turn.position = (leg.index, round);
-        heard.messages.extend(turn.replay.added(leg.index, round));
-        let is_last = round >= most;
-        if is_last {
-            turn.warn(&last_call(most));
-            asked.tools.clear();
-        }
-        let answer = match turn.replay.answered(leg.index, round) {
-            Some(answer) => answer.clone(),
-            None => {
-                let answer = line.ask(turn, &asked, heard).await;
-                answer.map_err(StageFailure::at("llm"))?
+impl Turn {
+    /// Calls the agent's model, and the tools that it asks for, until it has answered.
+    pub(super) async fn converse(
+        &mut self,
+        run: &AgentRun,
+        created: CreateResult,
+        transcript: &mut Transcript,
+    ) -> Result<(), StageFailure> {
+        self.output.answers.is_structured = false;
+        let setup = self.prepare(run, created, transcript).await;
+        let Some(setup) = setup.map_err(StageFailure::at("build"))? else {
+            return Ok(());
+        };
+        let chain = FallbackChain::of(&self.context, &setup.plan);
+        let mut chain = chain.map_err(StageFailure::at("build"))?;
+        self.output.answers.is_structured = setup.plan.is_structured();
+        let mut input = ModelCallInput {
+            run,
+            plan: &setup.plan,
+            tools: setup.offered.definitions(),
+        };
+        let mut position = RoundPosition::first(run.index);
+        loop {
+            self.journal.position = position;
+            transcript
+                .messages
+                .extend(self.journal.replay.added(position));
+            let is_last = self.is_last_round(run, position);
+            if is_last {
+                input.tools.clear();
             }
-        };
-        turn.answers.finish_reason.clone_from(&answer.finish_reason);
-        heard.completion = Some(turn.completion(&answer));
-        let is_done = is_last || answer.tool_calls.is_empty() || offered.has_client_tool(&answer);
-        let runs_tools = !is_last && offered.has_own_tool(&answer);
-        if runs_tools {
-            heard.messages.push(answer.message());
-            let results = run_tools(turn, leg, (round, &answer, &offered)).await?;
-            heard.messages.extend(results);
+            let answer = match self.journal.replay.answered(position) {
+                Some(answer) => answer.clone(),
+                None => {
+                    let answer = chain.ask(self, &input, transcript).await;
+                    answer.map_err(StageFailure::at("llm"))?
+                }
+            };
+            self.take_answer(&answer, transcript);
+            if !is_last && setup.offered.has_own_tool(&answer) {
+                let round = ToolRound {
+                    run,
+                    position,
+                    answer: &answer,
+                    offered: &setup.offered,
+                };
+                let ran = round.run(self, &mut transcript.messages).await;
+                ran.map_err(StageFailure::at("tool"))?;
+            }
+            if setup.offered.has_client_tool(&answer) {
+                // The client's results come with its next request; nothing can stand between them and their calls.
+                return Ok(());
+            }
+            let is_done = is_last || answer.tool_calls.is_empty();
+            let goes_on = self.goes_on(&answer, is_done).await;
+            if !goes_on.map_err(StageFailure::at("llm"))? {
+                return Ok(());
+            }
+            if is_done {
+                transcript.messages.push(answer.message());
+            } else if !run.agent.mcp.tool_loop {
+                return Ok(());
+            }
+            position = position.next();
         }
-        if offered.has_client_tool(&answer) {
-            // The client's results come with its next request; nothing can stand between them and their calls.
-            return Ok(());
+    }
+
+    /// The plan, with the messages and the tools that follow from it. `None` where there is nothing to ask the model.
+    async fn prepare(
+        &self,
+        run: &AgentRun,
+        created: CreateResult,
+        transcript: &mut Transcript,
+    ) -> Result<Option<ModelSetup>> {
+        let plan = ModelCallPlan::new(&self.context, run, created)?;
+        let mut instructions = model_input::instructions(&self.context, &self.output, run, &plan);
+        transcript.instructions = instructions.messages.len();
+        transcript.messages.append(&mut instructions.messages);
+        let messages = plan.messages.as_ref().unwrap_or(&run.messages);
+        transcript.messages.extend_from_slice(messages);
+        if !instructions.has_own && plan.servers.is_empty() && plan.client_tools.is_empty() {
+            return Ok(None);
         }
+        let offered = OfferedTools::list(self, run, &plan).await?;
+        if let Some(samples) = offered.samples(run.agent.mcp.samples) {
+            transcript.messages.insert(transcript.instructions, samples);
+            transcript.instructions += 1;
+        }
+        Ok(Some(ModelSetup { plan, offered }))
+    }
+
+    /// Whether no more tools may be called.
+    fn is_last_round(&self, run: &AgentRun, position: RoundPosition) -> bool {
+        let most = run.agent.mcp.max_turn;
+        let is_last = position.round >= most;
+        if is_last {
+            self.output.warn(&format!(
+                "the limit of {most} tool rounds is reached: one last call without tools"
+            ));
+        }
+        is_last
+    }
+
+    fn take_answer(&mut self, answer: &ModelAnswer, transcript: &mut Transcript) {
+        let finish_reason = &mut self.output.answers.finish_reason;
+        finish_reason.clone_from(&answer.finish_reason);
+        let usage = self.journal.usage.tokens();
+        transcript.completion = Some(self.output.completion(answer, &usage));
+    }
+
+    /// Takes in what came in during the round. Whether another round follows.
+    async fn goes_on(&mut self, answer: &ModelAnswer, is_done: bool) -> Result<bool> {
         // From here on nothing comes in unless it is taken in below.
-        turn.live_turn.set_closing(is_done).await;
-        let done = is_done.then_some(&answer);
-        let added = turn
-            .take_added(done)
-            .await
-            .map_err(StageFailure::at("llm"))?;
-        if is_done && !added {
-            return Ok(());
+        self.context.live.set_closing(is_done).await;
+        let has_added = self.take_added(is_done.then_some(answer)).await?;
+        if is_done && !has_added {
+            return Ok(false);
         }
-        turn.live_turn.set_closing(false).await;
-        if is_done {
-            heard.messages.push(answer.message());
-        }
-        if !leg.agent.mcp.tool_loop && !is_done {
-            return Ok(());
-        }
+        self.context.live.set_closing(false).await;
+        Ok(true)
     }
-    Ok(())
-}
 
-/// What the model may call, with examples behind the instructions.
-async fn offered(
-    turn: &Turn,
-    leg: &AgentRun,
-    plan: &ModelCallPlan,
-    heard: &mut Transcript,
-) -> Result<OfferedTools, StageFailure> {
-    let offered = offered_tools::offered(turn, leg, plan).await;
-    let offered = offered.map_err(StageFailure::at("build"))?;
-    if let Some(samples) = offered.samples(leg.agent.mcp.samples) {
-        heard.messages.insert(heard.instructions, samples);
-        heard.instructions += 1;
-    }
-    Ok(offered)
-}
-
-fn last_call(most: usize) -> String {
-    format!("the limit of {most} tool rounds is reached: one last call without tools")
-}
-
-/// Makes the answer durable and runs the tools it asks for; the answer is what the model is told.
-async fn run_tools(
-    turn: &mut Turn,
-    leg: &AgentRun,
-    (round, answer, offered): (usize, &llm::ModelAnswer, &OfferedTools),
-) -> Result<Vec<Value>, StageFailure> {
-    if turn.replay.answered(leg.index, round).is_none() {
-        let stored = turn.store_answers_of(leg.index).await;
-        stored.map_err(StageFailure::at("tool"))?;
-        let step = JournalStep::Answered {
-            leg: leg.index,
-            round,
-            answer: Box::new(answer.clone()),
-            unstored: None,
+    /// One call of a model without an agent: a script reads what it says, and runs what it asks for.
+    pub(super) async fn call_model(
+        &mut self,
+        run: &AgentRun,
+        plan: &ModelCallPlan,
+    ) -> Result<ModelAnswer> {
+        let mut transcript = Transcript {
+            messages: run.messages.clone(),
+            ..Transcript::default()
         };
-        turn.record(step).await.map_err(StageFailure::at("tool"))?;
-        turn.reach_fault_point("turn.answered");
+        let input = ModelCallInput {
+            run,
+            plan,
+            tools: plan.client_tools.clone(),
+        };
+        let mut chain = FallbackChain::of(&self.context, plan)?;
+        chain.ask(self, &input, &mut transcript).await
     }
-    let work = ToolRound {
-        leg,
-        round,
-        answer,
-        offered,
-    };
-    work.run(turn).await.map_err(StageFailure::at("tool"))
-}
-
-/// One call of a model without an agent: a script reads what it says, and runs what it asks for.
-pub(super) async fn call(
-    turn: &mut Turn,
-    leg: &AgentRun,
-    plan: &ModelCallPlan,
-) -> Result<llm::ModelAnswer> {
-    let mut heard = Transcript {
-        messages: leg.messages.clone(),
-        ..Transcript::default()
-    };
-    let asked = ModelCallInput {
-        leg,
-        plan,
-        tools: plan.client_tools.clone(),
-    };
-    FallbackChain::of(turn, plan)?
-        .ask(turn, &asked, &mut heard)
-        .await
 }

@@ -1,10 +1,12 @@
-//! The end of an agent's part: `Next` sees what came of it and decides what is handed on.
+//! The end of an agent's run: `Next` sees what came of it and decides what is handed on.
 
 use super::Turn;
 use super::agent_run::{AgentRun, AgentRunOutcome};
 use super::converse::{StageFailure, Transcript};
 use crate::error::Result;
-use crate::hook::{CreateResult, NextOutcome, NextResult};
+use crate::event::BeforeStructuredOutput;
+use crate::hook::{NextOutcome, NextResult};
+use crate::journal::TurnIds;
 use serde_json::{Map, Value, json};
 
 /// What a turn answers.
@@ -18,20 +20,20 @@ pub(super) struct TurnResponse {
     pub completion: Value,
     /// The tool calls.
     pub tools: Vec<Value>,
-    /// What hooks want to be known.
+    /// What hooks add for the client.
     pub metadata: Map<String, Value>,
-    /// Who answered.
+    /// The agent that answered.
     pub assistant_id: String,
 }
 
 impl TurnResponse {
     /// As scripts and clients see it.
-    pub fn to_json(&self, turn: &Turn) -> Value {
+    pub fn to_json(&self, ids: &TurnIds) -> Value {
         json!({
-            "request_id": turn.ids.request_id,
-            "context_id": turn.ids.context_id,
-            "trace_id": turn.ids.request_id,
-            "chat_id": turn.ids.chat_id,
+            "request_id": ids.request_id,
+            "context_id": ids.context_id,
+            "trace_id": ids.request_id,
+            "chat_id": ids.chat_id,
             "assistant_id": self.assistant_id,
             "create": self.create,
             "next": self.next,
@@ -42,69 +44,100 @@ impl TurnResponse {
     }
 }
 
-/// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
-pub(super) async fn next(
-    turn: &mut Turn,
-    leg: &AgentRun,
-    mut heard: Transcript,
-) -> Result<AgentRunOutcome> {
-    turn.live_turn.set_closing(true).await;
-    let mut response = TurnResponse {
-        create: turn
-            .replay
-            .created(leg.index)
-            .flatten()
-            .map_or(Value::Null, CreateResult::shown),
-        completion: heard.completion.take().unwrap_or_default(),
-        tools: turn.answers.tools.clone(),
-        assistant_id: leg.agent.id.clone(),
-        ..TurnResponse::default()
-    };
-    let failure = heard.failure.take();
-    if failure
-        .as_ref()
-        .is_some_and(|failed| failed.stage != "tool")
-    {
-        response.completion = Value::Null;
-    }
-    let decided = decide(turn, leg, &response, (heard.messages, failure.as_ref())).await?;
-    let recovers = decided
-        .as_ref()
-        .is_some_and(|decided| decided.outcome.recovers());
-    if let Some(failed) = failure {
-        if !recovers {
-            return Err(failed.error);
+impl Turn {
+    /// Calls `Next` and does what it decides. Without one, the answer or the failure stands.
+    pub(super) async fn next(
+        &mut self,
+        run: &AgentRun,
+        mut transcript: Transcript,
+        failure: Option<StageFailure>,
+    ) -> Result<AgentRunOutcome> {
+        self.context.live.set_closing(true).await;
+        let mut response = TurnResponse {
+            create: self.journal.replay.create_view(run.index),
+            completion: transcript.completion.take().unwrap_or_default(),
+            tools: self.output.answers.tool_results.clone(),
+            assistant_id: run.agent.id.clone(),
+            ..TurnResponse::default()
+        };
+        if failure
+            .as_ref()
+            .is_some_and(|failed| failed.stage != "tool")
+        {
+            response.completion = Value::Null;
         }
-        turn.warn(&format!(
-            "the turn goes on after a failure ({}): {}",
-            failed.stage, failed.error
-        ));
+        let decided = self.call_next(run, &response, transcript.messages, failure.as_ref());
+        let decided = decided.await?;
+        if let Some(failed) = failure {
+            if !decided.as_ref().is_some_and(|next| next.outcome.recovers()) {
+                return Err(failed.error);
+            }
+            self.output.warn(&format!(
+                "the turn goes on after a failure ({}): {}",
+                failed.stage, failed.error
+            ));
+        }
+        let Some(decided) = decided else {
+            return Ok(AgentRunOutcome::Done(Box::new(response)));
+        };
+        for (name, value) in &decided.metadata {
+            self.output.root.set_metadata(name, value.clone());
+        }
+        response.metadata.extend(decided.metadata);
+        response.next = match decided.outcome {
+            NextOutcome::Delegate(delegate) => return Ok(AgentRunOutcome::HandOver(delegate)),
+            NextOutcome::Data(data) => data,
+            NextOutcome::Object(object) => object,
+        };
+        Ok(AgentRunOutcome::Done(Box::new(response)))
     }
-    for (name, value) in decided.iter().flat_map(|decided| &decided.metadata) {
-        turn.root().set_metadata(name, value.clone());
+
+    /// What `Next` returns, if there is one.
+    async fn call_next(
+        &self,
+        run: &AgentRun,
+        response: &TurnResponse,
+        messages: Vec<Value>,
+        failure: Option<&StageFailure>,
+    ) -> Result<Option<NextResult>> {
+        if !run.hooks.has("Next") {
+            return Ok(None);
+        }
+        let payload = payload(response, messages, failure);
+        let script = self.script_context(run, "Next")?;
+        let options = run.call.options(&self.context.settings.metadata);
+        run.hooks.next(&script, payload, options).await
     }
-    let Some(decided) = decided else {
-        return Ok(AgentRunOutcome::Done(Box::new(response)));
-    };
-    response.metadata.extend(decided.metadata);
-    response.next = match decided.outcome {
-        NextOutcome::Delegate(delegate) => return Ok(AgentRunOutcome::To(delegate)),
-        NextOutcome::Data(data) => data,
-        NextOutcome::Object(object) => object,
-    };
-    Ok(AgentRunOutcome::Done(Box::new(response)))
+
+    /// The response as listeners leave it, if the answer has a form of its own.
+    pub(super) async fn restructure(&self, mut response: TurnResponse) -> Result<TurnResponse> {
+        let context = &self.context;
+        let is_structured = self.output.answers.is_structured;
+        if !is_structured || !context.has_listener::<BeforeStructuredOutput>() {
+            return Ok(response);
+        }
+        let Some(text) = response.completion.get("content").and_then(Value::as_str) else {
+            return Ok(response);
+        };
+        let before = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        let event = BeforeStructuredOutput {
+            about: context.about(),
+            response: before.clone(),
+        };
+        let after = context.ask(event).await?.response;
+        if after != before {
+            let text = match after {
+                Value::String(text) => text,
+                value => value.to_string(),
+            };
+            response.completion["content"] = text.into();
+        }
+        Ok(response)
+    }
 }
 
-/// What `Next` says to what came of the agent's part, if there is one.
-async fn decide(
-    turn: &Turn,
-    leg: &AgentRun,
-    response: &TurnResponse,
-    (messages, failure): (Vec<Value>, Option<&StageFailure>),
-) -> Result<Option<NextResult>> {
-    if !leg.hooks.has("Next") {
-        return Ok(None);
-    }
+/// What `Next` is called with.
+fn payload(response: &TurnResponse, messages: Vec<Value>, failure: Option<&StageFailure>) -> Value {
     let mut payload = json!({
         "messages": null,
         "completion": response.completion,
@@ -117,7 +150,5 @@ async fn decide(
         payload["error_code"] = failed.error.code.as_str().into();
         payload["error_stage"] = failed.stage.into();
     }
-    let scope = turn.scope(leg, "Next")?;
-    let options = leg.call.options(&turn.settings.metadata);
-    leg.hooks.next(&scope, payload, options).await
+    payload
 }

@@ -1,10 +1,11 @@
 //! What becomes of the results of tool calls: they are journalled and stored, and shown where the call was.
 
 use super::Turn;
+use super::output::TurnOutput;
 use crate::error::{ErrorCode, Result};
 use crate::event::AfterToolExecution;
 use crate::frame::OutputMessage;
-use crate::journal::{JournalStep, SettledToolCall};
+use crate::journal::{CallPosition, JournalStep, RoundPosition, SettledToolCall};
 use crate::llm::answer::ToolCall;
 use crate::outbox::AgentOutbox;
 use crate::request::SkipOptions;
@@ -15,12 +16,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Bytes of a result that are kept, well below what a store takes in one entry.
-const LARGEST: usize = 8 << 20;
+const MAX_RESULT: usize = 8 << 20;
 
 /// A tool call as it is made.
 pub(super) struct ToolCallRun {
-    /// The place of the agent, the round, and which call of the answer.
-    pub place: (usize, usize, usize),
+    pub position: CallPosition,
     pub call: ToolCall,
     /// The server, if there is such a tool.
     pub server: Option<String>,
@@ -30,25 +30,25 @@ pub(super) struct ToolCallRun {
     /// A failure of the server fails the step.
     pub is_error_fatal: bool,
     pub skip: SkipOptions,
-    /// Who shows the result.
-    pub speaker: AgentOutbox,
-    /// Where it is traced.
+    /// Where the result is shown.
+    pub outbox: AgentOutbox,
+    /// Where the call is traced.
     pub node: TraceNode,
 }
 
 /// A call that has ended.
 pub(super) struct ToolCallEnd {
-    pub call: ToolCallRun,
+    pub run: ToolCallRun,
     outcome: ToolOutcome,
     /// The failure of the server that fails the step.
     fatal: Option<ErrorCode>,
 }
 
 impl ToolCallRun {
-    /// Its end; `Err` is a failure of the server.
-    pub fn ended(self, outcome: Result<ToolOutcome>) -> ToolCallEnd {
+    /// Ends the call with what came of it; `Err` is a failure of the server.
+    pub fn end(self, outcome: Result<ToolOutcome>) -> ToolCallEnd {
         let (outcome, fatal) = match outcome {
-            Ok(outcome) => (kept(&self.call.name, outcome), None),
+            Ok(outcome) => (bounded(&self.call.name, outcome), None),
             Err(error) => {
                 let fatal = self.is_error_fatal.then_some(error.code);
                 (ToolOutcome::failed(error.message), fatal)
@@ -62,7 +62,7 @@ impl ToolCallRun {
             false => self.node.complete(Some(outcome.data.clone())),
         }
         ToolCallEnd {
-            call: self,
+            run: self,
             outcome,
             fatal,
         }
@@ -70,24 +70,29 @@ impl ToolCallRun {
 }
 
 impl ToolCallEnd {
+    /// The name by which the model has called the tool.
+    pub fn name(&self) -> &str {
+        &self.run.call.name
+    }
+
     fn error(&self) -> Option<String> {
         let text = self.outcome.text.clone();
         self.outcome.is_error.then_some(text)
     }
 
     pub fn step(&self) -> JournalStep {
-        let Self { call, outcome, .. } = self;
-        let (leg, round, index) = call.place;
+        let Self { run, outcome, .. } = self;
+        let RoundPosition { run: index, round } = run.position.round;
         let result = match outcome.is_error {
             true => &Value::Null,
             false => &outcome.data,
         };
         JournalStep::Settled(SettledToolCall {
-            leg,
+            run: index,
             round,
-            index,
-            result: json!({"toolcall_id": call.call.id, "server": call.server, "tool": call.tool,
-                "arguments": call.arguments, "result": result, "error": self.error(), "round": round}),
+            index: run.position.index,
+            result: json!({"toolcall_id": run.call.id, "server": run.server, "tool": run.tool,
+                "arguments": run.arguments, "result": result, "error": self.error(), "round": round}),
             text: outcome.text.clone(),
             fatal: self.fatal.as_ref().map(ErrorCode::to_string),
         })
@@ -95,13 +100,13 @@ impl ToolCallEnd {
 }
 
 /// The outcome, or a failure in its place where it is too large to be kept: what is not kept would be done again.
-fn kept(tool: &str, outcome: ToolOutcome) -> ToolOutcome {
+fn bounded(tool: &str, outcome: ToolOutcome) -> ToolOutcome {
     let size = outcome.data.to_string().len() + outcome.text.len();
-    if size <= LARGEST {
+    if size <= MAX_RESULT {
         return outcome;
     }
     ToolOutcome::failed(format!(
-        "{tool} has run, but its result of {size} bytes is larger than the {LARGEST} that are kept; do not call it again, ask for less"
+        "{tool} has run, but its result of {size} bytes is larger than the {MAX_RESULT} that are kept; do not call it again, ask for less"
     ))
 }
 
@@ -110,68 +115,64 @@ impl Turn {
     /// way; what has ended stays with the turn until it is done.
     pub(super) async fn settle_call(&mut self, ended: ToolCallEnd) -> Result<()> {
         let ended = Arc::new(ended);
-        self.running.settling = Some(ended.clone());
-        let settled = self.settle_held(&ended).await;
-        self.running.settling = None;
+        self.journal.tool_calls.settling = Some(ended.clone());
+        let settled = self.settle_shared(&ended).await;
+        self.journal.tool_calls.settling = None;
         settled
     }
 
-    async fn settle_held(&mut self, ended: &ToolCallEnd) -> Result<()> {
-        self.reach_fault_point("turn.tool_done");
-        self.announce_end(ended).await;
-        self.note_end(ended).await?;
+    async fn settle_shared(&mut self, ended: &ToolCallEnd) -> Result<()> {
+        self.context.reach_fault_point("turn.tool_done");
+        self.announce_call_end(ended).await;
+        self.note_call_end(ended).await?;
         self.persist().await?;
-        self.reach_fault_point("turn.settled");
-        self.show_end(ended);
+        self.context.reach_fault_point("turn.settled");
+        self.output.show_call_end(ended);
         Ok(())
     }
 
     /// Notes what had ended when the turn was broken off; it becomes durable with the next step. True where there was any.
-    pub(super) async fn settle_broken_off(&mut self) -> bool {
-        let settling = self.running.settling.take();
-        let untold = std::mem::take(&mut self.running.ended);
-        let has_any = settling.is_some() || !untold.is_empty();
-        for ended in &untold {
-            self.announce_end(ended).await;
+    pub(super) async fn settle_interrupted_calls(&mut self) -> bool {
+        let settling = self.journal.tool_calls.settling.take();
+        let unannounced = std::mem::take(&mut self.journal.tool_calls.ended);
+        let has_any = settling.is_some() || !unannounced.is_empty();
+        for ended in &unannounced {
+            self.announce_call_end(ended).await;
         }
-        for ended in settling.as_deref().into_iter().chain(&untold) {
-            match self.note_end(ended).await {
-                Ok(()) => self.show_end(ended),
-                Err(error) => self.warn(&format!(
+        for ended in settling.as_deref().into_iter().chain(&unannounced) {
+            match self.note_call_end(ended).await {
+                Ok(()) => self.output.show_call_end(ended),
+                Err(error) => self.output.warn(&format!(
                     "the result of {} is not kept: {}",
-                    ended.call.call.name, error.message
+                    ended.name(),
+                    error.message
                 )),
             }
         }
         has_any
     }
 
-    async fn announce_end(&self, ended: &ToolCallEnd) {
-        let ToolCallEnd { call, outcome, .. } = ended;
-        self.announce(AfterToolExecution {
-            about: self.about(),
-            tool: call.call.name.clone(),
-            call_id: call.call.id.clone(),
-            arguments: call.arguments.clone(),
+    async fn announce_call_end(&self, ended: &ToolCallEnd) {
+        let ToolCallEnd { run, outcome, .. } = ended;
+        let event = AfterToolExecution {
+            about: self.context.about(),
+            tool: run.call.name.clone(),
+            call_id: run.call.id.clone(),
+            arguments: run.arguments.clone(),
             result: (!outcome.is_error).then(|| outcome.data.clone()),
             error: ended.error(),
-        })
-        .await;
+        };
+        self.context.announce(event).await;
     }
 
     /// Stages a result for the history together with its step, with nothing to wait for between the two.
-    async fn note_end(&mut self, ended: &ToolCallEnd) -> Result<()> {
-        let ToolCallEnd { call, outcome, .. } = ended;
-        if self.replay.settled(call.place).is_some() {
+    async fn note_call_end(&mut self, ended: &ToolCallEnd) -> Result<()> {
+        let ToolCallEnd { run, outcome, .. } = ended;
+        if self.journal.replay.settled(run.position).is_some() {
             return Ok(());
         }
-        self.store_result(call.skip, &call.call, outcome).await?;
-        self.note(ended.step())
-    }
-
-    pub(super) fn show_end(&self, ended: &ToolCallEnd) {
-        let ToolCallEnd { call, outcome, .. } = ended;
-        self.show_result(&call.speaker, &call.call, outcome);
+        self.store_result(run.skip, &run.call, outcome).await?;
+        self.journal.note(ended.step())
     }
 
     async fn store_result(
@@ -180,34 +181,31 @@ impl Turn {
         call: &ToolCall,
         outcome: &ToolOutcome,
     ) -> Result<()> {
-        if self.request.skip.history || skip.history {
+        if skip.history {
             return Ok(());
         }
         let mut message = Message::result(call.id.clone(), outcome.text.clone());
-        message.turn_id = Some(self.ids.request_id.clone());
+        message.turn_id = Some(self.context.ids.request_id.clone());
         if let Some(result) = &mut message.tool_result {
             result.name = Some(call.name.clone());
             result.is_error = outcome.is_error;
         }
-        self.session.history().add_message(message).await?;
-        Ok(())
+        self.conversation.append(message).await
     }
 
-    /// Gives each call that nobody will answer any more a result that says why, so that the history goes on being one that
-    /// every provider accepts. What has ended has its own.
+    /// Gives each call that nobody answers any more a result that says why, so that the history goes on being one that every
+    /// provider accepts. What has ended has its own.
     pub(super) async fn close_calls(&mut self, why: &str) -> Result<()> {
-        self.settle_broken_off().await;
-        let answers: Vec<_> = self
-            .replay
-            .answers()
-            .map(|(leg, round, answer)| (leg, round, answer.tool_calls.clone()))
-            .collect();
-        for (leg, round, calls) in answers {
-            for (index, call) in calls.iter().enumerate() {
-                if self.replay.settled((leg, round, index)).is_none() {
-                    self.close_call((leg, round, index), (call, None), why)
-                        .await?;
-                }
+        self.settle_interrupted_calls().await;
+        let mut calls = Vec::new();
+        for (position, answer) in self.journal.replay.answers() {
+            for (index, call) in answer.tool_calls.iter().enumerate() {
+                calls.push((position.call(index), call.clone()));
+            }
+        }
+        for (position, call) in calls {
+            if self.journal.replay.settled(position).is_none() {
+                self.close_call(position, &call, None, why).await?;
             }
         }
         Ok(())
@@ -216,62 +214,59 @@ impl Turn {
     /// The same for one call, of this tool if that is known.
     pub(super) async fn close_call(
         &mut self,
-        (leg, round, index): (usize, usize, usize),
-        (call, tool): (&ToolCall, Option<&ServerTool>),
+        position: CallPosition,
+        call: &ToolCall,
+        tool: Option<&ServerTool>,
         why: &str,
     ) -> Result<()> {
         let outcome = ToolOutcome::failed(why.to_owned());
-        self.store_result(self.skip_of(leg), call, &outcome).await?;
+        let RoundPosition { run, round } = position.round;
+        self.store_result(self.skip_options(run), call, &outcome)
+            .await?;
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-        self.note(JournalStep::Settled(SettledToolCall {
-            leg,
+        self.journal.note(JournalStep::Settled(SettledToolCall {
+            run,
             round,
-            index,
+            index: position.index,
             result: json!({"toolcall_id": call.id, "server": tool.map(|tool| &tool.server),
                 "tool": tool.map_or(&call.name, |tool| &tool.tool), "arguments": arguments,
                 "result": null, "error": why, "round": round}),
             text: why.to_owned(),
             fatal: None,
         }))?;
-        self.show_result(&self.outbox.for_author(Default::default()), call, &outcome);
+        let outbox = self.output.outbox.for_author(Default::default());
+        self.output.show_result(&outbox, call, &outcome);
         Ok(())
     }
+}
 
-    /// What the agent at this place of the chain leaves out, as far as the journal says: what those before it do, but for what
-    /// it was told otherwise.
-    pub(super) fn skip_of(&self, leg: usize) -> SkipOptions {
-        let delegates = (1..=leg).filter_map(|to| self.replay.delegated(to));
-        let said = delegates.filter_map(|delegate| delegate.options.get("skip"));
-        said.fold(self.request.skip, |skip, said| skip.with(said))
+impl TurnOutput {
+    pub fn show_call_end(&self, ended: &ToolCallEnd) {
+        let ToolCallEnd { run, outcome, .. } = ended;
+        self.show_result(&run.outbox, &run.call, outcome);
     }
 
     /// Shows what the journal has of a call: whoever noted it may have come no further.
-    pub(super) fn show_settled(
-        &self,
-        speaker: &AgentOutbox,
-        call: &ToolCall,
-        settled: &SettledToolCall,
-    ) {
+    pub fn show_settled(&self, outbox: &AgentOutbox, call: &ToolCall, settled: &SettledToolCall) {
         let outcome = ToolOutcome {
             data: settled.result["result"].clone(),
             text: settled.text.clone(),
             is_error: !settled.result["error"].is_null(),
             ..ToolOutcome::default()
         };
-        self.show_result(speaker, call, &outcome);
+        self.show_result(outbox, call, &outcome);
     }
 
     /// Amends the call's message with what came of it, once.
-    fn show_result(&self, speaker: &AgentOutbox, call: &ToolCall, outcome: &ToolOutcome) {
-        let mut shown = self.answers.calls_shown.iter().rev();
-        let Some((_, message)) = shown.find(|(id, _)| *id == call.id) else {
+    fn show_result(&self, outbox: &AgentOutbox, call: &ToolCall, outcome: &ToolOutcome) {
+        let Some(message) = self.answers.call_message(&call.id) else {
             return;
         };
-        let is_told = |shown: OutputMessage| {
+        let has_result = |shown: OutputMessage| {
             let status = shown.props.get("status").and_then(Value::as_str);
             matches!(status, Some("completed" | "error"))
         };
-        if self.outbox.message(message).is_none_or(is_told) {
+        if self.outbox.message(message).is_none_or(has_result) {
             return;
         }
         let (status, name, value) = match outcome.is_error {
@@ -282,7 +277,7 @@ impl Turn {
             ("status".to_owned(), status.into()),
             (name.to_owned(), value),
         ];
-        if let Err(error) = speaker.update(message, props.into_iter().collect()) {
+        if let Err(error) = outbox.update(message, props.into_iter().collect()) {
             self.warn(&format!(
                 "the result of {} is not shown: {error}",
                 call.name

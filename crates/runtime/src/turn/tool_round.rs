@@ -3,49 +3,56 @@
 
 use super::Turn;
 use super::agent_run::AgentRun;
-use super::offered_tools::{self, OfferedTools};
-use super::tool_arguments;
-use super::tool_results::ToolCallRun;
-use crate::error::{Error, ErrorCode, Result};
-use crate::event::BeforeToolExecution;
+use super::tool_results::{ToolCallEnd, ToolCallRun};
+use super::tools::OfferedTools;
+use crate::error::{Error, Result};
+use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
-use crate::llm::answer::ToolCall;
-use crate::schema::{self, SchemaError};
-use crate::tool::{ServerTool, ToolOutcome, call_in_time};
+use crate::tool::{ToolOutcome, call_in_time};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Mutex;
+use tokio::task::unconstrained;
 
 /// Calls of one round that run at once.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 /// What stands for the result of a call that another one's failure has left without.
 const GIVEN_UP: &str = "no result: the round ended when another of its calls failed";
 
 /// One round.
 pub(super) struct ToolRound<'a> {
-    pub leg: &'a AgentRun,
-    pub round: usize,
+    pub run: &'a AgentRun,
+    pub position: RoundPosition,
     pub answer: &'a ModelAnswer,
     pub offered: &'a OfferedTools,
 }
 
 impl ToolRound<'_> {
-    /// Runs what has no result yet; the answer is what the model is told. Once something has failed for good no call begins
-    /// any more, but those that have begun come to their end: they may have had their effects.
-    pub async fn run(&self, turn: &mut Turn) -> Result<Vec<Value>> {
-        let most = match self.leg.agent.mcp.parallel {
-            true => AT_ONCE,
+    /// Makes the answer durable, runs what has no result yet, and adds what the model is told to its messages. Once something
+    /// has failed for good no call begins any more, but those that have begun come to their end: they may have had their
+    /// effects.
+    pub async fn run(&self, turn: &mut Turn, messages: &mut Vec<Value>) -> Result<()> {
+        messages.push(self.answer.message());
+        self.record_answer(turn).await?;
+        let most = match self.run.agent.mcp.parallel {
+            true => MAX_CONCURRENT,
             false => 1,
         };
         let mut waiting: VecDeque<usize> = self.open(turn).collect();
         let mut failure = self.failure(turn);
         loop {
             while failure.is_none()
-                && turn.running.count() < most
+                && turn.journal.tool_calls.count() < most
                 && let Some(index) = waiting.pop_front()
             {
                 failure = self.begin(turn, index).await.err();
             }
-            let Some(ended) = turn.running.next().await else {
+            let Some(ended) = turn.journal.tool_calls.next().await else {
                 break;
             };
             let settled = turn.settle_call(ended).await;
@@ -54,147 +61,160 @@ impl ToolRound<'_> {
         if let Some(failure) = failure {
             // What fails here as well has the same cause, or shows itself again with the turn's end.
             let _ = self.give_up(turn).await;
-            self.told(turn);
+            self.results(turn);
             return Err(failure);
         }
-        Ok(self.told(turn))
+        messages.extend(self.results(turn));
+        Ok(())
+    }
+
+    /// Makes the answer durable before anything is done for it.
+    async fn record_answer(&self, turn: &mut Turn) -> Result<()> {
+        if turn.journal.replay.answered(self.position).is_some() {
+            return Ok(());
+        }
+        turn.store_answers_of(self.run.index).await?;
+        let step = JournalStep::Answered {
+            run: self.position.run,
+            round: self.position.round,
+            answer: Box::new(self.answer.clone()),
+            unstored: None,
+        };
+        turn.record(step).await?;
+        turn.context.reach_fault_point("turn.answered");
+        Ok(())
     }
 
     /// The calls that are run here and have no result yet.
     fn open(&self, turn: &Turn) -> impl Iterator<Item = usize> {
         let calls = self.answer.tool_calls.iter().enumerate();
         calls.filter_map(|(index, call)| {
-            let is_open = turn.replay.settled(self.place(index)).is_none();
+            let position = self.position.call(index);
+            let is_open = turn.journal.replay.settled(position).is_none();
             (is_open && !self.offered.is_clients(call)).then_some(index)
         })
     }
 
-    fn place(&self, index: usize) -> (usize, usize, usize) {
-        (self.leg.index, self.round, index)
-    }
-
     /// The failure of a call that fails the step, as the journal has it, unless an interrupt has gone on behind it.
     fn failure(&self, turn: &Turn) -> Option<Error> {
-        let (leg, round) = (self.leg.index, self.round);
-        match turn.replay.has_added(leg, round + 1) {
+        let replay = &turn.journal.replay;
+        match replay.has_added(self.position.next()) {
             true => None,
-            false => turn.replay.failure(leg, round),
+            false => replay.failure(self.position),
         }
     }
 
-    /// Marks what will not be called any more, so that what comes behind the failure finds each call with a result.
+    /// Marks what is not called any more, so that what comes behind the failure finds each call with a result.
     async fn give_up(&self, turn: &mut Turn) -> Result<()> {
         let open: Vec<usize> = self.open(turn).collect();
         for index in open {
             let call = &self.answer.tool_calls[index];
             let tool = self.offered.find(&call.name);
-            turn.close_call(self.place(index), (call, tool), GIVEN_UP)
-                .await?;
+            let closed = turn.close_call(self.position.call(index), call, tool, GIVEN_UP);
+            closed.await?;
         }
         Ok(())
     }
 
-    /// What the model is told, in the order of the calls.
-    fn told(&self, turn: &mut Turn) -> Vec<Value> {
+    /// What the model is told, in the order of the calls. It is shown too, where it is not.
+    fn results(&self, turn: &mut Turn) -> Vec<Value> {
         let calls = self.answer.tool_calls.iter().enumerate();
-        let speaker = turn.speaker(self.leg);
-        let told = calls.filter_map(|(index, call)| {
-            let settled = turn.replay.settled(self.place(index))?.clone();
-            turn.show_settled(&speaker, call, &settled);
-            turn.answers.tools.push(settled.result);
+        let outbox = turn.agent_outbox(self.run);
+        let results = calls.filter_map(|(index, call)| {
+            let settled = turn.journal.replay.settled(self.position.call(index))?;
+            turn.output.show_settled(&outbox, call, settled);
+            turn.output.answers.tool_results.push(settled.result.clone());
             Some(json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": settled.text}))
         });
-        told.collect()
+        results.collect()
     }
 
     /// Asks the listeners, and begins the call.
     async fn begin(&self, turn: &mut Turn, index: usize) -> Result<()> {
         let call = &self.answer.tool_calls[index];
         let tool = self.offered.find(&call.name).cloned();
-        let (arguments, refused) = self.arguments(turn, call, tool.as_ref()).await?;
-        let node = turn.node(self.leg, "tool", &call.name, arguments.clone());
-        let toolbox = turn.core.tools(&turn.loaded);
-        let step = format!("tool {} {index}", self.round);
-        let caller = offered_tools::caller(turn, self.leg, (&step, node.clone()))?;
+        let arguments = turn.tool_arguments(call, tool.as_ref()).await?;
+        let node = turn.node(self.run, "tool", &call.name, arguments.value.clone());
+        let toolbox = turn.context.core.tools(&turn.context.loaded);
+        let step = format!("tool {} {index}", self.position.round);
+        let caller = turn.tool_caller(self.run, &step, node.clone())?;
         let call = ToolCallRun {
-            place: self.place(index),
+            position: self.position.call(index),
             call: call.clone(),
             server: tool.as_ref().map(|tool| tool.server.clone()),
             tool: tool.as_ref().map_or(&call.name, |tool| &tool.tool).clone(),
-            arguments,
-            is_error_fatal: self.leg.agent.mcp.is_error_fatal,
-            skip: self.leg.call.skip,
-            speaker: turn.speaker(self.leg),
+            arguments: arguments.value,
+            is_error_fatal: self.run.agent.mcp.is_error_fatal,
+            skip: self.run.call.skip,
+            outbox: turn.agent_outbox(self.run),
             node,
         };
-        turn.running.begin(async move {
-            let arguments = call.arguments.clone();
-            let outcome = match (refused, tool) {
+        turn.journal.tool_calls.begin(async move {
+            let outcome = match (arguments.refusal, tool) {
                 (Some(why), _) => Ok(ToolOutcome::failed(why)),
                 (None, None) => Ok(ToolOutcome::failed(format!(
                     "there is no tool {}",
                     call.tool
                 ))),
                 (None, Some(tool)) => {
+                    let arguments = call.arguments.clone();
                     call_in_time(toolbox.as_ref(), &tool, arguments, &caller).await
                 }
             };
-            call.ended(outcome)
+            call.end(outcome)
         });
         Ok(())
     }
-
-    /// What the tool is called with, as listeners leave it, and why it is not called, if it is not.
-    async fn arguments(
-        &self,
-        turn: &Turn,
-        call: &ToolCall,
-        tool: Option<&ServerTool>,
-    ) -> Result<(Value, Option<String>)> {
-        let mut arguments = match tool_arguments::read(&call.arguments) {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                let why = format!("the arguments of {} are no JSON: {error}", call.name);
-                return Ok((Value::Null, Some(why)));
-            }
-        };
-        if let Some(tool) = tool {
-            arguments = schema::fill_in(&tool.parameters, arguments);
-            if let Some(why) = misfit(turn, tool, &arguments) {
-                return Ok((arguments, Some(why)));
-            }
-        }
-        if !turn.has_listener::<BeforeToolExecution>() {
-            return Ok((arguments, None));
-        }
-        let event = BeforeToolExecution {
-            about: turn.about(),
-            tool: call.name.clone(),
-            call_id: call.id.clone(),
-            arguments: arguments.clone(),
-        };
-        match turn.ask(event).await {
-            Ok(event) => Ok((event.arguments, None)),
-            Err(error) if error.code == ErrorCode::Vetoed => Ok((arguments, Some(error.message))),
-            Err(error) => Err(error),
-        }
-    }
 }
 
-/// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself.
-fn misfit(turn: &Turn, tool: &ServerTool, arguments: &Value) -> Option<String> {
-    match schema::check(&tool.parameters, arguments) {
-        Ok(()) => None,
-        Err(SchemaError::Value(what)) => Some(format!(
-            "the arguments of {} are not as its schema says: {what}",
-            tool.name
-        )),
-        Err(SchemaError::Schema(what)) => {
-            turn.warn(&format!(
-                "the arguments of {} are not checked: {what}",
-                tool.name
-            ));
-            None
+/// The tool calls that are under way, and those that have ended and are not in the journal. They belong to the turn and not to
+/// its work, which is dropped where the turn is broken off: a call that has ended by then has had its effects, and what came of
+/// it is not forgotten.
+#[derive(Default)]
+pub(super) struct RunningToolCalls {
+    /// The lock makes the turn `Sync`; nobody ever waits for it.
+    calls: Mutex<FuturesUnordered<BoxFuture<'static, ToolCallEnd>>>,
+    /// The turn is broken off.
+    is_over: Arc<AtomicBool>,
+    /// What is being settled. Listeners may have been told of it.
+    pub settling: Option<Arc<ToolCallEnd>>,
+    /// What had ended when the turn was broken off.
+    pub ended: Vec<ToolCallEnd>,
+}
+
+impl RunningToolCalls {
+    /// How many have not ended.
+    pub fn count(&mut self) -> usize {
+        self.calls.get_mut().len()
+    }
+
+    /// One more, which is worked on by `next`.
+    pub fn begin(&mut self, call: impl Future<Output = ToolCallEnd> + Send + 'static) {
+        let is_over = self.is_over.clone();
+        let call = async move {
+            if is_over.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            call.await
+        };
+        self.calls.get_mut().push(call.boxed());
+    }
+
+    /// Waits until one has ended; `None` where there is none.
+    pub async fn next(&mut self) -> Option<ToolCallEnd> {
+        self.calls.get_mut().next().await
+    }
+
+    /// Breaks off what is under way. What has ended unseen is kept; what has not begun does not begin.
+    pub fn stop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        while let Some(Some(ended)) = unconstrained(self.next()).now_or_never() {
+            self.ended.push(ended);
         }
+        *self = Self {
+            settling: self.settling.take(),
+            ended: std::mem::take(&mut self.ended),
+            ..Self::default()
+        };
     }
 }

@@ -1,10 +1,11 @@
 //! What calls of models use: it is counted to the turn and booked with the conversation, even where nobody waits for a call's
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
-use super::{Turn, context_window};
+use super::model_input;
+use crate::active_count::{ActiveCount, ActiveGuard};
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
-use crate::llm::{self, ModelAnswer, TokenUsage};
+use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
 use crate::lock::lock;
 use crate::stream::StreamWriter;
 use ambit_storage::LiveAgent;
@@ -12,8 +13,6 @@ use ambit_storage::batch::BatchWrite;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
-use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How long calls that were cancelled may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,11 +22,11 @@ pub(super) struct TurnUsage {
     /// The conversation with which it is booked.
     session: LiveAgent,
     /// The turn.
-    names: TurnKeys,
+    keys: TurnKeys,
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
     counted: Mutex<TurnUsageState>,
-    running: TaskTracker,
+    running: ActiveCount,
 }
 
 #[derive(Default)]
@@ -41,18 +40,18 @@ struct TurnUsageState {
 
 impl TurnUsage {
     /// Nothing, so far.
-    pub fn new(session: LiveAgent, names: TurnKeys, stream: Option<StreamWriter>) -> Arc<Self> {
+    pub fn new(session: LiveAgent, keys: TurnKeys, stream: Option<StreamWriter>) -> Arc<Self> {
         Arc::new(Self {
             session,
-            names,
+            keys,
             stream,
             counted: Mutex::default(),
-            running: TaskTracker::new(),
+            running: ActiveCount::default(),
         })
     }
 
     /// What was used so far.
-    pub fn usage(&self) -> TokenUsage {
+    pub fn tokens(&self) -> TokenUsage {
         self.lock().usage.clone()
     }
 
@@ -61,7 +60,7 @@ impl TurnUsage {
         let Some(mut record) = answer.record(provider) else {
             return Ok(());
         };
-        record.turn_id = Some(self.names.request_id.clone());
+        record.turn_id = Some(self.keys.request_id.clone());
         self.lock().usage.add(&answer.usage);
         let context = self.session.context();
         let used = ModelCallUsage {
@@ -71,7 +70,7 @@ impl TurnUsage {
         let Some(stream) = &self.stream else {
             return Ok(());
         };
-        let note = journal::write_used(&self.names.journal(), used)?;
+        let note = journal::write_used(&self.keys.journal(), used)?;
         context.stage_with_history([note.clone()]);
         stream.stage_write(note.clone());
         let mut counted = self.lock();
@@ -89,12 +88,12 @@ impl TurnUsage {
     }
 
     /// The notes up to this one are durable.
-    pub fn noted(&self, last: u64) {
+    pub fn clear_notes(&self, last: u64) {
         self.lock().notes.retain(|(number, _)| *number > last);
     }
 
     /// Counts what an earlier attempt has used, and books what of it was not saved.
-    pub fn take_up(&self, used: &ModelCallUsage) -> Result<()> {
+    pub fn resume(&self, used: &ModelCallUsage) -> Result<()> {
         self.lock().usage.add(&used.usage);
         if let Some(record) = &used.record {
             self.session.context().usage().record_again(record)?;
@@ -103,15 +102,14 @@ impl TurnUsage {
     }
 
     /// A call that has begun; it ends when this is dropped.
-    pub fn begin(&self) -> TaskTrackerToken {
-        self.running.token()
+    pub fn begin(&self) -> ActiveGuard {
+        self.running.enter()
     }
 
     /// Waits until nothing of the calls that were cancelled runs any more, so that what they used is known.
     pub async fn wait_for_calls(&self) {
-        self.running.close();
         // One that does not let go counts with what is known of it now.
-        let _ = timeout(PATIENCE, self.running.wait()).await;
+        let _ = timeout(PATIENCE, self.running.wait_for_zero()).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, TurnUsageState> {
@@ -122,50 +120,50 @@ impl TurnUsage {
 /// One answer as it comes. Dropped before its end, it books what was used until then: as the provider said, else estimated.
 pub(super) struct UsageMeter<'a> {
     pub answer: ModelAnswer,
-    call: &'a llm::ModelCall,
+    call: &'a ModelCall,
     provider: &'a str,
-    spent: Arc<TurnUsage>,
-    is_over: bool,
+    usage: Arc<TurnUsage>,
+    is_finished: bool,
 }
 
 impl<'a> UsageMeter<'a> {
     /// For a call that the provider has begun to answer.
-    pub fn start(turn: &Turn, call: &'a llm::ModelCall, provider: &'a str) -> Self {
+    pub fn start(usage: &Arc<TurnUsage>, call: &'a ModelCall, provider: &'a str) -> Self {
         Self {
             answer: ModelAnswer::default(),
             call,
             provider,
-            spent: turn.usage.clone(),
-            is_over: false,
+            usage: usage.clone(),
+            is_finished: false,
         }
     }
 
     /// The answer came to its end, and is the caller's to book.
     pub fn finish(mut self) -> ModelAnswer {
-        self.is_over = true;
+        self.is_finished = true;
         std::mem::take(&mut self.answer)
     }
 }
 
 impl Drop for UsageMeter<'_> {
     fn drop(&mut self) {
-        if self.is_over {
+        if self.is_finished {
             return;
         }
         self.answer.usage = estimated(self.call, &self.answer);
-        if let Err(error) = self.spent.book(&self.answer, self.provider) {
-            let id = &self.spent.names.request_id;
+        if let Err(error) = self.usage.book(&self.answer, self.provider) {
+            let id = &self.usage.keys.request_id;
             tracing::warn!(turn.id = id, %error, "what a cancelled call has used is not booked");
         }
     }
 }
 
 /// What a call that was broken off has used: what the provider has said so far may be less than what it has sent.
-fn estimated(call: &llm::ModelCall, answer: &ModelAnswer) -> TokenUsage {
+fn estimated(call: &ModelCall, answer: &ModelAnswer) -> TokenUsage {
     let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
     let said = &answer.usage;
     let request = match said.prompt_tokens {
-        0 => count(context_window::tokens(&call.messages) + context_window::of_tools(&call.tools)),
+        0 => count(model_input::tokens(&call.messages) + model_input::of_tools(&call.tools)),
         said => said,
     };
     let has_spoken = *answer
@@ -176,7 +174,7 @@ fn estimated(call: &llm::ModelCall, answer: &ModelAnswer) -> TokenUsage {
             ..ModelAnswer::default()
         };
     let spoken = match has_spoken {
-        true => count(context_window::tokens(&[answer.message()])),
+        true => count(model_input::tokens(&[answer.message()])),
         false => 0,
     };
     let total = TokenUsage::of(request, said.completion_tokens.max(spoken));
@@ -195,9 +193,9 @@ mod tests {
 
     #[test]
     fn what_a_provider_has_said_counts_before_an_estimate() {
-        let call = llm::ModelCall {
+        let call = ModelCall {
             messages: vec![json!({"role": "user", "content": "one two three four"})],
-            ..llm::ModelCall::default()
+            ..ModelCall::default()
         };
         let answer = |text: &str, usage: TokenUsage| ModelAnswer {
             text: text.to_owned(),

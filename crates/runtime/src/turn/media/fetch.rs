@@ -2,9 +2,9 @@
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::llm::media::{file_address, image_address};
+use crate::loaded_app::LoadedApp;
 use crate::mcp::cut;
 use crate::net::{AllowList, HttpClient, HttpRequest, HttpResponse};
-use crate::turn::Turn;
 use crate::turn::agent_run::AgentRun;
 use crate::uses::UsesFailure;
 use base64::Engine as _;
@@ -23,13 +23,13 @@ pub(super) fn address(part: &Value) -> Option<&str> {
 
 impl MediaFetcher {
     /// Reaches what the agent's scripts may reach, but for private hosts that are not opened for messages.
-    pub fn new(turn: &Turn, leg: &AgentRun) -> Result<Self> {
-        let hosts = leg.agent.http.as_deref().map(AllowList::parse);
+    pub fn new(loaded: &LoadedApp, run: &AgentRun) -> Result<Self> {
+        let hosts = run.agent.http.as_deref().map(AllowList::parse);
         let hosts = hosts
             .transpose()
             .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;
-        let limits = leg.hooks.limits().http;
-        let client = turn.loaded.http.for_run(limits, hosts.as_ref());
+        let limits = run.hooks.limits().http;
+        let client = loaded.http.for_run(limits, hosts.as_ref());
         Ok(Self(client.for_messages()))
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The turn that each message with a part which lies elsewhere came with, or its id where it came with none. What the history
 /// does not have is this turn's.
 pub(super) fn of<'a>(turn: &'a Turn, messages: &[Value]) -> Vec<&'a str> {
-    let own = turn.ids.request_id.as_str();
+    let own = turn.context.id();
     let mut origins = vec![own; messages.len()];
     let mut known: Option<Vec<_>> = None;
     // The same may have been sent more than once, and of the older ones some may be left out: from the end, they are alike.
@@ -27,12 +27,12 @@ pub(super) fn of<'a>(turn: &'a Turn, messages: &[Value]) -> Vec<&'a str> {
 
 /// The messages of the conversation with parts that lie elsewhere, each with its origin.
 fn far_messages(turn: &Turn) -> Vec<(&[Value], &str)> {
-    let own = turn.ids.request_id.as_str();
-    let stored = turn.history.iter().map(|message| {
+    let own = turn.context.id();
+    let stored = turn.conversation.history.iter().map(|message| {
         let origin = message.turn_id.as_ref().unwrap_or(&message.id);
         (message.parts.as_slice(), origin.as_str())
     });
-    let asked = turn.request.messages.iter();
+    let asked = turn.context.request.messages.iter();
     let all = stored.chain(asked.map(|chat| (contents(chat), own)));
     all.filter(|(parts, _)| is_far(parts)).collect()
 }

@@ -45,7 +45,7 @@ struct NestedCallEntry {
 
 /// The calls from inside one turn.
 pub(in crate::turn) struct NestedCallJournal {
-    place: StreamTarget,
+    target: StreamTarget,
     /// Bytes that the store takes in one entry.
     most: usize,
     /// What those of an earlier attempt have done.
@@ -61,7 +61,7 @@ pub(in crate::turn) struct NestedCallRecord {
     calls: Arc<NestedCallJournal>,
     /// What it is known by.
     pub key: String,
-    waiting: Mutex<PendingEntries>,
+    pending: Mutex<PendingEntries>,
 }
 
 /// What is not durable yet.
@@ -72,9 +72,9 @@ struct PendingEntries {
 
 impl NestedCallJournal {
     /// Of a turn that has made none.
-    pub fn new(place: StreamTarget, most: usize) -> Self {
+    pub fn new(target: StreamTarget, most: usize) -> Self {
         Self {
-            place,
+            target,
             most,
             before: HashMap::new(),
             begun: Mutex::default(),
@@ -83,12 +83,12 @@ impl NestedCallJournal {
     }
 
     /// Of a turn that is taken up again.
-    pub async fn read(place: StreamTarget, most: usize) -> Result<Self> {
-        let mut calls = Self::new(place, most);
+    pub async fn read(target: StreamTarget, most: usize) -> Result<Self> {
+        let mut calls = Self::new(target, most);
         let mut last = 0;
         loop {
             let range = LogRange::from(last + 1, PAGE);
-            let page = calls.place.driver.read(&calls.place.log, range).await?;
+            let page = calls.target.driver.read(&calls.target.log, range).await?;
             let Some(entry) = page.entries.last() else {
                 return Ok(calls);
             };
@@ -100,16 +100,16 @@ impl NestedCallJournal {
         }
     }
 
-    /// Of a turn that begins anew: what its calls have done is not done again. None of them runs any more.
+    /// Of a turn that is restarted: what its calls have done is not done again. None of them runs any more.
     pub async fn for_restart(&self) -> Result<Self> {
         self.persist_dropped().await?;
-        Self::read(self.place.clone(), self.most).await
+        Self::read(self.target.clone(), self.most).await
     }
 
     /// Makes durable what calls that were dropped have left.
     pub async fn persist_dropped(&self) -> Result<()> {
-        let left = std::mem::take(&mut *lock(&self.dropped));
-        for writes in left {
+        let dropped = std::mem::take(&mut *lock(&self.dropped));
+        for writes in dropped {
             self.commit(writes).await?;
         }
         Ok(())
@@ -133,14 +133,14 @@ impl NestedCallJournal {
         NestedCallRecord {
             calls: self.clone(),
             key,
-            waiting: Mutex::new(PendingEntries { count, entries }),
+            pending: Mutex::new(PendingEntries { count, entries }),
         }
     }
 
     async fn commit(&self, writes: Vec<BatchWrite>) -> Result<()> {
         let mut batch = Batch::of(writes);
-        batch.checks.extend(self.place.check.clone());
-        self.place.driver.commit(batch).await?;
+        batch.checks.extend(self.target.check.clone());
+        self.target.driver.commit(batch).await?;
         Ok(())
     }
 }
@@ -163,39 +163,39 @@ impl NestedCallRecord {
                 format!("{size} bytes are more than the {most} that the store takes at once");
             return Err(Error::new(ErrorCode::LimitExceeded, message));
         }
-        let mut waiting = lock(&self.waiting);
-        let id = format!("{}.{:06}", self.key, waiting.count);
-        waiting.count += 1;
-        waiting.entries.push(NewEntry { id, body });
+        let mut pending = lock(&self.pending);
+        let id = format!("{}.{:06}", self.key, pending.count);
+        pending.count += 1;
+        pending.entries.push(NewEntry { id, body });
         Ok(())
     }
 
     /// Makes all that was noted durable, with what the turn has used until now. What could not be written goes along with the
     /// next time.
-    pub async fn flush(&self, spent: &TurnUsage) -> Result<()> {
-        let entries = lock(&self.waiting).entries.clone();
+    pub async fn flush(&self, usage: &TurnUsage) -> Result<()> {
+        let entries = lock(&self.pending).entries.clone();
         if entries.is_empty() {
             return Ok(());
         }
-        let (count, (notes, last)) = (entries.len(), spent.notes());
+        let (count, (notes, last)) = (entries.len(), usage.notes());
         self.calls.commit(self.writes(entries, notes)).await?;
-        spent.noted(last);
-        lock(&self.waiting).entries.drain(..count);
+        usage.clear_notes(last);
+        lock(&self.pending).entries.drain(..count);
         Ok(())
     }
 
     /// Leaves what is not durable, with what the turn has used until now, to the turn around it.
-    pub fn leave(&self, spent: &TurnUsage) {
-        let entries = std::mem::take(&mut lock(&self.waiting).entries);
+    pub fn drop_pending(&self, usage: &TurnUsage) {
+        let entries = std::mem::take(&mut lock(&self.pending).entries);
         if !entries.is_empty() {
-            let (notes, _) = spent.notes();
+            let (notes, _) = usage.notes();
             lock(&self.calls.dropped).push(self.writes(entries, notes));
         }
     }
 
     /// What was used stands before what is gone on with behind it.
     fn writes(&self, entries: Vec<NewEntry>, mut notes: Vec<BatchWrite>) -> Vec<BatchWrite> {
-        let log = self.calls.place.log.clone();
+        let log = self.calls.target.log.clone();
         notes.push(BatchWrite::Append { log, entries });
         notes
     }

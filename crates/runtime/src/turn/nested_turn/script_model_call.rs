@@ -1,9 +1,10 @@
 //! A model that a script calls by itself.
 
+use super::call::NestedWork;
 use crate::error::Result;
 use crate::turn::Turn;
 use crate::turn::agent_run::{AgentRun, CallOptions};
-use crate::turn::call_plan::ModelCallPlan;
+use crate::turn::create::ModelCallPlan;
 use crate::uses::UsesSettings;
 use serde_json::{Map, Value};
 
@@ -24,38 +25,48 @@ const OPTIONS: [&str; 12] = [
 ];
 
 /// A call of a model as a script wants it: nothing of its agent is added.
-pub(super) fn call(
-    turn: &Turn,
-    (connector, messages): (String, Vec<Value>),
-    mut options: Map<String, Value>,
-) -> Result<(AgentRun, ModelCallPlan)> {
-    let (agent, hooks) = turn.loaded.agent(&turn.request.agent)?;
-    let tools = match options.remove("tools") {
-        Some(Value::Array(tools)) => tools,
-        _ => Vec::new(),
-    };
-    options.retain(|name, _| OPTIONS.contains(&name.as_str()));
-    let leg = AgentRun {
-        index: 0,
-        chain: vec![agent.id.clone()],
-        agent,
-        hooks,
-        messages,
-        call: CallOptions {
-            skip: turn.request.skip,
-            ..CallOptions::default()
-        },
-    };
-    let plan = ModelCallPlan {
-        messages: None,
-        options,
-        connector,
-        servers: Vec::new(),
-        client_tools: tools,
-        preset: None,
-        mode: None,
-        disable_global_prompts: true,
-        uses: UsesSettings::default(),
-    };
-    Ok((leg, plan))
+pub(super) struct ScriptModelCall {
+    pub run: AgentRun,
+    pub plan: ModelCallPlan,
+}
+
+impl NestedWork {
+    /// A call of the model of a connector.
+    pub fn model(
+        turn: &Turn,
+        connector: String,
+        messages: Vec<Value>,
+        mut options: Map<String, Value>,
+    ) -> Result<Self> {
+        let request = &turn.context.request;
+        let (agent, hooks) = turn.context.loaded.agent(&request.agent)?;
+        let client_tools = match options.remove("tools") {
+            Some(Value::Array(tools)) => tools,
+            _ => Vec::new(),
+        };
+        options.retain(|name, _| OPTIONS.contains(&name.as_str()));
+        let run = AgentRun {
+            index: 0,
+            chain: vec![agent.id.clone()],
+            agent,
+            hooks,
+            messages,
+            call: CallOptions {
+                skip: request.skip,
+                ..CallOptions::default()
+            },
+        };
+        let plan = ModelCallPlan {
+            messages: None,
+            options,
+            connector,
+            servers: Vec::new(),
+            client_tools,
+            preset: None,
+            mode: None,
+            disable_global_prompts: true,
+            uses: UsesSettings::default(),
+        };
+        Ok(Self::Model(Box::new(ScriptModelCall { run, plan })))
+    }
 }

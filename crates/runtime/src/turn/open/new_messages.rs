@@ -1,21 +1,39 @@
-//! What of a request is the stored history again. A client may send ten thousand messages: the work grows with them, and not
-//! with their square.
+//! Which of the messages that a client sends are new. A client may send the history again, ten thousand messages of it: the
+//! work grows with them, and not with their square. It also sends the results of its own tools, for which a call waits only as
+//! long as nothing else follows it.
 
-use crate::chat_message::content_text;
+use crate::chat_message::{content_text, to_chat};
+use crate::error::{Error, Result};
+use ambit_storage::storage::{Message, for_model};
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// Begins the ids of messages that clients sent.
+pub(super) const CLIENT_ID_PREFIX: &str = "U";
+
+/// Drops what a client sends of the stored history. Refuses results that answer no call.
+pub(super) fn drop_repeated(history: &[Message], sent: &mut Vec<Value>) -> Result<()> {
+    // One message that answers no call is always new.
+    if sent.len() > 1 || sent.iter().any(is_result) {
+        let awaiting = without_resent_results(for_model(history), sent);
+        let history: Vec<Value> = awaiting.iter().filter_map(to_chat).collect();
+        let repeated = repeated(&history, sent);
+        sent.drain(..first_new(&history, sent, repeated)?);
+    }
+    Ok(())
+}
+
 /// How many of the messages that a client sends are the stored history again. Both are compared as a client sees them:
 /// several texts of one answer are one message. The last message is always new.
-pub(super) fn repeated(stored: &[Value], sent: &[Value]) -> usize {
+fn repeated(stored: &[Value], sent: &[Value]) -> usize {
     let most = sent.len().saturating_sub(1);
     let stored = ConversationDigest::of(stored).all;
     let sent = ConversationDigest::of(&sent[..most]);
     let Some(last) = stored.last() else {
         return 0;
     };
-    let in_stored = runs(&sent.all, &stored);
-    let in_sent = runs(&stored, &sent.all);
+    let in_stored = z_values(&sent.all, &stored);
+    let in_sent = z_values(&stored, &sent.all);
     let longest = in_stored.iter().max().copied().unwrap_or_default();
     let is_repeat = |count: &usize| {
         let (length, end) = sent.prefixes[count - 1];
@@ -41,10 +59,10 @@ pub(super) fn repeated(stored: &[Value], sent: &[Value]) -> usize {
     (1..=most).rev().find(is_repeat).unwrap_or(0)
 }
 
-/// Who says what, for comparison: texts of an assistant in a row are one.
+/// Digests of who says what: consecutive texts of an assistant are one.
 struct ConversationDigest {
     all: Vec<u64>,
-    /// For each message: how many there are up to it, and the last of them as it is then.
+    /// For each message the length of `all` behind it, and the last digest as it was then.
     prefixes: Vec<(usize, u64)>,
 }
 
@@ -59,17 +77,17 @@ impl ConversationDigest {
                 .unwrap_or_default();
             if role != "system" && role != "developer" {
                 let goes_on = role == "assistant" && open.is_some();
-                let mut said = open.take().filter(|_| goes_on).unwrap_or_default();
+                let mut hasher = open.take().filter(|_| goes_on).unwrap_or_default();
                 match goes_on {
-                    true => said.write(b"\n\n"),
-                    false => role.hash(&mut said),
+                    true => hasher.write(b"\n\n"),
+                    false => role.hash(&mut hasher),
                 }
-                say(message, &mut said);
+                hash_message(message, &mut hasher);
                 if goes_on {
                     all.pop();
                 }
-                all.push(said.finish());
-                open = (role == "assistant").then_some(said);
+                all.push(hasher.finish());
+                open = (role == "assistant").then_some(hasher);
             }
             prefixes.push((all.len(), all.last().copied().unwrap_or_default()));
         }
@@ -77,18 +95,18 @@ impl ConversationDigest {
     }
 }
 
-fn say(message: &Value, said: &mut DefaultHasher) {
-    said.write(content_text(message.get("content")).as_bytes());
+fn hash_message(message: &Value, hasher: &mut DefaultHasher) {
+    hasher.write(content_text(message.get("content")).as_bytes());
     let calls = message.get("tool_calls").and_then(Value::as_array);
     for call in calls.into_iter().flatten() {
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
-        said.write(b"\n\0call ");
-        said.write(id.as_bytes());
+        hasher.write(b"\n\0call ");
+        hasher.write(id.as_bytes());
     }
 }
 
-/// For each place of the text: how much of the pattern stands there.
-fn runs(pattern: &[u64], text: &[u64]) -> Vec<usize> {
+/// The Z-function: for each position of the text, how much of the pattern stands there.
+fn z_values(pattern: &[u64], text: &[u64]) -> Vec<usize> {
     let both: Vec<Option<u64>> = pattern
         .iter()
         .copied()
@@ -96,12 +114,12 @@ fn runs(pattern: &[u64], text: &[u64]) -> Vec<usize> {
         .chain([None])
         .chain(text.iter().copied().map(Some))
         .collect();
-    let mut runs = vec![0; both.len()];
-    // The run that reaches furthest so far.
+    let mut lengths = vec![0; both.len()];
+    // The match that reaches furthest so far.
     let (mut from, mut to) = (0, 0);
     for at in 1..both.len() {
         let mut run = if at < to {
-            runs[at - from].min(to - at)
+            lengths[at - from].min(to - at)
         } else {
             0
         };
@@ -111,9 +129,91 @@ fn runs(pattern: &[u64], text: &[u64]) -> Vec<usize> {
         if at + run > to {
             (from, to) = (at, at + run);
         }
-        runs[at] = run;
+        lengths[at] = run;
     }
-    runs.split_off(pattern.len() + 1)
+    lengths.split_off(pattern.len() + 1)
+}
+
+/// Paired history without the results at its end that those sent now replace: marks of results that are missing, and what the
+/// client sent in an earlier attempt.
+fn without_resent_results(mut paired: Vec<Message>, sent: &[Value]) -> Vec<Message> {
+    let end = paired
+        .iter()
+        .rposition(|message| message.tool_result.is_none());
+    let mut at = end.map_or(0, |end| end + 1);
+    while at < paired.len() {
+        let is_sent = |id: &str| sent.iter().any(|message| answered(message) == Some(id));
+        let result = paired[at].tool_result.as_ref();
+        let is_replaced = result.is_some_and(|result| is_sent(&result.call_id));
+        if is_replaced && may_be_sent(&paired[at]) {
+            paired.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+    paired
+}
+
+/// Where new messages begin in what a client sent, which begins with this many that `history` has. A result whose call is
+/// closed in the history comes with its call once more. Refuses results that answer no call at all.
+fn first_new(history: &[Value], sent: &[Value], repeated: usize) -> Result<usize> {
+    let mut first = repeated;
+    while let Some(at) = unasked(history, &sent[first..]) {
+        let at = first + at;
+        let id = answered(&sent[at]);
+        let calling = sent[..first]
+            .iter()
+            .rposition(|message| calls(message).any(|call| Some(call) == id));
+        first = calling.ok_or_else(|| {
+            let param = format!("messages[{at}].tool_call_id");
+            let message = format!(
+                "{param} answers no open call; send a result directly behind the calls that it belongs to"
+            );
+            Error::invalid(param, message)
+        })?;
+    }
+    Ok(first)
+}
+
+/// The first result that answers no open call: neither one of `history`, nor one of the messages in front of it.
+fn unasked(history: &[Value], sent: &[Value]) -> Option<usize> {
+    let end = history.iter().rposition(|message| !is_result(message));
+    let (before, results) = history.split_at(end.map_or(0, |end| end + 1));
+    let has_result = |id: &str| results.iter().any(|result| answered(result) == Some(id));
+    let mut open: Vec<&str> = before.last().into_iter().flat_map(calls).collect();
+    open.retain(|id| !has_result(id));
+    sent.iter().position(|message| {
+        open.extend(calls(message));
+        let Some(id) = answered(message) else {
+            return false;
+        };
+        let call = open.iter().position(|call| *call == id);
+        call.map(|call| open.remove(call)).is_none()
+    })
+}
+
+/// A result of a tool of the server is never a client's to change.
+fn may_be_sent(result: &Message) -> bool {
+    let extra = |name: &str| result.extras.get(name);
+    let id = extra("message_id").and_then(Value::as_str);
+    extra("synthetic").is_some() || id.is_some_and(|id| id.starts_with(CLIENT_ID_PREFIX))
+}
+
+fn is_result(message: &Value) -> bool {
+    message.get("role").and_then(Value::as_str) == Some("tool")
+}
+
+/// The call that a message is the result of.
+fn answered(message: &Value) -> Option<&str> {
+    let id = message.get("tool_call_id").and_then(Value::as_str);
+    id.filter(|_| is_result(message))
+}
+
+/// The calls that a message makes.
+fn calls(message: &Value) -> impl Iterator<Item = &str> {
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    let calls = calls.into_iter().flatten();
+    calls.filter_map(|call| call.get("id").and_then(Value::as_str))
 }
 
 #[cfg(test)]

@@ -1,14 +1,47 @@
-//! What one agent is going to ask its model: package, request, call options and `Create`, the later ones first.
+//! `Create`, and what an agent is going to ask its model: package, request, call options and `Create`, the later ones first.
 
 use super::Turn;
 use super::agent_run::AgentRun;
+use super::request_context::{CreatedServers, RequestContext};
 use crate::app::{AppAgent, ConnectorChoice};
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::CreateResult;
+use crate::journal::JournalStep;
+use crate::llm::ModelCapabilities;
 use crate::uses::UsesSettings;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
-/// A model call as it is meant to be.
+impl AgentRun {
+    /// Calls `Create`, unless it has returned in an earlier attempt, and applies what it says of the rest of the turn.
+    pub async fn create(&self, turn: &mut Turn) -> Result<CreateResult> {
+        let created = match turn.journal.replay.created(self.index) {
+            Some(created) => created.cloned().unwrap_or_default(),
+            None => {
+                let script = turn.script_context(self, "Create")?;
+                let options = self.call.options(&turn.context.settings.metadata);
+                let messages = self.messages.clone();
+                let created = self.hooks.create(&script, messages, options).await?;
+                turn.journal.note(JournalStep::Created {
+                    run: self.index,
+                    created: created.clone().map(Box::new),
+                })?;
+                turn.context.reach_fault_point("turn.created");
+                created.unwrap_or_default()
+            }
+        };
+        let settings = &mut turn.context.settings;
+        settings.apply(&created);
+        let servers = created.mcp_servers.clone();
+        settings.servers = servers.map(|servers| CreatedServers {
+            run: self.index,
+            servers: Arc::new(servers),
+        });
+        Ok(created)
+    }
+}
+
+/// What an agent asks its model.
 pub(super) struct ModelCallPlan {
     /// What the model is to see, if `Create` has replaced it.
     pub messages: Option<Vec<Value>>,
@@ -38,25 +71,25 @@ impl ModelCallPlan {
         form.is_some_and(|form| form != "text")
     }
 
-    pub fn new(turn: &Turn, leg: &AgentRun, created: CreateResult) -> Result<Self> {
-        let agent = &leg.agent;
-        let uses = uses(turn, leg, &created);
+    pub fn new(context: &RequestContext, run: &AgentRun, created: CreateResult) -> Result<Self> {
+        let agent = &run.agent;
+        let uses = uses(context, run, &created);
         let mut options = agent.options.clone();
-        if leg.index == 0 {
-            options.extend(turn.request.options.clone());
+        if run.index == 0 {
+            options.extend(context.request.options.clone());
         }
         options.extend(created.options);
         let connector = created.connector.clone();
-        let connector = match (connector, &leg.call.connector) {
+        let connector = match (connector, &run.call.connector) {
             (Some(connector), _) => connector,
-            (None, Some(connector)) if leg.index == 0 && turn.parent.is_none() => {
-                may_choose(turn, agent, connector)?;
+            (None, Some(connector)) if run.index == 0 && !context.is_nested() => {
+                may_choose(context, agent, connector)?;
                 connector.clone()
             }
             (None, Some(connector)) => connector.clone(),
             (None, None) => agent.connector.clone(),
         };
-        let mode = leg.call.mode.clone();
+        let mode = run.call.mode.clone();
         let mode =
             mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
         Ok(Self {
@@ -66,14 +99,14 @@ impl ModelCallPlan {
             servers: created
                 .mcp_servers
                 .unwrap_or_else(|| agent.mcp.servers.clone()),
-            client_tools: match turn.request.tools.as_slice() {
-                requested if leg.index == 0 && !requested.is_empty() => requested.to_vec(),
+            client_tools: match context.request.tools.as_slice() {
+                requested if run.index == 0 && !requested.is_empty() => requested.to_vec(),
                 _ => agent.client_tools.clone(),
             },
             preset: created.prompt_preset,
             mode,
             disable_global_prompts: agent.disable_global_prompts
-                || leg.call.disable_global_prompts
+                || run.call.disable_global_prompts
                 || created.disable_global_prompts.unwrap_or(false),
             uses,
         })
@@ -82,21 +115,21 @@ impl ModelCallPlan {
 
 /// Who does the steps beside the model. What a client sends among its options says nothing of that: it would choose what the
 /// app runs.
-fn uses(turn: &Turn, leg: &AgentRun, created: &CreateResult) -> UsesSettings {
-    let (app, agent) = (&turn.loaded.app.defaults, &leg.agent);
+fn uses(context: &RequestContext, run: &AgentRun, created: &CreateResult) -> UsesSettings {
+    let (app, agent) = (&context.loaded.app.defaults, &run.agent);
     let uses = UsesSettings::default()
         .with(&app.uses, app.force_uses)
         .with(&agent.uses, agent.force_uses);
-    let is_called_by_agent = leg.index > 0 || turn.parent.is_some();
+    let is_called_by_agent = run.index > 0 || context.is_nested();
     let uses = match is_called_by_agent {
-        true => uses.with_options(&leg.call.further),
+        true => uses.with_options(&run.call.further),
         false => uses,
     };
     uses.with(&created.uses, created.force_uses)
 }
 
 /// Whether the client may choose this connector.
-fn may_choose(turn: &Turn, agent: &AppAgent, connector: &str) -> Result<()> {
+fn may_choose(context: &RequestContext, agent: &AppAgent, connector: &str) -> Result<()> {
     let refused = |why: &str| {
         let message = format!("connector \"{connector}\" {why}");
         let mut error = Error::new(ErrorCode::ConnectorNotAllowed, message);
@@ -116,10 +149,10 @@ fn may_choose(turn: &Turn, agent: &AppAgent, connector: &str) -> Result<()> {
             connectors.join(", ")
         ));
     }
-    let Ok(connector) = turn.loaded.app.connector(connector) else {
+    let Ok(connector) = context.loaded.app.connector(connector) else {
         return refused("cannot be chosen");
     };
-    let capabilities = crate::llm::ModelCapabilities::of(&connector);
+    let capabilities = ModelCapabilities::of(&connector);
     for filter in filters {
         if !capabilities.has(filter)? {
             return refused(&format!(

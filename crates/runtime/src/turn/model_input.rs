@@ -1,20 +1,105 @@
-//! Making a model call fit: long conversations are shortened as the agent says, and what cannot fit is refused before the call.
+//! What a model is given: instructions with their variables replaced, and as many messages as fit. Long conversations are
+//! truncated as the agent says, and what cannot fit is refused before the call.
 
 use super::Turn;
 use super::agent_run::AgentRun;
-use super::call_plan::ModelCallPlan;
+use super::create::ModelCallPlan;
+use super::output::TurnOutput;
+use super::request_context::RequestContext;
 use crate::app::Connector;
+use crate::app::prompts::{self, PromptChoice, PromptVariables};
 use crate::chat_message;
 use crate::error::{Error, ErrorCode, Result};
 use crate::llm::ModelCapabilities;
 use ambit_storage::storage::{Message, Role};
 use ambit_storage::truncation::{self, ContextWindow, ReportedUsage, STANDS_FOR, estimate};
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Where the last report of a provider is looked for.
 const LOOK: usize = 50;
 /// The part of the window that is kept for the answer at most.
 const MOST_RESERVED: u64 = 4;
+
+/// What stands in front of the messages.
+pub(super) struct AgentInstructions {
+    pub messages: Vec<Value>,
+    /// Whether any are the agent's own.
+    pub has_own: bool,
+}
+
+/// The instructions of an agent for its model.
+pub(super) fn instructions(
+    context: &RequestContext,
+    output: &TurnOutput,
+    run: &AgentRun,
+    plan: &ModelCallPlan,
+) -> AgentInstructions {
+    let app = &context.loaded.app;
+    let choice = PromptChoice {
+        preset: plan.preset.as_deref(),
+        mode: plan.mode.as_deref(),
+        is_without_global: plan.disable_global_prompts,
+    };
+    let chosen = prompts::choose(app, &run.agent, &choice);
+    let words = app.words(&run.agent, &context.settings.locale);
+    let filled = prompts::fill(chosen.all(), &variables(context, run), &words);
+    for warning in chosen.warning.iter().chain(&filled.warnings) {
+        output.warn(warning);
+    }
+    let changed = context.settings.instructions.as_ref();
+    if let (Some(messages), 0, None) = (changed, run.index, &plan.preset) {
+        return AgentInstructions {
+            messages: messages.clone(),
+            has_own: !chosen.own.is_empty(),
+        };
+    }
+    let messages = filled.prompts.into_iter().map(|prompt| {
+        let mut message = json!({"role": prompt.role, "content": prompt.content});
+        if let Some(name) = prompt.name {
+            message["name"] = name.into();
+        }
+        message
+    });
+    AgentInstructions {
+        messages: messages.collect(),
+        has_own: !chosen.own.is_empty(),
+    }
+}
+
+fn variables(context: &RequestContext, run: &AgentRun) -> PromptVariables {
+    let authorized = &context.request.authorized;
+    let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
+    let agent = &run.agent;
+    let kind = if agent.is_worker {
+        "worker"
+    } else {
+        "assistant"
+    };
+    let variables = [
+        ("ASSISTANT_ID", agent.id.clone()),
+        ("ASSISTANT_NAME", agent.name.clone()),
+        ("ASSISTANT_DESCRIPTION", agent.description.clone()),
+        ("ASSISTANT_TYPE", kind.to_owned()),
+        ("CHAT_ID", context.ids.chat_id.clone()),
+        ("LOCALE", context.settings.locale.clone()),
+        ("THEME", context.settings.theme.clone()),
+        ("ROUTE", context.settings.route.clone()),
+        ("REFERER", run.referer(context)),
+        ("CLIENT_TYPE", context.request.origin.client.kind.clone()),
+        ("USER_ID", or_empty(&authorized.user_id)),
+        ("TEAM_ID", or_empty(&authorized.team_id)),
+        ("TENANT_ID", or_empty(&authorized.tenant_id)),
+    ];
+    PromptVariables {
+        now: jiff::Timestamp::from_millisecond(context.now()).unwrap_or_default(),
+        zone: Some(TimeZone::system()),
+        context: BTreeMap::from(variables),
+        metadata: context.settings.metadata.clone(),
+        environment: context.loaded.app.prompt_variables(),
+    }
+}
 
 /// A request that is about to be made.
 pub(super) struct ModelCallDraft<'a> {
@@ -30,21 +115,22 @@ pub(super) struct ModelCallDraft<'a> {
 /// The messages that are sent instead, if not all are.
 pub(super) async fn fit(
     turn: &mut Turn,
-    leg: &AgentRun,
-    wanted: ModelCallDraft<'_>,
+    run: &AgentRun,
+    draft: ModelCallDraft<'_>,
 ) -> Result<Option<Vec<Value>>> {
-    let window = window(wanted.plan, wanted.connector);
-    let is_stored = leg.index == 0 && wanted.plan.messages.is_none() && !turn.request.skip.history;
-    if is_stored && turn.loaded.truncates(&leg.agent.id)? {
-        return shortened(turn, leg, wanted, window).await.map(Some);
+    let window = window(draft.plan, draft.connector);
+    let is_stored =
+        run.index == 0 && draft.plan.messages.is_none() && !turn.context.request.skip.history;
+    if is_stored && turn.context.loaded.truncates(&run.agent.id)? {
+        return shortened(turn, run, draft, window).await.map(Some);
     }
     if let Some(window) = window {
-        let tokens = tokens(wanted.messages) + of_tools(wanted.tools);
+        let tokens = tokens(draft.messages) + of_tools(draft.tools);
         let room = window.tokens - window.reserve;
         if tokens > room {
             let message = format!(
                 "the request has about {tokens} tokens, but connector {} takes {room}; send less, or set context.truncation",
-                wanted.connector.id
+                draft.connector.id
             );
             return Err(Error::new(ErrorCode::LimitExceeded, message));
         }
@@ -54,24 +140,25 @@ pub(super) async fn fit(
 
 async fn shortened(
     turn: &mut Turn,
-    leg: &AgentRun,
-    wanted: ModelCallDraft<'_>,
+    run: &AgentRun,
+    draft: ModelCallDraft<'_>,
     window: Option<ContextWindow>,
 ) -> Result<Vec<Value>> {
     turn.persist().await?;
-    let instructions = &wanted.messages[..wanted.instructions];
+    let instructions = &draft.messages[..draft.instructions];
     let call = truncation::TruncationRequest {
         reported: reported(turn).await?,
-        extra_tokens: tokens(instructions) + of_tools(wanted.tools),
+        extra_tokens: tokens(instructions) + of_tools(draft.tools),
         window,
         settings: truncation::TruncationSettings::default(),
     };
-    let prepared = turn.session.context().truncate(&call).await?;
+    let prepared = turn.conversation.session.context().truncate(&call).await?;
     if let Some(refused) = &prepared.refused {
-        turn.warn(&format!("the conversation was not made shorter: {refused}"));
+        turn.output
+            .warn(&format!("the conversation was not made shorter: {refused}"));
     }
-    let own = turn.ids.request_id.as_str();
-    let size = leg.agent.history_size.unwrap_or(usize::MAX);
+    let own = turn.context.id();
+    let size = run.agent.history_size.unwrap_or(usize::MAX);
     let is_before = |message: &&Message| message.turn_id.as_deref() != Some(own);
     let mut surplus = prepared.messages.iter().filter(is_before).count();
     surplus = surplus.saturating_sub(size);
@@ -98,7 +185,7 @@ async fn shortened(
 
 /// What the last call is known to have had.
 async fn reported(turn: &Turn) -> Result<Option<ReportedUsage>> {
-    let stored = turn.session.history().tail(LOOK).await?;
+    let stored = turn.conversation.session.history().tail(LOOK).await?;
     let last = stored.iter().rev().find_map(|message| {
         let tokens = message.usage.as_ref()?.get("total_tokens")?.as_u64()?;
         Some(ReportedUsage {

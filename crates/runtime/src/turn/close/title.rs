@@ -1,20 +1,23 @@
 //! Titles of chats: behind the first turn the agent that `uses.title` names is asked for one. Nobody waits for it, and what
 //! goes wrong leaves the chat with the beginning of its first message.
 
-use super::agent_run::AgentRun;
-use super::next::TurnResponse;
-use super::open::TurnParts;
-use super::usage::TurnUsage;
-use super::{Turn, TurnSettings, offered_tools};
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
 use crate::runtime::RuntimeCore;
-use crate::stream::{self, StreamWriter};
+use crate::stream::{StreamOptions, StreamWriter};
 use crate::trace::Trace;
-use crate::uses::{UsesClient, UsesFailure, UsesRequest, UsesTarget, words};
+use crate::turn::Turn;
+use crate::turn::agent_run::AgentRun;
+use crate::turn::next::TurnResponse;
+use crate::turn::output::TurnOutput;
+use crate::turn::request_context::{RequestContext, TurnSettings};
+use crate::turn::turn_journal::{StepLog, TurnJournal};
+use crate::turn::turn_parts::TurnParts;
+use crate::turn::usage::TurnUsage;
+use crate::uses::{UsesFailure, UsesRequest, UsesTarget, words};
 use crate::{chat_message, chats};
 use ambit_storage::LiveAgent;
 use ambit_storage::storage::StorageState;
@@ -24,98 +27,91 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Titles that are written at once; where more are wanted, chats keep the beginning of their first message.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const CONCURRENT_TITLES: usize = 8;
 /// How long writing one may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Letters of what was asked and of what was answered that the agent sees.
 const EXCERPT: usize = 4_000;
 
-/// What it takes to write a title.
+/// Has the title of a chat written.
 struct TitleWriter {
     core: Arc<RuntimeCore>,
     loaded: Arc<LoadedApp>,
     request: TurnRequest,
     ids: TurnIds,
     settings: TurnSettings,
-    value: String,
+    target: UsesTarget,
+    /// What is asked for.
     wanted: UsesRequest,
 }
 
 impl Turn {
     /// Has a title written for a chat that has begun with this turn, if an agent is named for that.
-    pub(super) fn entitle(&self, response: &TurnResponse) {
-        let is_kept = !self.request.skip.history && !self.session.context().is_temporary();
-        let is_first = self.history.is_empty() && is_kept;
-        let named = self.loaded.app.defaults.uses.get("title");
-        let named = named.and_then(Value::as_str).unwrap_or_default();
+    pub(super) fn start_title(&self, response: &TurnResponse) {
+        let Self {
+            context,
+            conversation,
+            ..
+        } = self;
+        let is_temporary = conversation.session.context().is_temporary();
+        let is_kept = !context.request.skip.history && !is_temporary;
+        let is_first = conversation.history.is_empty() && is_kept;
+        let uses = &context.loaded.app.defaults.uses;
+        let named = uses.get("title").and_then(Value::as_str);
+        let named = named.unwrap_or_default();
         if !is_first || matches!(named, "" | "disabled") {
             return;
         }
-        let Ok(permit) = self.core.titles.clone().try_acquire_owned() else {
-            tracing::debug!(
-                turn.id = self.ids.request_id,
-                "too many titles are being written"
-            );
+        let id = context.id().to_owned();
+        let Ok(permit) = context.core.titles.clone().try_acquire_owned() else {
+            tracing::debug!(turn.id = id, "too many titles are being written");
             return;
         };
-        let entitling = self.entitling(named, response);
-        self.core.spawn(async move {
+        let writer = TitleWriter::of(context, named, response);
+        context.core.spawn(async move {
             let _permit = permit;
-            entitling.run().await;
+            let written = match writer {
+                Ok(writer) => writer.write().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written {
+                tracing::warn!(turn.id = id, %error, "a chat keeps the beginning of its first message as its title");
+            }
         });
     }
+}
 
-    fn entitling(&self, named: &str, response: &TurnResponse) -> TitleWriter {
-        let mut asked = self.request.messages.iter();
-        let asked = asked.find(|chat| chat["role"] == "user");
-        let asked = asked.map(chat_message::text).unwrap_or_default();
-        let answered = match &response.next {
-            Value::Null => chat_message::content_text(response.completion.get("content")),
-            next => words(next),
-        };
-        let excerpt = |text: &str| text.chars().take(EXCERPT).collect::<String>();
-        let text = format!(
-            "user: {}\n\nassistant: {}",
-            excerpt(&asked),
-            excerpt(&answered)
-        );
-        let message = json!({"role": "user", "content": text});
-        TitleWriter {
-            core: self.core.clone(),
-            loaded: self.loaded.clone(),
-            request: self.request.clone(),
-            ids: self.ids.clone(),
-            settings: self.settings.clone(),
-            value: named.to_owned(),
+impl TitleWriter {
+    fn of(context: &RequestContext, named: &str, response: &TurnResponse) -> Result<Self> {
+        let target = UsesTarget::read(&context.loaded.app, named);
+        let message = excerpt(&context.request, response);
+        Ok(Self {
+            core: context.core.clone(),
+            loaded: context.loaded.clone(),
+            request: context.request.clone(),
+            ids: context.ids.clone(),
+            settings: context.settings.clone(),
+            target: target.map_err(|why| Error::new(ErrorCode::ConfigError, why))?,
             wanted: UsesRequest {
                 key: "title",
                 arguments: json!({"messages": [message]}),
                 messages: vec![message],
             },
-        }
-    }
-}
-
-impl TitleWriter {
-    async fn run(self) {
-        let id = self.ids.request_id.clone();
-        if let Err(error) = self.write().await {
-            tracing::warn!(turn.id = id, %error, "a chat keeps the beginning of its first message as its title");
-        }
+        })
     }
 
     async fn write(self) -> Result<()> {
-        let means = UsesTarget::read(&self.loaded.app, &self.value);
-        let means = means.map_err(|why| Error::new(ErrorCode::ConfigError, why))?;
         // The turn has given the conversation back, and may not be the only one there: what is used is booked apart from it.
         let who = &self.request.authorized;
         let ambit = self.loaded.acting_as(&who.caller());
         let chat = Some(self.ids.chat_id.as_str());
         let session = chats::open(&ambit, who, &self.request.agent, chat).await?;
-        let wanted = self.wanted.clone();
+        let (target, wanted) = (self.target.clone(), self.wanted.clone());
         let turn = self.turn(session.clone())?;
-        let answer = timeout(PATIENCE, turn.asking()?.ask(&means, wanted)).await;
-        turn.usage.wait_for_calls().await;
+        let run = AgentRun::first(&turn)?;
+        let client = turn.uses_client(&run, "title", turn.output.root.clone())?;
+        let answer = timeout(PATIENCE, client.ask(&target, wanted)).await;
+        turn.journal.usage.wait_for_calls().await;
         if session.history().state().await? == StorageState::Absent {
             // The chat was removed meanwhile, and what is kept of it does not begin anew.
             session.context().discard();
@@ -123,7 +119,7 @@ impl TitleWriter {
         }
         let booked = session.context().save().await;
         let slow = |_| Error::new(ErrorCode::Timeout, "the agent has not answered in time");
-        let answer = answer.map_err(slow)?.map_err(|missed| match missed {
+        let answer = answer.map_err(slow)?.map_err(|failure| match failure {
             UsesFailure::Unknown(why) => Error::new(ErrorCode::ConfigError, why),
             UsesFailure::Failed(error) => error,
         })?;
@@ -149,30 +145,32 @@ impl TitleWriter {
             ids: self.ids,
             started_at: clock.now(),
         };
-        let names = parts.names();
-        let log = StreamWriter::open(
-            parts.place(names.events()),
-            stream::StreamOptions::transient(),
-        );
-        let trace = Trace::off(&names.request_id);
-        let outbox = Outbox::new(log.clone(), parts.limits.outbox, clock);
-        let inside = (TurnUsage::new(parts.session.clone(), names, None), None);
-        let mut turn = parts.turn(outbox, (trace, log), inside)?;
-        turn.settings = self.settings;
+        let keys = parts.keys();
+        let stream = StreamWriter::open(parts.target(keys.events()), StreamOptions::transient());
+        let outbox = Outbox::new(stream.clone(), parts.limits.outbox, clock);
+        let trace = Trace::off(&keys.request_id);
+        let usage = TurnUsage::new(parts.session.clone(), keys, None);
+        let mut turn = parts.build(
+            TurnJournal::new(StepLog::None, usage, None),
+            TurnOutput::new(outbox, trace, stream),
+        )?;
+        turn.context.settings = self.settings;
         Ok(turn)
     }
 }
 
-impl Turn {
-    fn asking(&self) -> Result<UsesClient> {
-        let leg = AgentRun::first(self)?;
-        let step = ("title", self.root());
-        Ok(UsesClient {
-            scope: self.scope_below(&leg, step.clone())?,
-            toolbox: self.core.tools(&self.loaded),
-            caller: offered_tools::caller(self, &leg, step)?,
-        })
-    }
+/// The beginning of what was asked and of what was answered, as a message.
+fn excerpt(request: &TurnRequest, response: &TurnResponse) -> Value {
+    let mut messages = request.messages.iter();
+    let question = messages.find(|chat| chat["role"] == "user");
+    let question = question.map(chat_message::text).unwrap_or_default();
+    let answer = match &response.next {
+        Value::Null => chat_message::content_text(response.completion.get("content")),
+        next => words(next),
+    };
+    let beginning = |text: &str| text.chars().take(EXCERPT).collect::<String>();
+    let (question, answer) = (beginning(&question), beginning(&answer));
+    json!({"role": "user", "content": format!("user: {question}\n\nassistant: {answer}")})
 }
 
 /// The title in an answer, without the quotes that models like to put around it.

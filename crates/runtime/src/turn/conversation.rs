@@ -1,0 +1,138 @@
+//! The conversation that a turn belongs to: the end of its stored history, and what becomes part of it.
+
+use crate::app::AppAgent;
+use crate::chat_message;
+use crate::chats;
+use crate::error::Result;
+use crate::loaded_app::LoadedApp;
+use crate::request::TurnRequest;
+use ambit_storage::LiveAgent;
+use ambit_storage::address::Space;
+use ambit_storage::batch::BatchWrite;
+use ambit_storage::directory::RowFilter;
+use ambit_storage::driver::Driver;
+use ambit_storage::memory::Memory;
+use ambit_storage::storage::{Message, for_model};
+use futures::FutureExt;
+use serde_json::Value;
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+/// How many messages of history a model sees where nothing else is said.
+const HISTORY_SIZE: usize = 20;
+/// As much of a history as is ever loaded.
+const MAX_HISTORY_SIZE: usize = 100_000;
+
+/// The conversation of a turn, whose lease the turn holds.
+pub(super) struct Conversation {
+    pub session: LiveAgent,
+    /// What `ctx.memory.context` keeps.
+    pub memory: Memory,
+    /// The end of what was stored before the turn.
+    pub history: Vec<Message>,
+    /// The last stored message that was looked at.
+    pub last_seen_message: Option<String>,
+    /// How much of what was sent to the turn is taken in.
+    pub inbox_position: u64,
+    /// The lease is that of the next turn, which waits until this one is closed.
+    pub is_held_by_next: bool,
+    /// Whether the request leaves the history alone: it is neither loaded nor written.
+    is_history_skipped: bool,
+}
+
+impl Conversation {
+    pub fn new(session: LiveAgent, memory: Memory, request: &TurnRequest) -> Self {
+        Self {
+            session,
+            memory,
+            history: Vec::new(),
+            last_seen_message: None,
+            inbox_position: 0,
+            is_held_by_next: false,
+            is_history_skipped: request.skip.history,
+        }
+    }
+
+    /// Where the turn keeps what belongs to the conversation.
+    pub fn space(&self) -> Space {
+        self.session.context().place().0
+    }
+
+    pub fn driver(&self) -> Arc<dyn Driver> {
+        self.session.context().place().1
+    }
+
+    /// The history before the turn.
+    pub fn set_history(&mut self, stored: Vec<Message>) {
+        self.last_seen_message = stored.last().map(|message| message.id.clone());
+        self.history = stored;
+    }
+
+    /// Stages a message for the history.
+    pub async fn append(&self, message: Message) -> Result<()> {
+        if !self.is_history_skipped {
+            self.session.history().add_message(message).await?;
+        }
+        Ok(())
+    }
+
+    /// Stages writes that go along with the next save.
+    pub fn stage(&self, writes: impl IntoIterator<Item = BatchWrite>) {
+        self.session.context().stage_with_history(writes);
+    }
+
+    /// Whether the lease has not been lost.
+    pub fn is_held(&self) -> bool {
+        let lease = self.session.context().lease();
+        lease.is_some_and(|lease| lease.ended().now_or_never().is_none())
+    }
+
+    /// The id of the history's index row; a temporary conversation has none. A turn that is only closed has saved nothing that
+    /// would tell.
+    pub async fn row_id(&self) -> Result<Option<String>> {
+        let context = self.session.context();
+        let known = context.row_id();
+        if known.is_some() || context.is_temporary() {
+            return Ok(known);
+        }
+        let space = self.space();
+        let filter = RowFilter {
+            storage_key: Some(space.path),
+            ..RowFilter::tenant(space.tenant)
+        };
+        let row = chats::first(context.ambit(), &filter).await?;
+        Ok(row.map(|row| row.id))
+    }
+}
+
+/// Loads the end of the stored history; nothing where the request leaves history alone.
+pub(super) async fn load_history(
+    loaded: &LoadedApp,
+    agent: &AppAgent,
+    session: &LiveAgent,
+    request: &TurnRequest,
+) -> Result<Vec<Message>> {
+    if request.skip.history {
+        return Ok(Vec::new());
+    }
+    let size = history_size(loaded, agent)?;
+    // A client that sends everything again sends more than the model is shown.
+    let size = size.max(2 * request.messages.len());
+    Ok(session.history().tail(size).await?)
+}
+
+/// How many messages of history a model of this agent sees. Where long conversations are truncated, that is what bounds them.
+pub(super) fn history_size(loaded: &LoadedApp, agent: &AppAgent) -> Result<usize> {
+    let usual = match loaded.truncates(&agent.id)? {
+        true => MAX_HISTORY_SIZE,
+        false => HISTORY_SIZE,
+    };
+    let sizes = [agent.history_size, loaded.app.defaults.history_size];
+    Ok(sizes.into_iter().flatten().next().unwrap_or(usual))
+}
+
+/// Stored messages as a model may see them: calls and results in pairs, and without what is only for show.
+pub(super) fn chat_view(messages: &[impl Borrow<Message>]) -> Vec<Value> {
+    let paired = for_model(messages);
+    paired.iter().filter_map(chat_message::to_chat).collect()
+}

@@ -1,0 +1,266 @@
+//! What comes in while a turn runs: messages for its next step, those that others append to the conversation, and reasons to
+//! begin the step once more or to end the turn.
+
+use super::turn_journal::FIRST_PAUSE;
+use super::{Turn, TurnEnd};
+use crate::chat_message;
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::MessageStatus;
+use crate::journal::{JournalStep, RoundPosition};
+use crate::live_turn::TurnStopReason;
+use crate::llm::ModelAnswer;
+use crate::runtime::TurnInterrupt;
+use ambit_storage::batch::BatchWrite;
+use ambit_storage::storage::{Message, for_model};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use tokio::time::sleep_until;
+
+/// How far back is looked, as long as the message that was seen last is not found.
+const LOOKS: [usize; 4] = [4, 32, 256, 8_192];
+
+impl Turn {
+    /// Waits for a reason to drop the work of the turn: it is told to stop, a forced interrupt comes in, its lease is lost, or
+    /// its time is over.
+    pub(super) fn must_end(&self) -> impl Future<Output = TurnEnd> + use<> {
+        let live = self.context.live.clone();
+        let lease = self.conversation.session.context().lease();
+        let position = self.conversation.inbox_position;
+        let deadline = self.context.deadline;
+        async move {
+            let deadline_passed = async {
+                match deadline {
+                    Some(deadline) => sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                reason = live.stopped(lease.as_ref()) => TurnEnd::Stopped(reason),
+                reason = live.inbox.forced(position) => TurnEnd::Stopped(reason),
+                () = deadline_passed => TurnEnd::Failed(timeout_error()),
+            }
+        }
+    }
+
+    /// After a forced interrupt: what the model has said so far stays, and counts for the next call with the new messages.
+    /// Returns the end of the turn if it is not to go on.
+    pub(super) async fn restart(&mut self) -> Option<TurnEnd> {
+        match self.take_restart().await {
+            Ok(false) => None,
+            Ok(true) => Some(TurnEnd::Stopped(TurnStopReason::Cancelled)),
+            Err(error) => Some(TurnEnd::Failed(error)),
+        }
+    }
+
+    /// True where what came in cancels the turn.
+    async fn take_restart(&mut self) -> Result<bool> {
+        self.context.live.clear_stop();
+        self.journal.usage.wait_for_calls().await;
+        if let Some(calls) = &mut self.journal.nested_calls
+            && calls.is_used()
+        {
+            *calls = Arc::new(calls.for_restart().await?);
+        }
+        let outbox = &self.output.outbox;
+        let open = outbox.open_messages();
+        self.close_calls("cancelled").await?;
+        let outbox = &self.output.outbox;
+        outbox.close_all(MessageStatus::Partial, false);
+        let messages = open.iter().filter_map(|id| outbox.message(id));
+        let partial = messages.filter(|shown| shown.kind == "text");
+        let partial = partial.filter_map(|shown| {
+            Some(json!({"role": "assistant", "content": shown.props.get("content")?}))
+        });
+        let before: Vec<Value> = partial.collect();
+        let position = self.journal.position;
+        self.store_answers_of(position.run).await?;
+        let added = self.received().await?;
+        let mut stops = added.iter().filter_map(TurnInterrupt::stops);
+        let is_cancelled = stops.any(|reason| reason == TurnStopReason::Cancelled);
+        let position = match self.journal.replay.answered(position) {
+            Some(_) => position.next(),
+            None => position,
+        };
+        self.add(added, position, before).await?;
+        Ok(is_cancelled)
+    }
+
+    /// Takes in messages for the next round; `done` is the answer of this one if it asks for nothing more. True where there
+    /// were any.
+    pub(super) async fn take_added(&mut self, done: Option<&ModelAnswer>) -> Result<bool> {
+        let position = self.journal.position;
+        let added = self.received().await?;
+        if added.is_empty() {
+            return Ok(self.journal.replay.has_added(position.next()));
+        }
+        self.store_answers_of(position.run).await?;
+        if let (Some(answer), None) = (done, self.journal.replay.answered(position)) {
+            self.journal.note(JournalStep::Answered {
+                run: position.run,
+                round: position.round,
+                answer: Box::new(answer.clone()),
+                unstored: None,
+            })?;
+        }
+        self.add(added, position.next(), Vec::new()).await?;
+        Ok(true)
+    }
+
+    /// Stages what came in too late to be answered: it stays in the conversation.
+    pub(super) async fn stage_late_messages(&mut self) -> Result<()> {
+        for interrupt in self.received().await? {
+            self.emit_interrupt(&interrupt);
+            self.stage_interrupt(&interrupt).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for what came in while the turn was being closed; nothing can come in any more.
+    pub(super) async fn store_late_messages(&mut self) -> Result<()> {
+        for interrupt in self.received().await? {
+            self.stage_interrupt(&interrupt).await?;
+        }
+        if self.conversation.inbox_position > 0 {
+            let log = self.context.keys.inbox();
+            self.conversation.stage([BatchWrite::Drop { log }]);
+            self.conversation.session.context().save().await?;
+        }
+        Ok(())
+    }
+
+    /// What has come in since the last call.
+    async fn received(&mut self) -> Result<Vec<TurnInterrupt>> {
+        if self.context.is_nested() {
+            return Ok(Vec::new());
+        }
+        let mut pause = FIRST_PAUSE;
+        let (received, last) = loop {
+            let inbox = &self.context.live.inbox;
+            match inbox.read(self.conversation.inbox_position).await {
+                Ok(read) => break read,
+                Err(error) => self.wait_before_retry(error, &mut pause).await?,
+            }
+        };
+        self.conversation.inbox_position = last;
+        Ok(received)
+    }
+
+    /// Makes new messages part of the history and of the call of a round, behind what was said before them.
+    async fn add(
+        &mut self,
+        added: Vec<TurnInterrupt>,
+        before: RoundPosition,
+        said: Vec<Value>,
+    ) -> Result<()> {
+        let mut messages = said;
+        for interrupt in added {
+            self.emit_interrupt(&interrupt);
+            self.stage_interrupt(&interrupt).await?;
+            self.context.settings.metadata.extend(interrupt.metadata);
+            messages.extend(interrupt.messages);
+        }
+        self.record(JournalStep::Added {
+            run: before.run,
+            round: before.round,
+            messages,
+            ids: Vec::new(),
+            inbox: self.conversation.inbox_position,
+        })
+        .await
+    }
+
+    async fn stage_interrupt(&self, interrupt: &TurnInterrupt) -> Result<()> {
+        if self.context.request.skip.history {
+            return Ok(());
+        }
+        for (at, chat) in interrupt.messages.iter().enumerate() {
+            let mut stored = chat_message::from_chat(&format!("messages[{at}]"), chat)?;
+            stored.turn_id = Some(self.context.ids.request_id.clone());
+            stored.extras.insert("type".to_owned(), "user_input".into());
+            self.conversation.append(stored).await?;
+        }
+        Ok(())
+    }
+
+    fn emit_interrupt(&self, interrupt: &TurnInterrupt) {
+        let kind = match interrupt.is_forced {
+            true => "force",
+            false => "graceful",
+        };
+        let data = json!({"type": kind, "message_count": interrupt.messages.len()});
+        self.output.outbox.emit("interrupt", data);
+    }
+}
+
+/// Messages that others append to the conversation while a turn has it.
+impl Turn {
+    /// Takes in what others have appended since the last look, for this round.
+    pub(super) async fn take_appended(&mut self) -> Result<Vec<Value>> {
+        if self.context.request.skip.history {
+            return Ok(Vec::new());
+        }
+        let appended = self.appended().await?;
+        if appended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = appended.iter().map(|message| message.id.clone()).collect();
+        let paired = for_model(&appended);
+        let messages: Vec<Value> = paired.iter().filter_map(chat_message::to_chat).collect();
+        let position = self.journal.position;
+        self.record(JournalStep::Added {
+            run: position.run,
+            round: position.round,
+            messages: messages.clone(),
+            ids,
+            inbox: self.conversation.inbox_position,
+        })
+        .await?;
+        Ok(messages)
+    }
+
+    async fn appended(&mut self) -> Result<Vec<Message>> {
+        let taken = self.journal.replay.appended_ids();
+        let taken: HashSet<String> = taken.map(str::to_owned).collect();
+        for look in LOOKS {
+            let mut stored = self.history_tail(look).await?;
+            let is_whole = stored.len() < look;
+            let last_seen = self.conversation.last_seen_message.as_ref();
+            let seen = stored
+                .iter()
+                .rposition(|message| Some(&message.id) == last_seen);
+            let from = match seen {
+                Some(at) => at + 1,
+                None if is_whole && last_seen.is_none() => 0,
+                None if is_whole => stored.len(),
+                None => continue,
+            };
+            let last = stored.last().map(|message| message.id.clone());
+            let mut new = stored.split_off(from);
+            let own = Some(self.context.id());
+            new.retain(|message| message.turn_id.as_deref() != own && !taken.contains(&message.id));
+            let conversation = &mut self.conversation;
+            conversation.last_seen_message = last.or(conversation.last_seen_message.take());
+            return Ok(new);
+        }
+        Ok(Vec::new())
+    }
+
+    /// The end of the history as it is stored now.
+    async fn history_tail(&self, size: usize) -> Result<Vec<Message>> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.conversation.session.history().tail(size).await {
+                Ok(stored) => return Ok(stored),
+                Err(error) => self.wait_before_retry(error.into(), &mut pause).await?,
+            }
+        }
+    }
+}
+
+fn timeout_error() -> Error {
+    let message =
+        "the turn took longer than the limit \"turn\" allows; ambit.limits in app.yao sets it";
+    Error::new(ErrorCode::Timeout, message)
+}

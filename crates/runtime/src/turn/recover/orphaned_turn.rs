@@ -1,0 +1,208 @@
+//! A turn that nobody runs: read from its journal and its stream, gone on with or closed.
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::frame::MessageStatus;
+use crate::journal::{self, ATTEMPTS, JournalStep, OpenTurn, TurnIds};
+use crate::outbox::Outbox;
+use crate::request::TurnRequest;
+use crate::runtime::RuntimeCore;
+use crate::stream::{StreamOptions, StreamWriter};
+use crate::turn::answers::{AnswerRecord, call_messages, message_ids};
+use crate::turn::conversation::history_size;
+use crate::turn::nested_turn::NestedCallJournal;
+use crate::turn::next::TurnResponse;
+use crate::turn::output::TurnOutput;
+use crate::turn::turn_journal::{JournalReplay, StepLog, TurnJournal};
+use crate::turn::turn_parts::TurnParts;
+use crate::turn::usage::TurnUsage;
+use crate::turn::{Turn, TurnEnd};
+use crate::{chats, trace};
+use ambit_storage::LiveAgent;
+use ambit_storage::batch::{Batch, BatchWrite};
+use ambit_storage::driver::Driver;
+use ambit_storage::operation::Operation;
+use ambit_storage::storage::Message;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Messages that a turn itself may have added behind the history it began with.
+const OWN: usize = 200;
+/// A turn that nobody runs.
+pub(super) struct OrphanedTurn {
+    request: Box<TurnRequest>,
+    ids: TurnIds,
+    started_at: i64,
+    instructions: Option<Vec<Value>>,
+    steps: Vec<JournalStep>,
+}
+
+impl OrphanedTurn {
+    /// Reads its journal; `None` where it was never begun, whose note is removed.
+    pub async fn read(driver: &Arc<dyn Driver>, open: &OpenTurn) -> Result<Option<Self>> {
+        let keys = journal::TurnKeys::new(open.space.clone(), &open.request_id);
+        let steps = journal::read(driver, &keys.journal()).await?;
+        let Some(JournalStep::Begin {
+            request,
+            ids,
+            started_at,
+            instructions,
+        }) = steps.first().cloned()
+        else {
+            let forget = BatchWrite::Apply {
+                key: open.key(),
+                op: Operation::Del,
+                life: None,
+            };
+            driver.commit(Batch::of([forget])).await?;
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            request,
+            ids,
+            started_at,
+            instructions,
+            steps,
+        }))
+    }
+
+    /// Whether it was taken up too often without getting any further.
+    pub fn is_hopeless(&self) -> bool {
+        journal::idle_attempts(&self.steps) >= ATTEMPTS
+    }
+
+    /// Its conversation, opened as its caller did.
+    pub async fn session(&self, core: &Arc<RuntimeCore>) -> Result<LiveAgent> {
+        let request = &self.request;
+        let who = &request.authorized;
+        let ambit = core.loaded().acting_as(&who.caller());
+        chats::open(&ambit, who, &request.agent, request.chat.as_deref()).await
+    }
+
+    /// The turn as its journal and its stream say it was; what it had left open on the stream is closed.
+    pub async fn turn(self, core: &Arc<RuntimeCore>, session: LiveAgent) -> Result<Turn> {
+        let loaded = core.loaded();
+        let (agent, hooks) = loaded.agent(&self.request.agent)?;
+        let size = history_size(&loaded, &agent)?;
+        let parts = TurnParts {
+            core: core.clone(),
+            limits: *hooks.limits(),
+            loaded,
+            session,
+            request: *self.request,
+            ids: self.ids,
+            started_at: self.started_at,
+        };
+        let mut turn = resumed_turn(parts).await?;
+        turn.context.settings.instructions = self.instructions;
+        turn.journal.replay = JournalReplay::of(self.steps);
+        turn.restore_conversation(size).await?;
+        turn.restore_answers()?;
+        Ok(turn)
+    }
+}
+
+/// A turn over what is stored of its logs.
+async fn resumed_turn(parts: TurnParts) -> Result<Turn> {
+    let options = parts.core.stores.options().clone();
+    let keys = parts.keys();
+    let events = parts.target(keys.events());
+    let events = StreamWriter::resume(events, StreamOptions::default()).await?;
+    let stream = events.log;
+    let trace = parts.target(keys.trace());
+    let trace = stream
+        .resume_companion(trace, StreamOptions::companion())
+        .await?;
+    let outbox = Outbox::restore(
+        stream.clone(),
+        parts.limits.outbox,
+        options.clock,
+        &events.entries,
+    )?;
+    outbox.close_all(MessageStatus::Partial, false);
+    let before = trace::fold_texts(trace.entries.iter().map(|entry| &*entry.text));
+    let output = TurnOutput::new(outbox, parts.trace(&trace.log, &before), trace.log);
+    let calls = parts.target(keys.calls());
+    let calls = NestedCallJournal::read(calls, options.limits.value).await?;
+    let usage = TurnUsage::new(parts.session.clone(), keys.clone(), Some(stream.clone()));
+    let log = StepLog::Turn {
+        key: keys.journal(),
+        session: parts.session.clone(),
+        stream,
+    };
+    let journal = TurnJournal::new(log, usage, Some(Arc::new(calls)));
+    parts.build(journal, output)
+}
+
+impl Turn {
+    /// Reads what was stored before the turn, and what it has stored itself.
+    async fn restore_conversation(&mut self, size: usize) -> Result<()> {
+        let history = self.conversation.session.history();
+        let mut stored = history.tail(size + OWN).await?;
+        let id = self.context.id();
+        let is_own = |message: &&Message| message.turn_id.as_deref() == Some(id);
+        let own = || stored.iter().filter(is_own);
+        let answers = &mut self.output.answers;
+        answers.stored = own().flat_map(message_ids).collect();
+        answers.call_messages = own().flat_map(call_messages).collect();
+        // What others have appended since the turn began is taken in as such.
+        let first = stored.iter().position(|message| is_own(&message));
+        stored.truncate(first.unwrap_or(stored.len()));
+        self.conversation.set_history(stored);
+        self.conversation.inbox_position = self.journal.replay.inbox_position();
+        Ok(())
+    }
+
+    /// What its models have said and used, as the journal has it.
+    fn restore_answers(&mut self) -> Result<()> {
+        let replay = &self.journal.replay;
+        let answers = &mut self.output.answers;
+        let is_stored = |record: &AnswerRecord| {
+            let mut shown = record.shown.iter();
+            shown.any(|id| answers.stored.contains(id))
+        };
+        let unstored = replay.unstored().filter(|record| !is_stored(record));
+        answers.unstored = unstored.collect();
+        answers.calls = replay.answers().count();
+        for used in replay.used() {
+            self.journal.usage.resume(used)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a turn that somebody waits behind: with its answer, where all of it was shown before the turn was left, else as
+    /// failed. What comes behind an answer, as `Next` does, is not begun any more.
+    pub(super) async fn settle(mut self) -> Result<()> {
+        let Some((run, record)) = self.journal.replay.last_answer() else {
+            return self.give_up().await;
+        };
+        let AnswerRecord { answer, agent, .. } = record;
+        let finish_reason = &mut self.output.answers.finish_reason;
+        finish_reason.clone_from(&answer.finish_reason);
+        let replay = &self.journal.replay;
+        let response = TurnResponse {
+            create: replay.create_view(run),
+            completion: self
+                .output
+                .completion(&answer, &self.journal.usage.tokens()),
+            tools: (0..=run).flat_map(|run| replay.results(run)).collect(),
+            assistant_id: agent.clone(),
+            ..TurnResponse::default()
+        };
+        let hooks = self.context.loaded.agent(&agent).map(|(_, hooks)| hooks);
+        if hooks.is_ok_and(|hooks| hooks.has("Next")) {
+            self.output
+                .warn("the server stopped behind the answer, which stands without Next");
+        }
+        if self.skip_options(run).history {
+            self.output.omit_unstored();
+        }
+        self.close(TurnEnd::Answered(response)).await
+    }
+
+    /// Closes a turn that cannot be gone on with.
+    pub(super) async fn give_up(self) -> Result<()> {
+        let message = "the server stopped during this turn; send the request again";
+        let error = Error::new(ErrorCode::Internal, message);
+        self.close(TurnEnd::Failed(error)).await
+    }
+}

@@ -1,0 +1,137 @@
+//! What the scripts of an agent see and reach in a turn, and where the agent is traced and shown.
+
+use super::Turn;
+use super::agent_run::AgentRun;
+use super::request_context::RequestContext;
+use crate::ctx::{ContextProperties, MemoryNamespaces, ScriptContext};
+use crate::error::Result;
+use crate::outbox::{AgentOutbox, MessageAuthor};
+use crate::request::RequestOrigin;
+use crate::trace::{NodeOptions, Trace, TraceNode};
+use ambit_storage::memory::{Memory, SCOPE};
+use serde_json::Value;
+use std::sync::Arc;
+
+impl Turn {
+    /// Where an agent is traced.
+    pub(super) fn agent_node(&self, run: &AgentRun) -> TraceNode {
+        match run.call.skip.trace {
+            true => Trace::off(self.context.id()).root(),
+            false => self.output.root.clone(),
+        }
+    }
+
+    /// A step of an agent, in the trace.
+    pub(super) fn node(&self, run: &AgentRun, kind: &str, label: &str, input: Value) -> TraceNode {
+        let options = NodeOptions::new(kind, label).with_input(input);
+        self.agent_node(run).add(options)
+    }
+
+    /// Where the hooks, the models and the tools of an agent are shown.
+    pub(super) fn agent_outbox(&self, run: &AgentRun) -> AgentOutbox {
+        let author = &self.output.author;
+        self.output.outbox.for_author(MessageAuthor {
+            is_silent: author.is_silent || run.call.skip.output,
+            assistant_id: run.agent.id.clone(),
+            ..author.clone()
+        })
+    }
+
+    /// What the scripts of an agent see and reach.
+    ///
+    /// The step is what they run for, by which the agents that they call are known again after a crash.
+    pub(super) fn script_context(&self, run: &AgentRun, step: &str) -> Result<Arc<ScriptContext>> {
+        self.script_context_below(run, step, self.agent_node(run))
+    }
+
+    /// The same, traced below a node.
+    pub(super) fn script_context_below(
+        &self,
+        run: &AgentRun,
+        step: &str,
+        node: TraceNode,
+    ) -> Result<Arc<ScriptContext>> {
+        let loaded = &self.context.loaded;
+        Ok(Arc::new(ScriptContext {
+            properties: self.context.properties(run),
+            memory: self.memories(run)?,
+            speaker: self.agent_outbox(run),
+            trace: node,
+            app: loaded.app.clone(),
+            processes: loaded.processes.clone(),
+            agent: run.agent.clone(),
+            limits: *run.hooks.limits(),
+            http: loaded.http.clone(),
+            mcp: loaded.mcp.clone(),
+            servers: self.context.servers(run),
+            ask: Arc::new(self.turn_host(run, step)),
+        }))
+    }
+
+    fn memories(&self, run: &AgentRun) -> Result<MemoryNamespaces> {
+        let authorized = &self.context.request.authorized;
+        let stores = &self.context.core.stores;
+        let driver = stores.for_scope(SCOPE)?.driver().clone();
+        let tenant = authorized.tenant();
+        let most = run.hooks.limits().memory_value;
+        let settings = |namespace| self.context.loaded.memory(namespace, most);
+        let session = self.conversation.session.context();
+        Ok(MemoryNamespaces {
+            user: Memory::user(
+                driver.clone(),
+                tenant,
+                authorized.user_id.as_deref(),
+                settings("user"),
+            )?,
+            team: Memory::team(
+                driver,
+                tenant,
+                authorized.team_id.as_deref(),
+                settings("team"),
+            )?,
+            chat: session.memory_with(settings("chat"))?,
+            context: self.conversation.memory.clone(),
+        })
+    }
+}
+
+impl RequestContext {
+    /// What an agent says of its tool servers: its package, or its `Create`.
+    fn servers(&self, run: &AgentRun) -> Arc<Vec<Value>> {
+        let created = self.settings.servers.as_ref();
+        match created.filter(|created| created.run == run.index) {
+            Some(created) => created.servers.clone(),
+            None => Arc::new(run.agent.mcp.servers.clone()),
+        }
+    }
+
+    fn properties(&self, run: &AgentRun) -> ContextProperties {
+        let (request, settings) = (&self.request, &self.settings);
+        ContextProperties {
+            chat_id: self.ids.chat_id.clone(),
+            assistant_id: run.agent.id.clone(),
+            request_id: self.ids.request_id.clone(),
+            context_id: self.ids.context_id.clone(),
+            origin: RequestOrigin {
+                locale: settings.locale.clone(),
+                theme: settings.theme.clone(),
+                route: settings.route.clone(),
+                referer: run.referer(self),
+                ..request.origin.clone()
+            },
+            metadata: settings.metadata.clone(),
+            authorized: request.authorized.clone(),
+            identity: self.identity.clone(),
+        }
+    }
+}
+
+impl AgentRun {
+    /// `ctx.referer` of this agent.
+    pub fn referer(&self, context: &RequestContext) -> String {
+        match self.index {
+            0 => context.request.origin.referer.clone(),
+            _ => "agent".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The tools of one agent: what its model may call, for whom, and with which arguments.
+
+mod arguments;
+
+use super::Turn;
+use super::agent_run::AgentRun;
+use super::create::ModelCallPlan;
+use crate::error::{Error, ErrorCode, Result};
+use crate::event::{BeforeToolExecution, ToolChanged};
+use crate::llm::ModelAnswer;
+use crate::llm::answer::ToolCall;
+use crate::mcp;
+use crate::process::ContextProcessRunner;
+use crate::schema::{self, SchemaError};
+use crate::tool::{ServerTool, ToolCaller};
+use crate::trace::TraceNode;
+use crate::uses::UsesClient;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the model may call.
+pub(super) struct OfferedTools {
+    tools: Vec<ServerTool>,
+    client: Vec<Value>,
+}
+
+impl OfferedTools {
+    /// The tools of the plan's servers, and those of the client.
+    pub async fn list(turn: &Turn, run: &AgentRun, plan: &ModelCallPlan) -> Result<Self> {
+        let tools = match plan.servers.as_slice() {
+            [] => Vec::new(),
+            servers => turn.server_tools(run, servers).await?,
+        };
+        let most = run.agent.mcp.max_tools;
+        if tools.len() > most {
+            let message = format!(
+                "{} offers {} tools, but mcp.options.max_tools is {most}",
+                run.agent.id,
+                tools.len()
+            );
+            return Err(Error::new(ErrorCode::ConfigError, message));
+        }
+        Ok(Self {
+            tools,
+            client: plan.client_tools.clone(),
+        })
+    }
+
+    /// As the model is told.
+    pub fn definitions(&self) -> Vec<Value> {
+        let own = self.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
+        });
+        own.chain(self.client.iter().cloned()).collect()
+    }
+
+    /// Examples of calls, in one message.
+    pub fn samples(&self, most: usize) -> Option<Value> {
+        let text = mcp::samples_message(&self.tools, most)?;
+        Some(json!({"role": "system", "content": text}))
+    }
+
+    /// True where the client has to run one of the calls.
+    pub fn has_client_tool(&self, answer: &ModelAnswer) -> bool {
+        answer.tool_calls.iter().any(|call| self.is_clients(call))
+    }
+
+    /// True where one of the calls is run here.
+    pub fn has_own_tool(&self, answer: &ModelAnswer) -> bool {
+        answer.tool_calls.iter().any(|call| !self.is_clients(call))
+    }
+
+    /// True where the client runs what is called.
+    pub fn is_clients(&self, call: &ToolCall) -> bool {
+        let name = |tool: &Value| tool.pointer("/function/name") == Some(&json!(call.name));
+        self.client.iter().any(name)
+    }
+
+    /// The tool that the model means by this name.
+    pub fn find(&self, name: &str) -> Option<&ServerTool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+impl Turn {
+    async fn server_tools(&self, run: &AgentRun, servers: &[Value]) -> Result<Vec<ServerTool>> {
+        let context = &self.context;
+        let caller = self.tool_caller(run, "tools", self.agent_node(run))?;
+        let tools = context.core.tools(&context.loaded);
+        let tools = tools.list(servers, &caller).await?;
+        for (tool, added) in context.loaded.mcp.changed(&caller) {
+            let about = context.about();
+            context.announce(ToolChanged { about, tool, added }).await;
+        }
+        Ok(tools)
+    }
+
+    /// For whom tools are called: the agent, whose scripts among the tools are traced below a node.
+    pub(super) fn tool_caller(
+        &self,
+        run: &AgentRun,
+        step: &str,
+        node: TraceNode,
+    ) -> Result<ToolCaller> {
+        let scope = self.script_context_below(run, step, node.clone())?;
+        Ok(ToolCaller {
+            authorized: self.context.request.authorized.clone(),
+            agent: run.agent.id.clone(),
+            servers: scope.servers.clone(),
+            request_id: self.context.ids.request_id.clone(),
+            timeout: Duration::from_millis(run.agent.mcp.timeout),
+            processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
+        })
+    }
+
+    /// Who asks for a step beside the model, traced below a node.
+    pub(super) fn uses_client(
+        &self,
+        run: &AgentRun,
+        step: &str,
+        node: TraceNode,
+    ) -> Result<UsesClient> {
+        let context = &self.context;
+        Ok(UsesClient {
+            scope: self.script_context_below(run, step, node.clone())?,
+            toolbox: context.core.tools(&context.loaded),
+            caller: self.tool_caller(run, step, node)?,
+        })
+    }
+
+    /// What a tool is called with, as listeners leave it.
+    pub(super) async fn tool_arguments(
+        &self,
+        call: &ToolCall,
+        tool: Option<&ServerTool>,
+    ) -> Result<ToolArguments> {
+        let mut arguments = match arguments::read(&call.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                let why = format!("the arguments of {} are no JSON: {error}", call.name);
+                return Ok(ToolArguments::refused(Value::Null, why));
+            }
+        };
+        if let Some(tool) = tool {
+            arguments = schema::fill_in(&tool.parameters, arguments);
+            if let Some(why) = self.misfit(tool, &arguments) {
+                return Ok(ToolArguments::refused(arguments, why));
+            }
+        }
+        let context = &self.context;
+        if !context.has_listener::<BeforeToolExecution>() {
+            return Ok(arguments.into());
+        }
+        let event = BeforeToolExecution {
+            about: context.about(),
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            arguments: arguments.clone(),
+        };
+        match context.ask(event).await {
+            Ok(event) => Ok(event.arguments.into()),
+            Err(error) if error.code == ErrorCode::Vetoed => {
+                Ok(ToolArguments::refused(arguments, error.message))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Why a tool is not called with these arguments. One whose schema is unusable has to see for itself.
+    fn misfit(&self, tool: &ServerTool, arguments: &Value) -> Option<String> {
+        match schema::check(&tool.parameters, arguments) {
+            Ok(()) => None,
+            Err(SchemaError::Value(what)) => Some(format!(
+                "the arguments of {} are not as its schema says: {what}",
+                tool.name
+            )),
+            Err(SchemaError::Schema(what)) => {
+                self.output.warn(&format!(
+                    "the arguments of {} are not checked: {what}",
+                    tool.name
+                ));
+                None
+            }
+        }
+    }
+}
+
+/// The arguments of a tool call.
+pub(super) struct ToolArguments {
+    pub value: Value,
+    /// Why the tool is not called with them.
+    pub refusal: Option<String>,
+}
+
+impl ToolArguments {
+    fn refused(value: Value, why: String) -> Self {
+        Self {
+            value,
+            refusal: Some(why),
+        }
+    }
+}
+
+impl From<Value> for ToolArguments {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            refusal: None,
+        }
+    }
+}

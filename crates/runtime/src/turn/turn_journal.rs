@@ -1,0 +1,221 @@
+//! The journal of a turn: each step is durable, with its effect, before the next one builds on it, and what it has is not done
+//! again after a crash.
+
+mod replay;
+
+pub(super) use replay::JournalReplay;
+
+use super::Turn;
+use super::nested_turn::{NestedCallJournal, NestedCallRecord, NestedCallStep};
+use super::tool_round::RunningToolCalls;
+use super::usage::TurnUsage;
+use crate::error::{Error, ErrorCode, Result};
+use crate::event::AfterSend;
+use crate::journal::{self, JournalStep, RoundPosition};
+use crate::stream::StreamWriter;
+use ambit_storage::LiveAgent;
+use ambit_storage::address::LogKey;
+use ambit_storage::event::UsageRecorded;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a store that cannot be reached is tried.
+const TRIES: u32 = 6;
+/// The longest pause between tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The pause before the second try; each further one is twice as long.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a turn has done, and what is under way.
+pub(super) struct TurnJournal {
+    /// The steps, those of an earlier attempt included.
+    pub replay: JournalReplay,
+    /// The round that is under way.
+    pub position: RoundPosition,
+    /// The tool calls of this round.
+    pub tool_calls: RunningToolCalls,
+    /// What models have used, those called from inside the turn included.
+    pub usage: Arc<TurnUsage>,
+    /// What agents called from inside the turn have done, if that is kept.
+    pub nested_calls: Option<Arc<NestedCallJournal>>,
+    log: StepLog,
+}
+
+/// Where steps are kept.
+pub(super) enum StepLog {
+    /// The log of the turn: a step becomes durable with whatever of the turn is stored next.
+    Turn {
+        key: LogKey,
+        session: LiveAgent,
+        stream: StreamWriter,
+    },
+    /// The record of a call, which the turn around it keeps.
+    NestedCall(NestedCallRecord),
+    /// Steps are not kept.
+    None,
+}
+
+impl TurnJournal {
+    /// Of a turn that has done nothing yet.
+    pub fn new(
+        log: StepLog,
+        usage: Arc<TurnUsage>,
+        nested_calls: Option<Arc<NestedCallJournal>>,
+    ) -> Self {
+        Self {
+            replay: JournalReplay::default(),
+            position: RoundPosition::default(),
+            tool_calls: RunningToolCalls::default(),
+            usage,
+            nested_calls,
+            log,
+        }
+    }
+
+    /// Notes a step that becomes durable with the next one, or with what is shown next. A step that is lost before that is done
+    /// once more.
+    pub fn note(&mut self, step: JournalStep) -> Result<()> {
+        match &self.log {
+            StepLog::Turn {
+                key,
+                session,
+                stream,
+            } => {
+                let write = journal::write(key, self.replay.count(), &step)?;
+                if !step.claims_history() {
+                    // Staged in both, it goes along with whichever is stored first: a step of one number is written once.
+                    stream.stage_write(write.clone());
+                }
+                session.context().stage_with_history([write]);
+            }
+            StepLog::NestedCall(record) => {
+                record.note(NestedCallStep::Step(Box::new(step.clone())))?;
+            }
+            StepLog::None => {}
+        }
+        self.replay.add(step);
+        Ok(())
+    }
+
+    /// Makes durable what a call from inside a turn has done.
+    pub async fn flush_call(&self) -> Result<()> {
+        match self.call_record() {
+            Some(record) => record.flush(&self.usage).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The record of the call that the turn is, if it is kept.
+    pub fn call_record(&self) -> Option<&NestedCallRecord> {
+        match &self.log {
+            StepLog::NestedCall(record) => Some(record),
+            _ => None,
+        }
+    }
+}
+
+impl Turn {
+    /// Makes a step durable before the turn goes on.
+    pub(super) async fn record(&mut self, step: JournalStep) -> Result<()> {
+        self.journal.note(step)?;
+        self.persist().await
+    }
+
+    /// Writes what is staged, and announces the answers in it. What is staged by a call from inside a turn is stored with that
+    /// turn.
+    pub(super) async fn persist(&mut self) -> Result<()> {
+        if self.context.is_nested() {
+            let mut pause = FIRST_PAUSE;
+            while let Err(error) = self.journal.flush_call().await {
+                self.wait_before_retry(error, &mut pause).await?;
+            }
+            return Ok(());
+        }
+        self.save(false).await?;
+        self.announce_sent().await;
+        Ok(())
+    }
+
+    /// Tells listeners of the answers that are stored now.
+    pub(super) async fn announce_sent(&mut self) {
+        for message in std::mem::take(&mut self.output.answers.unannounced) {
+            let about = self.context.about();
+            self.context.announce(AfterSend { about, message }).await;
+        }
+    }
+
+    /// Makes all that is staged durable, and gives the conversation back with it if the turn ends. A store that fails for a
+    /// moment is waited for; what could not be written stays staged and goes along with the next write.
+    pub(super) async fn save(&self, is_end: bool) -> Result<()> {
+        let context = self.conversation.session.context();
+        let (mut pause, mut tries) = (FIRST_PAUSE, 0);
+        loop {
+            tries += 1;
+            // While the rest is saved, more may be staged behind this.
+            let staged = self.output.stream.last_staged();
+            let (_, last_note) = self.journal.usage.notes();
+            let saved = match is_end {
+                true => context.save_and_end_turn().await,
+                false => context.save().await,
+            };
+            match saved {
+                Ok(_) => {
+                    self.output.stream.clear_staged(staged);
+                    self.journal.usage.clear_notes(last_note);
+                    return Ok(());
+                }
+                Err(error) if !may_pass(&error) => return Err(error.into()),
+                Err(error) if tries >= TRIES && !(is_end && self.may_retry(&error)) => {
+                    return Err(error.into());
+                }
+                Err(_) => {
+                    tokio::time::sleep(pause).await;
+                    // After a read that failed nothing is written until one succeeds; if this one fails, so does the next try.
+                    let _ = context.history().count().await;
+                }
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+
+    /// After a read that failed: waits a while where the store is away, and the read may be tried again.
+    pub(super) async fn wait_before_retry(&self, error: Error, pause: &mut Duration) -> Result<()> {
+        if error.code != ErrorCode::Unavailable || !self.holds_conversation() {
+            return Err(error);
+        }
+        tokio::time::sleep(*pause).await;
+        *pause = LONGEST_PAUSE.min(*pause * 2);
+        Ok(())
+    }
+
+    /// While the conversation is held and the node is not being closed, nobody else knows what came of the turn: a store that
+    /// is away is waited for.
+    fn may_retry(&self, error: &ambit_storage::Error) -> bool {
+        matches!(error, ambit_storage::Error::Unavailable { .. }) && self.holds_conversation()
+    }
+
+    /// The conversation is held, and the node is not being closed.
+    fn holds_conversation(&self) -> bool {
+        self.conversation.is_held() && !self.context.live.is_left()
+    }
+
+    /// Writes the record of a model call before the answer, if a listener can tell the order.
+    pub(super) async fn persist_usage(&mut self) -> Result<()> {
+        if self.context.has_listener::<UsageRecorded>() {
+            self.persist().await?;
+        }
+        Ok(())
+    }
+}
+
+/// True where the same write may succeed later.
+fn may_pass(error: &ambit_storage::Error) -> bool {
+    use ambit_storage::Error as Stored;
+    matches!(
+        error,
+        Stored::Unavailable { .. }
+            | Stored::Partial { .. }
+            | Stored::Conflict { .. }
+            | Stored::Busy { .. }
+    )
+}

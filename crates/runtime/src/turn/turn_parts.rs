@@ -1,0 +1,116 @@
+//! Putting a turn together: one that begins, one that is taken up again, or one that is called from inside another.
+
+use super::Turn;
+use super::conversation::Conversation;
+use super::output::TurnOutput;
+use super::request_context::{RequestContext, TurnSettings};
+use super::turn_journal::TurnJournal;
+use crate::error::Result;
+use crate::inbox::TurnInbox;
+use crate::journal::{TurnIds, TurnKeys};
+use crate::limits::AgentLimits;
+use crate::live_turn::LiveTurn;
+use crate::loaded_app::LoadedApp;
+use crate::request::TurnRequest;
+use crate::runtime::{RuntimeCore, TurnInfo, TurnStatus};
+use crate::stream::{StreamTarget, StreamWriter};
+use crate::trace::{Trace, TraceSettings, TraceSubject, TraceTree};
+use ambit_storage::LiveAgent;
+use ambit_storage::address::LogKey;
+use ambit_storage::memory::Memory;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// What a turn is put together from.
+pub(super) struct TurnParts {
+    pub core: Arc<RuntimeCore>,
+    pub loaded: Arc<LoadedApp>,
+    /// What the agent that was asked may use.
+    pub limits: AgentLimits,
+    pub session: LiveAgent,
+    pub request: TurnRequest,
+    pub ids: TurnIds,
+    pub started_at: i64,
+}
+
+impl TurnParts {
+    pub fn keys(&self) -> TurnKeys {
+        TurnKeys::new(self.session.context().place().0, &self.ids.request_id)
+    }
+
+    /// One of the turn's logs. Only the holder of the conversation can write there.
+    pub fn target(&self, log: LogKey) -> StreamTarget {
+        let context = self.session.context();
+        StreamTarget {
+            driver: context.place().1,
+            log,
+            check: context.lease().map(|lease| lease.check()),
+        }
+    }
+
+    /// The trace over its log, going on from what is stored of it.
+    pub fn trace(&self, log: &StreamWriter, before: &TraceTree) -> Trace {
+        let id = &self.ids.request_id;
+        if self.request.skip.trace || self.loaded.app.settings.is_trace_off {
+            return Trace::off(id);
+        }
+        let settings = TraceSettings {
+            about: TraceSubject {
+                trace_id: id.clone(),
+                request_id: id.clone(),
+                chat_id: self.ids.chat_id.clone(),
+                assistant_id: self.request.agent.clone(),
+            },
+            limits: self.limits.trace,
+            clock: self.core.stores.options().clock.clone(),
+            sink: Box::new(log.clone()),
+        };
+        Trace::resume(settings, before)
+    }
+
+    /// The turn.
+    pub fn build(self, journal: TurnJournal, output: TurnOutput) -> Result<Turn> {
+        let keys = self.keys();
+        let info = TurnInfo {
+            request_id: self.ids.request_id.clone(),
+            context_id: self.ids.context_id.clone(),
+            chat_id: self.ids.chat_id.clone(),
+            assistant_id: self.request.agent.clone(),
+            status: TurnStatus::Running,
+            last_event: 0,
+            started_at: self.started_at,
+            ended_at: None,
+            error: None,
+            response: None,
+        };
+        let inbox = TurnInbox::new(self.session.context().place().1, keys.inbox());
+        let authorized = self.request.authorized.clone();
+        let live = LiveTurn::new(info, output.stream.clone(), inbox, authorized);
+        let memory = Memory::request(
+            self.core.stores.options().clock.clone(),
+            self.request.authorized.tenant(),
+            &self.ids.context_id,
+            self.loaded.memory("context", self.limits.memory_value),
+        )?;
+        let identity = self.session.context().identity().clone();
+        Ok(Turn {
+            conversation: Conversation::new(self.session, memory, &self.request),
+            context: RequestContext {
+                core: self.core,
+                loaded: self.loaded,
+                settings: TurnSettings::of(&self.request),
+                request: self.request,
+                ids: self.ids,
+                keys,
+                callers: Vec::new(),
+                identity,
+                live: Arc::new(live),
+                started_at: self.started_at,
+                // A limit of centuries is none.
+                deadline: Instant::now().checked_add(self.limits.turn),
+            },
+            journal,
+            output,
+        })
+    }
+}
