@@ -18,7 +18,7 @@ cargo xtask test [ARGUMENTS]   format, lints, docs, all tests and the tidy check
                                with arguments only the tests that `cargo test ARGUMENTS` runs
 cargo xtask tidy               the tidy checks alone
 cargo xtask map [PATHS]        every source file with what its first line says of it
-cargo xtask generate           writes what comes from tables: types/index.d.ts and docs/ctx.md
+cargo xtask generate           writes what comes from tables: types/index.d.ts, docs/ctx.md, docs/app-files.md
 cargo xtask types              type-checks the declarations and the hooks of the examples
 cargo xtask bench [OPTIONS]    the benchmarks; `cargo xtask bench --help` lists the options";
 

@@ -11,6 +11,7 @@ mod remote_key_set;
 mod token;
 
 pub use config::AuthConfig;
+pub use openapi_file::FILES;
 
 use crate::id::check_id;
 use access::{AccessDecision, RequestTarget};

@@ -2,7 +2,7 @@
 
 use crate::command::{
     CommandOutcome, access, backup, chat, check, doctor, erase, keys, list, messages, new,
-    relocate, serve, show, types, usage,
+    relocate, schema, serve, show, types, usage,
 };
 use crate::command_error::Result;
 use crate::settings::{StoreOptions, serve as serving};
@@ -37,6 +37,8 @@ pub enum CliCommand {
     Check(check::CheckArguments),
     /// Writes the TypeScript declarations of what scripts can call into an app
     Types(types::TypesArguments),
+    /// Writes JSON Schemas of an app's files, so that editors complete keys and underline mistakes
+    Schema(schema::SchemaArguments),
     /// Talks to an agent in the terminal; exits with 2 where a turn failed
     Chat(chat::ChatArguments),
     /// What is stored of conversations
@@ -77,6 +79,7 @@ pub async fn run(cli: Cli) -> Result<CommandOutcome> {
         CliCommand::New(arguments) => new::run(arguments, &mut out),
         CliCommand::Check(arguments) => check::run(arguments, &mut out),
         CliCommand::Types(arguments) => types::run(arguments, &mut out),
+        CliCommand::Schema(arguments) => schema::run(arguments, &mut out),
         CliCommand::Chat(arguments) => chat::run(arguments, stores).await,
         // A backup opens the store itself: the others would be opened for nothing.
         CliCommand::Backup(arguments) => backup::run(&stores.primary()?, arguments, &mut out).await,

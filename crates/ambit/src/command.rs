@@ -12,6 +12,7 @@ pub mod list;
 pub mod messages;
 pub mod new;
 pub mod relocate;
+pub mod schema;
 pub mod serve;
 pub mod show;
 pub mod types;

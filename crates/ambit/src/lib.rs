@@ -1,5 +1,6 @@
 //! Ambit, the context layer of AI agents: the library, and the server's surface.
 
+pub mod app_files;
 pub mod auth;
 pub mod format;
 pub mod http;

@@ -97,7 +97,7 @@ impl RuntimeCore {
             http: loaded.http.clone(),
             app: loaded.app.clone(),
             processes: loaded.processes.clone(),
-            servers: Arc::new(agent.mcp.servers.clone()),
+            servers: Arc::new(agent.package.mcp.servers.clone()),
             agent,
             mcp: loaded.mcp.clone(),
             ask: caller.ask.clone(),

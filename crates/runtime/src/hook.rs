@@ -57,7 +57,13 @@ impl AgentHooks {
             let file = file.clone();
             engine.load(files, &ProgramSource { file, folder })
         });
-        let hosts = agent.http.as_deref().map(AllowList::parse).transpose();
+        let hosts = agent
+            .package
+            .runtime
+            .http
+            .as_deref()
+            .map(AllowList::parse)
+            .transpose();
         let hosts = hosts.map_err(|error| {
             let text = error.message.replace("capabilities.http", "runtime.http");
             Error::new(ErrorCode::ConfigError, text)

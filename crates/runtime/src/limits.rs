@@ -1,7 +1,7 @@
 //! What scripts may use, put together from the limits of an app and its agent.
 
-use crate::app::limits::{LIMITS, in_force};
-use crate::app::{App, AppAgent};
+use crate::app::read::{ByteSize, ConfigObject};
+use crate::app::{App, AppAgent, LimitSettings};
 use crate::concurrent_calls::ConcurrencyLimits;
 use crate::{net, outbox, trace};
 use std::time::Duration;
@@ -41,46 +41,46 @@ impl Default for AgentLimits {
 impl AgentLimits {
     /// The limits of an agent's scripts: an app sets them, an agent may only lower them.
     pub fn of(app: &App, agent: &AppAgent) -> Self {
-        let amount = |name: &str| {
-            let row = LIMITS.iter().find(|row| row.name == name);
-            row.map_or(0, |row| in_force(row, &app.settings.limits, &agent.limits))
-        };
-        let count = |name: &str| usize::try_from(amount(name)).unwrap_or(usize::MAX);
-        let time = |name: &str| Duration::from_millis(amount(name));
+        let most = &app.settings.limits;
+        let mut own = most.clone();
+        own.update(&mut agent.package.runtime.limits.clone());
+        let time = |of: fn(&LimitSettings) -> Duration| of(most).min(of(&own));
+        let size = |of: fn(&LimitSettings) -> ByteSize| of(most).min(of(&own)).0;
+        let count = |of: fn(&LimitSettings) -> usize| of(most).min(of(&own));
         Self {
-            turn: time("turn"),
+            turn: time(|it| it.turn),
             run: ambit_script::RunLimits {
-                cpu: time("cpu"),
-                wall: time("wall"),
-                heap: count("heap"),
-                stack: count("stack"),
-                returned: count("returned"),
-                timers: count("timers"),
+                cpu: time(|it| it.cpu),
+                wall: time(|it| it.wall),
+                heap: size(|it| it.heap),
+                stack: size(|it| it.stack),
+                returned: size(|it| it.returned),
+                timers: count(|it| it.timers),
                 ..ambit_script::RunLimits::default()
             },
-            process_depth: count("process_depth"),
-            delegate_depth: count("delegate_depth"),
+            process_depth: count(|it| it.process_depth),
+            delegate_depth: count(|it| it.delegate_depth),
             outbox: outbox::OutboxLimits {
-                message: count("message"),
-                output: count("output"),
-                messages: count("messages"),
+                message: size(|it| it.message),
+                output: size(|it| it.output),
+                messages: count(|it| it.messages),
             },
-            memory_value: count("memory_value"),
+            memory_value: size(|it| it.memory_value),
             trace: trace::TraceLimits {
-                nodes: count("trace_nodes"),
-                logs: count("trace_logs"),
-                field: count("trace_field"),
+                nodes: count(|it| it.trace_nodes),
+                logs: count(|it| it.trace_logs),
+                field: size(|it| it.trace_field),
             },
-            log: count("log"),
+            log: size(|it| it.log),
             http: net::HttpLimits {
-                at_once: count("http_calls"),
-                time: time("http_timeout"),
-                body: count("http_body"),
-                redirects: count("http_redirects"),
+                at_once: count(|it| it.http_calls),
+                time: time(|it| it.http_timeout),
+                body: size(|it| it.http_body),
+                redirects: count(|it| it.http_redirects),
             },
             calls: ConcurrencyLimits {
-                most: count("calls"),
-                at_once: count("calls_at_once"),
+                most: count(|it| it.calls),
+                at_once: count(|it| it.calls_at_once),
             },
         }
     }
@@ -94,12 +94,10 @@ mod tests {
     fn limits(app: &Value, agent: &Value) -> AgentLimits {
         let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
         let mut whole = App::default();
-        whole.settings.limits = map(app);
-        let agent = AppAgent {
-            limits: map(agent),
-            ..AppAgent::default()
-        };
-        AgentLimits::of(&whole, &agent)
+        whole.settings.limits.update(&mut map(app));
+        let mut own = AppAgent::default();
+        own.package.runtime.limits = map(agent);
+        Limits::of(&whole, &own)
     }
 
     #[test]

@@ -18,7 +18,6 @@ use ambit_storage::{Ambit, Caller, Stores, truncation};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// An app as turns use it. A reload makes a new one; turns that run keep theirs.
 pub(crate) struct LoadedApp {
@@ -95,9 +94,7 @@ impl LoadedApp {
             listeners(&ambit);
         }
         listeners.iter().for_each(|own| own.register(ambit.bus()));
-        making
-            .feed
-            .listen(ambit.bus(), app.settings.has_content_in_events);
+        making.feed.listen(ambit.bus(), app.settings.events.content);
 
         let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();
@@ -159,11 +156,9 @@ impl LoadedApp {
     /// What holds in a namespace of memory, for scripts that may keep values of this many bytes.
     pub fn memory(&self, namespace: &str, value_limit: usize) -> memory::MemorySettings {
         let usual = self.ambit.settings().memory;
-        let default_ttl = match self.app.settings.memory_ttl.get(namespace) {
-            None => usual.default_ttl,
-            Some(0) => Ttl::Never,
-            Some(seconds) => Ttl::After(i64::try_from(seconds * 1_000).unwrap_or(i64::MAX)),
-        };
+        let own = self.app.settings.memory.default_ttl.of(namespace);
+        let own = own.map(|life| i64::try_from(life.as_millis()).unwrap_or(i64::MAX));
+        let default_ttl = own.map_or(usual.default_ttl, Ttl::After);
         memory::MemorySettings {
             default_ttl,
             value_limit,
@@ -187,7 +182,7 @@ impl AgentParts {
         agent: &Arc<AppAgent>,
     ) -> Result<Self> {
         let engine = &making.engine;
-        let truncation = summariser::settings(app, agent, &making.models)?;
+        let truncation = summariser::settings(app, agent, &making.models);
         let behind = Box::new(StorageAgent::new(agent.clone(), truncation.clone()));
         let sessions = SessionScript::load(engine, folder, (app, agent), behind)?;
         let hooks = Arc::new(AgentHooks::load(engine, folder, app, agent)?);
@@ -202,8 +197,7 @@ impl AgentParts {
 /// What storage is set to, as far as the app has a say in it.
 fn settings(app: &App, given: &ambit_storage::AmbitSettings) -> ambit_storage::AmbitSettings {
     let mut settings = given.clone();
-    if let Some(seconds) = app.defaults.expiration.filter(|seconds| *seconds > 0) {
-        let idle = Duration::from_secs(seconds);
+    if let Some(idle) = app.defaults.store.expiration {
         settings.retention = settings.retention.histories_at_most(idle);
     }
     settings
@@ -218,7 +212,7 @@ fn folder(root: &Path) -> Result<SourceFolder, Vec<FileProblem>> {
 }
 
 fn http_client(app: &App) -> Result<net::HttpClient> {
-    net::HttpClient::new(&AllowList::parse(&app.settings.http)?)
+    net::HttpClient::new(&AllowList::parse(&app.settings.capabilities.http)?)
 }
 
 fn wrong_host(error: Error) -> FileProblem {

@@ -3,7 +3,7 @@
 //! The last commit of a turn notes by when which of its logs go. The notes stand in the order in which they fall due, so
 //! that upkeep looks at nothing else; they tell nothing of the conversation, which they may outlive.
 
-use crate::app;
+use crate::app::AppSettings;
 use crate::chats;
 use crate::error::Result;
 use crate::journal::TurnKeys;
@@ -27,9 +27,7 @@ const PAGE: usize = 100;
 const MOST: usize = 1_000;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a stream is kept where the app does not say.
-const STREAM: Duration = DAY;
-/// A turn is known by its id at least this long after its end. So long its trace is kept where the app does not say.
+/// A turn is known by its id at least this long after its end.
 const KNOWN: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// How long what a turn leaves is kept behind its end.
@@ -41,11 +39,10 @@ pub(crate) struct RetentionPeriods {
 
 impl RetentionPeriods {
     /// What the app says.
-    pub fn of(settings: &app::AppSettings) -> Self {
-        let term = |seconds: Option<u64>, default| seconds.map_or(default, Duration::from_secs);
+    pub fn of(settings: &AppSettings) -> Self {
         Self {
-            stream: term(settings.stream_retention, STREAM),
-            trace: term(settings.trace_retention, KNOWN),
+            stream: settings.stream.retention,
+            trace: settings.trace.retention,
         }
     }
 

@@ -1,30 +1,22 @@
 //! An app's agent as storage sees it: where its conversations are kept, as `context` of its package says.
 
-use crate::app;
+use crate::app::{self, ContextSettings, Placement};
 use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, suggestion, truncation};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// An agent of a folder over the stores.
 pub(crate) struct StorageAgent {
-    package: Arc<app::AppAgent>,
+    agent: Arc<app::AppAgent>,
     truncation: truncation::TruncationSettings,
 }
 
 impl StorageAgent {
-    pub fn new(package: Arc<app::AppAgent>, truncation: truncation::TruncationSettings) -> Self {
-        Self {
-            package,
-            truncation,
-        }
+    pub fn new(agent: Arc<app::AppAgent>, truncation: truncation::TruncationSettings) -> Self {
+        Self { agent, truncation }
     }
 
-    fn options(&self, scope: &str) -> Option<&Map<String, Value>> {
-        match scope {
-            "chatHistory" => Some(&self.package.context.history),
-            "usage" => Some(&self.package.context.usage),
-            _ => None,
-        }
+    fn settings(&self) -> &ContextSettings {
+        &self.agent.package.context
     }
 }
 
@@ -34,25 +26,25 @@ impl Agent for StorageAgent {
         reason = "an app's agents are known by their ids"
     )]
     fn name(&self) -> &str {
-        &self.package.id
+        &self.agent.id
     }
 
     fn group(&self, caller: &Caller) -> Result<Option<String>> {
-        let group = self.package.context.group.as_deref();
+        let group = self.settings().group.as_deref();
         group.map(|template| filled(template, caller)).transpose()
     }
 
     fn drivers(&self, scope: &str) -> Option<Vec<String>> {
-        let names = self.options(scope)?.get("drivers")?.as_array()?;
-        let names = names
-            .iter()
-            .filter_map(|name| name.as_str().map(str::to_owned));
-        Some(names.collect())
+        let placement = match scope {
+            "chatHistory" => &self.settings().history.placement,
+            "usage" => &self.settings().usage,
+            _ => return None,
+        };
+        placement.drivers.clone()
     }
 
     fn store_meta(&self) -> bool {
-        let set = self.package.context.history.get("store_meta");
-        set.and_then(Value::as_bool).unwrap_or(false)
+        self.settings().history.store_meta
     }
 
     fn truncation(&self) -> truncation::TruncationSettings {
@@ -64,7 +56,7 @@ impl Agent for StorageAgent {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        placed(base, &self.package.context.history, caller)
+        placed(base, &self.settings().history.placement, caller)
     }
 
     fn create_usage_identity(
@@ -72,30 +64,31 @@ impl Agent for StorageAgent {
         base: &SessionIdentity,
         caller: &Caller,
     ) -> Result<SessionIdentity> {
-        placed(base, &self.package.context.usage, caller)
+        placed(base, &self.settings().usage, caller)
     }
 }
 
 /// The base identity, or the one that `chat`, `user` and `group` make: then nothing of the base is in it but the agent.
 fn placed(
     base: &SessionIdentity,
-    options: &Map<String, Value>,
+    placement: &Placement,
     caller: &Caller,
 ) -> Result<SessionIdentity> {
-    let template = |name: &str| options.get(name).and_then(Value::as_str);
-    let (chat, user, group) = (template("chat"), template("user"), template("group"));
+    let Placement {
+        chat, user, group, ..
+    } = placement;
     if chat.is_none() && user.is_none() && group.is_none() {
         return Ok(base.clone());
     }
     let mut identity = SessionIdentity::builder(base.agent_name());
     if let Some(chat) = chat {
-        identity = identity.chat_name(filled(chat, caller)?);
+        identity = identity.chat_name(filled(&chat.0, caller)?);
     }
     if let Some(user) = user {
-        identity = identity.user_id(filled(user, caller)?);
+        identity = identity.user_id(filled(&user.0, caller)?);
     }
     if let Some(group) = group {
-        identity = identity.group(filled(group, caller)?);
+        identity = identity.group(filled(&group.0, caller)?);
     }
     identity.build()
 }

@@ -1,8 +1,8 @@
 //! How an agent's long conversations are made shorter, and the summariser that its strategies ask: the agent's own model with
 //! a fixed prompt.
 
-use crate::app::{App, AppAgent, Connector};
-use crate::error::{Error, ErrorCode, Result};
+use crate::app::{App, AppAgent, Connector, TruncationName};
+use crate::error::{Error, Result};
 use crate::llm::{self, ProviderCache, retry};
 use ambit_storage::storage::{Message, Role, UsageRecord};
 use ambit_storage::truncation::{
@@ -11,7 +11,7 @@ use ambit_storage::truncation::{
 };
 use async_trait::async_trait;
 use futures::StreamExt;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,9 +27,8 @@ pub(crate) fn settings(
     app: &Arc<App>,
     agent: &Arc<AppAgent>,
     models: &Arc<ProviderCache>,
-) -> Result<TruncationSettings> {
-    let options = &agent.context.truncation;
-    let number = |name: &str| options.get(name).and_then(Value::as_u64);
+) -> TruncationSettings {
+    let options = &agent.package.context.truncation;
     let by = || -> Arc<dyn Summariser> {
         Arc::new(ModelSummariser {
             app: app.clone(),
@@ -37,28 +36,20 @@ pub(crate) fn settings(
             models: models.clone(),
         })
     };
-    let strategy: Option<Arc<dyn TruncationStrategy>> = match options
-        .get("strategy")
-        .and_then(Value::as_str)
-    {
-        None => None,
-        Some("simple") => Some(Arc::new(SimpleTruncation)),
-        Some("summarise") => Some(Arc::new(SummaryTruncation::new(by()))),
-        Some("symbolise") => Some(Arc::new(SymbolTruncation::new(by()))),
-        Some(other) => {
-            let what = format!(
-                "context.truncation.strategy \"{other}\" is unknown; known are simple, summarise and symbolise"
-            );
-            return Err(Error::new(ErrorCode::ConfigError, what));
+    let strategy = options.strategy.map(|name| -> Arc<dyn TruncationStrategy> {
+        match name {
+            TruncationName::Simple => Arc::new(SimpleTruncation),
+            TruncationName::Summarise => Arc::new(SummaryTruncation::new(by())),
+            TruncationName::Symbolise => Arc::new(SymbolTruncation::new(by())),
         }
-    };
-    Ok(TruncationSettings {
+    });
+    TruncationSettings {
         strategy,
-        threshold: number("threshold"),
-        buffer: options.get("buffer").and_then(Value::as_f64),
-        preserve_system: options.get("preserve_system").and_then(Value::as_bool),
-        keep_messages: number("keep_messages").and_then(|count| usize::try_from(count).ok()),
-    })
+        threshold: options.threshold,
+        buffer: options.buffer,
+        preserve_system: options.preserve_system,
+        keep_messages: options.keep_messages,
+    }
 }
 
 /// Asks an agent's own model.
@@ -99,7 +90,7 @@ impl ModelSummariser {
         form: SummaryForm,
         usage: &mut Vec<UsageRecord>,
     ) -> Result<String> {
-        let (mut connector, others) = self.app.models(&self.agent.connector)?;
+        let (mut connector, others) = self.app.models(&self.agent.package.connector)?;
         let mut others = others.into_iter();
         let call = call(source, form);
         loop {

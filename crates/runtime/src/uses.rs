@@ -19,9 +19,9 @@ pub(crate) struct UsesSettings {
 
 impl UsesSettings {
     /// The same with what one more level says, key by key; an empty value says nothing.
-    pub fn with(mut self, named: &Map<String, Value>, is_forced: Option<bool>) -> Self {
+    pub fn with(mut self, named: &BTreeMap<String, String>, is_forced: Option<bool>) -> Self {
         for (key, value) in named {
-            if let Some(value) = value.as_str().filter(|value| !value.trim().is_empty()) {
+            if !value.trim().is_empty() {
                 self.named.insert(key.clone(), value.trim().to_owned());
             }
         }
@@ -29,12 +29,20 @@ impl UsesSettings {
         self
     }
 
+    /// The same with what a script says, of which only texts count.
+    pub fn with_given(self, named: &Map<String, Value>, is_forced: Option<bool>) -> Self {
+        let texts = named.iter();
+        let texts =
+            texts.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+        self.with(&texts.collect(), is_forced)
+    }
+
     /// The same with `uses` and `force_uses` of a call's options.
     pub fn with_options(self, options: &Map<String, Value>) -> Self {
         let none = Map::new();
         let named = options.get("uses").and_then(Value::as_object);
         let is_forced = options.get("force_uses").and_then(Value::as_bool);
-        self.with(named.unwrap_or(&none), is_forced)
+        self.with_given(named.unwrap_or(&none), is_forced)
     }
 
     /// What is said of this step.
@@ -89,11 +97,11 @@ mod tests {
     fn later_levels_count_key_by_key_and_empty_values_say_nothing() {
         let level = |value: Value| value.as_object().cloned().unwrap();
         let uses = UsesSettings::default()
-            .with(
+            .with_given(
                 &level(json!({"vision": "a", "audio": "b", "fetch": "builtin"})),
                 Some(true),
             )
-            .with(&level(json!({"vision": "c", "audio": ""})), None)
+            .with_given(&level(json!({"vision": "c", "audio": ""})), None)
             .with_options(&level(json!({"uses": {"fetch": "disabled"}, "x": 1})));
         let named = ["vision", "audio", "fetch", "web"].map(|key| uses.get(key));
         assert_eq!(named, [Some("c"), Some("b"), Some("disabled"), None]);

@@ -11,5 +11,5 @@ mod scope;
 
 pub use endpoint::{EndpointPattern, RequestTarget};
 pub use explain::explain;
-pub use read_rules::{is_rule, read};
+pub use read_rules::{RoleSettings, ScopeSettings, ScopesFile, is_rule, read};
 pub use rules::{AccessDecision, AccessRules};

@@ -2,16 +2,16 @@
 
 use super::RequestCaller;
 use super::access::{self, AccessRules};
+
 use super::issuer;
-use super::openapi_file::{self, wrong};
+use super::openapi_file::{self, AuthMode, ProxySettings, wrong};
 use super::proxy::{IpNetwork, TrustedProxy};
 use super::token::TokenIssuer;
 use ambit_runtime::Authorized;
 use ambit_runtime::access::DataConstraints;
-use ambit_runtime::app::read::FieldMap;
 use ambit_runtime::app::{App, FileProblem};
 use ambit_storage::suggestion;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Whom the developer is without `dev_identity`.
 const DEVELOPER: &str = "dev";
@@ -52,19 +52,14 @@ impl AuthConfig {
         let (file, mut notices) = openapi_file::read(app)?;
         let (rules, more) = access::read(app)?;
         notices.extend(more);
-        let auth = file.object("auth");
-        let issuers = auth.list("issuers").into_iter().enumerate();
+        let auth = file.auth;
+        let issuers = auth.issuers.into_iter().enumerate();
         let issuers = issuers.map(|(at, issuer)| issuer::read(app, at, issuer));
         let issuers = issuers.collect::<Result<Vec<_>, _>>()?;
-        let proxy = auth
-            .0
-            .contains_key("proxy")
-            .then(|| proxy(&auth.object("proxy")));
-        let proxy = proxy.transpose()?;
-        let has_api_keys = auth.boolean("api_keys") == Some(true);
-        let has_source = has_api_keys || proxy.is_some() || !issuers.is_empty();
-        let is_development = match auth.optional("mode").as_deref() {
-            Some(mode) => mode == "dev",
+        let proxy = auth.proxy.map(proxy).transpose()?;
+        let has_source = auth.api_keys || proxy.is_some() || !issuers.is_empty();
+        let is_development = match auth.mode {
+            Some(mode) => mode == AuthMode::Dev,
             None => !has_source,
         };
         if !is_development && !has_source {
@@ -73,12 +68,14 @@ impl AuthConfig {
             ));
         }
         Ok(Self {
-            base: base(&file)?,
-            development: is_development.then(|| developer(&auth)).transpose()?,
+            base: base(&file.baseurl)?,
+            development: is_development
+                .then(|| developer(auth.dev_identity))
+                .transpose()?,
             issuers,
-            has_api_keys,
+            has_api_keys: auth.api_keys,
             proxy,
-            default_role: default_role(&auth, &rules)?,
+            default_role: default_role(auth.default_role, &rules)?,
             rules,
             notices,
         })
@@ -94,8 +91,8 @@ impl AuthConfig {
 }
 
 /// What `auth` names, else the role that says so itself, else the usual one.
-fn default_role(auth: &FieldMap, rules: &AccessRules) -> Result<String, FileProblem> {
-    let Some(named) = auth.optional("default_role") else {
+fn default_role(named: Option<String>, rules: &AccessRules) -> Result<String, FileProblem> {
+    let Some(named) = named else {
         return Ok(rules.default_role().unwrap_or(ROLE).to_owned());
     };
     if rules.roles().any(|role| role == named) {
@@ -107,10 +104,7 @@ fn default_role(auth: &FieldMap, rules: &AccessRules) -> Result<String, FileProb
     )))
 }
 
-fn base(file: &FieldMap) -> Result<String, FileProblem> {
-    let Some(base) = file.optional("baseurl") else {
-        return Ok("/v1".to_owned());
-    };
+fn base(base: &str) -> Result<String, FileProblem> {
     let base = base.trim_end_matches('/');
     let is_path = base.starts_with('/') && base.len() > 1;
     match is_path && !base.contains(['{', '}', '*', ':', '?', '#', ' ']) {
@@ -119,8 +113,7 @@ fn base(file: &FieldMap) -> Result<String, FileProblem> {
     }
 }
 
-fn developer(auth: &FieldMap) -> Result<Authorized, FileProblem> {
-    let told = auth.object("dev_identity").0;
+fn developer(told: Map<String, Value>) -> Result<Authorized, FileProblem> {
     if let Some(limits) = told.get("constraints") {
         check_constraints(limits)?;
     }
@@ -156,15 +149,15 @@ fn check_constraints(limits: &Value) -> Result<(), FileProblem> {
     Ok(())
 }
 
-fn proxy(proxy: &FieldMap) -> Result<TrustedProxy, FileProblem> {
+fn proxy(mut proxy: ProxySettings) -> Result<TrustedProxy, FileProblem> {
     let refused = |error| wrong(format!("\"auth.proxy.cidrs\": {error}"));
     let networks = proxy
-        .texts("cidrs")
+        .cidrs
         .iter()
         .map(|text| text.parse::<IpNetwork>().map_err(refused))
         .collect::<Result<Vec<_>, _>>()?;
-    let headers = proxy.object("headers");
-    if headers.optional("user_id").is_none() {
+    proxy.headers.retain(|_, header| !header.is_empty());
+    if !proxy.headers.contains_key("user_id") {
         return Err(wrong(
             "\"auth.proxy.headers.user_id\" is missing: name the header that says who is calling",
         ));
@@ -174,12 +167,8 @@ fn proxy(proxy: &FieldMap) -> Result<TrustedProxy, FileProblem> {
             "\"auth.proxy.cidrs\" is empty: name the addresses of the proxy",
         ));
     }
-    let headers = headers
-        .0
-        .keys()
-        .filter_map(|name| Some((name.clone(), headers.optional(name)?)));
     Ok(TrustedProxy {
         networks,
-        headers: headers.collect(),
+        headers: proxy.headers,
     })
 }

@@ -1,28 +1,23 @@
 //! Whose tokens count: `auth.issuers` of an app, and the keys that their tokens are checked with.
 
-use super::openapi_file::wrong;
+use super::openapi_file::{IssuerSettings, wrong};
 use super::remote_key_set::RemoteKeySet;
 use super::token::{IssuerKey, TokenIssuer};
-use ambit_runtime::app::read::FieldMap;
+use ambit_runtime::app::read::RawText;
 use ambit_runtime::app::{App, FileProblem};
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey};
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
 /// One of `auth.issuers`.
-pub fn read(app: &App, at: usize, issuer: Value) -> Result<TokenIssuer, FileProblem> {
+pub fn read(app: &App, at: usize, issuer: IssuerSettings) -> Result<TokenIssuer, FileProblem> {
     let place = format!("auth.issuers[{at}]");
-    let Value::Object(issuer) = issuer else {
-        return Err(wrong(format!("\"{place}\" must be an object")));
-    };
-    let issuer = FieldMap(issuer);
-    let name = issuer.optional("issuer");
-    let name = name.ok_or_else(|| wrong(format!("\"{place}.issuer\" is empty")))?;
-    let audience = match issuer.optional("audience") {
-        Some(one) => vec![one],
-        None => issuer.texts("audience"),
-    };
+    if issuer.issuer.is_empty() {
+        return Err(wrong(format!("\"{place}.issuer\" is empty")));
+    }
+    let audience = &issuer.audience.0;
     if audience.is_empty() || audience.iter().any(String::is_empty) {
         return Err(wrong(format!(
             "\"{place}.audience\" is empty: name whom the tokens are for"
@@ -34,7 +29,7 @@ pub fn read(app: &App, at: usize, issuer: Value) -> Result<TokenIssuer, FileProb
     if remote.is_none() {
         keys.extend(set(app, &issuer, &place)?);
     }
-    keys.extend(listed(&issuer, &place)?);
+    keys.extend(listed(&issuer.keys, &place)?);
     if keys.is_empty() && remote.is_none() {
         return Err(wrong(format!(
             "\"{place}\" has no keys: add jwks, keys or secret"
@@ -46,13 +41,12 @@ pub fn read(app: &App, at: usize, issuer: Value) -> Result<TokenIssuer, FileProb
             "\"{place}.algorithms\" names none that its keys can be used with"
         )));
     }
-    let claims = issuer.object("claims").0;
     Ok(TokenIssuer {
-        name,
-        audience,
+        name: issuer.issuer,
+        audience: issuer.audience.0,
         keys,
         remote,
-        claims,
+        claims: issuer.claims,
     })
 }
 
@@ -69,14 +63,14 @@ fn restrict(keys: &mut [IssuerKey], allowed: Option<&[Algorithm]>) {
 
 /// `jwks` where it is the address at which the issuer publishes its keys.
 fn remote(
-    issuer: &FieldMap,
+    issuer: &IssuerSettings,
     (place, allowed): (&str, Option<&[Algorithm]>),
 ) -> Result<Option<RemoteKeySet>, FileProblem> {
-    let url = issuer.optional("jwks").filter(|text| text.contains("://"));
-    let Some(url) = url else {
+    let url = issuer.jwks.as_ref().and_then(Value::as_str);
+    let Some(url) = url.filter(|text| text.contains("://")) else {
         return Ok(None);
     };
-    let remote = RemoteKeySet::at(&url, allowed.map(<[Algorithm]>::to_vec));
+    let remote = RemoteKeySet::at(url, allowed.map(<[Algorithm]>::to_vec));
     let refused = |why| wrong(format!("\"{place}.jwks\" {why}"));
     remote.map(Some).map_err(refused)
 }
@@ -96,11 +90,10 @@ pub fn published(set: &Value, allowed: Option<&[Algorithm]>) -> Option<Vec<Issue
     Some(usable)
 }
 
-fn algorithms(issuer: &FieldMap, place: &str) -> Result<Option<Vec<Algorithm>>, FileProblem> {
-    if !issuer.0.contains_key("algorithms") {
+fn algorithms(issuer: &IssuerSettings, place: &str) -> Result<Option<Vec<Algorithm>>, FileProblem> {
+    let Some(names) = &issuer.algorithms else {
         return Ok(None);
-    }
-    let names = issuer.texts("algorithms");
+    };
     let parsed = names.iter().map(|name| name.parse::<Algorithm>());
     let parsed = parsed.collect::<Result<Vec<_>, _>>();
     let refused = |_| {
@@ -121,23 +114,23 @@ fn trusted(id: Option<String>, key: DecodingKey) -> IssuerKey {
     }
 }
 
-fn secret(issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
-    if !issuer.0.contains_key("secret") {
-        return Ok(Vec::new());
-    }
-    match issuer.optional("secret") {
-        Some(secret) => Ok(vec![trusted(
-            None,
-            DecodingKey::from_secret(secret.as_bytes()),
-        )]),
-        None => Err(wrong(format!("\"{place}.secret\" is empty"))),
+fn secret(issuer: &IssuerSettings, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
+    match &issuer.secret {
+        None => Ok(Vec::new()),
+        Some(RawText(secret)) if secret.is_empty() => {
+            Err(wrong(format!("\"{place}.secret\" is empty")))
+        }
+        Some(RawText(secret)) => {
+            let key = DecodingKey::from_secret(secret.as_bytes());
+            Ok(vec![trusted(None, key)])
+        }
     }
 }
 
 /// `jwks` where it is a set of keys, or the file of the app that holds one.
-fn set(app: &App, issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
+fn set(app: &App, issuer: &IssuerSettings, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
     let place = format!("{place}.jwks");
-    let value = match issuer.0.get("jwks") {
+    let value = match &issuer.jwks {
         None => return Ok(Vec::new()),
         Some(Value::String(file)) => read_set(&app.root, file, &place)?,
         Some(value) => value.clone(),
@@ -156,14 +149,14 @@ fn read_set(root: &Path, file: &str, place: &str) -> Result<Value, FileProblem> 
 }
 
 /// `keys`: public keys as PEM text, or as JSON Web Keys.
-fn listed(issuer: &FieldMap, place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
-    let keys = issuer.list("keys").into_iter().enumerate();
+fn listed(keys: &[Value], place: &str) -> Result<Vec<IssuerKey>, FileProblem> {
+    let keys = keys.iter().enumerate();
     let keys = keys.map(|(at, key)| {
         let place = format!("{place}.keys[{at}]");
         match key {
             Value::String(text) => pem(text.as_bytes(), &place),
             value => {
-                let key = serde_json::from_value::<Jwk>(value);
+                let key = Jwk::deserialize(value);
                 let key = key.map_err(|error| wrong(format!("\"{place}\" is no key: {error}")))?;
                 web_key(&key, &place)
             }

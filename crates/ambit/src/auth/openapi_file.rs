@@ -1,12 +1,16 @@
 //! What may stand in the folder `openapi/` of an app, and in its `openapi.yao`. What is not known there stops the server: a key
 //! that is misspelt must not leave a door open.
 
-use super::access;
+use super::access::{self, RoleSettings, ScopeSettings, ScopesFile};
 use ambit_runtime::app::problem::ProblemReport;
-use ambit_runtime::app::read::{self, ConfigNode, ConfigReader, FieldMap, FieldSpec, ValueKind};
+use ambit_runtime::app::read::{
+    self, ConfigNode, ConfigReader, FileKind, RawText, Setting, ValueKind,
+};
 use ambit_runtime::app::{App, FileProblem, Severity};
+use ambit_runtime::config;
 use ambit_storage::suggestion;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The file.
 const FILE: &str = "openapi/openapi.yao";
@@ -14,82 +18,157 @@ const FILE: &str = "openapi/openapi.yao";
 const FOREIGN: [&str; 2] = ["user/", "team/"];
 /// Names that mean something in the folder.
 const NAMES: [&str; 3] = ["openapi.yao", "roles.yml", "scopes"];
-/// What can be told of a caller.
-const CLAIMS: &[FieldSpec] = &[
-    FieldSpec::new("user_id", ValueKind::Text),
-    FieldSpec::new("team_id", ValueKind::Text),
-    FieldSpec::new("tenant_id", ValueKind::Text),
-    FieldSpec::new("client_id", ValueKind::Text),
-    FieldSpec::new("session_id", ValueKind::Text),
-    FieldSpec::new("roles", ValueKind::Text),
-    FieldSpec::new("scope", ValueKind::Text),
-];
-const ONE_OR_MORE: ValueKind = ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]);
-const ISSUER: ValueKind = ValueKind::Object(&[
-    FieldSpec::required("issuer", ValueKind::Text),
-    FieldSpec::required("audience", ONE_OR_MORE),
-    FieldSpec::new(
-        "jwks",
-        ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
-    ),
-    FieldSpec::new(
-        "keys",
-        ValueKind::List(&ValueKind::Either(&[
-            ValueKind::Text,
-            ValueKind::Map(&ValueKind::Any),
-        ])),
-    ),
-    FieldSpec::new("secret", ValueKind::Text),
-    FieldSpec::new("algorithms", ValueKind::TEXTS),
-    FieldSpec::new("claims", ValueKind::Object(CLAIMS)),
-]);
-/// Why keys of Yao's server for tokens mean nothing.
-const ISSUES: &str = ": Ambit checks tokens and issues none; name their issuer in \"auth\"";
-/// The file's keys.
-const TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("baseurl", ValueKind::Text),
-    FieldSpec::new(
-        "auth",
-        ValueKind::Object(&[
-            FieldSpec::new("mode", ValueKind::OneOf(&["token", "dev"])),
-            FieldSpec::new("dev_identity", ValueKind::Map(&ValueKind::Any)),
-            FieldSpec::new("issuers", ValueKind::List(&ISSUER)),
-            FieldSpec::new("api_keys", ValueKind::Boolean),
-            FieldSpec::new(
-                "proxy",
-                ValueKind::Object(&[
-                    FieldSpec::required("cidrs", ValueKind::TEXTS),
-                    FieldSpec::required("headers", ValueKind::Object(CLAIMS)),
-                ]),
-            ),
-            FieldSpec::new("default_role", ValueKind::Text),
+
+config! {
+    /// Who is calling, and where the routes are. What is wrong here stops the server.
+    pub struct OpenapiFile {
+        /// What all paths begin with.
+        baseurl: String = "/v1",
+        /// How callers are told apart.
+        auth: AuthSettings,
+        unused {
+            store: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
+            cache: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
+            providers: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
+            oauth: ": Ambit checks tokens and issues none; name their issuer in \"auth\"",
+        }
+    }
+
+    /// How callers are told apart.
+    pub struct AuthSettings {
+        /// `dev`, where everybody is the developer, or `token`; without it `token` where a source of callers is named.
+        mode: Option<AuthMode>,
+        /// Who the developer is: `user_id`, `team_id`, `roles`, `constraints` …
+        dev_identity: Map<String, Value>,
+        /// Whose tokens count.
+        issuers: Vec<IssuerSettings>,
+        /// Whether keys count that `ambit keys new` makes.
+        api_keys: bool,
+        /// A proxy that says who is calling.
+        proxy: Option<ProxySettings>,
+        /// The role of callers without one; without it the one that `roles.yml` says, else `user`.
+        default_role: Option<String>,
+    }
+
+    /// How callers are told apart.
+    pub enum AuthMode {
+        /// By what they send.
+        Token = "token",
+        /// Not at all: everybody is the developer.
+        Dev = "dev",
+    }
+
+    /// Somebody whose tokens count.
+    #[secret]
+    pub struct IssuerSettings {
+        /// The `iss` of its tokens.
+        #[required]
+        issuer: String,
+        /// The `aud` that its tokens must have, or several.
+        #[required]
+        audience: OneOrMore,
+        /// Its public keys: an address that publishes them, a file of the app, or the set itself.
+        jwks: Option<Value> as ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
+        /// Its public keys, each as PEM or as a JSON Web Key.
+        keys: Vec<Value> as ValueKind::List(&ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)])),
+        /// A secret that it shares with the server.
+        secret: Option<RawText>,
+        /// The algorithms that count, such as `RS256`; without the key all that its keys are for.
+        algorithms: Option<Vec<String>>,
+        /// Where its tokens say what is told of a caller.
+        claims: BTreeMap<String, String> as ClaimNames::KIND,
+    }
+
+    /// A proxy that says who is calling.
+    pub struct ProxySettings {
+        /// The addresses that it calls from, such as `10.0.0.0/8`.
+        #[required]
+        cidrs: Vec<String>,
+        /// The headers in which it says so.
+        #[required]
+        headers: BTreeMap<String, String> as ClaimNames::KIND,
+    }
+
+    /// Where is said what is told of a caller: the names of claims or of headers.
+    pub struct ClaimNames {
+        /// The user.
+        user_id: String,
+        /// The team.
+        team_id: String,
+        /// The tenant.
+        tenant_id: String,
+        /// The program.
+        client_id: String,
+        /// The session.
+        session_id: String,
+        /// The roles.
+        roles: String,
+        /// The scopes.
+        scope: String,
+    }
+}
+
+/// A text, or a list of texts.
+#[derive(Clone, Default, PartialEq)]
+pub struct OneOrMore(pub Vec<String>);
+
+impl Setting for OneOrMore {
+    const KIND: ValueKind = ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]);
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self(vec![text])),
+            list => Vec::read(list).map(Self),
+        }
+    }
+}
+
+/// The kinds of files of `openapi/`.
+pub const FILES: &[FileKind] = &[
+    FileKind {
+        name: "openapi",
+        doc: "Who is calling, and where the routes are. What is wrong here stops the server.",
+        patterns: &["openapi/openapi.yao"],
+        kind: OpenapiFile::KIND,
+    },
+    FileKind {
+        name: "roles",
+        doc: "What callers may call who have a role, by the roles' names.",
+        patterns: &["openapi/roles.yml"],
+        kind: <BTreeMap<String, RoleSettings>>::KIND,
+    },
+    FileKind {
+        name: "scopes",
+        doc: "What may be called: in `scopes.yml` without a scope, in `alias.yml` lists of scopes by the names of aliases, and in \
+              every other file scopes by their names.",
+        patterns: &["openapi/scopes/**/*.yml"],
+        kind: ValueKind::Either(&[
+            ScopesFile::KIND,
+            <BTreeMap<String, Vec<String>>>::KIND,
+            <BTreeMap<String, ScopeSettings>>::KIND,
         ]),
-    ),
-    FieldSpec::unused("store", ISSUES),
-    FieldSpec::unused("cache", ISSUES),
-    FieldSpec::unused("providers", ISSUES),
-    FieldSpec::unused("oauth", ISSUES),
-]);
+    },
+];
 
 /// What is wrong with the file as a whole, or with a value of it. Values are never told: they may be secrets.
 pub fn wrong(message: impl Into<String>) -> FileProblem {
     FileProblem::new(Severity::Error, FILE, message)
 }
 
-/// A file of `openapi/` that its table has judged.
-pub struct OpenapiFile {
+/// A file of `openapi/` without errors.
+pub struct AccessFile<T> {
     /// Its path below the app's folder.
     pub name: String,
     /// What it says.
-    pub fields: FieldMap,
+    pub content: T,
     /// What has no effect in it.
     pub notices: Vec<FileProblem>,
     node: ConfigNode,
 }
 
-impl OpenapiFile {
+impl<T: Setting> AccessFile<T> {
     /// Reads a file of the app. What is wrong in it is an error, whatever it is.
-    pub fn of(app: &App, name: &str, table: &ValueKind) -> Result<Self, FileProblem> {
+    pub fn read(app: &App, name: &str) -> Result<Self, FileProblem> {
         let text = std::fs::read_to_string(app.root.join(name));
         let text = text.map_err(|error| {
             FileProblem::new(Severity::Error, name, format!("cannot be read: {error}"))
@@ -99,7 +178,7 @@ impl OpenapiFile {
         match read::parse(name, &text) {
             Ok(parsed) => {
                 let (variables, report) = (&app.variables, &mut report);
-                read = ConfigReader { variables, report }.read(&parsed, table);
+                read = ConfigReader { variables, report }.read(&parsed, &T::KIND);
                 node = parsed;
             }
             Err(fault) => report.fault(fault),
@@ -107,13 +186,9 @@ impl OpenapiFile {
         if let Some(problem) = report.first() {
             return Err(problem.clone());
         }
-        let fields = match read {
-            Some(Value::Object(fields)) => FieldMap(fields),
-            _ => FieldMap::default(),
-        };
         Ok(Self {
             name: name.to_owned(),
-            fields,
+            content: read.and_then(T::read).unwrap_or_default(),
             notices: report.problems,
             node,
         })
@@ -138,15 +213,15 @@ impl OpenapiFile {
 }
 
 /// What the file says, and what has no effect. An app without it says nothing.
-pub fn read(app: &App) -> Result<(FieldMap, Vec<FileProblem>), FileProblem> {
+pub fn read(app: &App) -> Result<(OpenapiFile, Vec<FileProblem>), FileProblem> {
     for file in app.access.0.keys() {
         check_name(file)?;
     }
     if !app.access.0.contains_key(FILE) {
-        return Ok((FieldMap::default(), Vec::new()));
+        return Ok((OpenapiFile::default(), Vec::new()));
     }
-    let read = OpenapiFile::of(app, FILE, &TABLE)?;
-    Ok((read.fields, read.notices))
+    let file = AccessFile::read(app, FILE)?;
+    Ok((file.content, file.notices))
 }
 
 /// Refuses files that look as if they said who may do what, and do not. JSON files are sets of keys.

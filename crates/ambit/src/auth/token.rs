@@ -7,6 +7,7 @@ use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, dangerous, decode, decode_header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Claims about the token itself, of no use to an app.
@@ -25,7 +26,7 @@ pub struct TokenIssuer {
     /// Where it publishes its keys.
     pub remote: Option<RemoteKeySet>,
     /// The claims that hold what `authorized` holds, by its names.
-    pub claims: Map<String, Value>,
+    pub claims: BTreeMap<String, String>,
 }
 
 /// A key that an issuer signs with.
@@ -131,11 +132,7 @@ impl TokenIssuer {
     /// The claim that holds this; its name may be a path with dots.
     fn claim<'a>(&self, claims: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Value>> {
         let standard = if name == "user_id" { "sub" } else { name };
-        let path = self
-            .claims
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or(standard);
+        let path = self.claims.get(name).map_or(standard, String::as_str);
         if let Some(value) = claims.get(path) {
             return Ok(Some(value));
         }

@@ -1,8 +1,9 @@
 //! `ambit new`
 
-use super::{CommandOutcome, types};
+use super::{CommandOutcome, schema, types};
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, one_line};
+use ambit::app_files;
 use ambit_runtime::ctx::declarations;
 use clap::Args;
 use std::io::{ErrorKind, Write};
@@ -59,6 +60,11 @@ pub fn run(arguments: &NewAppArguments, out: &mut Output) -> Result<CommandOutco
     }
     write(&folder.join(types::FILE), &declarations())?;
     writeln!(out, "{}", types::FILE)?;
+    let settings = format!("{:#}\n", app_files::editor_settings());
+    write(&folder.join(app_files::EDITOR_SETTINGS), &settings)?;
+    writeln!(out, "{}", app_files::EDITOR_SETTINGS)?;
+    let schemas = schema::write(&folder.join(app_files::SCHEMAS))?;
+    writeln!(out, "{}/ ({} files)", app_files::SCHEMAS, schemas.len())?;
     let shown = one_line(&folder.display().to_string());
     writeln!(
         out,

@@ -211,7 +211,7 @@ fn greet(
     let app = runtime.app();
     let usable = app.agents.values().filter_map(|agent| agent.as_ref().ok());
     let agents: Vec<&str> = usable
-        .filter(|agent| !agent.is_worker)
+        .filter(|agent| !agent.is_worker())
         .map(|agent| agent.id.as_str())
         .collect();
     let base = &settings.base;

@@ -197,23 +197,27 @@ fn shown(app: &App, agent: &Arc<AppAgent>, locale: &str) -> Assistant {
         locale,
     };
     let text = |text: &str| words.fill(text).into_owned();
-    let shown = agent.shown.iter();
-    let choice = agent.choice.as_ref().map_or_else(
-        || json!({"optional": false}),
-        |choice| json!({"optional": true, "connectors": choice.connectors, "filters": choice.filters}),
-    );
+    let shown = agent.package.display_only.iter();
+    let package = &agent.package;
+    let choice = &package.connector_options;
+    let choice = match choice.optional {
+        true => {
+            json!({"optional": true, "connectors": choice.connectors, "filters": choice.filters})
+        }
+        false => json!({"optional": false}),
+    };
     Assistant {
         assistant_id: agent.id.clone(),
-        name: text(&agent.name),
-        description: text(&agent.description),
-        avatar: text(&agent.avatar),
+        name: text(&package.name),
+        description: text(&package.description),
+        avatar: text(&package.avatar),
         kind: "assistant",
-        connector: agent.connector.clone(),
+        connector: package.connector.clone(),
         connector_options: choice,
-        modes: agent.modes.clone(),
-        default_mode: agent.default_mode.clone(),
-        public: agent.share == Some(Visibility::Public),
-        share: if agent.share == Some(Visibility::Team) {
+        modes: package.modes.clone(),
+        default_mode: package.default_mode.clone(),
+        public: package.seen_by() == Some(Visibility::Public),
+        share: if package.seen_by() == Some(Visibility::Team) {
             "team"
         } else {
             "private"

@@ -26,5 +26,5 @@ pub fn agents(server: &ServerState, app: &App, who: &Authorized) -> Vec<Arc<AppA
 /// A worker is called by other agents alone. Agents that say nothing are for all only where everybody is the developer; files
 /// that are reloaded as they change say nothing of who is calling.
 fn is_visible(server: &ServerState, app: &App, who: &Authorized, agent: &AppAgent) -> bool {
-    !agent.is_worker && app.visible(agent, who, server.auth.is_development())
+    !agent.is_worker() && app.visible(agent, who, server.auth.is_development())
 }

@@ -1,7 +1,8 @@
 //! Apps from the command line: made, checked, and talked to.
 
 use crate::place::{Place, Ran, told};
-use std::io::{BufRead, BufReader, Write};
+use serde_json::{Value, json};
+use std::io::{BatchWrite, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -106,6 +107,62 @@ fn types_writes_the_declarations_of_this_version() {
     let written = std::fs::read_to_string(place.path("types/index.d.ts")).unwrap();
     let shipped = std::fs::read_to_string(repository("types/index.d.ts")).unwrap();
     assert_eq!(written, shipped);
+}
+
+#[test]
+fn schema_writes_one_schema_for_each_kind_of_file() {
+    let place = Place::new();
+    let ran = place.run_as(&["schema", "schemas"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(
+        ran.out.contains("wrote schemas/package.json\n"),
+        "{}",
+        ran.out
+    );
+    let package = std::fs::read_to_string(place.path("schemas/package.json")).unwrap();
+    let package: Value = serde_json::from_str(&package).unwrap();
+    let key = &package["properties"]["mcp"]["properties"]["options"]["properties"]["max_turn"];
+    assert_eq!(
+        (&key["default"], &key["description"]),
+        (&json!(5), &json!("The most rounds of calls."))
+    );
+    assert_eq!(package["additionalProperties"], json!(false));
+}
+
+#[test]
+fn an_editor_finds_the_schemas_of_a_new_app() {
+    let place = Place::new();
+    place.run_as(&["new", "shop"]);
+    let settings = std::fs::read_to_string(place.path("shop/.vscode/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    assert_eq!(settings["files.associations"], json!({"*.yao": "jsonc"}));
+    let of_json = settings["json.schemas"].as_array().unwrap().iter();
+    let mut named: Vec<&str> = of_json
+        .map(|entry| entry["url"].as_str().unwrap())
+        .collect();
+    let of_yaml = settings["yaml.schemas"].as_object().unwrap();
+    named.extend(of_yaml.keys().map(String::as_str));
+    for url in &named {
+        let schema = std::fs::read_to_string(place.path("shop").join(url)).unwrap();
+        let schema: Value = serde_json::from_str(&schema).unwrap();
+        assert_eq!(
+            schema["$schema"],
+            json!("https://json-schema.org/draft/2020-12/schema")
+        );
+    }
+    named.sort_unstable();
+    named.dedup();
+    let written = std::fs::read_dir(place.path("shop/.vscode/schemas")).unwrap();
+    assert_eq!(named.len(), written.count());
+}
+
+#[test]
+fn the_page_about_files_equals_what_the_tables_write() {
+    let page = std::fs::read_to_string(repository("docs/app-files.md")).unwrap();
+    assert!(
+        page == ambit::app_files::page(),
+        "run `cargo xtask generate`"
+    );
 }
 
 #[test]

@@ -1,96 +1,136 @@
 //! `app.yao`: the app's name and Ambit's settings.
 
-use super::limits;
-use super::read::{FieldMap, FieldSpec, ValueKind};
-use super::{App, AppSettings, Visibility};
+use super::Visibility;
+use super::limits::LimitSettings;
+use super::read::{Setting, ValueKind};
+use crate::config;
+use serde_json::Value;
+use std::time::Duration;
+
+config! {
+    /// `app.yao`: the app's name and Ambit's settings.
+    pub struct AppFile {
+        /// What people call the app.
+        name: String,
+        /// The app's version.
+        version: String,
+        /// What the app is for.
+        description: String,
+        /// What is Ambit's.
+        ambit: AppSettings,
+        open "Other keys belong to Yao and are not looked at."
+    }
+
+    /// Ambit's settings of an app.
+    pub struct AppSettings {
+        /// What scripts may use.
+        limits: LimitSettings,
+        /// What scripts and prompts reach.
+        capabilities: AppCapabilities,
+        /// Streams of turns.
+        stream: StreamSettings,
+        /// The feed of events.
+        events: EventSettings,
+        /// Memory.
+        memory: MemorySettings,
+        /// Traces of turns.
+        trace: TracingSettings,
+        /// Who sees agents that do not say it themselves: `private` unless the server runs in development.
+        visibility: Option<DefaultVisibility>,
+    }
+
+    /// What scripts and prompts reach.
+    pub struct AppCapabilities {
+        /// The hosts that scripts and messages may reach: `api.example.com`, `*.example.com`, `https://host:port`, or an object.
+        http: Vec<Value> as HOSTS,
+        /// The processes that scripts may call; `*` stands for any characters.
+        process: Vec<String> = ["models.*", "scripts.*", "agents.*", "stores.*", "utils.*", "agent.Call"],
+        /// The variables that prompts may show.
+        prompt_env: Vec<String>,
+    }
+
+    /// A host that scripts may reach.
+    pub struct HostEntry {
+        /// The host: `api.example.com`, `*.example.com` or `https://host:port`.
+        #[required]
+        host: String,
+        /// Whether its addresses may be private ones.
+        private: bool,
+        /// Whether addresses in messages may reach its private addresses too.
+        messages: bool,
+    }
+}
 
 /// Hosts that scripts may reach.
-pub const HOST: ValueKind = ValueKind::Either(&[
-    ValueKind::Text,
-    ValueKind::Object(&[
-        FieldSpec::required("host", ValueKind::Text),
-        FieldSpec::new("private", ValueKind::Boolean),
-        FieldSpec::new("messages", ValueKind::Boolean),
-    ]),
-]);
+pub const HOSTS: ValueKind =
+    ValueKind::List(&ValueKind::Either(&[ValueKind::Text, HostEntry::KIND]));
 
-const TTL: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("user", ValueKind::Duration),
-    FieldSpec::new("team", ValueKind::Duration),
-    FieldSpec::new("chat", ValueKind::Duration),
-    FieldSpec::new("context", ValueKind::Duration),
-]);
+config! {
+    /// Streams of turns.
+    pub struct StreamSettings {
+        /// How long a stream can be read again behind its turn's end.
+        retention: Duration = "24h",
+    }
 
-/// Its keys. Those that are not here belong to Yao and are not looked at.
-pub const TABLE: ValueKind = ValueKind::Open(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("version", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new(
-        "ambit",
-        ValueKind::Object(&[
-            FieldSpec::new("limits", ValueKind::Object(limits::TABLE)),
-            FieldSpec::new(
-                "capabilities",
-                ValueKind::Object(&[
-                    FieldSpec::new("http", ValueKind::List(&HOST)),
-                    FieldSpec::new("process", ValueKind::TEXTS),
-                    FieldSpec::new("prompt_env", ValueKind::TEXTS),
-                ]),
-            ),
-            FieldSpec::new(
-                "stream",
-                ValueKind::Object(&[FieldSpec::new("retention", ValueKind::Duration)]),
-            ),
-            FieldSpec::new(
-                "events",
-                ValueKind::Object(&[FieldSpec::new("content", ValueKind::Boolean)]),
-            ),
-            FieldSpec::new(
-                "memory",
-                ValueKind::Object(&[FieldSpec::new("default_ttl", TTL)]),
-            ),
-            FieldSpec::new(
-                "trace",
-                ValueKind::Object(&[
-                    FieldSpec::new("enabled", ValueKind::Boolean),
-                    FieldSpec::new("retention", ValueKind::Duration),
-                ]),
-            ),
-            FieldSpec::new("visibility", ValueKind::OneOf(&["private", "public"])),
-        ]),
-    ),
-]);
+    /// The feed of events.
+    pub struct EventSettings {
+        /// Whether the feed tells what messages, calls and answers say.
+        content: bool,
+    }
 
-/// Puts the values in their places.
-pub fn fill(app: &mut App, fields: &FieldMap) {
-    app.name = fields.text("name");
-    app.version = fields.text("version");
-    app.description = fields.text("description");
-    let ambit = fields.object("ambit");
-    let capabilities = ambit.object("capabilities");
-    let trace = ambit.object("trace");
-    let ttl = ambit.object("memory").object("default_ttl");
-    let has_processes = capabilities.0.contains_key("process");
-    app.settings = AppSettings {
-        limits: ambit.object("limits").0,
-        http: capabilities.list("http"),
-        processes: has_processes.then(|| capabilities.texts("process")),
-        prompt_env: capabilities.texts("prompt_env"),
-        stream_retention: ambit.object("stream").seconds("retention"),
-        has_content_in_events: ambit.object("events").boolean("content") == Some(true),
-        memory_ttl: ttl
-            .0
-            .keys()
-            .filter_map(|name| Some((name.clone(), ttl.seconds(name)?)))
-            .collect(),
-        is_trace_off: trace.boolean("enabled") == Some(false),
-        trace_retention: trace.seconds("retention"),
-        visibility: ambit
-            .optional("visibility")
-            .map(|visibility| match visibility.as_str() {
-                "public" => Visibility::Public,
-                _ => Visibility::Private,
-            }),
-    };
+    /// Memory.
+    pub struct MemorySettings {
+        /// How long values live that are set without a time of their own.
+        default_ttl: MemoryLife,
+    }
+
+    /// How long values of memory live, by namespace; 0 says nothing.
+    pub struct MemoryLife {
+        /// In `ctx.memory.user`.
+        user: Option<Duration>,
+        /// In `ctx.memory.team`.
+        team: Option<Duration>,
+        /// In `ctx.memory.chat`.
+        chat: Option<Duration>,
+        /// In `ctx.memory.context`.
+        context: Option<Duration>,
+    }
+
+    /// Traces of turns.
+    pub struct TracingSettings {
+        /// Whether traces are written.
+        enabled: bool = true,
+        /// How long a trace is kept behind its turn's end.
+        retention: Duration = "30d",
+    }
+
+    /// Who sees agents that do not say it themselves.
+    pub enum DefaultVisibility {
+        /// Their owners.
+        Private = "private",
+        /// Everybody.
+        Public = "public",
+    }
+}
+
+impl MemoryLife {
+    /// In the namespace of this name.
+    pub fn of(&self, namespace: &str) -> Option<Duration> {
+        match namespace {
+            "user" => self.user,
+            "team" => self.team,
+            "chat" => self.chat,
+            "context" => self.context,
+            _ => None,
+        }
+    }
+}
+
+impl From<DefaultVisibility> for Visibility {
+    fn from(default: DefaultVisibility) -> Self {
+        match default {
+            DefaultVisibility::Private => Self::Private,
+            DefaultVisibility::Public => Self::Public,
+        }
+    }
 }

@@ -5,12 +5,15 @@ mod fallback;
 use super::Connector;
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
-use super::read::{FieldSpec, ValueKind};
+use super::read::{Setting, ValueKind};
+use crate::config;
 use crate::llm::PROVIDERS;
 use ambit_storage::suggestion;
 use fallback::FallbackList;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Types that answer as a model does.
 pub const MODELS: &[&str] = &models();
@@ -28,117 +31,183 @@ const fn models() -> [&'static str; PROVIDERS.len()] {
 /// Types that keep data.
 pub const STORES: &[&str] = &["redis", "sqlite3", "postgres"];
 
-const CAPABILITIES: ValueKind = ValueKind::Object(&[
-    FieldSpec::new(
-        "vision",
-        ValueKind::Either(&[ValueKind::Boolean, ValueKind::OneOf(&["openai", "claude"])]),
-    ),
-    FieldSpec::new("tool_calls", ValueKind::Boolean),
-    FieldSpec::new("audio", ValueKind::Boolean),
-    FieldSpec::new("reasoning", ValueKind::Boolean),
-    FieldSpec::new("streaming", ValueKind::Boolean),
-    FieldSpec::new("json", ValueKind::Boolean),
-    FieldSpec::new("multimodal", ValueKind::Boolean),
-    FieldSpec::new("max_input_tokens", ValueKind::Count),
-    FieldSpec::new("max_output_tokens", ValueKind::Count),
-]);
-
-const PRICE: FieldSpec = FieldSpec::unused("price", ": usage is counted in tokens");
-
-/// Connectors that stand in for a model.
-const FALLBACK: FieldSpec = FieldSpec::new("fallback", ValueKind::TEXTS);
-
-const MODEL: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("model", ValueKind::Text),
-    FieldSpec::new("key", ValueKind::Text),
-    FieldSpec::new("host", ValueKind::Text),
-    FieldSpec::new("proxy", ValueKind::Text),
-    FieldSpec::new("http_proxy", ValueKind::Text),
-    FieldSpec::new("headers", ValueKind::Map(&ValueKind::Text)),
-    FieldSpec::new(
-        "thinking",
-        ValueKind::Object(&[
-            FieldSpec::new("type", ValueKind::Text),
-            FieldSpec::new("budget_tokens", ValueKind::Count),
+config! {
+    /// `connectors/**.conn.yao`: a model, or a place that keeps data, by name.
+    #[secret]
+    pub struct ConnectorFile {
+        /// What people call it.
+        label: String,
+        /// The provider of a model, or the kind of store.
+        #[required]
+        #[key = "type"]
+        kind: String,
+        /// How it is reached; which keys there are depends on the type.
+        options: Map<String, Value> as ValueKind::By("type", &[
+            (&["scripted"], ScriptedOptions::KIND),
+            (MODELS, ProviderOptions::KIND),
+            (STORES, StoreLocation::KIND),
         ]),
-    ),
-    FieldSpec::new("capabilities", CAPABILITIES),
-    FieldSpec::new("max_tokens", ValueKind::Count),
-    FieldSpec::new("temperature", ValueKind::Number),
-    FieldSpec::new("extra_body", ValueKind::Map(&ValueKind::Any)),
-    FieldSpec::new("timeout", ValueKind::Duration),
-    PRICE,
-    FALLBACK,
-    FieldSpec::unused("azure", ": name the deployment's own address in \"host\""),
-    FieldSpec::unused("version", " in Ambit"),
-]);
+        unused { LANG: " in Ambit", VERSION: " in Ambit", version: " in Ambit" }
+    }
 
-const RULE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new(
-        "match",
-        ValueKind::Object(&[
-            FieldSpec::new("last_user", ValueKind::Pattern),
-            FieldSpec::new("system", ValueKind::Pattern),
-            FieldSpec::new("has_tool_result", ValueKind::Boolean),
-            FieldSpec::new("round", ValueKind::Count),
-            FieldSpec::new("tools", ValueKind::TEXTS),
-            FieldSpec::new("times", ValueKind::Count),
-        ]),
-    ),
-    FieldSpec::new("reply", ValueKind::Text),
-    FieldSpec::new("reasoning", ValueKind::Text),
-    FieldSpec::new(
-        "tool_calls",
-        ValueKind::List(&ValueKind::Object(&[
-            FieldSpec::required("name", ValueKind::Text),
-            FieldSpec::new("id", ValueKind::Text),
-            FieldSpec::new("arguments", ValueKind::Any),
-        ])),
-    ),
-    FieldSpec::new("json", ValueKind::Any),
-    FieldSpec::new("finish_reason", ValueKind::Text),
-    FieldSpec::new(
-        "error",
-        ValueKind::Object(&[
-            FieldSpec::new("status", ValueKind::Count),
-            FieldSpec::new("message", ValueKind::Text),
-        ]),
-    ),
-    FieldSpec::new("cut_after", ValueKind::Count),
-    FieldSpec::new("delay", ValueKind::Duration),
-]);
+    /// Options of a connector to a model of a provider.
+    #[secret]
+    pub struct ProviderOptions {
+        /// The model, as the provider calls it.
+        model: String,
+        /// The key of the provider.
+        key: String,
+        /// The provider's address; a bare origin gets the usual path.
+        host: String,
+        /// The same as `host`.
+        proxy: String,
+        /// A proxy for requests to the provider.
+        http_proxy: String,
+        /// Headers to send.
+        headers: BTreeMap<String, String>,
+        /// How the model thinks, in Anthropic's words.
+        thinking: Option<ThinkingOptions>,
+        /// The most tokens of an answer.
+        max_tokens: Option<u64>,
+        /// How much chance there is in an answer.
+        temperature: Option<f64>,
+        /// What is added to each request.
+        extra_body: Map<String, Value>,
+        /// How long the provider may say nothing.
+        timeout: Duration = "120s",
+        include { common: CommonModelOptions }
+        unused { azure: ": name the deployment's own address in \"host\"", version: " in Ambit" }
+    }
 
-const SCRIPTED: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("model", ValueKind::Text),
-    FieldSpec::new("rules", ValueKind::List(&RULE)),
-    FieldSpec::new("delay", ValueKind::Duration),
-    FieldSpec::new("usage", ValueKind::Map(&ValueKind::Count)),
-    FieldSpec::new("capabilities", CAPABILITIES),
-    PRICE,
-    FALLBACK,
-]);
+    /// Options of all connectors to models.
+    pub struct CommonModelOptions {
+        /// What the model can do; one that names nothing is taken to have all abilities.
+        capabilities: CapabilitySettings,
+        /// The connectors that are asked when this one fails, in order.
+        fallback: Vec<String>,
+        unused { price: ": usage is counted in tokens" }
+    }
 
-const fn table(options: ValueKind) -> [FieldSpec; 6] {
-    [
-        FieldSpec::new("label", ValueKind::Text),
-        FieldSpec::required("type", ValueKind::Text),
-        FieldSpec::new("options", options),
-        FieldSpec::unused("LANG", " in Ambit"),
-        FieldSpec::unused("VERSION", " in Ambit"),
-        FieldSpec::unused("version", " in Ambit"),
-    ]
+    /// How a model thinks.
+    pub struct ThinkingOptions {
+        /// `enabled`, `adaptive` or `disabled`.
+        #[key = "type"]
+        kind: String,
+        /// The most tokens of thoughts.
+        budget_tokens: Option<u64>,
+    }
+
+    /// What a model can do.
+    pub struct CapabilitySettings {
+        /// Pictures: whether, or in whose form.
+        vision: Option<Value> as ValueKind::Either(&[ValueKind::Boolean, ValueKind::OneOf(&["openai", "claude"])]),
+        /// Calls of tools.
+        tool_calls: Option<bool>,
+        /// Sound.
+        audio: Option<bool>,
+        /// Thinking that can be steered.
+        reasoning: Option<bool>,
+        /// Answers in pieces.
+        streaming: Option<bool>,
+        /// Answers in JSON.
+        json: Option<bool>,
+        /// Pictures and sound.
+        multimodal: Option<bool>,
+        /// The tokens of a request.
+        max_input_tokens: Option<u64>,
+        /// The tokens of an answer.
+        max_output_tokens: Option<u64>,
+    }
+
+    /// Options of a connector to a model that says what its rules say: for tests and demonstrations.
+    pub struct ScriptedOptions {
+        /// The model's name.
+        model: String = "scripted",
+        /// The first rule that holds answers; without one the model repeats what the user said.
+        rules: Vec<RuleSettings>,
+        /// How long each piece of an answer takes.
+        delay: Option<Duration>,
+        /// The tokens that a call counts, by OpenAI's names.
+        usage: BTreeMap<String, u64>,
+        include { common: CommonModelOptions }
+    }
+
+    /// A rule of a scripted model.
+    pub struct RuleSettings {
+        /// When the rule holds; all must be true.
+        #[key = "match"]
+        conditions: RuleConditions,
+        /// The text, with `{{last_user}}`, `{{last_tool_result}}`, `{{tool_names}}`, `{{message_count}}` and `{{request}}`.
+        reply: Option<String>,
+        /// The thoughts.
+        reasoning: Option<String>,
+        /// Calls of tools.
+        tool_calls: Vec<RuleToolCall>,
+        /// A value that is the text.
+        json: Option<Value>,
+        /// Why the answer ends.
+        finish_reason: Option<String>,
+        /// A failure in place of an answer.
+        error: Option<RuleFailure>,
+        /// After so many pieces the answer breaks off.
+        cut_after: Option<usize>,
+        /// How long each piece takes.
+        delay: Option<Duration>,
+    }
+
+    /// When a rule holds.
+    pub struct RuleConditions {
+        /// What the user's last text matches.
+        last_user: Option<String> as ValueKind::Pattern,
+        /// What the instructions match.
+        system: Option<String> as ValueKind::Pattern,
+        /// Whether the last message is a tool's result.
+        has_tool_result: Option<bool>,
+        /// How many rounds of tools there were.
+        round: Option<usize>,
+        /// The tools that are offered.
+        tools: Option<Vec<String>>,
+        /// How often the rule is used at most.
+        times: Option<u64>,
+    }
+
+    /// A call of a tool.
+    pub struct RuleToolCall {
+        /// The tool.
+        #[required]
+        name: String,
+        /// The call's id; a counted one without it.
+        id: String,
+        /// The arguments.
+        arguments: Value,
+    }
+
+    /// A failure as a server would answer it.
+    pub struct RuleFailure {
+        /// The status.
+        status: usize = 500,
+        /// What it says.
+        message: String,
+    }
+
+    /// Options of a connector to a place that keeps data.
+    #[secret]
+    pub struct StoreLocation {
+        /// The host.
+        host: Value,
+        /// The port.
+        port: Value,
+        /// The user.
+        user: Value,
+        /// The password.
+        pass: Value,
+        /// The database: its name, or its number in Redis.
+        db: Value,
+        /// The file, below the app's folder, of the type `sqlite3`.
+        file: Value,
+        open "Other keys are not looked at."
+    }
 }
-
-const OF_MODEL: ValueKind = ValueKind::Object(&table(MODEL));
-const OF_SCRIPT: ValueKind = ValueKind::Object(&table(SCRIPTED));
-const OF_OTHERS: ValueKind = ValueKind::Object(&table(ValueKind::Map(&ValueKind::Any)));
-
-/// A file; its options depend on the type.
-const TABLE: ValueKind = ValueKind::By("type", |kind| match kind {
-    "scripted" => &OF_SCRIPT,
-    kind if MODELS.contains(&kind) => &OF_MODEL,
-    _ => &OF_OTHERS,
-});
 
 /// Reads all connectors.
 pub fn load(loader: &mut AppLoader) -> BTreeMap<String, Result<Arc<Connector>, FileProblem>> {
@@ -162,9 +231,9 @@ fn one(
     file: &str,
     lists: &mut Vec<FallbackList>,
 ) -> Result<Connector, FileProblem> {
-    let (fields, node) = loader.placed(file, &TABLE)?;
+    let (read, node) = loader.read::<ConnectorFile>(file)?;
     lists.extend(FallbackList::of(id, file, &node));
-    let kind = fields.text("type");
+    let kind = read.kind;
     if !MODELS.contains(&kind.as_str()) && !STORES.contains(&kind.as_str()) {
         let known = || MODELS.iter().chain(STORES).copied();
         let hint = suggestion::hint(&kind, known());
@@ -174,12 +243,12 @@ fn one(
         let problem = FileProblem::new(Severity::Notice, file, message);
         loader.problems.push(problem);
     }
-    let options = fields.object("options");
+    let common = CommonModelOptions::read(read.options.clone().into());
     Ok(Connector {
         id: id.to_owned(),
         kind,
-        label: fields.text("label"),
-        fallback: options.texts("fallback"),
-        options: options.0,
+        label: read.label,
+        fallback: common.unwrap_or_default().fallback,
+        options: read.options,
     })
 }

@@ -2,80 +2,86 @@
 
 use super::loader::AppLoader;
 use super::problem::FileProblem;
-use super::read::{ConfigNode, ConfigValue, FieldSpec, ValueKind};
+use super::read::{ConfigNode, ConfigValue, Setting};
 use super::references;
-use super::{AgentDefaults, App, locales, prompts, search};
+use super::search::SearchSettings;
+use super::{App, locales, prompts};
+use crate::config;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-/// Who does what; the values are judged when they are used.
-pub const USES: &[FieldSpec] = &[
-    FieldSpec::new("vision", ValueKind::Text),
-    FieldSpec::new("audio", ValueKind::Text),
-    FieldSpec::new("search", ValueKind::Text),
-    FieldSpec::new("fetch", ValueKind::Text),
-    FieldSpec::new("web", ValueKind::Text),
-    FieldSpec::new("keyword", ValueKind::Text),
-    FieldSpec::new("querydsl", ValueKind::Text),
-    FieldSpec::new("rerank", ValueKind::Text),
-];
-
-/// The same, and the agents that stand in where a request names none or a chat needs a title.
-const ALL_USES: &[FieldSpec] = &all_uses();
-
-const fn all_uses() -> [FieldSpec; USES.len() + 3] {
-    let mut all = [const { FieldSpec::unused("prompt", " in Ambit") }; USES.len() + 3];
-    all[1] = FieldSpec::new("default", ValueKind::Text);
-    all[2] = FieldSpec::new("title", ValueKind::Text);
-    let mut at = 0;
-    while at < USES.len() {
-        all[at + 3] = FieldSpec::new(USES[at].name, ValueKind::Text);
-        at += 1;
+config! {
+    /// `agent/agent.yml`: what counts for all agents where they say nothing themselves.
+    pub struct AgentDefaults {
+        /// Who does the steps beside the model, and the agents that stand in.
+        uses: BTreeMap<String, String> as DefaultUses::KIND,
+        /// Whether they do them even where the model can.
+        force_uses: Option<bool>,
+        /// The connector of each role: `default`, `light`, `vision` …; `use::light` names one.
+        #[key = "system"]
+        roles: BTreeMap<String, String>,
+        /// The history of conversations.
+        store: HistorySettings,
+        unused { cache: " in Ambit", guard: " in Ambit", robot: " in Ambit" }
     }
-    all
-}
 
-const TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("uses", ValueKind::Object(ALL_USES)),
-    FieldSpec::new("force_uses", ValueKind::Boolean),
-    FieldSpec::new("system", ValueKind::Map(&ValueKind::Text)),
-    FieldSpec::new(
-        "store",
-        ValueKind::Object(&[
-            FieldSpec::new("max_size", ValueKind::Count),
-            FieldSpec::new("expiration", ValueKind::Duration),
-        ]),
-    ),
-    FieldSpec::unused("cache", " in Ambit"),
-    FieldSpec::unused("guard", " in Ambit"),
-    FieldSpec::unused("robot", " in Ambit"),
-]);
+    /// The history of conversations.
+    pub struct HistorySettings {
+        /// How many messages a model sees; 20 where nothing makes long conversations shorter.
+        max_size: Option<usize>,
+        /// Conversations are removed that nobody uses for so long.
+        expiration: Option<Duration>,
+    }
+
+    /// Who does the steps beside the model, and the agents that stand in.
+    pub struct DefaultUses {
+        /// The agent of requests that name none.
+        default: String,
+        /// The agent that writes the titles of chats.
+        title: String,
+        include { steps: StepUses }
+        unused { prompt: " in Ambit" }
+    }
+
+    /// Who does the steps beside the model: an agent, `mcp:<server>.<tool>`, `builtin` or `disabled`.
+    pub struct StepUses {
+        /// Puts pictures in words.
+        vision: String,
+        /// Puts sounds in words.
+        audio: String,
+        /// Decides what is searched.
+        search: String,
+        /// Gets what an address points to.
+        fetch: String,
+        /// Searches the web.
+        web: String,
+        /// Finds the words to search for.
+        keyword: String,
+        /// Makes queries of the app's tables.
+        querydsl: String,
+        /// Puts what was found in order.
+        rerank: String,
+    }
+}
 
 /// Reads the folder. A broken file there is a problem of every agent that needs it.
 pub fn load(loader: &mut AppLoader, app: &mut App) {
     let file = "agent/agent.yml";
     if loader.has(file) {
-        match loader.placed(file, &TABLE) {
-            Ok((fields, node)) => {
+        match loader.read(file) {
+            Ok((defaults, node)) => {
                 check_roles(loader, file, &node);
-                let roles = fields.object("system").0.into_iter();
-                let roles = roles.filter_map(|(role, id)| match id {
-                    Value::String(id) if !id.is_empty() => Some((role, id)),
-                    _ => None,
-                });
-                app.defaults = AgentDefaults {
-                    uses: fields.object("uses").0,
-                    force_uses: fields.boolean("force_uses"),
-                    roles: roles.collect(),
-                    history_size: fields.object("store").count("max_size"),
-                    expiration: fields.object("store").seconds("expiration"),
-                    search: None,
-                };
+                app.defaults = defaults;
+                app.defaults
+                    .roles
+                    .retain(|_, connector| !connector.is_empty());
             }
             Err(problem) => app.broken.defaults = Some(problem),
         }
     }
     match search(loader) {
-        Ok(search) => app.defaults.search = search,
+        Ok(search) => app.search = search,
         Err(problem) => app.broken.defaults = app.broken.defaults.take().or(Some(problem)),
     }
     match prompts::read::file(loader, "agent") {
@@ -97,11 +103,12 @@ fn check_roles(loader: &mut AppLoader, file: &str, node: &ConfigNode) {
     }
 }
 
+/// The search settings of all agents, as they are given.
 fn search(loader: &mut AppLoader) -> Result<Option<Value>, FileProblem> {
     let file = "agent/search.yml";
     if !loader.has(file) {
         return Ok(None);
     }
-    let fields = loader.fields(file, &ValueKind::Object(search::TABLE))?;
-    Ok(Some(Value::Object(fields.0)))
+    let (search, _) = loader.value(file, &SearchSettings::KIND)?;
+    Ok(Some(search))
 }

@@ -150,7 +150,7 @@ impl App {
 
     /// The variables that prompts may show.
     pub fn prompt_variables(&self) -> BTreeMap<String, String> {
-        let names = self.settings.prompt_env.iter();
+        let names = self.settings.capabilities.prompt_env.iter();
         let values =
             names.filter_map(|name| Some((name.clone(), self.variables.get(name)?.to_owned())));
         values.collect()
@@ -163,13 +163,14 @@ impl App {
             false => Visibility::Private,
         };
         let share = agent
-            .share
-            .or(self.settings.visibility)
+            .package
+            .seen_by()
+            .or(self.settings.visibility.map(Visibility::from))
             .unwrap_or(otherwise);
         DataAccess::of(who).may_use(&ResourceOwnership {
-            tenant: agent.tenant.as_deref(),
-            owner: agent.owner.as_deref(),
-            team: agent.team.as_deref(),
+            tenant: agent.package.tenant.as_deref(),
+            owner: agent.package.owner.as_deref(),
+            team: agent.package.team.as_deref(),
             is_public: share == Visibility::Public,
             is_shared: share == Visibility::Team,
         })

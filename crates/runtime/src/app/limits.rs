@@ -1,107 +1,60 @@
-//! The limits that an app may set and an agent may narrow: one row each.
+//! The limits that an app may set and an agent may narrow.
 
-use super::read::fields::{bytes, milliseconds};
-use super::read::{FieldSpec, ValueKind};
-use serde_json::{Map, Value};
+use super::read::ByteSize;
+use crate::config;
+use std::time::Duration;
 
-/// A limit.
-pub struct LimitDefinition {
-    /// Its key in `ambit.limits` and `runtime.limits`.
-    pub name: &'static str,
-    /// What it counts.
-    pub unit: LimitUnit,
-    /// Its value where no file says anything.
-    pub default: u64,
-}
-
-/// What a limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitUnit {
-    /// Time, in milliseconds.
-    Milliseconds,
-    /// Memory or text, in bytes.
-    Bytes,
-    /// Things.
-    Things,
-}
-
-use LimitUnit::{Bytes, Milliseconds, Things};
-
-const ROWS: [LimitDefinition; 24] = [
-    row("turn", Milliseconds, 3_600_000),
-    row("cpu", Milliseconds, 5_000),
-    row("wall", Milliseconds, 600_000),
-    row("heap", Bytes, 64 << 20),
-    row("stack", Bytes, 1 << 20),
-    row("process_depth", Things, 32),
-    row("delegate_depth", Things, 10),
-    row("message", Bytes, 1 << 20),
-    row("output", Bytes, 16 << 20),
-    row("messages", Things, 10_000),
-    row("returned", Bytes, 4 << 20),
-    row("memory_value", Bytes, 1 << 20),
-    row("trace_nodes", Things, 5_000),
-    row("trace_logs", Things, 20_000),
-    row("trace_field", Bytes, 64 << 10),
-    row("log", Bytes, 1 << 20),
-    row("timers", Things, 1_000),
-    row("http_calls", Things, 16),
-    row("http_timeout", Milliseconds, 30_000),
-    row("http_body", Bytes, 16 << 20),
-    row("http_redirects", Things, 5),
-    row("calls", Things, 64),
-    row("calls_at_once", Things, 16),
-    row("program", Bytes, 2 << 20),
-];
-
-/// All of them.
-pub const LIMITS: &[LimitDefinition] = &ROWS;
-
-/// Their keys, for whoever reads a file.
-pub const TABLE: &[FieldSpec] = &keys();
-
-const fn row(name: &'static str, unit: LimitUnit, default: u64) -> LimitDefinition {
-    LimitDefinition {
-        name,
-        unit,
-        default,
-    }
-}
-
-/// A limit that is the same for every app.
-const FIXED: FieldSpec =
-    FieldSpec::unused("memory_list", ": a list of memory has at most 100000 items");
-
-const fn keys() -> [FieldSpec; ROWS.len() + 1] {
-    let mut keys = [const { FIXED }; ROWS.len() + 1];
-    let mut at = 0;
-    while at < ROWS.len() {
-        let kind = match ROWS[at].unit {
-            Milliseconds => ValueKind::Duration,
-            Bytes => ValueKind::Size,
-            Things => ValueKind::Count,
-        };
-        keys[at] = FieldSpec::new(ROWS[at].name, kind);
-        at += 1;
-    }
-    keys
-}
-
-/// The limit that counts: the app's, which the agent may only lower.
-pub fn in_force(
-    limit: &LimitDefinition,
-    app: &Map<String, Value>,
-    agent: &Map<String, Value>,
-) -> u64 {
-    let given = |level: &Map<String, Value>| amount(limit.unit, level.get(limit.name)?);
-    let most = given(app).unwrap_or(limit.default);
-    given(agent).map_or(most, |own| own.min(most))
-}
-
-fn amount(unit: LimitUnit, value: &Value) -> Option<u64> {
-    match (unit, value) {
-        (Milliseconds, value) => milliseconds(value),
-        (Bytes, Value::String(text)) => bytes(text),
-        (_, value) => value.as_u64(),
+config! {
+    /// What scripts may use. A package may only lower what the app allows.
+    pub struct LimitSettings {
+        /// How long a turn may take.
+        turn: Duration = "1h",
+        /// How long a run of a script may compute, without waiting.
+        cpu: Duration = "5s",
+        /// How long a run of a script may take, with waiting.
+        wall: Duration = "10m",
+        /// The memory of a run.
+        heap: ByteSize = "64MiB",
+        /// The stack of a run.
+        stack: ByteSize = "1MiB",
+        /// How deep processes may call processes.
+        process_depth: usize = 32,
+        /// How deep agents may call, or hand over to, agents.
+        delegate_depth: usize = 10,
+        /// The size of one message.
+        message: ByteSize = "1MiB",
+        /// The size of all messages of a turn.
+        output: ByteSize = "16MiB",
+        /// The most messages of a turn.
+        messages: usize = 10000,
+        /// The size of what a hook returns.
+        returned: ByteSize = "4MiB",
+        /// The size of one value of memory or of a store.
+        memory_value: ByteSize = "1MiB",
+        /// The most nodes of a turn's trace.
+        trace_nodes: usize = 5000,
+        /// The most log lines of a turn's trace.
+        trace_logs: usize = 20000,
+        /// The size of one field of a trace.
+        trace_field: ByteSize = "64KiB",
+        /// The size of what a run writes to the log.
+        log: ByteSize = "1MiB",
+        /// The most timers of a run.
+        timers: usize = 1000,
+        /// The most HTTP requests of a run at once.
+        http_calls: usize = 16,
+        /// How long an HTTP request may take.
+        http_timeout: Duration = "30s",
+        /// The size of an HTTP answer.
+        http_body: ByteSize = "16MiB",
+        /// The most redirects of an HTTP request.
+        http_redirects: usize = 5,
+        /// The most calls of one `All`, `Any`, `Race` or `CallToolsParallel`.
+        calls: usize = 64,
+        /// How many of them run at once.
+        calls_at_once: usize = 16,
+        /// The size of the scripts of an agent with what they import.
+        program: ByteSize = "2MiB",
+        unused { memory_list: ": a list of memory has at most 100000 items" }
     }
 }

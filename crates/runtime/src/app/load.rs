@@ -3,7 +3,7 @@
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
 use super::read::ValueKind;
-use super::{App, app_file, connector, defaults, mcp_server, model, package, scripts, store};
+use super::{App, AppFile, connector, defaults, mcp_server, model, package, scripts, store};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,11 +49,14 @@ fn settings(loader: &mut AppLoader, app: &mut App) -> bool {
         loader.refuse(FileProblem::new(Severity::Error, file, message));
         return false;
     }
-    let fields = loader.fields(file, &app_file::TABLE);
-    if let Ok(fields) = &fields {
-        app_file::fill(app, fields);
-    }
-    fields.is_ok()
+    let Ok((read, _)) = loader.read::<AppFile>(file) else {
+        return false;
+    };
+    app.name = read.name;
+    app.version = read.version;
+    app.description = read.description;
+    app.settings = read.ambit;
+    true
 }
 
 /// The files of access rules, for whoever enforces them. Whatever is wrong below that folder, no rule may be missing.
@@ -84,7 +87,7 @@ fn all_agents(loader: &mut AppLoader, app: &mut App, folders: Vec<(String, Strin
                 .broken
                 .prompts
                 .as_ref()
-                .filter(|_| !agent.disable_global_prompts);
+                .filter(|_| !agent.package.disable_global_prompts);
             let broken = app.broken.defaults.as_ref().or(prompts);
             broken.map_or(Ok(Arc::new(agent)), |problem| Err(problem.clone()))
         });

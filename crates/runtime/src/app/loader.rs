@@ -2,7 +2,7 @@
 
 use super::files::{self, FileListing};
 use super::problem::{FileProblem, ProblemReport, Severity};
-use super::read::{self, ConfigNode, ConfigReader, FieldMap, ValueKind};
+use super::read::{self, ConfigNode, ConfigReader, Setting, ValueKind};
 use super::variables::{self, EnvVariables};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,22 +101,10 @@ impl AppLoader {
         })
     }
 
-    /// The values of a file that holds an object.
-    pub fn fields(&mut self, file: &str, kind: &ValueKind) -> Result<FieldMap, FileProblem> {
-        Ok(self.placed(file, kind)?.0)
-    }
-
-    /// The same, and where they stand.
-    pub fn placed(
-        &mut self,
-        file: &str,
-        kind: &ValueKind,
-    ) -> Result<(FieldMap, ConfigNode), FileProblem> {
-        let (value, node) = self.value(file, kind)?;
-        match value {
-            Value::Object(fields) => Ok((FieldMap(fields), node)),
-            _ => Ok((FieldMap::default(), node)),
-        }
+    /// What a file says, and where.
+    pub fn read<T: Setting>(&mut self, file: &str) -> Result<(T, ConfigNode), FileProblem> {
+        let (value, node) = self.value(file, &T::KIND)?;
+        Ok((T::read(value).unwrap_or_default(), node))
     }
 
     /// The value of a file and its tree. An empty file holds nothing and is no error, unless something is missing in it.
@@ -151,11 +139,7 @@ impl AppLoader {
                 return None;
             }
         };
-        if let (
-            read::ConfigValue::Null,
-            ValueKind::Object(_) | ValueKind::Open(_) | ValueKind::By(..),
-        ) = (&node.content, kind)
-        {
+        if let (read::ConfigValue::Null, ValueKind::Struct(_)) = (&node.content, kind) {
             node.content = read::ConfigValue::Object(Vec::new());
         }
         node.duplicates()

@@ -1,44 +1,70 @@
 //! `mcps/mapping/<id path>/`: what processes are as tools, resources and prompts.
 
 use super::loader::AppLoader;
+use super::mcp_server::ServerFile;
 use super::problem::{FileProblem, Severity};
-use super::read::{ConfigNode, FieldMap, FieldSpec, ValueKind};
+use super::read::{ConfigNode, Setting, ValueKind};
 use super::references;
+use crate::config;
 use crate::schema::{self, SchemaError};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 
-const SCHEMA: ValueKind = ValueKind::Map(&ValueKind::Any);
+config! {
+    /// `mcps/mapping/<id>/resources/<name>.res.yao`: a process as a resource.
+    pub struct ResourceFile {
+        /// The resource's address: a template such as `orders://{id}`.
+        #[required]
+        uri: String,
+        /// What people call it.
+        name: Option<String>,
+        /// What it is.
+        description: String,
+        /// What its content is, such as `text/plain`.
+        #[key = "mimeType"]
+        mime_type: Option<String>,
+        /// JSON Schema of the variables of its address.
+        schema: Option<Map<String, Value>>,
+        /// What the process is called with.
+        #[key = "x-process-args"]
+        arguments: Option<Vec<Value>>,
+    }
 
-const RESOURCE: ValueKind = ValueKind::Object(&[
-    FieldSpec::required("uri", ValueKind::Text),
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("mimeType", ValueKind::Text),
-    FieldSpec::new("schema", SCHEMA),
-    FieldSpec::new("x-process-args", ValueKind::List(&ValueKind::Any)),
-]);
+    /// `mcps/mapping/<id>/prompts/<name>.pmt.yao`: a process, or a text, as a prompt.
+    pub struct PromptFile {
+        /// A name that has no effect: the server's file says it.
+        name: String,
+        /// What it is for.
+        description: String,
+        /// One text with variables.
+        template: Option<String>,
+        /// The variables.
+        arguments: Vec<Value> as ValueKind::List(&PromptArgument::KIND),
+        /// Messages with variables, in place of a template.
+        messages: Vec<Value> as ValueKind::List(&PromptMessage::KIND),
+    }
 
-const PROMPT: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("template", ValueKind::Text),
-    FieldSpec::new(
-        "arguments",
-        ValueKind::List(&ValueKind::Object(&[
-            FieldSpec::required("name", ValueKind::Text),
-            FieldSpec::new("description", ValueKind::Text),
-            FieldSpec::new("required", ValueKind::Boolean),
-        ])),
-    ),
-    FieldSpec::new(
-        "messages",
-        ValueKind::List(&ValueKind::Object(&[
-            FieldSpec::required("role", ValueKind::OneOf(&["user", "assistant"])),
-            FieldSpec::required("content", ValueKind::Any),
-        ])),
-    ),
-]);
+    /// A variable of a prompt.
+    pub struct PromptArgument {
+        /// Its name.
+        #[required]
+        name: String,
+        /// What it means.
+        description: String,
+        /// Whether it must be given.
+        required: bool,
+    }
+
+    /// A message of a prompt.
+    pub struct PromptMessage {
+        /// Who says it.
+        #[required]
+        role: String as ValueKind::OneOf(&["user", "assistant"]),
+        /// A text, or content as MCP has it.
+        #[required]
+        content: Value,
+    }
+}
 
 /// The processes of a server, as tools, resources and prompts. In the order of the server's file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,23 +138,17 @@ pub struct PromptMapping {
 pub fn load(
     loader: &mut AppLoader,
     folder: &str,
-    server: &FieldMap,
+    server: &ServerFile,
 ) -> Result<McpMapping, FileProblem> {
-    let processes = |kind: &str| {
-        let named = server.object(kind).0.into_iter();
-        named.filter_map(|(name, process)| Some((name, process.as_str()?.to_owned())))
-    };
     let mut mapping = McpMapping::default();
-    for (name, process) in processes("tools") {
-        mapping.tools.push(tool(loader, folder, (name, process))?);
+    for named in server.tools.clone() {
+        mapping.tools.push(tool(loader, folder, named)?);
     }
-    for (name, process) in processes("resources") {
-        let resource = resource(loader, folder, (name, process))?;
-        mapping.resources.push(resource);
+    for named in server.resources.clone() {
+        mapping.resources.push(resource(loader, folder, named)?);
     }
-    for (name, process) in processes("prompts") {
-        let prompt = prompt(loader, folder, (name, process))?;
-        mapping.prompts.push(prompt);
+    for named in server.prompts.clone() {
+        mapping.prompts.push(prompt(loader, folder, named)?);
     }
     Ok(mapping)
 }
@@ -173,7 +193,7 @@ fn schema(
     loader: &mut AppLoader,
     file: &str,
 ) -> Result<(Map<String, Value>, ConfigNode), FileProblem> {
-    let (value, node) = loader.value(file, &SCHEMA)?;
+    let (value, node) = loader.value(file, &Map::KIND)?;
     if let Err(SchemaError::Schema(reason)) = schema::check(&value, &Value::Null) {
         let message = format!("the file is no JSON Schema: {reason}");
         return Err(loader.refuse(FileProblem::new(Severity::Error, file, message)));
@@ -194,19 +214,16 @@ fn resource(
     if !loader.has(&file) {
         return Err(missing(loader, (&resources, ".res.yao"), &name));
     }
-    let fields = loader.fields(&file, &RESOURCE)?;
+    let (read, _) = loader.read::<ResourceFile>(&file)?;
     Ok(ResourceMapping {
         samples: samples(loader, &format!("{resources}/{name}.jsonl"))?,
         process,
-        uri: fields.text("uri"),
-        label: fields.optional("name").unwrap_or_else(|| name.clone()),
-        description: fields.text("description"),
-        mime_type: fields.optional("mimeType"),
-        schema: fields.0.get("schema").cloned(),
-        arguments: fields
-            .0
-            .contains_key("x-process-args")
-            .then(|| fields.list("x-process-args")),
+        uri: read.uri,
+        label: read.name.unwrap_or_else(|| name.clone()),
+        description: read.description,
+        mime_type: read.mime_type,
+        schema: read.schema.map(Value::Object),
+        arguments: read.arguments,
         name,
     })
 }
@@ -218,19 +235,19 @@ fn prompt(
     (name, process): (String, String),
 ) -> Result<PromptMapping, FileProblem> {
     let file = format!("{folder}/prompts/{name}.pmt.yao");
-    let mut fields = FieldMap::default();
+    let mut read = PromptFile::default();
     if loader.has(&file) {
-        let (own, node) = loader.placed(&file, &PROMPT)?;
+        let (own, node) = loader.read(&file)?;
         judge_prompt(loader, (&file, &node), (&name, &own))?;
-        fields = own;
+        read = own;
     }
     Ok(PromptMapping {
         name,
         process,
-        description: fields.text("description"),
-        arguments: fields.list("arguments"),
-        messages: fields.list("messages"),
-        template: fields.optional("template"),
+        description: read.description,
+        arguments: read.arguments,
+        messages: read.messages,
+        template: read.template,
     })
 }
 
@@ -238,16 +255,16 @@ fn prompt(
 fn judge_prompt(
     loader: &mut AppLoader,
     (file, node): (&str, &ConfigNode),
-    (name, fields): (&str, &FieldMap),
+    (name, prompt): (&str, &PromptFile),
 ) -> Result<(), FileProblem> {
-    let own = fields.text("name");
+    let own = &prompt.name;
     if let Some(own_node) = node.get("name").filter(|_| !own.is_empty() && own != name) {
         let message = format!(
             "\"name\" has no effect: the prompt is called \"{name}\", as the server's file says"
         );
         references::warn(loader, (file, own_node), message);
     }
-    if !fields.list("messages").is_empty() && fields.optional("template").is_some() {
+    if !prompt.messages.is_empty() && prompt.template.is_some() {
         let message = "a prompt has \"messages\" or a \"template\", not both";
         return Err(refuse(loader, (file, node, "template"), message));
     }

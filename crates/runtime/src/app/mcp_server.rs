@@ -4,54 +4,81 @@ use super::McpServerFile;
 use super::loader::AppLoader;
 use super::mcp_mapping::{self, McpMapping};
 use super::problem::{FileProblem, ProblemReport};
-use super::read::{ConfigNode, FieldMap, FieldSpec, ValueKind};
+use super::read::{ConfigNode, Setting};
+use crate::config;
 use crate::mcp;
-use serde_json::Value;
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
-const NAMED: ValueKind = ValueKind::Map(&ValueKind::Text);
-const KIND: ValueKind = ValueKind::OneOf(&["process", "stdio", "http", "sse"]);
+config! {
+    /// `mcps/**.mcp.yao`: a tool server (MCP) by name.
+    #[secret]
+    pub struct ServerFile {
+        /// An id that has no effect: the file's name is the id.
+        id: String,
+        /// What people call the server.
+        name: String,
+        /// A shorter name.
+        label: String,
+        /// What it is for.
+        description: String,
+        /// Words to find it by.
+        tags: Vec<String>,
+        /// Its version.
+        version: String,
+        /// How it is reached.
+        transport: Option<TransportKind>,
+        /// The same as `transport`.
+        #[key = "type"]
+        kind: Option<TransportKind>,
+        /// What it offers, for people.
+        capabilities: Option<Value>,
+        /// How long an answer may take.
+        timeout: Duration = "30s",
+        /// Whether it may be used.
+        enabled: bool = true,
+        /// Over `process`: processes that are tools, by the tools' names.
+        tools: IndexMap<String, String>,
+        /// Over `process`: processes that are resources, by the resources' names.
+        resources: IndexMap<String, String>,
+        /// Over `process`: processes that are prompts, by the prompts' names.
+        prompts: IndexMap<String, String>,
+        /// Over `stdio`: the program.
+        command: String,
+        /// Over `stdio`: its arguments.
+        arguments: Vec<String>,
+        /// Over `stdio`: its environment, beside `PATH`; may have `$CTX` variables of the caller.
+        env: BTreeMap<String, String>,
+        /// Over `http` and `sse`: the address.
+        url: String,
+        /// Over `http` and `sse`: the token, sent as `Bearer` where it has no scheme; may have `$CTX` variables.
+        authorization_token: String,
+        /// Over `http` and `sse`: headers; may have `$CTX` variables.
+        headers: BTreeMap<String, String>,
+        unused {
+            enable_sampling: " in Ambit",
+            enable_roots: " in Ambit",
+            endpoint: " in Ambit",
+            mapping: ": the mapping folder is found by the server's id",
+        }
+    }
 
-const TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("id", ValueKind::Text),
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("label", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("tags", ValueKind::TEXTS),
-    FieldSpec::new("version", ValueKind::Text),
-    FieldSpec::new("transport", KIND),
-    FieldSpec::new("type", KIND),
-    FieldSpec::new("capabilities", ValueKind::Any),
-    FieldSpec::new("timeout", ValueKind::Duration),
-    FieldSpec::new("enabled", ValueKind::Boolean),
-    FieldSpec::new("tools", NAMED),
-    FieldSpec::new("resources", NAMED),
-    FieldSpec::new("prompts", NAMED),
-    FieldSpec::new("command", ValueKind::Text),
-    FieldSpec::new("arguments", ValueKind::TEXTS),
-    FieldSpec::new("env", NAMED),
-    FieldSpec::new("url", ValueKind::Text),
-    FieldSpec::new("authorization_token", ValueKind::Text),
-    FieldSpec::new("headers", NAMED),
-    FieldSpec::unused("enable_sampling", " in Ambit"),
-    FieldSpec::unused("enable_roots", " in Ambit"),
-    FieldSpec::unused("endpoint", " in Ambit"),
-    FieldSpec::unused(
-        "mapping",
-        ": the mapping folder is found by the server's id",
-    ),
-]);
-
-/// What each transport cannot do without.
-const NEEDED: &[(&str, &str)] = &[("stdio", "command"), ("http", "url"), ("sse", "url")];
-
-/// Fields in which variables of the caller are replaced.
-const PERSONAL: &[&str] = &["env", "headers", "authorization_token"];
-
-/// Fields that are the same for all callers.
-const COMMON: &[&str] = &["url", "command", "arguments"];
+    /// How a tool server is reached.
+    pub enum TransportKind {
+        /// It is processes of the app.
+        Process = "process",
+        /// It is a program that is started.
+        Stdio = "stdio",
+        /// Over streamable HTTP.
+        Http = "http",
+        /// Over the older HTTP with events.
+        Sse = "sse",
+    }
+}
 
 /// Reads the servers of the app and of the agents in these folders.
 pub fn load(
@@ -86,80 +113,94 @@ fn one(
     (id, file): (&str, String),
     mapping: &str,
 ) -> Result<McpServerFile, FileProblem> {
-    let (value, node) = loader.value(&file, &TABLE)?;
-    let fields = match value {
-        Value::Object(fields) => FieldMap(fields),
-        _ => FieldMap::default(),
-    };
+    let (value, node) = loader.value(&file, &ServerFile::KIND)?;
+    let read = ServerFile::read(value.clone()).unwrap_or_default();
     let mut report = ProblemReport::new(&file);
-    let transport = fields.optional("transport").or(fields.optional("type"));
-    let transport = transport.unwrap_or_default();
-    judge(&fields, &transport, &node, &mut report);
+    judge(&read, &node, &mut report);
     let failure = report.first().cloned();
     loader.problems.append(&mut report.problems);
     if let Some(problem) = failure {
         return Err(problem);
     }
-    let mapping = match transport.as_str() {
-        "process" => mcp_mapping::load(loader, mapping, &fields)?,
+    let transport = read.transport();
+    let mapping = match transport {
+        Some(TransportKind::Process) => mcp_mapping::load(loader, mapping, &read)?,
         _ => McpMapping::default(),
     };
     Ok(McpServerFile {
         id: id.to_owned(),
         file,
-        transport,
-        fields: fields.0,
+        transport: transport.unwrap_or_default().name().to_owned(),
+        fields: Map::read(value).unwrap_or_default(),
         mapping,
     })
 }
 
-fn judge(fields: &FieldMap, transport: &str, node: &ConfigNode, report: &mut ProblemReport) {
-    if transport.is_empty() {
-        let message = "\"transport\" is missing: \"process\", \"stdio\", \"http\" or \"sse\"";
-        report.error(node.at, message);
+impl ServerFile {
+    /// How it is reached, under either key.
+    fn transport(&self) -> Option<TransportKind> {
+        self.transport.or(self.kind)
     }
-    let needed = NEEDED.iter().find(|(name, _)| *name == transport);
-    if let Some((_, key)) = needed.filter(|(_, key)| fields.text(key).is_empty()) {
-        let at = node.get(key).map_or(node.at, |node| node.at);
-        report.error(at, format!("a server over {transport} needs \"{key}\""));
-    }
-    if let Some(url) = node.get("url").filter(|_| !fields.text("url").is_empty()) {
-        let parsed = Url::parse(&fields.text("url")).ok();
-        let is_address = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
-        if !parsed.as_ref().is_some_and(is_address) {
-            let message = "\"url\" is no address such as https://host/mcp";
-            report.error(url.at, message);
+
+    /// What its transport cannot do without, by its key.
+    fn needed(&self) -> Option<(&'static str, &str)> {
+        match self.transport()? {
+            TransportKind::Process => None,
+            TransportKind::Stdio => Some(("command", &self.command)),
+            TransportKind::Http | TransportKind::Sse => Some(("url", &self.url)),
         }
     }
-    for key in COMMON {
-        let Some(node) = node.get(key) else { continue };
-        if texts(fields.0.get(*key))
-            .iter()
-            .any(|text| text.contains("$CTX."))
-        {
-            let places = PERSONAL.join(", ");
-            let message = format!(
-                "\"{key}\" is the same for all callers: $CTX variables are replaced in {places} alone"
-            );
-            report.error(node.at, message);
-        }
+
+    /// The texts in which variables of the caller are replaced, by key.
+    fn personal(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let env = self.env.values().map(|text| ("env", text));
+        let headers = self.headers.values().map(|text| ("headers", text));
+        let token = [("authorization_token", &self.authorization_token)];
+        env.chain(headers).chain(token)
     }
-    for key in PERSONAL {
-        let Some(node) = node.get(key) else { continue };
-        for text in texts(fields.0.get(*key)) {
-            if let Err(message) = mcp::check_variables(text) {
-                report.error(node.at, format!("\"{key}\": {message}"));
-            }
-        }
+
+    /// The texts that are the same for all callers, by key.
+    fn common(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let arguments = self.arguments.iter().map(|text| ("arguments", text));
+        [("url", &self.url), ("command", &self.command)]
+            .into_iter()
+            .chain(arguments)
     }
 }
 
-/// The texts of a field: itself, its items, or the values of its keys.
-fn texts(value: Option<&Value>) -> Vec<&str> {
-    match value {
-        Some(Value::String(text)) => vec![text],
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-        Some(Value::Object(fields)) => fields.values().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+fn judge(file: &ServerFile, node: &ConfigNode, report: &mut ProblemReport) {
+    let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
+    match file.transport() {
+        None => {
+            let message = "\"transport\" is missing: \"process\", \"stdio\", \"http\" or \"sse\"";
+            report.error(node.at, message);
+        }
+        Some(transport) => {
+            if let Some((key, "")) = file.needed() {
+                let name = transport.name();
+                report.error(at(key), format!("a server over {name} needs \"{key}\""));
+            }
+        }
+    }
+    if !file.url.is_empty() {
+        let parsed = Url::parse(&file.url).ok();
+        let is_address = |url: &Url| url.has_host() && matches!(url.scheme(), "http" | "https");
+        if !parsed.as_ref().is_some_and(is_address) {
+            let message = "\"url\" is no address such as https://host/mcp";
+            report.error(at("url"), message);
+        }
+    }
+    for (key, text) in file.common() {
+        if text.contains("$CTX.") {
+            let message = format!(
+                "\"{key}\" is the same for all callers: $CTX variables are replaced in env, headers, authorization_token alone"
+            );
+            report.error(at(key), message);
+        }
+    }
+    for (key, text) in file.personal() {
+        if let Err(message) = mcp::check_variables(text) {
+            report.error(at(key), format!("\"{key}\": {message}"));
+        }
     }
 }

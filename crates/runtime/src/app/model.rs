@@ -5,11 +5,14 @@ mod keys;
 mod option;
 mod relation;
 
+pub use keys::ModelFile;
+
 use super::loader::AppLoader;
 use super::problem::{FileProblem, ProblemReport, Severity};
-use super::read::{ConfigNode, FieldMap};
+use super::read::{ConfigNode, Setting};
 use crate::model::definition::{TableColumn, TableIndex, TableModel};
 use crate::model::system;
+use keys::{ColumnSettings, IndexKind, IndexSettings, RelationSettings};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,6 +23,7 @@ pub type ModelsById = BTreeMap<String, Result<Arc<TableModel>, FileProblem>>;
 /// A model whose relations are not known yet.
 struct ModelDraft {
     model: TableModel,
+    relations: BTreeMap<String, RelationSettings>,
     node: ConfigNode,
 }
 
@@ -33,7 +37,7 @@ pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
         .map(|(id, folder)| (id.clone(), format!("{folder}/models")));
     for (agent, folder) in std::iter::once(own).chain(agents) {
         for (name, file) in loader.items(&folder, &[".mod.yao"]) {
-            let place = ModelFile::new(&agent, &name);
+            let place = ModelNames::new(&agent, &name);
             match file.and_then(|file| read(loader, &place, &file)) {
                 Ok(draft) => drafts.push(draft),
                 Err(problem) => drop(broken.insert(place.id, problem)),
@@ -42,6 +46,7 @@ pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
     }
     drafts.extend(system::all().into_iter().map(|model| ModelDraft {
         model,
+        relations: BTreeMap::new(),
         node: ConfigNode::nothing(),
     }));
     let linked = link(loader, drafts, &mut broken);
@@ -54,7 +59,7 @@ pub fn load(loader: &mut AppLoader, agents: &[(String, String)]) -> ModelsById {
 }
 
 /// Where a model's file is: what that makes of its names.
-struct ModelFile {
+struct ModelNames {
     id: String,
     /// What the table's name begins with.
     prefix: String,
@@ -62,7 +67,7 @@ struct ModelFile {
     table: String,
 }
 
-impl ModelFile {
+impl ModelNames {
     fn new(agent: &str, name: &str) -> Self {
         let plain = |text: &str| text.replace(['.', '-'], "_");
         let table = plain(name);
@@ -81,19 +86,27 @@ impl ModelFile {
     }
 }
 
-fn read(loader: &mut AppLoader, place: &ModelFile, file: &str) -> Result<ModelDraft, FileProblem> {
-    let (fields, node) = loader.placed(file, &keys::TABLE)?;
+fn read(loader: &mut AppLoader, place: &ModelNames, file: &str) -> Result<ModelDraft, FileProblem> {
+    let (source, node) = loader.value(file, &ModelFile::KIND)?;
+    let read = ModelFile::read(source.clone()).unwrap_or_default();
     let mut report = ProblemReport::new(file);
-    let model = model(place, file, (&fields, &node), &mut report);
+    let mut model = model(place, (&read, &node), &mut report);
     let failure = report.first().cloned();
     loader.problems.append(&mut report.problems);
-    failure.map_or(Ok(ModelDraft { model, node }), Err)
+    model.file = file.to_owned();
+    model.source = source;
+    let relations = read.relations;
+    let draft = ModelDraft {
+        model,
+        relations,
+        node,
+    };
+    failure.map_or(Ok(draft), Err)
 }
 
 fn model(
-    place: &ModelFile,
-    file: &str,
-    (fields, node): (&FieldMap, &ConfigNode),
+    place: &ModelNames,
+    (read, node): (&ModelFile, &ConfigNode),
     report: &mut ProblemReport,
 ) -> TableModel {
     let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
@@ -101,9 +114,8 @@ fn model(
         let message = "names that begin with \"__yao.\" are not the app's; rename the file";
         report.error(node.at, message);
     }
-    let table = fields.object("table");
-    let name = match table.optional("name") {
-        Some(name) => format!("{}{name}", table.text("prefix")),
+    let name = match &read.table.name {
+        Some(name) => format!("{}{name}", read.table.prefix),
         None => place.table.clone(),
     };
     let table = format!("{}{name}", place.prefix);
@@ -116,30 +128,31 @@ fn model(
     }
     let mut model = TableModel {
         id: place.id.clone(),
-        name: fields.text("name"),
-        label: fields.text("label"),
-        description: fields.text("description"),
-        file: file.to_owned(),
+        name: read.name.clone(),
+        label: read.label.clone(),
+        description: read.description.clone(),
         table,
-        columns: columns(fields, node, report),
-        options: option::read(&fields.object("option")),
-        source: Value::Object(fields.0.clone()),
+        columns: columns(&read.columns, node, report),
+        options: option::read(&read.option),
         ..TableModel::default()
     };
     option::add_columns(&mut model);
-    model.indexes = indexes((fields, node), &model.columns, report);
+    model.indexes = indexes((&read.indexes, node), &model.columns, report);
     model.indexes.extend(option::own_index(&model));
     option::check(&model, node, report);
-    model.values = values((fields, node), &model, report);
+    model.values = values((&read.values, node), &model, report);
     model
 }
 
-fn columns(fields: &FieldMap, node: &ConfigNode, report: &mut ProblemReport) -> Vec<TableColumn> {
+fn columns(
+    given: &[ColumnSettings],
+    node: &ConfigNode,
+    report: &mut ProblemReport,
+) -> Vec<TableColumn> {
     let written = node.get("columns").map_or(&[][..], |node| node.items());
     let mut columns: Vec<TableColumn> = Vec::new();
-    for (given, node) in fields.list("columns").iter().zip(written) {
-        let given = FieldMap(given.as_object().cloned().unwrap_or_default());
-        let Some(column) = column::read(&given, node, report) else {
+    for (given, node) in given.iter().zip(written) {
+        let Some(column) = column::read(given, node, report) else {
             continue;
         };
         let is_same = |other: &&TableColumn| other.name.eq_ignore_ascii_case(&column.name);
@@ -157,23 +170,22 @@ fn columns(fields: &FieldMap, node: &ConfigNode, report: &mut ProblemReport) -> 
         }
         columns.push(column);
     }
-    if fields.list("columns").is_empty() {
+    if given.is_empty() {
         report.error(node.at, "\"columns\" must not be empty");
     }
     columns
 }
 
 fn indexes(
-    (fields, node): (&FieldMap, &ConfigNode),
+    (given, node): (&[IndexSettings], &ConfigNode),
     columns: &[TableColumn],
     report: &mut ProblemReport,
 ) -> Vec<TableIndex> {
     let written = node.get("indexes").map_or(&[][..], |node| node.items());
     let mut indexes: Vec<TableIndex> = Vec::new();
-    for (given, node) in fields.list("indexes").iter().zip(written) {
-        let given = FieldMap(given.as_object().cloned().unwrap_or_default());
-        let over = given.texts("columns");
-        let name = given.optional("name").unwrap_or_else(|| over.join("_"));
+    for (given, node) in given.iter().zip(written) {
+        let over = given.columns.clone();
+        let name = given.name.clone().unwrap_or_else(|| over.join("_"));
         let unknown = over
             .iter()
             .find(|name| !columns.iter().any(|it| it.name == **name));
@@ -195,22 +207,20 @@ fn indexes(
         indexes.push(TableIndex {
             name,
             columns: over,
-            is_unique: given.text("type") == "unique",
+            is_unique: given.kind == IndexKind::Unique,
         });
     }
     indexes
 }
 
 fn values(
-    (fields, node): (&FieldMap, &ConfigNode),
+    (rows, node): (&[Map<String, Value>], &ConfigNode),
     model: &TableModel,
     report: &mut ProblemReport,
 ) -> Vec<Map<String, Value>> {
     let written = node.get("values").map_or(&[][..], |node| node.items());
-    let mut rows = Vec::new();
-    for (row, node) in fields.list("values").into_iter().zip(written) {
-        let Value::Object(row) = row else { continue };
-        for (name, value) in &row {
+    for (row, node) in rows.iter().zip(written) {
+        for (name, value) in row {
             let fault = match model.column(name) {
                 None => Some("is no column".to_owned()),
                 Some(column) => column.plain(value).err(),
@@ -220,9 +230,8 @@ fn values(
                 report.error(at, format!("\"{name}\" {fault}"));
             }
         }
-        rows.push(row);
     }
-    rows
+    rows.to_vec()
 }
 
 /// Puts the relations in, and takes out what cannot be used.

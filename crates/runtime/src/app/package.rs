@@ -2,17 +2,16 @@
 
 mod keys;
 
+pub use keys::*;
+
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
 use super::prompts::read::{self as prompts, PromptSource};
-use super::read::{ConfigNode, FieldMap, ValueKind};
+use super::read::ConfigNode;
 use super::references;
 use super::variables::EnvVariables;
-use super::{AppAgent, ConnectorChoice, ContextOptions, McpSettings, Visibility, locales, scripts};
+use super::{AppAgent, Visibility, locales, scripts};
 use crate::mcp;
-
-/// Roles that a client may send besides `user`, where a package says nothing.
-const CLIENT_ROLES: &[&str] = &["assistant", "tool"];
 
 /// Folders of an agent in which no other agent is.
 const INNER: &[&str] = &["assets", "locales", "mcps", "models", "prompts", "src"];
@@ -39,27 +38,39 @@ pub fn folders(loader: &AppLoader) -> Vec<(String, String)> {
 /// Reads one agent. All of its files are looked at, so that all that is wrong is known; the first thing disables it.
 pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, FileProblem> {
     let folder = super::files::parent(file);
-    let read = loader.value(file, &ValueKind::Object(keys::TABLE));
+    let read = loader.read::<PackageFile>(file);
     let own = prompts::file(loader, folder);
     let presets = prompts::presets(loader, folder);
     let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
     let places = scripts::places(loader, folder);
-    let (value, node) = read?;
-    let fields = FieldMap(value.as_object().cloned().unwrap_or_default());
+    let (mut package, node) = read?;
     check_connectors(loader, &node, file);
     let servers = check_servers(loader, &node, file);
-    let own = own.unwrap_or_else(|| inline(loader, &fields, &node, file));
+    let inline = std::mem::take(&mut package.prompts);
+    let own = own.unwrap_or_else(|| {
+        let nothing = ConfigNode::nothing();
+        let written = node.get("prompts").unwrap_or(&nothing);
+        let place = PromptSource {
+            file,
+            folder,
+            written,
+        };
+        prompts::from(loader, inline, &place)
+    });
     if let Some(problem) = broken {
         return Err(problem);
     }
     servers?;
-    locales.merge(&fields.object("locales").0);
-    let mut agent = agent(&fields);
-    agent.id = id.to_owned();
-    agent.folder = folder.to_owned();
-    agent.prompts = own?;
-    agent.presets = presets?;
-    agent.locales = locales;
+    locales.merge(&std::mem::take(&mut package.locales));
+    let mut agent = AppAgent {
+        id: id.to_owned(),
+        folder: folder.to_owned(),
+        package,
+        prompts: own?,
+        presets: presets?,
+        locales,
+        ..AppAgent::default()
+    };
     [agent.hooks, agent.overrides, agent.listeners] = places?;
     Ok(agent)
 }
@@ -111,107 +122,21 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
     judged
 }
 
-/// The prompts in the package itself.
-fn inline(
-    loader: &mut AppLoader,
-    fields: &FieldMap,
-    node: &ConfigNode,
-    file: &str,
-) -> Result<Vec<super::Prompt>, FileProblem> {
-    let items = node
-        .get("prompts")
-        .map(ConfigNode::items)
-        .unwrap_or_default();
-    let contents = items.iter().map(|item| item.get("content").unwrap_or(item));
-    let contents: Vec<&ConfigNode> = contents.collect();
-    let folder = super::files::parent(file);
-    let place = PromptSource {
-        file,
-        folder,
-        contents: &contents,
-    };
-    prompts::from(loader, &fields.list("prompts").into(), &place)
-}
-
-fn agent(fields: &FieldMap) -> AppAgent {
-    let mut options = fields.object("options");
-    let history_size = options.count("history_size");
-    options.0.remove("history_size");
-    let client_tools = options.list("tools");
-    options.0.remove("tools");
-    let runtime = fields.object("runtime");
-    let context = fields.object("context");
-    let client = fields.object("client");
-    let client_roles = match client.0.contains_key("roles") {
-        true => client.texts("roles"),
-        false => CLIENT_ROLES.iter().map(ToString::to_string).collect(),
-    };
-    AppAgent {
-        name: fields.text("name"),
-        description: fields.text("description"),
-        avatar: fields.text("avatar"),
-        is_worker: fields.text("type") == "worker",
-        connector: fields.text("connector"),
-        choice: choice(fields),
-        options: options.0,
-        client_tools,
-        history_size,
-        modes: fields.texts("modes"),
-        default_mode: fields.text("default_mode"),
-        share: share(fields),
-        owner: fields.optional("__yao_created_by"),
-        team: fields.optional("__yao_team_id"),
-        tenant: fields.optional("__yao_tenant_id"),
-        disable_global_prompts: fields.boolean("disable_global_prompts") == Some(true),
-        mcp: mcp(fields),
-        uses: fields.object("uses").0,
-        force_uses: fields.boolean("force_uses"),
-        search: fields.0.get("search").cloned(),
-        kb: fields.0.get("kb").cloned(),
-        db: fields.0.get("db").cloned(),
-        limits: runtime.object("limits").0,
-        http: runtime.0.contains_key("http").then(|| runtime.list("http")),
-        context: ContextOptions {
-            group: context.optional("group"),
-            history: context.object("history").0,
-            usage: context.object("usage").0,
-            truncation: context.object("truncation").0,
-        },
-        client_roles,
-        shown: fields.shown(keys::TABLE),
-        ..AppAgent::default()
+impl PackageFile {
+    /// Who may see the agent, where it is said.
+    pub fn seen_by(&self) -> Option<Visibility> {
+        match (self.public, self.share) {
+            (Some(true), _) => Some(Visibility::Public),
+            (_, Some(AgentShare::Team)) => Some(Visibility::Team),
+            (Some(false), _) | (_, Some(AgentShare::Private)) => Some(Visibility::Private),
+            (None, None) => None,
+        }
     }
 }
 
-fn choice(fields: &FieldMap) -> Option<ConnectorChoice> {
-    let options = fields.object("connector_options");
-    let is_optional = options.boolean("optional") == Some(true);
-    is_optional.then(|| ConnectorChoice {
-        connectors: options.texts("connectors"),
-        filters: options.texts("filters"),
-    })
-}
-
-fn share(fields: &FieldMap) -> Option<Visibility> {
-    match (fields.boolean("public"), fields.text("share").as_str()) {
-        (Some(true), _) => Some(Visibility::Public),
-        (_, "team") => Some(Visibility::Team),
-        (Some(false), _) | (_, "private") => Some(Visibility::Private),
-        (None, _) => None,
-    }
-}
-
-fn mcp(fields: &FieldMap) -> McpSettings {
-    let options = fields.object("mcp").object("options");
-    let default = McpSettings::default();
-    McpSettings {
-        servers: fields.object("mcp").list("servers"),
-        tool_loop: options.boolean("tool_loop").unwrap_or(default.tool_loop),
-        max_turn: options.count("max_turn").unwrap_or(default.max_turn),
-        parallel: options.boolean("parallel").unwrap_or(default.parallel),
-        is_error_fatal: options.text("tool_error") == "fail",
-        timeout: options.milliseconds("timeout").unwrap_or(default.timeout),
-        max_tools: options.count("max_tools").unwrap_or(default.max_tools),
-        samples: options.count("samples").unwrap_or(default.samples),
+impl AppAgent {
+    /// Whether it works for other agents alone.
+    pub fn is_worker(&self) -> bool {
+        self.package.kind == AgentKind::Worker
     }
 }

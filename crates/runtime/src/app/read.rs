@@ -1,16 +1,21 @@
 //! Reading a configuration file: text to a tree of values that know their place, and the tree to plain values by a table of
 //! the keys it may have. Nothing here knows which files there are.
 
+pub mod config;
 pub mod field_spec;
-pub mod fields;
 pub mod json;
+mod json_schema;
 pub mod node;
+mod page;
 pub mod reader;
+pub mod units;
 pub mod yaml;
 
-pub use field_spec::{FieldSpec, ValueKind};
-pub use fields::FieldMap;
+pub use config::{ByteSize, ConfigObject, RawText, Setting};
+pub use field_spec::{ConfigStruct, FieldSpec, FileKind, ValueKind};
+pub use json_schema::schema;
 pub use node::{ConfigNode, ConfigValue, FilePosition};
+pub use page::page;
 pub use reader::ConfigReader;
 
 use node::SyntaxError;

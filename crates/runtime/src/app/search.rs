@@ -1,75 +1,124 @@
 //! The keys of search settings, in `agent/search.yml` and in packages.
 
-use super::read::{FieldSpec, ValueKind};
+use crate::config;
+use serde_json::Value;
+use std::time::Duration;
 
-/// `search`.
-pub const TABLE: &[FieldSpec] = &[
-    FieldSpec::new(
-        "web",
-        ValueKind::Object(&[
-            FieldSpec::new(
-                "provider",
-                ValueKind::OneOf(&["tavily", "serper", "serpapi", "scripted"]),
-            ),
-            FieldSpec::new("api_key_env", ValueKind::Text),
-            FieldSpec::new("max_results", ValueKind::Count),
-            FieldSpec::new("engine", ValueKind::Text),
-            FieldSpec::new("results", ValueKind::List(&ValueKind::Any)),
-        ]),
-    ),
-    FieldSpec::new(
-        "kb",
-        ValueKind::Object(&[
-            FieldSpec::new("collections", ValueKind::TEXTS),
-            FieldSpec::new("threshold", ValueKind::Number),
-            FieldSpec::unused("graph", ": Ambit has no graph search"),
-            FieldSpec::new("max_results", ValueKind::Count),
-        ]),
-    ),
-    FieldSpec::new(
-        "db",
-        ValueKind::Object(&[
-            FieldSpec::new("models", ValueKind::TEXTS),
-            FieldSpec::new("max_results", ValueKind::Count),
-        ]),
-    ),
-    FieldSpec::new(
-        "keyword",
-        ValueKind::Object(&[
-            FieldSpec::new("max_keywords", ValueKind::Count),
-            FieldSpec::new("language", ValueKind::Text),
-        ]),
-    ),
-    FieldSpec::new(
-        "querydsl",
-        ValueKind::Object(&[FieldSpec::new("strict", ValueKind::Boolean)]),
-    ),
-    FieldSpec::new(
-        "rerank",
-        ValueKind::Object(&[FieldSpec::new("top_n", ValueKind::Count)]),
-    ),
-    FieldSpec::new(
-        "citation",
-        ValueKind::Object(&[
-            FieldSpec::new("format", ValueKind::Text),
-            FieldSpec::new("auto_inject_prompt", ValueKind::Boolean),
-            FieldSpec::new("custom_prompt", ValueKind::Text),
-        ]),
-    ),
-    FieldSpec::new(
-        "weights",
-        ValueKind::Object(&[
-            FieldSpec::new("user", ValueKind::Number),
-            FieldSpec::new("hook", ValueKind::Number),
-            FieldSpec::new("auto", ValueKind::Number),
-        ]),
-    ),
-    FieldSpec::new(
-        "options",
-        ValueKind::Object(&[
-            FieldSpec::new("skip_threshold", ValueKind::Count),
-            FieldSpec::new("progress", ValueKind::Boolean),
-            FieldSpec::new("timeout", ValueKind::Duration),
-        ]),
-    ),
-];
+config! {
+    /// What is searched for an agent, and how. A package's keys count before those of `agent/search.yml`.
+    pub struct SearchSettings {
+        /// The web.
+        web: WebSearch,
+        /// Collections of knowledge.
+        kb: KnowledgeSearch,
+        /// Tables of the app.
+        db: TableSearch,
+        /// Finding the words to search the web for.
+        keyword: KeywordSettings,
+        /// Making queries of the app's tables.
+        querydsl: QueryDslSettings,
+        /// Putting what was found in order.
+        rerank: RerankSettings,
+        /// How the model is told of what was found.
+        citation: CitationSettings,
+        /// How much an item counts, by who looked for it.
+        weights: SearchWeights,
+        /// When is searched, and how long.
+        options: SearchOptions,
+    }
+
+    /// Searching the web.
+    pub struct WebSearch {
+        /// Who searches it; `scripted` answers with `results`.
+        provider: Option<SearchProvider>,
+        /// The name of the variable that holds the provider's key.
+        api_key_env: Option<String>,
+        /// The most results.
+        max_results: usize = 10,
+        /// The engine that SerpAPI asks.
+        engine: String = "google",
+        /// What the provider `scripted` answers.
+        results: Vec<Value>,
+    }
+
+    /// Who searches the web.
+    pub enum SearchProvider {
+        /// Tavily.
+        Tavily = "tavily",
+        /// Serper.
+        Serper = "serper",
+        /// SerpAPI.
+        SerpApi = "serpapi",
+        /// The app itself, for tests.
+        Scripted = "scripted",
+    }
+
+    /// Searching collections of knowledge.
+    pub struct KnowledgeSearch {
+        /// The collections.
+        collections: Vec<String>,
+        /// How near a text must be, from 0 to 1.
+        threshold: f64 = 0.7,
+        /// The most results.
+        max_results: usize = 10,
+        unused { graph: ": Ambit has no graph search" }
+    }
+
+    /// Searching tables of the app.
+    pub struct TableSearch {
+        /// The models.
+        models: Vec<String>,
+        /// The most results.
+        max_results: usize = 20,
+    }
+
+    /// Finding the words to search the web for.
+    pub struct KeywordSettings {
+        /// The most words.
+        max_keywords: usize = 10,
+        /// The language of the words.
+        language: String = "auto",
+    }
+
+    /// Making queries of the app's tables.
+    pub struct QueryDslSettings {
+        /// Whether a query that is not clear is left out.
+        strict: bool,
+    }
+
+    /// Putting what was found in order.
+    pub struct RerankSettings {
+        /// How many are kept.
+        top_n: usize = 10,
+    }
+
+    /// How the model is told of what was found.
+    pub struct CitationSettings {
+        /// The form of the references.
+        format: String = "xml",
+        /// Whether the model is told how to cite.
+        auto_inject_prompt: bool = true,
+        /// What the model is told instead.
+        custom_prompt: Option<String>,
+    }
+
+    /// How much an item counts, by who looked for it.
+    pub struct SearchWeights {
+        /// Items that the user gave.
+        user: f64 = 1.0,
+        /// Items that a hook found.
+        hook: f64 = 0.8,
+        /// Items of the search before the model's call.
+        auto: f64 = 0.6,
+    }
+
+    /// When is searched, and how long.
+    pub struct SearchOptions {
+        /// So many references of hooks make a search needless.
+        skip_threshold: usize = 5,
+        /// Whether the user sees that is searched.
+        progress: bool = true,
+        /// How long a search may take.
+        timeout: Duration = "15s",
+    }
+}

@@ -3,27 +3,49 @@
 use super::connector::STORES;
 use super::loader::AppLoader;
 use super::problem::{FileProblem, ProblemReport};
-use super::read::{ConfigNode, FieldMap, FieldSpec, ValueKind};
+use super::read::ConfigNode;
 use super::{App, AppStore};
+use crate::config;
 use crate::process::store::{address, is_internal};
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-const TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("label", ValueKind::Text),
-    FieldSpec::new("type", ValueKind::OneOf(&["lru", "xun"])),
-    FieldSpec::new("connector", ValueKind::Text),
-    FieldSpec::new(
-        "option",
-        ValueKind::Object(&[
-            FieldSpec::new("size", ValueKind::Count),
-            FieldSpec::new("ttl", ValueKind::Duration),
-        ]),
-    ),
-]);
+config! {
+    /// A named store of the app.
+    pub struct StoreFile {
+        /// What people call the store.
+        name: String,
+        /// What it is for.
+        description: String,
+        /// A shorter name, for lists.
+        label: String,
+        /// Where its values live. Without it, the end of the file's name says it: `.lru.yao` is `lru`.
+        #[key = "type"]
+        kind: Option<StoreKind>,
+        /// The connector of type `redis`, `sqlite3` or `postgres` that keeps it; without one it is in Ambit's own database.
+        connector: Option<String>,
+        /// Its size and its values' life.
+        option: StoreOptions,
+    }
+
+    /// Where a store's values live.
+    pub enum StoreKind {
+        /// In the memory of one process.
+        Lru = "lru",
+        /// In a database.
+        Xun = "xun",
+    }
+
+    /// How much a store keeps, and for how long.
+    pub struct StoreOptions {
+        /// The most values of a store in memory; the one that was not used for longest goes first.
+        size: usize = 10240,
+        /// How long values live that are set without a time of their own; 0 is for ever.
+        ttl: Option<Duration>,
+    }
+}
 
 /// Reads all stores, after the connectors. The last part of a file's name says its kind, as in `cache.lru.yao`.
 pub fn load(
@@ -44,26 +66,18 @@ pub fn load(
 fn one(
     loader: &mut AppLoader,
     app: &App,
-    (id, file): (&str, &str),
+    (id, name): (&str, &str),
 ) -> Result<AppStore, FileProblem> {
-    let (value, node) = loader.value(file, &TABLE)?;
-    let fields = FieldMap(value.as_object().cloned().unwrap_or_default());
-    let option = fields.object("option");
-    let is_named_lru = file.ends_with(".lru.yao");
-    let store = AppStore {
-        id: id.to_owned(),
-        name: fields.text("name"),
-        description: fields.text("description"),
-        is_lru: fields
-            .optional("type")
-            .map_or(is_named_lru, |kind| kind == "lru"),
-        connector: fields.optional("connector"),
-        size: option.count("size"),
-        ttl: option.milliseconds("ttl"),
+    let (file, node) = loader.read::<StoreFile>(name)?;
+    let is_lru = match file.kind {
+        Some(kind) => kind == StoreKind::Lru,
+        None => name.ends_with(".lru.yao"),
     };
-    let mut report = ProblemReport::new(file);
+    let id = id.to_owned();
+    let store = AppStore { id, is_lru, file };
+    let mut report = ProblemReport::new(name);
     judge(app, &store, &node, &mut report);
-    if store.connector.is_none() && file.ends_with(".redis.yao") {
+    if store.file.connector.is_none() && name.ends_with(".redis.yao") {
         report.error(node.at, "a store in Redis needs \"connector\"");
     }
     let failure = report.first().cloned();
@@ -76,7 +90,9 @@ fn judge(app: &App, store: &AppStore, node: &ConfigNode, report: &mut ProblemRep
         let message = "names that begin with \"__yao.\" are not the app's; rename the file";
         report.error(node.at, message);
     }
-    let Some(id) = &store.connector else { return };
+    let Some(id) = &store.file.connector else {
+        return;
+    };
     let at = node.get("connector").map_or(node.at, |node| node.at);
     if store.is_lru {
         let message =

@@ -9,7 +9,6 @@ use crate::tool::ToolCaller;
 use ambit_script::HostValue;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// `ctx.mcp`.
 pub const MCP: ScriptClass = ScriptClass {
@@ -57,7 +56,7 @@ fn caller(call: &ScriptCall<'_>) -> ToolCaller {
         agent: scope.agent.id.clone(),
         servers: scope.servers.clone(),
         request_id: scope.properties.request_id.clone(),
-        timeout: Duration::from_millis(scope.agent.mcp.timeout),
+        timeout: scope.agent.package.mcp.options.timeout,
         processes: Arc::new(ContextProcessRunner::within(call)),
     }
 }

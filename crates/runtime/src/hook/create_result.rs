@@ -1,7 +1,8 @@
 //! What `Create` returned.
 
 use super::hook_fields::{Delegate, HookFields};
-use crate::app::defaults::USES;
+use crate::app::StepUses;
+use crate::app::read::ConfigObject;
 use crate::error::Result;
 use crate::trace::{LogLevel, TraceNode};
 use serde::{Deserialize, Serialize};
@@ -149,9 +150,9 @@ fn servers(fields: &mut HookFields) -> Result<Option<Vec<Value>>> {
 
 fn uses(fields: &mut HookFields) -> Result<Map<String, Value>> {
     let uses = fields.map("uses")?;
+    let known = StepUses::keys();
     for (name, value) in &uses {
-        if !USES.iter().any(|known| known.name == name) {
-            let known: Vec<&str> = USES.iter().map(|known| known.name).collect();
+        if !known.contains(&name.as_str()) {
             let known = format!("one of {}", known.join(", "));
             return Err(fields.wrong(&format!("uses.{name}"), &known));
         }

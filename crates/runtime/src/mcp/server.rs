@@ -7,7 +7,7 @@ use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::transport::{TRANSPORTS, TransportEntry};
 use crate::access::Authorized;
 use crate::app;
-use crate::app::read::fields;
+use crate::app::read::units;
 use crate::error::Result;
 use crate::llm::Secrets;
 use crate::lock::lock;
@@ -60,7 +60,7 @@ impl McpServer {
     /// What a file describes.
     pub fn new(about: Arc<app::McpServerFile>, ground: McpEnvironment) -> Self {
         let row = TRANSPORTS.iter().find(|row| row.name == about.transport);
-        let timeout = about.fields.get("timeout").and_then(fields::milliseconds);
+        let timeout = about.fields.get("timeout").and_then(units::milliseconds);
         let kind = match row {
             Some(transport) => McpServerKind::Outside {
                 transport,

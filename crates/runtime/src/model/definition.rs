@@ -118,9 +118,10 @@ pub struct ModelRelation {
 }
 
 /// The kinds of relations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RelationKind {
     /// One row of the other.
+    #[default]
     HasOne,
     /// Many rows of the other.
     HasMany,

@@ -50,7 +50,13 @@ impl ContextProcessRunner {
             }
             Self::Outside { scope, node } => (scope, node),
         };
-        let hosts = outer.agent.http.as_deref().map(AllowList::parse);
+        let hosts = outer
+            .agent
+            .package
+            .runtime
+            .http
+            .as_deref()
+            .map(AllowList::parse);
         let hosts = hosts
             .transpose()
             .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;

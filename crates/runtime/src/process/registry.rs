@@ -10,16 +10,6 @@ use ambit_storage::pattern::Pattern;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What scripts may call where an app does not say.
-const PERMITTED: &[&str] = &[
-    "models.*",
-    "scripts.*",
-    "agents.*",
-    "stores.*",
-    "utils.*",
-    "agent.Call",
-];
-
 /// The processes of one version of an app.
 pub struct ProcessRegistry {
     /// The app.
@@ -69,8 +59,7 @@ impl ProcessRegistry {
         };
         let programs = app.processes.iter();
         let programs = programs.map(|(name, source)| (name.clone(), compile(source)));
-        let usual = || PERMITTED.iter().map(|&text| text.to_owned()).collect();
-        let permitted = app.settings.processes.clone().unwrap_or_else(usual);
+        let permitted = &app.settings.capabilities.process;
         Self {
             programs: programs.collect(),
             permitted: permitted.iter().map(|text| Pattern::parse(text)).collect(),

@@ -5,7 +5,7 @@ mod lru;
 
 pub(crate) use address::address;
 
-use crate::app::{App, AppStore};
+use crate::app::{App, AppStore, StoreOptions};
 use crate::error::{Error, ErrorCode, Result};
 use crate::lock::lock;
 use crate::model::database::{Database, LazyDatabase};
@@ -22,9 +22,6 @@ use tokio::sync::OnceCell;
 
 /// What the names of stores begin with that are not the app's.
 const INTERNAL: &str = "__yao.";
-
-/// The values of a store in memory where its file does not say.
-const SIZE: usize = 10_240;
 
 /// Whether a store of this name is none of the app's.
 pub fn is_internal(id: &str) -> bool {
@@ -82,8 +79,8 @@ impl OpenStores {
         }
         let store = app.store(id)?;
         let driver = self.driver(app, &store).await?;
-        let life = store.ttl.and_then(|millis| i64::try_from(millis).ok());
-        let life = life.filter(|millis| *millis > 0);
+        let life = store.file.option.ttl.map(|life| life.as_millis());
+        let life = life.and_then(|millis| i64::try_from(millis).ok());
         let default_ttl = life.map_or(Ttl::Never, Ttl::After);
         let settings = MemorySettings {
             default_ttl,
@@ -95,12 +92,15 @@ impl OpenStores {
     async fn driver(&self, app: &App, store: &AppStore) -> Result<Arc<dyn Driver>> {
         let options = self.stores.options();
         if store.is_lru {
-            let size = store.size.filter(|size| *size > 0).unwrap_or(SIZE);
+            let size = match store.file.option.size {
+                0 => StoreOptions::default().size,
+                size => size,
+            };
             let made =
                 || async { Ok(Arc::new(LruDriver::new(size, options.clone())) as Arc<dyn Driver>) };
             return self.once(format!("lru:{size}:{}", store.id), made).await;
         }
-        let Some(connector) = &store.connector else {
+        let Some(connector) = &store.file.connector else {
             return Ok(self.stores.index()?.driver().clone());
         };
         let connector = app.storage(connector)?;

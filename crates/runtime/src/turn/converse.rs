@@ -103,7 +103,7 @@ impl Turn {
             }
             if is_done {
                 transcript.messages.push(answer.message());
-            } else if !run.agent.mcp.tool_loop {
+            } else if !run.agent.package.mcp.options.tool_loop {
                 return Ok(());
             }
             position = position.next();
@@ -127,7 +127,7 @@ impl Turn {
             return Ok(None);
         }
         let offered = OfferedTools::list(self, run, &plan).await?;
-        if let Some(samples) = offered.samples(run.agent.mcp.samples) {
+        if let Some(samples) = offered.samples(run.agent.package.mcp.options.samples) {
             transcript.messages.insert(transcript.instructions, samples);
             transcript.instructions += 1;
         }
@@ -136,7 +136,7 @@ impl Turn {
 
     /// Whether no more tools may be called.
     fn is_last_round(&self, run: &AgentRun, position: RoundPosition) -> bool {
-        let most = run.agent.mcp.max_turn;
+        let most = run.agent.package.mcp.options.max_turn;
         let is_last = position.round >= most;
         if is_last {
             self.output.warn(&format!(

@@ -3,7 +3,7 @@
 use super::Turn;
 use super::agent_run::AgentRun;
 use super::request_context::{CreatedServers, RequestContext};
-use crate::app::{AppAgent, ConnectorChoice};
+use crate::app::AppAgent;
 use crate::error::{Error, ErrorCode, Result};
 use crate::hook::CreateResult;
 use crate::journal::JournalStep;
@@ -74,7 +74,7 @@ impl ModelCallPlan {
     pub fn new(context: &RequestContext, run: &AgentRun, created: CreateResult) -> Result<Self> {
         let agent = &run.agent;
         let uses = uses(context, run, &created);
-        let mut options = agent.options.clone();
+        let mut options = agent.package.options.generation.clone();
         if run.index == 0 {
             options.extend(context.request.options.clone());
         }
@@ -87,25 +87,25 @@ impl ModelCallPlan {
                 connector.clone()
             }
             (None, Some(connector)) => connector.clone(),
-            (None, None) => agent.connector.clone(),
+            (None, None) => agent.package.connector.clone(),
         };
         let mode = run.call.mode.clone();
         let mode =
-            mode.or_else(|| Some(agent.default_mode.clone()).filter(|mode| !mode.is_empty()));
+            mode.or_else(|| Some(agent.package.default_mode.clone()).filter(|mode| !mode.is_empty()));
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
             options,
             connector,
             servers: created
                 .mcp_servers
-                .unwrap_or_else(|| agent.mcp.servers.clone()),
+                .unwrap_or_else(|| agent.package.mcp.servers.clone()),
             client_tools: match context.request.tools.as_slice() {
                 requested if run.index == 0 && !requested.is_empty() => requested.to_vec(),
-                _ => agent.client_tools.clone(),
+                _ => agent.package.options.tools.clone(),
             },
             preset: created.prompt_preset,
             mode,
-            disable_global_prompts: agent.disable_global_prompts
+            disable_global_prompts: agent.package.disable_global_prompts
                 || run.call.disable_global_prompts
                 || created.disable_global_prompts.unwrap_or(false),
             uses,
@@ -119,13 +119,13 @@ fn uses(context: &RequestContext, run: &AgentRun, created: &CreateResult) -> Use
     let (app, agent) = (&context.loaded.app.defaults, &run.agent);
     let uses = UsesSettings::default()
         .with(&app.uses, app.force_uses)
-        .with(&agent.uses, agent.force_uses);
+        .with(&agent.package.uses, agent.package.force_uses);
     let is_called_by_agent = run.index > 0 || context.is_nested();
     let uses = match is_called_by_agent {
         true => uses.with_options(&run.call.further),
         false => uses,
     };
-    uses.with(&created.uses, created.force_uses)
+    uses.with_given(&created.uses, created.force_uses)
 }
 
 /// Whether the client may choose this connector.
@@ -136,13 +136,11 @@ fn may_choose(context: &RequestContext, agent: &AppAgent, connector: &str) -> Re
         error.param = Some("model".to_owned());
         Err(error)
     };
-    let Some(ConnectorChoice {
-        connectors,
-        filters,
-    }) = &agent.choice
-    else {
+    let choice = &agent.package.connector_options;
+    if !choice.optional {
         return refused("cannot be chosen: this agent has no connector_options");
-    };
+    }
+    let connectors = &choice.connectors;
     if !connectors.is_empty() && !connectors.iter().any(|id| id == connector) {
         return refused(&format!(
             "is not one of this agent's: {}",
@@ -153,7 +151,7 @@ fn may_choose(context: &RequestContext, agent: &AppAgent, connector: &str) -> Re
         return refused("cannot be chosen");
     };
     let capabilities = ModelCapabilities::of(&connector);
-    for filter in filters {
+    for filter in &choice.filters {
         if !capabilities.has(filter)? {
             return refused(&format!(
                 "does not offer {filter}, which this agent asks for"

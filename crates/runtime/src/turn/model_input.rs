@@ -72,15 +72,15 @@ fn variables(context: &RequestContext, run: &AgentRun) -> PromptVariables {
     let authorized = &context.request.authorized;
     let or_empty = |id: &Option<String>| id.clone().unwrap_or_default();
     let agent = &run.agent;
-    let kind = if agent.is_worker {
+    let kind = if agent.is_worker() {
         "worker"
     } else {
         "assistant"
     };
     let variables = [
         ("ASSISTANT_ID", agent.id.clone()),
-        ("ASSISTANT_NAME", agent.name.clone()),
-        ("ASSISTANT_DESCRIPTION", agent.description.clone()),
+        ("ASSISTANT_NAME", agent.package.name.clone()),
+        ("ASSISTANT_DESCRIPTION", agent.package.description.clone()),
         ("ASSISTANT_TYPE", kind.to_owned()),
         ("CHAT_ID", context.ids.chat_id.clone()),
         ("LOCALE", context.settings.locale.clone()),
@@ -158,7 +158,7 @@ async fn shortened(
             .warn(&format!("the conversation was not made shorter: {refused}"));
     }
     let own = turn.context.id();
-    let size = run.agent.history_size.unwrap_or(usize::MAX);
+    let size = run.agent.package.options.history_size.unwrap_or(usize::MAX);
     let is_before = |message: &&Message| message.turn_id.as_deref() != Some(own);
     let mut surplus = prepared.messages.iter().filter(is_before).count();
     surplus = surplus.saturating_sub(size);

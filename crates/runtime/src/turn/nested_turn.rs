@@ -248,7 +248,7 @@ impl AgentTurnHost {
             });
         }
         match nested.callee {
-            CalleeKind::Agent => caller.speaker.fork(&agent.name, &agent.id, false),
+            CalleeKind::Agent => caller.speaker.fork(&agent.package.name, &agent.id, false),
             CalleeKind::Model => caller.speaker.clone(),
         }
     }

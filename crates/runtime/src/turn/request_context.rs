@@ -127,10 +127,10 @@ impl RequestContext {
             "trace_id": self.ids.request_id,
             "assistant": {
                 "assistant_id": agent.id,
-                "type": if agent.is_worker { "worker" } else { "assistant" },
-                "name": text(&agent.name),
-                "avatar": agent.avatar,
-                "description": text(&agent.description),
+                "type": if agent.is_worker() { "worker" } else { "assistant" },
+                "name": text(&agent.package.name),
+                "avatar": agent.package.avatar,
+                "description": text(&agent.package.description),
             },
             "metadata": self.request.metadata,
         })

@@ -101,7 +101,7 @@ impl RequestContext {
         let created = self.settings.servers.as_ref();
         match created.filter(|created| created.run == run.index) {
             Some(created) => created.servers.clone(),
-            None => Arc::new(run.agent.mcp.servers.clone()),
+            None => Arc::new(run.agent.package.mcp.servers.clone()),
         }
     }
 

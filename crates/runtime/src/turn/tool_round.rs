@@ -5,6 +5,7 @@ use super::Turn;
 use super::agent_run::AgentRun;
 use super::tool_results::{ToolCallEnd, ToolCallRun};
 use super::tools::OfferedTools;
+use crate::app::ToolErrorPolicy;
 use crate::error::{Error, Result};
 use crate::journal::{JournalStep, RoundPosition};
 use crate::llm::ModelAnswer;
@@ -39,7 +40,7 @@ impl ToolRound<'_> {
     pub async fn run(&self, turn: &mut Turn, messages: &mut Vec<Value>) -> Result<()> {
         messages.push(self.answer.message());
         self.record_answer(turn).await?;
-        let most = match self.run.agent.mcp.parallel {
+        let most = match self.run.agent.package.mcp.options.parallel {
             true => MAX_CONCURRENT,
             false => 1,
         };
@@ -144,7 +145,7 @@ impl ToolRound<'_> {
             server: tool.as_ref().map(|tool| tool.server.clone()),
             tool: tool.as_ref().map_or(&call.name, |tool| &tool.tool).clone(),
             arguments: arguments.value,
-            is_error_fatal: self.run.agent.mcp.is_error_fatal,
+            is_error_fatal: self.run.agent.package.mcp.options.tool_error == ToolErrorPolicy::Fail,
             skip: self.run.call.skip,
             outbox: turn.agent_outbox(self.run),
             node,

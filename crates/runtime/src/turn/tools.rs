@@ -32,7 +32,7 @@ impl OfferedTools {
             [] => Vec::new(),
             servers => turn.server_tools(run, servers).await?,
         };
-        let most = run.agent.mcp.max_tools;
+        let most = run.agent.package.mcp.options.max_tools;
         if tools.len() > most {
             let message = format!(
                 "{} offers {} tools, but mcp.options.max_tools is {most}",
@@ -110,7 +110,7 @@ impl Turn {
             agent: run.agent.id.clone(),
             servers: scope.servers.clone(),
             request_id: self.context.ids.request_id.clone(),
-            timeout: Duration::from_millis(run.agent.mcp.timeout),
+            timeout: run.agent.package.mcp.options.timeout,
             processes: Arc::new(ContextProcessRunner::Outside { scope, node }),
         })
     }

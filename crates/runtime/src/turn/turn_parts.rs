@@ -51,7 +51,7 @@ impl TurnParts {
     /// The trace over its log, going on from what is stored of it.
     pub fn trace(&self, log: &StreamWriter, before: &TraceTree) -> Trace {
         let id = &self.ids.request_id;
-        if self.request.skip.trace || self.loaded.app.settings.is_trace_off {
+        if self.request.skip.trace || !self.loaded.app.settings.trace.enabled {
             return Trace::off(id);
         }
         let settings = TraceSettings {

@@ -1,10 +1,15 @@
 //! The app of `fixture/`, which has every kind of file.
 
 use crate::support::{environment, fixture, texts};
-use ambit_runtime::app::{App, AppSettings, ConnectorChoice, McpSettings, Visibility};
+use ambit_runtime::app::read::ByteSize;
+use ambit_runtime::app::{
+    AgentTools, App, AppCapabilities, AppSettings, ConnectorChoice, EventSettings,
+    HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions, StreamSettings,
+    ToolErrorPolicy, ToolOptions, TraceSettings, Visibility,
+};
 use ambit_script::ProgramSource;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 fn app() -> App {
     let given = [("MODEL_KEY", "given"), ("COMPANY", "given")];
@@ -43,20 +48,36 @@ fn settings_are_those_of_app_yao() {
         ),
         ("Fixture", "1.2.3", "An app with every kind of file")
     );
-    let limits = json!({"cpu": "2s", "heap": "32MiB", "messages": 100});
     let expected = AppSettings {
-        limits: limits.as_object().unwrap().clone(),
-        http: vec![
-            json!("api.example.com"),
-            json!({"host": "localhost", "private": true}),
-        ],
-        processes: Some(vec!["models.*".to_owned()]),
-        prompt_env: vec!["COMPANY".to_owned()],
-        stream_retention: Some(3_600),
-        has_content_in_events: true,
-        memory_ttl: BTreeMap::from([("chat".to_owned(), 604_800), ("context".to_owned(), 90)]),
-        is_trace_off: true,
-        trace_retention: Some(172_800),
+        limits: LimitSettings {
+            cpu: Duration::from_secs(2),
+            heap: ByteSize(32 << 20),
+            messages: 100,
+            ..LimitSettings::default()
+        },
+        capabilities: AppCapabilities {
+            http: vec![
+                json!("api.example.com"),
+                json!({"host": "localhost", "private": true}),
+            ],
+            process: vec!["models.*".to_owned()],
+            prompt_env: vec!["COMPANY".to_owned()],
+        },
+        stream: StreamSettings {
+            retention: Duration::from_secs(3_600),
+        },
+        events: EventSettings { content: true },
+        memory: MemorySettings {
+            default_ttl: MemoryLife {
+                chat: Some(Duration::from_secs(604_800)),
+                context: Some(Duration::from_secs(90)),
+                ..MemoryLife::default()
+            },
+        },
+        trace: TraceSettings {
+            enabled: false,
+            retention: Duration::from_secs(172_800),
+        },
         visibility: Some(Visibility::Public),
     };
     assert_eq!(app.settings, expected);
@@ -66,17 +87,20 @@ fn settings_are_those_of_app_yao() {
 fn defaults_are_those_of_the_agent_folder() {
     let app = app();
     assert_eq!(
-        Value::Object(app.defaults.uses.clone()),
-        json!({"default": "hello", "vision": "agent:seer"})
+        app.defaults.uses,
+        environment(&[("default", "hello"), ("vision", "agent:seer")])
     );
     assert_eq!(
         app.defaults.roles,
         environment(&[("default", "models.scripted"), ("light", "gpt")])
     );
-    assert_eq!(app.defaults.history_size, Some(30));
-    assert_eq!(app.defaults.expiration, Some(2_592_000));
+    assert_eq!(app.defaults.store.max_size, Some(30));
     assert_eq!(
-        app.defaults.search,
+        app.defaults.store.expiration,
+        Some(Duration::from_secs(2_592_000))
+    );
+    assert_eq!(
+        app.search,
         Some(json!({"web": {"provider": "scripted", "results": []}, "options": {"timeout": "3s"}}))
     );
     assert_eq!(
@@ -97,61 +121,69 @@ fn defaults_are_those_of_the_agent_folder() {
 fn an_agent_is_its_folder() {
     let agent = app().agent("hello").unwrap();
     assert_eq!(agent.folder, "assistants/hello");
+    let package = &agent.package;
     assert_eq!(
-        (agent.name.as_str(), agent.description.as_str()),
+        (package.name.as_str(), package.description.as_str()),
         ("{{ title }}", "Says hello")
     );
-    assert_eq!(agent.connector, "use::light");
+    assert_eq!(package.connector, "use::light");
     assert_eq!(
-        agent.choice,
-        Some(ConnectorChoice {
+        package.connector_options,
+        ConnectorChoice {
+            optional: true,
             connectors: vec!["gpt".to_owned()],
             filters: vec!["vision".to_owned()],
-        })
+        }
     );
     assert_eq!(
-        Value::Object(agent.options.clone()),
+        Value::Object(package.options.generation.clone()),
         json!({"temperature": 0.3, "stop": ["END"]})
     );
-    assert_eq!(agent.history_size, Some(12), "the variable is a number");
-    assert_eq!(agent.modes, ["chat", "task"]);
-    assert_eq!(agent.default_mode, "chat");
+    assert_eq!(
+        package.options.history_size,
+        Some(12),
+        "the variable is a number"
+    );
+    assert_eq!(package.modes, ["chat", "task"]);
+    assert_eq!(package.default_mode, "chat");
     assert_eq!(
         (
-            agent.share,
-            agent.owner.as_deref(),
-            agent.team.as_deref(),
-            agent.tenant.as_deref()
+            package.seen_by(),
+            package.owner.as_deref(),
+            package.team.as_deref(),
+            package.tenant.as_deref()
         ),
         (Some(Visibility::Team), Some("alice"), Some("red"), None)
     );
     assert_eq!(
-        agent.mcp,
-        McpSettings {
+        package.mcp,
+        AgentTools {
             servers: vec![
                 json!("echo"),
                 json!({"server_id": "files", "tools": ["read*"]}),
                 json!({"web": ["get"]}),
             ],
-            max_turn: 3,
-            is_error_fatal: true,
-            timeout: 5_000,
-            ..McpSettings::default()
+            options: ToolOptions {
+                max_turn: 3,
+                tool_error: ToolErrorPolicy::Fail,
+                timeout: Duration::from_secs(5),
+                ..ToolOptions::default()
+            },
         }
     );
+    assert_eq!(package.uses, environment(&[("search", "builtin")]));
+    assert_eq!(package.runtime.http, Some(vec![]));
+    assert_eq!(package.context.group.as_deref(), Some("$CTX.TEAM_ID"));
     assert_eq!(
-        Value::Object(agent.uses.clone()),
-        json!({"search": "builtin"})
+        package.context.history,
+        HistoryPlacement {
+            store_meta: true,
+            ..HistoryPlacement::default()
+        }
     );
-    assert_eq!(agent.http, Some(vec![]));
-    assert_eq!(agent.context.group.as_deref(), Some("$CTX.TEAM_ID"));
+    assert_eq!(package.client.roles, ["assistant"]);
     assert_eq!(
-        Value::Object(agent.context.history.clone()),
-        json!({"store_meta": true})
-    );
-    assert_eq!(agent.client_roles, ["assistant"]);
-    assert_eq!(
-        Value::Object(agent.shown.clone()),
+        Value::Object(package.display_only.clone()),
         json!({"tags": ["demo"], "sort": 10})
     );
 }
@@ -186,14 +218,14 @@ fn prompts_presets_and_translations_belong_to_the_agent() {
 #[test]
 fn an_agent_in_yaml_with_inline_prompts_is_one_too() {
     let agent = app().agent("tests.create").unwrap();
-    assert!(agent.is_worker);
+    assert!(agent.is_worker());
     assert_eq!(agent.prompts[0].content, "Literally $ENV.COMPANY");
-    assert_eq!(agent.client_roles, ["assistant", "tool"]);
+    assert_eq!(agent.package.client.roles, ["assistant", "tool"]);
     assert_eq!(
         agent.hooks.as_deref(),
         Some("assistants/tests/create/src/index.js")
     );
-    assert_eq!(agent.mcp, McpSettings::default());
+    assert_eq!(agent.package.mcp, AgentTools::default());
 }
 
 #[test]
@@ -260,12 +292,18 @@ fn stores_servers_and_access_rules_are_read() {
     let app = app();
     let store = app.store("cache").unwrap();
     assert_eq!(
-        (store.is_lru, store.size, store.ttl),
-        (true, Some(100), Some(60_000))
+        (store.is_lru, &store.file.option),
+        (
+            true,
+            &StoreOptions {
+                size: 100,
+                ttl: Some(Duration::from_secs(60)),
+            }
+        )
     );
     let shared = app.store("shared").unwrap();
     assert_eq!(
-        (shared.is_lru, shared.connector.as_deref()),
+        (shared.is_lru, shared.file.connector.as_deref()),
         (false, Some("cache"))
     );
     let servers: Vec<&str> = app.servers.keys().map(String::as_str).collect();

@@ -1,28 +1,36 @@
 //! Limits of an app and its agents.
 
-use ambit_runtime::app::limits::{LIMITS, in_force};
-use serde_json::{Map, Value, json};
+use ambit_runtime::app::read::ConfigObject;
+use ambit_runtime::app::{Agent, App};
+use ambit_runtime::limits::Limits;
+use serde_json::{Value, json};
+use std::time::Duration;
 
-fn limit(name: &str, app: &Value, agent: &Value) -> u64 {
-    let limit = LIMITS.iter().find(|limit| limit.name == name).unwrap();
-    let level = |value: &Value| value.as_object().cloned().unwrap_or_else(Map::new);
-    in_force(limit, &level(app), &level(agent))
+fn limits(app: &Value, agent: &Value) -> Limits {
+    let level = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let mut whole = App::default();
+    whole.settings.limits.update(&mut level(app));
+    let mut own = Agent::default();
+    own.package.runtime.limits = level(agent);
+    Limits::of(&whole, &own)
 }
 
 #[test]
 fn an_app_sets_a_limit_and_an_agent_only_lowers_it() {
     let none = json!({});
-    assert_eq!(limit("cpu", &none, &none), 5_000);
-    assert_eq!(limit("cpu", &json!({"cpu": "20s"}), &none), 20_000);
+    let cpu = |app: &Value, agent: &Value| limits(app, agent).run.cpu;
+    let heap = |app: &Value, agent: &Value| limits(app, agent).run.heap;
+    assert_eq!(cpu(&none, &none), Duration::from_secs(5));
+    assert_eq!(cpu(&json!({"cpu": "20s"}), &none), Duration::from_secs(20));
     assert_eq!(
-        limit("cpu", &json!({"cpu": "20s"}), &json!({"cpu": 2})),
-        2_000
+        cpu(&json!({"cpu": "20s"}), &json!({"cpu": 2})),
+        Duration::from_secs(2)
     );
-    assert_eq!(limit("cpu", &none, &json!({"cpu": "20s"})), 5_000);
+    assert_eq!(cpu(&none, &json!({"cpu": "20s"})), Duration::from_secs(5));
     assert_eq!(
-        limit("heap", &json!({"heap": "32MiB"}), &json!({"heap": "64MiB"})),
+        heap(&json!({"heap": "32MiB"}), &json!({"heap": "64MiB"})),
         32 << 20
     );
-    assert_eq!(limit("heap", &json!({"heap": 1024}), &none), 1_024);
-    assert_eq!(limit("timers", &none, &json!({"timers": 5})), 5);
+    assert_eq!(heap(&json!({"heap": 1024}), &none), 1_024);
+    assert_eq!(limits(&none, &json!({"timers": 5})).run.timers, 5);
 }

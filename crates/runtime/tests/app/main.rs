@@ -15,6 +15,7 @@ mod locales;
 mod mistakes;
 mod prompts;
 mod reload;
+mod schemas;
 mod secrets;
 mod support;
 mod visible;

@@ -3,9 +3,13 @@
 use crate::support::{load, texts};
 
 /// A file, its text, and all that is said about the app that has it.
-struct Case(&'static str, &'static str, &'static [&'static str]);
+pub struct Case(
+    pub &'static str,
+    pub &'static str,
+    pub &'static [&'static str],
+);
 
-const CASES: &[Case] = &[
+pub const CASES: &[Case] = &[
     Case(
         "assistants/a/package.yao",
         "{\n  \"name\": \"A\",\n  \"conector\": \"x\"\n}",

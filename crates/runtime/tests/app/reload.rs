@@ -37,7 +37,7 @@ fn g122_a_loaded_app_stays_as_it_was_and_a_broken_one_says_so() {
     let told = |app: &App| {
         let agent = app.agent("a").unwrap();
         (
-            agent.name.clone(),
+            agent.package.name.clone(),
             agent.prompts[0].assets["a.md"].to_string(),
         )
     };

@@ -242,7 +242,7 @@ fn a_yao_file_is_json_or_yaml_by_its_first_significant_character() {
         let app = load(&[("assistants/a/package.yao", text)]);
         assert_eq!(
             app.agent("a")
-                .map(|agent| agent.name.clone())
+                .map(|agent| agent.package.name.clone())
                 .ok()
                 .as_deref(),
             Some("A"),

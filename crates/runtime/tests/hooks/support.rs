@@ -1,5 +1,6 @@
 //! An agent with hooks, and the context that they run in.
 
+use ambit_runtime::app::read::ConfigObject;
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
 use ambit_runtime::hook::{AgentHooks, CreateResult, NextResult};
@@ -134,7 +135,8 @@ impl Stage {
 
     /// The same with another limit.
     pub fn limited(mut self, name: &str, limit: Value) -> Self {
-        self.app.settings.limits.insert(name.to_owned(), limit);
+        let mut given = Map::from_iter([(name.to_owned(), limit)]);
+        self.app.settings.limits.update(&mut given);
         self
     }
 

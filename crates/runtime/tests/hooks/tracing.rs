@@ -237,14 +237,10 @@ async fn a_trace_that_is_off_takes_every_call() {
 
 #[tokio::test]
 async fn limits_cut_and_drop_with_one_warning_each() {
-    let mut stage = Stage::new();
-    for (name, limit) in [("trace_nodes", 5), ("trace_logs", 10), ("trace_field", 100)] {
-        stage
-            .app
-            .settings
-            .limits
-            .insert(name.to_owned(), json!(limit));
-    }
+    let limits = [("trace_nodes", 5), ("trace_logs", 10), ("trace_field", 100)];
+    let mut stage = limits.iter().fold(Stage::new(), |stage, (name, limit)| {
+        stage.limited(name, json!(limit))
+    });
     let text = "export function Create(ctx) {
         for (let i = 0; i < 9; i++) ctx.trace.Add(i, 'node ' + i).Info('line ' + i);
         for (let i = 0; i < 9; i++) ctx.trace.Info('x'.repeat(200));

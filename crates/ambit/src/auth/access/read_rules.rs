@@ -5,12 +5,14 @@ use super::endpoint::EndpointPattern;
 use super::limits::ScopeLimits;
 use super::rules::{AccessRules, EndpointRule, RoleDefinition, RuleEffect, ScopeDefinition};
 use super::scope::{self, EVERYTHING};
-use crate::auth::openapi_file::OpenapiFile;
+use crate::auth::openapi_file::AccessFile;
 use ambit_runtime::access::DataConstraints;
-use ambit_runtime::app::read::{FieldMap, FieldSpec, ValueKind};
+use ambit_runtime::app::read::Setting;
 use ambit_runtime::app::{App, FileProblem};
+use ambit_runtime::config;
 use ambit_runtime::model::system::ROLES_FILE;
 use ambit_storage::suggestion;
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -18,27 +20,57 @@ const FOLDER: &str = "openapi/scopes";
 const SETTINGS: &str = "openapi/scopes/scopes.yml";
 const ALIASES: &str = "openapi/scopes/alias.yml";
 
-const ROLE_TABLE: ValueKind = ValueKind::Map(&ValueKind::Object(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::required("scopes", ValueKind::TEXTS),
-    FieldSpec::new("restricted", ValueKind::TEXTS),
-    FieldSpec::new("default", ValueKind::Boolean),
-]));
-const SCOPE_TABLE: ValueKind = ValueKind::Map(&ValueKind::Object(&[
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::required("endpoints", ValueKind::TEXTS),
-    FieldSpec::new("owner", ValueKind::Boolean),
-    FieldSpec::new("creator", ValueKind::Boolean),
-    FieldSpec::new("editor", ValueKind::Boolean),
-    FieldSpec::new("team", ValueKind::Boolean),
-    FieldSpec::new("extra", ValueKind::Map(&ValueKind::Any)),
-]));
-const SETTINGS_TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("default", ValueKind::OneOf(&["deny", "allow"])),
-    FieldSpec::new("public", ValueKind::TEXTS),
-    FieldSpec::new("endpoints", ValueKind::TEXTS),
-]);
-const ALIAS_TABLE: ValueKind = ValueKind::Map(&ValueKind::TEXTS);
+config! {
+    /// A role: what callers who have it may call.
+    pub struct RoleSettings {
+        /// What people call the role.
+        name: String,
+        /// The scopes and aliases that it has; `*` stands for one part.
+        #[required]
+        scopes: Vec<String>,
+        /// Scopes that it does not have, whatever `scopes` says.
+        restricted: Vec<String>,
+        /// Whether callers without a role have this one.
+        default: bool,
+    }
+
+    /// A scope: what may be called with it, and with which data.
+    pub struct ScopeSettings {
+        /// What it is for.
+        description: String,
+        /// What may be called: `GET /chat/sessions`, with `:param` for a part and a final `*` for the rest.
+        #[required]
+        endpoints: Vec<String>,
+        /// Only data that the caller owns.
+        owner: bool,
+        /// Only data that the caller has made.
+        creator: bool,
+        /// Only data that the caller has changed last.
+        editor: bool,
+        /// Only data of the caller's team.
+        team: bool,
+        /// Only rows with these values, by columns.
+        extra: Map<String, Value>,
+    }
+
+    /// What may be called without a scope.
+    pub struct ScopesFile {
+        /// What becomes of a call that no rule is about.
+        default: ScopesDefault,
+        /// What everybody may call, without saying who they are.
+        public: Vec<String>,
+        /// What every caller may or may not call: `GET /kb/* allow`.
+        endpoints: Vec<String>,
+    }
+
+    /// What becomes of a call that no rule is about.
+    pub enum ScopesDefault {
+        /// It is refused.
+        Deny = "deny",
+        /// It is allowed.
+        Allow = "allow",
+    }
+}
 
 /// Whether a file of `openapi/`, named below that folder, holds rules.
 pub fn is_rule(name: &str) -> bool {
@@ -73,11 +105,11 @@ struct RulesReader<'a> {
 }
 
 impl RulesReader<'_> {
-    fn file(&mut self, name: &str, table: &ValueKind) -> Result<Option<OpenapiFile>, FileProblem> {
+    fn file<T: Setting>(&mut self, name: &str) -> Result<Option<AccessFile<T>>, FileProblem> {
         if !self.app.access.0.contains_key(name) {
             return Ok(None);
         }
-        let mut read = OpenapiFile::of(self.app, name, table)?;
+        let mut read = AccessFile::read(self.app, name)?;
         self.notices.append(&mut read.notices);
         Ok(Some(read))
     }
@@ -89,21 +121,21 @@ impl RulesReader<'_> {
         };
         let names: Vec<String> = names.filter(is_own).cloned().collect();
         for name in names {
-            let Some(read) = self.file(&name, &SCOPE_TABLE)? else {
+            let Some(read) = self.file::<IndexMap<String, ScopeSettings>>(&name)? else {
                 continue;
             };
-            for (scope, fields) in objects(&read.fields) {
-                self.scope(&read, scope, &fields)?;
+            for (scope, settings) in &read.content {
+                self.scope(&read, scope, settings)?;
             }
         }
         Ok(())
     }
 
-    fn scope(
+    fn scope<T: Setting>(
         &mut self,
-        read: &OpenapiFile,
+        read: &AccessFile<T>,
         name: &str,
-        fields: &FieldMap,
+        settings: &ScopeSettings,
     ) -> Result<(), FileProblem> {
         scope::check(name, false)
             .map_err(|why| read.wrong(&[name], format!("\"{name}\": {why}")))?;
@@ -111,40 +143,39 @@ impl RulesReader<'_> {
             let message = format!("the scope \"{name}\" is also in {}", other.file);
             return Err(read.wrong(&[name], message));
         }
-        let is_set = |flag: &str| fields.boolean(flag) == Some(true);
         let flags = DataConstraints {
-            owner_only: is_set("owner"),
-            creator_only: is_set("creator"),
-            editor_only: is_set("editor"),
-            team_only: is_set("team"),
-            extra: columns(read, name, fields)?,
+            owner_only: settings.owner,
+            creator_only: settings.creator,
+            editor_only: settings.editor,
+            team_only: settings.team,
+            extra: columns(read, name, &settings.extra)?,
         };
         let scope = ScopeDefinition {
             limits: ScopeLimits::of(name, &flags),
             file: read.name.clone(),
         };
         self.rules.scopes.insert(name.to_owned(), scope);
-        for (at, text) in fields.texts("endpoints").into_iter().enumerate() {
+        for (at, text) in settings.endpoints.iter().enumerate() {
             let effect = RuleEffect::Scope(name.to_owned());
             let place = [name, "endpoints", &at.to_string()];
-            self.entry(read, &place, (&text, &text, effect))?;
+            self.entry(read, &place, (text, text, effect))?;
         }
         Ok(())
     }
 
     /// `default`, `public` and `endpoints`, `["GET /kb/* allow"]`.
     fn settings(&mut self) -> Result<(), FileProblem> {
-        let Some(read) = self.file(SETTINGS, &SETTINGS_TABLE)? else {
+        let Some(read) = self.file::<ScopesFile>(SETTINGS)? else {
             return Ok(());
         };
-        self.rules.is_open = read.fields.text("default") == "allow";
-        for (at, text) in read.fields.texts("public").into_iter().enumerate() {
+        self.rules.is_open = read.content.default == ScopesDefault::Allow;
+        for (at, text) in read.content.public.iter().enumerate() {
             let place = ["public", &at.to_string()];
-            self.entry(&read, &place, (&text, &text, RuleEffect::Public))?;
+            self.entry(&read, &place, (text, text, RuleEffect::Public))?;
         }
-        for (at, text) in read.fields.texts("endpoints").into_iter().enumerate() {
+        for (at, text) in read.content.endpoints.iter().enumerate() {
             let place = ["endpoints", &at.to_string()];
-            let (endpoint, word) = text.trim().rsplit_once(' ').unwrap_or((&text, ""));
+            let (endpoint, word) = text.trim().rsplit_once(' ').unwrap_or((text, ""));
             let effect = match word {
                 "allow" => RuleEffect::Allow,
                 "deny" => RuleEffect::Deny,
@@ -155,14 +186,14 @@ impl RulesReader<'_> {
                     return Err(read.wrong(&place, message));
                 }
             };
-            self.entry(&read, &place, (endpoint, &text, effect))?;
+            self.entry(&read, &place, (endpoint, text, effect))?;
         }
         Ok(())
     }
 
-    fn entry(
+    fn entry<T: Setting>(
         &mut self,
-        read: &OpenapiFile,
+        read: &AccessFile<T>,
         place: &[&str],
         (endpoint, text, effect): (&str, &str, RuleEffect),
     ) -> Result<(), FileProblem> {
@@ -178,16 +209,11 @@ impl RulesReader<'_> {
     }
 
     fn aliases(&mut self) -> Result<(), FileProblem> {
-        let Some(read) = self.file(ALIASES, &ALIAS_TABLE)? else {
+        let Some(read) = self.file::<BTreeMap<String, Vec<String>>>(ALIASES)? else {
             return Ok(());
         };
-        let named = read
-            .fields
-            .0
-            .keys()
-            .map(|name| (name.clone(), read.fields.texts(name)));
-        let named: BTreeMap<String, Vec<String>> = named.collect();
-        for (alias, names) in &named {
+        let named = &read.content;
+        for (alias, names) in named {
             let is_openid = scope::OPENID.contains(&alias.as_str());
             if self.rules.scopes.contains_key(alias) || alias.contains('*') || is_openid {
                 let message = format!(
@@ -197,10 +223,10 @@ impl RulesReader<'_> {
             }
             for (at, name) in names.iter().enumerate() {
                 let place = [alias.as_str(), &at.to_string()];
-                self.check(name, &named)
+                self.check(name, named)
                     .map_err(|why| read.wrong(&place, why))?;
             }
-            let whole = expanded(&named, alias, &mut Vec::new());
+            let whole = expanded(named, alias, &mut Vec::new());
             let whole = whole.map_err(|why| read.wrong(&[alias], why))?;
             self.rules.aliases.insert(alias.clone(), whole);
         }
@@ -208,21 +234,25 @@ impl RulesReader<'_> {
     }
 
     fn roles(&mut self) -> Result<(), FileProblem> {
-        let Some(read) = self.file(ROLES_FILE, &ROLE_TABLE)? else {
+        let Some(read) = self.file::<IndexMap<String, RoleSettings>>(ROLES_FILE)? else {
             return Ok(());
         };
-        for (name, fields) in objects(&read.fields) {
-            for list in ["scopes", "restricted"] {
-                for (at, scope) in fields.texts(list).iter().enumerate() {
+        for (name, settings) in &read.content {
+            let lists = [
+                ("scopes", &settings.scopes),
+                ("restricted", &settings.restricted),
+            ];
+            for (list, scopes) in lists {
+                for (at, scope) in scopes.iter().enumerate() {
                     let place = [name, list, &at.to_string()];
                     let known = self.check(scope, &self.rules.aliases);
                     known.map_err(|why| read.wrong(&place, why))?;
                 }
             }
             let role = RoleDefinition {
-                scopes: fields.texts("scopes"),
-                restricted: fields.texts("restricted"),
-                is_default: fields.boolean("default") == Some(true),
+                scopes: settings.scopes.clone(),
+                restricted: settings.restricted.clone(),
+                is_default: settings.default,
             };
             if let (true, Some(other)) = (role.is_default, self.rules.default_role()) {
                 let message = format!("\"{name}\" and \"{other}\" cannot both be the default role");
@@ -254,14 +284,6 @@ impl RulesReader<'_> {
     }
 }
 
-/// Entries of a file that are objects, as its table says that they are.
-fn objects(fields: &FieldMap) -> impl Iterator<Item = (&str, FieldMap)> {
-    fields
-        .0
-        .keys()
-        .map(|name| (name.as_str(), fields.object(name)))
-}
-
 /// All that an alias comes to.
 fn expanded<'a>(
     named: &'a BTreeMap<String, Vec<String>>,
@@ -285,14 +307,13 @@ fn expanded<'a>(
 }
 
 /// `extra`: columns and the value that they must have, or a list of such values.
-fn columns(
-    read: &OpenapiFile,
+fn columns<T: Setting>(
+    read: &AccessFile<T>,
     name: &str,
-    fields: &FieldMap,
+    columns: &Map<String, Value>,
 ) -> Result<Option<Map<String, Value>>, FileProblem> {
-    let columns = fields.object("extra").0;
     let is_plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
-    for (column, value) in &columns {
+    for (column, value) in columns {
         let fits = match value {
             Value::Array(items) => items.iter().all(is_plain),
             one => is_plain(one),
@@ -304,5 +325,5 @@ fn columns(
             return Err(read.wrong(&[name, "extra", column], message));
         }
     }
-    Ok((!columns.is_empty()).then_some(columns))
+    Ok((!columns.is_empty()).then(|| columns.clone()))
 }

@@ -5,7 +5,6 @@ use crate::http::{ServerState, visible_agents};
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::llm::ModelCapabilities;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What a body says of the agent.
@@ -70,11 +69,7 @@ pub fn find(
 
 /// The agent of requests that name none.
 fn default(app: &App) -> Option<String> {
-    app.defaults
-        .uses
-        .get("default")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
+    app.defaults.uses.get("default").cloned()
 }
 
 fn nobody() -> Error {
@@ -92,9 +87,10 @@ fn not_allowed(param: &str, agent: &str, connector: &str) -> Error {
 }
 
 fn is_allowed(app: &App, agent: &AppAgent, id: &str) -> bool {
-    let Some(choice) = &agent.choice else {
+    let choice = &agent.package.connector_options;
+    if !choice.optional {
         return false;
-    };
+    }
     let Some(Ok(connector)) = app.connectors.get(id) else {
         return false;
     };

@@ -34,7 +34,7 @@ fn check(message: &Value, place: &str, agent: &AppAgent) -> Result<()> {
             format!("{param} is missing; it is user or another role"),
         )
     })?;
-    if role != "user" && !agent.client_roles.iter().any(|known| known == role) {
+    if role != "user" && !agent.package.client.roles.iter().any(|known| known == role) {
         let message = format!(
             "{param}: agent \"{}\" takes no {role} messages from clients",
             agent.id

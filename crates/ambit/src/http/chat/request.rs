@@ -81,7 +81,7 @@ pub fn read(
         .or(call.mode);
     let tools = options::tools(&mut fields)?;
     let client_tools = match tools.as_slice() {
-        [] => &agent.client_tools,
+        [] => &agent.package.options.tools,
         requested => requested,
     };
     let format = format::find(&origin.accept);
@@ -228,12 +228,12 @@ fn check_mode(mode: Option<String>, agent: &AppAgent) -> Result<Option<String>> 
     let Some(mode) = mode.filter(|mode| !mode.is_empty()) else {
         return Ok(None);
     };
-    if mode == agent.default_mode || agent.modes.contains(&mode) {
+    if mode == agent.package.default_mode || agent.package.modes.contains(&mode) {
         return Ok(Some(mode));
     }
-    let known = match agent.modes.is_empty() {
+    let known = match agent.package.modes.is_empty() {
         true => "it has no modes".to_owned(),
-        false => format!("it has {}", agent.modes.join(", ")),
+        false => format!("it has {}", agent.package.modes.join(", ")),
     };
     let message = format!(
         "\"{mode}\" is not a mode of agent \"{}\"; {known}",

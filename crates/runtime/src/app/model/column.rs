@@ -1,7 +1,8 @@
 //! One column of a model's file.
 
+use super::keys::{ColumnSettings, ValidationSettings};
 use crate::app::problem::ProblemReport;
-use crate::app::read::{ConfigNode, FieldMap};
+use crate::app::read::ConfigNode;
 use crate::model::column_kind::{self, ColumnShape};
 use crate::model::database::LONGEST_NAME;
 use crate::model::definition::{ColumnCrypt, ColumnDefault, TableColumn};
@@ -15,47 +16,47 @@ const DIGITS: u32 = 65;
 
 /// A column, and what is wrong with it. None where not even its type is known.
 pub fn read(
-    fields: &FieldMap,
+    given: &ColumnSettings,
     node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> Option<TableColumn> {
     let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
-    let name = fields.text("name");
-    if let Err(reason) = check_name(&name) {
+    let name = &given.name;
+    if let Err(reason) = check_name(name) {
         report.error(at("name"), format!("column {reason}"));
     }
-    let kind = match column_kind::find(&fields.text("type")) {
+    let kind = match column_kind::find(&given.kind) {
         Ok(kind) => kind,
         Err(message) => {
             report.error(at("type"), message);
             return None;
         }
     };
-    let is_primary = kind.is_counted || fields.boolean("primary") == Some(true);
+    let is_primary = kind.is_counted || given.primary;
     let mut column = TableColumn {
-        label: fields.optional("label").unwrap_or(fields.text("title")),
-        length: count(fields, "length"),
-        precision: count(fields, "precision"),
-        scale: count(fields, "scale"),
-        option: fields.texts("option"),
-        is_nullable: !is_primary && fields.boolean("nullable") == Some(true),
+        label: given.label.as_ref().unwrap_or(&given.title).clone(),
+        length: given.length,
+        precision: given.precision,
+        scale: given.scale,
+        option: given.option.clone(),
+        is_nullable: !is_primary && given.nullable,
         is_primary,
-        is_unique: fields.boolean("unique") == Some(true),
-        is_indexed: fields.boolean("index") == Some(true),
-        ..TableColumn::new(&name, kind)
+        is_unique: given.unique,
+        is_indexed: given.index,
+        ..TableColumn::new(name, kind)
     };
     if let Err(message) = check_size(&column) {
         report.error(node.at, format!("column \"{name}\" {message}"));
     }
-    match crypt(fields, &column) {
+    match crypt(given, &column) {
         Ok(crypt) => column.crypt = crypt,
         Err(message) => report.error(at("crypt"), message),
     }
-    match initial(fields, &column) {
+    match initial(given, &column) {
         Ok(initial) => column.default = initial,
         Err((key, message)) => report.error(at(key), format!("\"{key}\" {message}")),
     }
-    column.validations = validations(fields, node, report);
+    column.validations = validations(&given.validations, node, report);
     Some(column)
 }
 
@@ -76,11 +77,6 @@ pub fn check_name(name: &str) -> Result<(), String> {
         )),
         false => Ok(()),
     }
-}
-
-fn count(fields: &FieldMap, name: &str) -> Option<u32> {
-    let count = fields.count(name)?;
-    Some(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 fn check_size(column: &TableColumn) -> Result<(), String> {
@@ -104,8 +100,8 @@ fn check_size(column: &TableColumn) -> Result<(), String> {
     Ok(())
 }
 
-fn crypt(fields: &FieldMap, column: &TableColumn) -> Result<Option<ColumnCrypt>, String> {
-    let Some(name) = fields.optional("crypt") else {
+fn crypt(given: &ColumnSettings, column: &TableColumn) -> Result<Option<ColumnCrypt>, String> {
+    let Some(name) = &given.crypt else {
         return Ok(None);
     };
     let crypt = match name.as_str() {
@@ -130,10 +126,10 @@ fn crypt(fields: &FieldMap, column: &TableColumn) -> Result<Option<ColumnCrypt>,
 
 /// What a new row has there; `Err` is the key that is wrong, and why.
 fn initial(
-    fields: &FieldMap,
+    given: &ColumnSettings,
     column: &TableColumn,
 ) -> Result<Option<ColumnDefault>, (&'static str, String)> {
-    if let Some(how) = fields.optional("generate") {
+    if let Some(how) = &given.generate {
         return match how.to_ascii_lowercase().as_str() {
             "uuid" if column.kind.shape.is_text() => Ok(Some(ColumnDefault::Uuid)),
             "increment" if column.kind.is_counted => Ok(None),
@@ -143,15 +139,15 @@ fn initial(
             )),
         };
     }
-    if let Some(raw) = fields.optional("default_raw") {
-        let initial = raw_initial(&raw).ok_or_else(|| {
+    if let Some(raw) = &given.default_raw {
+        let initial = raw_initial(raw).ok_or_else(|| {
             let message =
                 "must be NOW(), CURRENT_TIMESTAMP, NULL, TRUE, FALSE, a number or a text in ''";
             ("default_raw", message.to_owned())
         })?;
         return fitting(column, initial).map_err(|message| ("default_raw", message));
     }
-    let Some(value) = fields.0.get("default").filter(|value| !value.is_null()) else {
+    let Some(value) = given.default.as_ref().filter(|value| !value.is_null()) else {
         return Ok(None);
     };
     fitting(column, ColumnDefault::Value(value.clone())).map_err(|message| ("default", message))
@@ -194,26 +190,24 @@ fn fitting(column: &TableColumn, initial: ColumnDefault) -> Result<Option<Column
 }
 
 fn validations(
-    fields: &FieldMap,
+    given: &[ValidationSettings],
     node: &ConfigNode,
     report: &mut ProblemReport,
 ) -> Vec<ColumnValidation> {
     let written = node.get("validations").map_or(&[][..], |node| node.items());
-    let list = fields.list("validations");
-    let read = list.iter().zip(written).filter_map(|(rule, node)| {
-        let rule = FieldMap(rule.as_object()?.clone());
-        let args = match rule.0.get("args") {
+    let read = given.iter().zip(written).filter_map(|(rule, node)| {
+        let args = match &rule.args {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(args)) => args.clone(),
             Some(single) => vec![single.clone()],
         };
-        let method = validate::method(&rule.text("method"), &args);
+        let method = validate::method(&rule.method, &args);
         let method = method
             .map_err(|message| report.error(node.at, message))
             .ok()?;
         Some(ColumnValidation {
             method,
-            message: rule.text("message"),
+            message: rule.message.clone(),
         })
     });
     read.collect()

@@ -1,115 +1,187 @@
 //! The keys of a model's file.
 
-use crate::app::read::{FieldSpec, ValueKind};
+use crate::app::read::ValueKind;
+use crate::config;
+use crate::model::definition::RelationKind;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-const WHAT: &str = " in Ambit";
+config! {
+    /// `models/**.mod.yao`: a table of the app or of an agent.
+    pub struct ModelFile {
+        /// What people call the model.
+        name: String,
+        /// A shorter name.
+        label: String,
+        /// What its rows are.
+        description: String,
+        /// The table.
+        table: TableSettings,
+        /// The columns.
+        #[required]
+        columns: Vec<ColumnSettings>,
+        /// How rows are related to those of other models, by the relations' names.
+        relations: BTreeMap<String, RelationSettings>,
+        /// What is found fast, and what cannot be there twice.
+        indexes: Vec<IndexSettings>,
+        /// Rows of a new table.
+        values: Vec<Map<String, Value>>,
+        /// What the model has beside its columns.
+        option: ModelFileOptions,
+        unused {
+            tags: " in Ambit",
+            sort: " in Ambit",
+            builtin: " in Ambit",
+            readonly: "; use \"option.read_only\"",
+            uid: " in Ambit",
+        }
+    }
 
-const RELATION_KINDS: ValueKind = ValueKind::OneOf(&[
-    "hasOne",
-    "hasMany",
-    "hasOneThrough",
-    "hasManyThrough",
-    "belongsTo",
-]);
+    /// The table of a model.
+    pub struct TableSettings {
+        /// Its name; without it that of the file.
+        name: Option<String>,
+        /// What its name begins with.
+        prefix: String,
+        /// What it is, for people.
+        comment: String,
+        unused {
+            engine: " in Ambit",
+            charset: " in Ambit",
+            collation: " in Ambit",
+            primarykeys: "; set \"primary\" of the column",
+        }
+    }
 
-/// Keys of a file.
-pub const TABLE: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::new("label", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new(
-        "table",
-        ValueKind::Object(&[
-            FieldSpec::new("name", ValueKind::Text),
-            FieldSpec::new("prefix", ValueKind::Text),
-            FieldSpec::new("comment", ValueKind::Text),
-            FieldSpec::unused("engine", WHAT),
-            FieldSpec::unused("charset", WHAT),
-            FieldSpec::unused("collation", WHAT),
-            FieldSpec::unused("primarykeys", "; set \"primary\" of the column"),
-        ]),
-    ),
-    FieldSpec::required("columns", ValueKind::List(&COLUMN)),
-    FieldSpec::new("relations", ValueKind::Map(&RELATION)),
-    FieldSpec::new("indexes", ValueKind::List(&INDEX)),
-    FieldSpec::new("values", ValueKind::List(&ValueKind::Map(&ValueKind::Any))),
-    FieldSpec::new("option", OPTION),
-    FieldSpec::unused("tags", WHAT),
-    FieldSpec::unused("sort", WHAT),
-    FieldSpec::unused("builtin", WHAT),
-    FieldSpec::unused("readonly", "; use \"option.read_only\""),
-    FieldSpec::unused("uid", WHAT),
-]);
+    /// A column of a model.
+    pub struct ColumnSettings {
+        /// Its name: letters, digits and `_`.
+        #[required]
+        name: String,
+        /// What it holds: `ID`, `string`, `integer`, `json`, `datetime` …
+        #[required]
+        #[key = "type"]
+        kind: String,
+        /// What people call it.
+        label: Option<String>,
+        /// The same as `label`.
+        title: String,
+        /// What it means.
+        description: String,
+        /// What it is, for people who look at the database.
+        comment: String,
+        /// An example.
+        example: Value,
+        /// The most letters of a `string`.
+        length: Option<u32>,
+        /// The digits of a decimal number.
+        precision: Option<u32>,
+        /// How many of them are behind the point.
+        scale: Option<u32>,
+        /// Whether it may be empty.
+        nullable: bool,
+        /// What a new row has there.
+        default: Option<Value>,
+        /// The same in words of a database: `NOW()`, `NULL`, `TRUE`, a number, a text in `''`.
+        default_raw: Option<String>,
+        /// The values of an `enum`.
+        option: Vec<String>,
+        /// Whether it is found fast.
+        index: bool,
+        /// Whether no two rows have the same.
+        unique: bool,
+        /// Whether it is the primary key.
+        primary: bool,
+        /// `UUID`: a new row has one there.
+        generate: Option<String>,
+        /// How it is kept: `AES`, so that it can be read again, or `PASSWORD`, so that it can only be compared.
+        crypt: Option<String>,
+        /// What its values must be.
+        validations: Vec<ValidationSettings>,
+    }
 
-const COLUMN: ValueKind = ValueKind::Object(&[
-    FieldSpec::required("name", ValueKind::Text),
-    FieldSpec::required("type", ValueKind::Text),
-    FieldSpec::new("label", ValueKind::Text),
-    FieldSpec::new("title", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("comment", ValueKind::Text),
-    FieldSpec::new("example", ValueKind::Any),
-    FieldSpec::new("length", ValueKind::Count),
-    FieldSpec::new("precision", ValueKind::Count),
-    FieldSpec::new("scale", ValueKind::Count),
-    FieldSpec::new("nullable", ValueKind::Boolean),
-    FieldSpec::new("default", ValueKind::Any),
-    FieldSpec::new("default_raw", ValueKind::Text),
-    FieldSpec::new("option", ValueKind::TEXTS),
-    FieldSpec::new("index", ValueKind::Boolean),
-    FieldSpec::new("unique", ValueKind::Boolean),
-    FieldSpec::new("primary", ValueKind::Boolean),
-    FieldSpec::new("generate", ValueKind::Text),
-    FieldSpec::new("crypt", ValueKind::Text),
-    FieldSpec::new(
-        "validations",
-        ValueKind::List(&ValueKind::Object(&[
-            FieldSpec::required("method", ValueKind::Text),
-            FieldSpec::new("args", ValueKind::Any),
-            FieldSpec::new("message", ValueKind::Text),
-        ])),
-    ),
-]);
+    /// What a column's values must be.
+    pub struct ValidationSettings {
+        /// `typeof`, `min`, `max`, `enum`, `pattern`, `email` …
+        #[required]
+        method: String,
+        /// What it is compared with: a value or a list.
+        args: Option<Value>,
+        /// What is said of a value that is not so.
+        message: String,
+    }
 
-const RELATION: ValueKind = ValueKind::Object(&[
-    FieldSpec::required("type", RELATION_KINDS),
-    FieldSpec::new("model", ValueKind::Text),
-    FieldSpec::new("key", ValueKind::Text),
-    FieldSpec::new("foreign", ValueKind::Text),
-    FieldSpec::new("query", ValueKind::Map(&ValueKind::Any)),
-    FieldSpec::new("links", ValueKind::List(&LINK)),
-]);
+    /// How a model's rows are related to those of another one.
+    pub struct RelationSettings {
+        /// How many there are, and who holds the key.
+        #[required]
+        #[key = "type"]
+        kind: RelationKind,
+        /// Over other models: the steps to the last one.
+        links: Vec<LinkSettings>,
+        include { step: StepSettings }
+    }
 
-const LINK: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("type", RELATION_KINDS),
-    FieldSpec::required("model", ValueKind::Text),
-    FieldSpec::required("key", ValueKind::Text),
-    FieldSpec::required("foreign", ValueKind::Text),
-    FieldSpec::new("query", ValueKind::Map(&ValueKind::Any)),
-]);
+    /// A step from a model to another.
+    pub struct StepSettings {
+        /// The other model.
+        model: Option<String>,
+        /// The column of the other model.
+        key: Option<String>,
+        /// The column of this model.
+        foreign: Option<String>,
+        /// What is asked of the other model.
+        query: Option<Value> as ValueKind::Map(&ValueKind::Any),
+    }
 
-const INDEX: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("name", ValueKind::Text),
-    FieldSpec::required("columns", ValueKind::TEXTS),
-    FieldSpec::new("type", ValueKind::OneOf(&["index", "unique"])),
-    FieldSpec::new("comment", ValueKind::Text),
-]);
+    /// A step of a relation over other models; `model`, `key` and `foreign` must be there.
+    pub struct LinkSettings {
+        /// How many there are.
+        #[key = "type"]
+        kind: Option<RelationKind>,
+        include { step: StepSettings }
+    }
 
-const OPTION: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("timestamps", ValueKind::Boolean),
-    FieldSpec::new("soft_deletes", ValueKind::Boolean),
-    FieldSpec::new(
-        "permission",
-        ValueKind::Either(&[
-            ValueKind::Boolean,
-            ValueKind::Object(&[FieldSpec::new(
-                "extra",
-                ValueKind::Map(&ValueKind::Either(&[ValueKind::Text, ValueKind::Boolean])),
-            )]),
-        ]),
-    ),
-    FieldSpec::new("trackings", ValueKind::Boolean),
-    FieldSpec::new("read_only", ValueKind::Boolean),
-    FieldSpec::unused("logging", WHAT),
-    FieldSpec::unused("constraints", WHAT),
-]);
+    /// What is found fast, or cannot be there twice.
+    pub struct IndexSettings {
+        /// Its name; without it those of its columns.
+        name: Option<String>,
+        /// The columns.
+        #[required]
+        columns: Vec<String>,
+        /// Whether no two rows have the same there (`unique`).
+        #[key = "type"]
+        kind: IndexKind,
+        /// What it is for.
+        comment: String,
+    }
+
+    /// What an index is for.
+    pub enum IndexKind {
+        /// Finding fast.
+        Index = "index",
+        /// No two rows have the same.
+        Unique = "unique",
+    }
+
+    /// What a model has beside its columns.
+    pub struct ModelFileOptions {
+        /// The columns `created_at` and `updated_at`.
+        timestamps: bool,
+        /// The column `deleted_at`: rows are marked, and not removed.
+        soft_deletes: bool,
+        /// Whether callers reach only the rows of their own and of their team.
+        permission: Option<Value> as ValueKind::Either(&[ValueKind::Boolean, PermissionSettings::KIND]),
+        /// The columns of who made, changed and removed a row.
+        trackings: bool,
+        /// Whether the table is somebody else's: nothing of it is changed.
+        read_only: bool,
+        unused { logging: " in Ambit", constraints: " in Ambit" }
+    }
+
+    /// Which rows callers reach.
+    pub struct PermissionSettings {
+        /// Columns that hold a caller's own values, by the values' names; `false` where one does not apply.
+        extra: BTreeMap<String, Value> as ValueKind::Map(&ValueKind::Either(&[ValueKind::Text, ValueKind::Boolean])),
+    }
+}

@@ -1,7 +1,8 @@
 //! `option` of a model, and the columns that it adds.
 
+use super::keys::{ModelFileOptions, PermissionSettings};
 use crate::app::problem::ProblemReport;
-use crate::app::read::{ConfigNode, FieldMap};
+use crate::app::read::{ConfigNode, Setting};
 use crate::model::column_kind;
 use crate::model::definition::{
     CREATED_AT, CREATED_BY, DELETED_AT, ModelOptions, ModelPermission, TEAM, TENANT, TRACKINGS,
@@ -10,25 +11,24 @@ use crate::model::definition::{
 use ambit_storage::suggestion;
 use serde_json::Value;
 
-/// The options, as far as they are given.
-pub fn read(fields: &FieldMap) -> ModelOptions {
-    let is = |name: &str| fields.boolean(name) == Some(true);
+/// The options of a model.
+pub fn read(given: &ModelFileOptions) -> ModelOptions {
     ModelOptions {
-        timestamps: is("timestamps"),
-        soft_deletes: is("soft_deletes"),
-        permission: permission(fields),
-        trackings: is("trackings"),
-        read_only: is("read_only"),
+        timestamps: given.timestamps,
+        soft_deletes: given.soft_deletes,
+        permission: given.permission.as_ref().and_then(permission),
+        trackings: given.trackings,
+        read_only: given.read_only,
         is_system: false,
     }
 }
 
-fn permission(fields: &FieldMap) -> Option<ModelPermission> {
-    match fields.0.get("permission")? {
+fn permission(given: &Value) -> Option<ModelPermission> {
+    match given {
         Value::Bool(false) => None,
         Value::Object(_) => {
-            let extra = fields.object("permission").object("extra").0;
-            let extra = extra.into_iter().map(|(key, column)| {
+            let given = PermissionSettings::read(given.clone()).unwrap_or_default();
+            let extra = given.extra.into_iter().map(|(key, column)| {
                 // Only `false` says that it does not apply.
                 let column = match column {
                     Value::Bool(false) => None,

@@ -2,8 +2,9 @@
 //! model is broken too.
 
 use super::ModelDraft;
+use super::keys::{RelationSettings, StepSettings};
 use crate::app::problem::{FileProblem, ProblemReport};
-use crate::app::read::{ConfigNode, FieldMap, FilePosition};
+use crate::app::read::{ConfigNode, FilePosition, Setting, ValueKind};
 use crate::model::candidates;
 use crate::model::definition::{ModelRelation, RelationKind, TableModel};
 use ambit_storage::suggestion;
@@ -51,20 +52,15 @@ impl RelationResolver<'_> {
         draft: &ModelDraft,
         report: &mut ProblemReport,
     ) -> BTreeMap<String, ModelRelation> {
-        let Some(Value::Object(written)) = draft.model.source.get("relations") else {
-            return BTreeMap::new();
-        };
         let nodes = draft.node.get("relations");
-        let read = written.iter().filter_map(|(name, relation)| {
+        let read = draft.relations.iter().filter_map(|(name, relation)| {
             let node = nodes.and_then(|nodes| nodes.get(name));
             let node = node.unwrap_or(&draft.node);
             if draft.model.column(name).is_some() {
                 let message = format!("relation \"{name}\" has the name of a column");
                 report.error(node.at, message);
             }
-            let fields = FieldMap(relation.as_object()?.clone());
-            let read = self.relation(&draft.model, &fields, node);
-            match read {
+            match self.relation(&draft.model, relation, node) {
                 Ok(relation) => Some((name.clone(), relation)),
                 Err((at, message)) => {
                     report.error(at, format!("relation \"{name}\": {message}"));
@@ -78,29 +74,28 @@ impl RelationResolver<'_> {
     fn relation(
         &self,
         model: &TableModel,
-        fields: &FieldMap,
+        given: &RelationSettings,
         node: &ConfigNode,
     ) -> Result<ModelRelation, (FilePosition, String)> {
-        let kind = kind(&fields.text("type"));
-        let query = fields.0.get("query").cloned();
+        let kind = given.kind;
+        let query = given.step.query.clone();
         if !matches!(
             kind,
             RelationKind::HasOneThrough | RelationKind::HasManyThrough
         ) {
-            let link = self.step((model, model), fields, node)?;
-            return Ok(ModelRelation { query, ..link });
+            let link = self.step((model, model), &given.step, node)?;
+            return Ok(ModelRelation { kind, ..link });
         }
         let written = node.get("links").map_or(&[][..], |node| node.items());
         let mut links: Vec<ModelRelation> = Vec::new();
-        for (link, node) in fields.list("links").iter().zip(written) {
-            let link = FieldMap(link.as_object().cloned().unwrap_or_default());
+        for (link, node) in given.links.iter().zip(written) {
             let before = links
                 .last()
                 .and_then(|link| self.drafts.get(link.model.as_str()));
             let before = before.copied().unwrap_or(model);
-            let mut step = self.step((model, before), &link, node)?;
-            step.query = link.0.get("query").cloned();
-            links.push(step);
+            let kind = link.kind.unwrap_or_default();
+            let step = self.step((model, before), &link.step, node)?;
+            links.push(ModelRelation { kind, ..step });
         }
         let Some(last) = links.last().cloned() else {
             return Err((
@@ -120,15 +115,17 @@ impl RelationResolver<'_> {
     fn step(
         &self,
         (owner, from): (&TableModel, &TableModel),
-        fields: &FieldMap,
+        given: &StepSettings,
         node: &ConfigNode,
     ) -> Result<ModelRelation, (FilePosition, String)> {
         let at = |key: &str| node.get(key).map_or(node.at, |node| node.at);
-        let needed = |key: &'static str| {
+        let needed = |key: &str, given: &Option<String>| {
             let missing = || (node.at, format!("\"{key}\" is missing"));
-            fields.optional(key).ok_or_else(missing)
+            given.clone().ok_or_else(missing)
         };
-        let (name, key, foreign) = (needed("model")?, needed("key")?, needed("foreign")?);
+        let name = needed("model", &given.model)?;
+        let key = needed("key", &given.key)?;
+        let foreign = needed("foreign", &given.foreign)?;
         let target = self
             .find(&name, &owner.id)
             .map_err(|message| (at("model"), message))?;
@@ -148,11 +145,11 @@ impl RelationResolver<'_> {
             column(target, &key, "key")?;
         }
         Ok(ModelRelation {
-            kind: kind(&fields.text("type")),
+            kind: RelationKind::default(),
             model: target,
             key,
             foreign,
-            query: None,
+            query: given.query.clone(),
             links: Vec::new(),
         })
     }
@@ -169,12 +166,23 @@ impl RelationResolver<'_> {
     }
 }
 
-fn kind(name: &str) -> RelationKind {
-    match name {
-        "hasMany" => RelationKind::HasMany,
-        "hasOneThrough" => RelationKind::HasOneThrough,
-        "hasManyThrough" => RelationKind::HasManyThrough,
-        "belongsTo" => RelationKind::BelongsTo,
-        _ => RelationKind::HasOne,
+impl Setting for RelationKind {
+    const KIND: ValueKind = ValueKind::OneOf(&[
+        "hasOne",
+        "hasMany",
+        "hasOneThrough",
+        "hasManyThrough",
+        "belongsTo",
+    ]);
+
+    fn read(value: Value) -> Option<Self> {
+        match value.as_str()? {
+            "hasOne" => Some(Self::HasOne),
+            "hasMany" => Some(Self::HasMany),
+            "hasOneThrough" => Some(Self::HasOneThrough),
+            "hasManyThrough" => Some(Self::HasManyThrough),
+            "belongsTo" => Some(Self::BelongsTo),
+            _ => None,
+        }
     }
 }

@@ -1,233 +1,367 @@
 //! The keys of `package.yao`.
 
-use crate::app::app_file::HOST;
-use crate::app::defaults::USES;
-use crate::app::prompts::read::LIST;
-use crate::app::read::{FieldSpec, ValueKind};
-use crate::app::{limits, search};
+use crate::app::app_file::HOSTS;
+use crate::app::prompts::read::PromptList;
+use crate::app::read::{RawText, Setting, ValueKind};
+use crate::app::search::SearchSettings;
+use crate::app::{LimitSettings, StepUses};
+use crate::config;
 use crate::llm::capabilities;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-const ANY: ValueKind = ValueKind::Map(&ValueKind::Any);
+config! {
+    /// `package.yao`: one agent. Texts are untranslated.
+    pub struct PackageFile {
+        /// What people call the agent; `{{ key }}` is translated, here and in other texts.
+        #[required]
+        name: String,
+        /// What it does, for people and other agents.
+        description: String,
+        /// The address of its picture.
+        avatar: String,
+        /// A `worker` cannot be asked over HTTP and is not listed.
+        #[key = "type"]
+        kind: AgentKind = "assistant",
+        /// The connector of its model: an id, or `use::<role>`; without it that of the role `default`.
+        connector: String,
+        /// Which connectors a client may choose from.
+        connector_options: ConnectorChoice,
+        /// What its model is called with where nothing else says it.
+        options: AgentOptions,
+        /// The modes that a request may name.
+        modes: Vec<String>,
+        /// The mode of requests that name none; a mode selects the prompts of its name.
+        default_mode: String,
+        /// Whether everybody sees the agent.
+        public: Option<bool>,
+        /// Who sees it beside its owner: nobody (`private`) or their team.
+        share: Option<AgentShare>,
+        /// Whether the prompts of all agents are left out.
+        disable_global_prompts: bool,
+        /// Its prompts, where there is no `prompts.yml`.
+        prompts: PromptList,
+        /// Collections of knowledge that its searches look into.
+        kb: Option<Value> as AgentKnowledge::KIND,
+        /// Models that its searches look into.
+        db: Option<Value> as AgentTables::KIND,
+        /// Its tool servers.
+        mcp: AgentTools,
+        /// Who does the steps beside the model.
+        uses: BTreeMap<String, String> as StepUses::KIND,
+        /// Whether they do them even where the model can.
+        force_uses: Option<bool>,
+        /// How is searched for it.
+        search: Option<Value> as SearchSettings::KIND,
+        /// Translations by language; they count before those of `locales/`.
+        locales: Map<String, Value> as ValueKind::Map(&ValueKind::Map(&ValueKind::Any)),
+        /// The user who owns the agent.
+        #[key = "__yao_created_by"]
+        owner: Option<String>,
+        /// The team of its owner.
+        #[key = "__yao_team_id"]
+        team: Option<String>,
+        /// The tenant of its owner.
+        #[key = "__yao_tenant_id"]
+        tenant: Option<String>,
+        /// What its scripts may use; the app's settings can only be narrowed.
+        runtime: AgentRuntime,
+        /// Where its conversations are kept.
+        context: ContextSettings,
+        /// What clients may send.
+        client: ClientSettings,
+        given display_only {
+            /// Words to find the agent by.
+            tags: Vec<String>,
+            /// Its place in lists.
+            sort: f64,
+            /// What an empty chat shows.
+            placeholder: Placeholder,
+            /// What it can do, for people and other agents.
+            capabilities: String,
+            /// Whether people may change it.
+            readonly: bool,
+            /// Whether it comes with the app.
+            built_in: bool,
+            /// Whether people can mention it in a chat.
+            mentionable: bool,
+            /// Whether it can be run without a person.
+            automated: bool,
+            /// What it needs.
+            dependencies: Value,
+            /// When it was made.
+            created_at: Value as ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
+            /// When it was changed.
+            updated_at: Value as ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
+        }
+        unused {
+            hooks: ": hooks are found in src/index.ts only",
+            script: ": hooks are found in src/index.ts only",
+            source: ": hooks are found in src/index.ts only",
+            option: ": options are \"options\"",
+            version: " in Ambit",
+            workflow: " in Ambit",
+            sandbox: " in Ambit",
+            computer: " in Ambit",
+        }
+    }
 
-/// A tool server of an agent: `"id"`, `{server_id, tools?, resources?}`, `{"id": ["tool"]}` or `{"id": {tools, resources}}`.
+    /// What an agent is for.
+    pub enum AgentKind {
+        /// Talks to people.
+        Assistant = "assistant",
+        /// Works for other agents alone.
+        Worker = "worker",
+    }
+
+    /// Who sees an agent beside its owner.
+    pub enum AgentShare {
+        /// Nobody.
+        Private = "private",
+        /// The owner's team.
+        Team = "team",
+    }
+
+    /// What an empty chat shows.
+    pub struct Placeholder {
+        /// A heading.
+        title: String,
+        /// What the agent can do.
+        description: String,
+        /// Questions to start with.
+        prompts: Vec<String>,
+    }
+
+    /// Which connectors a client may choose from.
+    pub struct ConnectorChoice {
+        /// Whether a client may choose at all.
+        optional: bool,
+        /// The connectors; without any, all whose models can do what `filters` names.
+        connectors: Vec<String>,
+        /// What their models must be able to do.
+        filters: Vec<String> as ValueKind::List(&ValueKind::OneOf(capabilities::NAMES)),
+    }
+
+    /// What an agent's model is called with where nothing else says it.
+    pub struct AgentOptions {
+        /// The most messages of history that the model sees.
+        history_size: Option<usize>,
+        /// Tools that the client runs, unless a request declares its own.
+        tools: Vec<Value> as ValueKind::List(&ClientTool::KIND),
+        given generation {
+            /// How much chance there is in the answer.
+            temperature: f64,
+            /// The most tokens of the answer.
+            max_tokens: usize,
+            /// The most tokens of the answer, with its thoughts.
+            max_completion_tokens: usize,
+            /// The share of likely words that are chosen from.
+            top_p: f64,
+            /// Texts at which the answer ends.
+            stop: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]),
+            /// How much words are avoided that were said.
+            presence_penalty: f64,
+            /// How much words are avoided that were said often.
+            frequency_penalty: f64,
+            /// How likely tokens are, by token.
+            logit_bias: BTreeMap<String, f64>,
+            /// Who asks, for the provider.
+            user: String,
+            /// A number that makes answers repeatable.
+            seed: Value as ValueKind::Whole,
+            /// The form of the answer: a name, or an object as OpenAI's.
+            response_format: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
+            /// Whether, or which, tools must be called: a name, or an object as OpenAI's.
+            tool_choice: Value as ValueKind::Either(&[ValueKind::Text, ValueKind::Map(&ValueKind::Any)]),
+            /// How much the model thinks, such as `low` or `high`.
+            reasoning_effort: String,
+        }
+    }
+
+    /// A tool that the client runs.
+    pub struct ClientTool {
+        /// What it is.
+        #[required]
+        #[key = "type"]
+        kind: String as ValueKind::OneOf(&["function"]),
+        /// The function.
+        #[required]
+        function: ClientFunction,
+    }
+
+    /// A function that the client runs.
+    pub struct ClientFunction {
+        /// Its name.
+        #[required]
+        name: String,
+        /// What it does, for the model.
+        description: String,
+        /// JSON Schema of its arguments.
+        parameters: Map<String, Value>,
+        /// Whether the provider must keep to the schema.
+        strict: bool,
+    }
+
+    /// Collections of knowledge that an agent's searches look into.
+    pub struct AgentKnowledge {
+        /// The collections.
+        collections: Vec<String>,
+        /// What is taken of them.
+        options: AgentKnowledgeOptions,
+    }
+
+    /// What is taken of collections.
+    pub struct AgentKnowledgeOptions {
+        /// The most results.
+        top_k: usize,
+        /// How near a text must be, from 0 to 1.
+        score_threshold: f64,
+    }
+
+    /// Models that an agent's searches look into.
+    pub struct AgentTables {
+        /// The models.
+        models: Vec<String>,
+        /// What is taken of them.
+        options: AgentTablesOptions,
+    }
+
+    /// What is taken of models.
+    pub struct AgentTablesOptions {
+        /// The most rows.
+        limit: usize,
+        unused { offset: " in Ambit" }
+    }
+
+    /// An agent's tool servers.
+    pub struct AgentTools {
+        /// The servers: an id, `{server_id, tools?, resources?}`, `{<id>: [tools]}` or `{<id>: {tools, resources}}`.
+        servers: Vec<Value> as ValueKind::List(&SERVER),
+        /// How their tools are called.
+        options: ToolOptions,
+    }
+}
+
+/// A tool server of an agent.
 const SERVER: ValueKind = ValueKind::Either(&[
     ValueKind::Text,
     ValueKind::With(
         "server_id",
-        &ValueKind::Object(&[
-            FieldSpec::required("server_id", ValueKind::Text),
-            FieldSpec::new("tools", ValueKind::TEXTS),
-            FieldSpec::new("resources", ValueKind::TEXTS),
-        ]),
-        &ValueKind::Map(&ValueKind::Either(&[
-            ValueKind::TEXTS,
-            ValueKind::Object(&[
-                FieldSpec::new("tools", ValueKind::TEXTS),
-                FieldSpec::new("resources", ValueKind::TEXTS),
-            ]),
-        ])),
+        &ServerChoice::KIND,
+        &ValueKind::Map(&ValueKind::Either(&[ValueKind::TEXTS, ServerParts::KIND])),
     ),
 ]);
 
-/// A tool that the client runs.
-const CLIENT_TOOL: ValueKind = ValueKind::Object(&[
-    FieldSpec::required("type", ValueKind::OneOf(&["function"])),
-    FieldSpec::required(
-        "function",
-        ValueKind::Object(&[
-            FieldSpec::required("name", ValueKind::Text),
-            FieldSpec::new("description", ValueKind::Text),
-            FieldSpec::new("parameters", ANY),
-            FieldSpec::new("strict", ValueKind::Boolean),
-        ]),
-    ),
-]);
+config! {
+    /// A tool server, and what of it the agent uses.
+    pub struct ServerChoice {
+        /// The server.
+        #[required]
+        server_id: String,
+        include { parts: ServerParts }
+    }
 
-const OPTIONS: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("temperature", ValueKind::Number),
-    FieldSpec::new("max_tokens", ValueKind::Count),
-    FieldSpec::new("max_completion_tokens", ValueKind::Count),
-    FieldSpec::new("top_p", ValueKind::Number),
-    FieldSpec::new(
-        "stop",
-        ValueKind::Either(&[ValueKind::Text, ValueKind::TEXTS]),
-    ),
-    FieldSpec::new("presence_penalty", ValueKind::Number),
-    FieldSpec::new("frequency_penalty", ValueKind::Number),
-    FieldSpec::new("logit_bias", ValueKind::Map(&ValueKind::Number)),
-    FieldSpec::new("user", ValueKind::Text),
-    FieldSpec::new("seed", ValueKind::Whole),
-    FieldSpec::new(
-        "response_format",
-        ValueKind::Either(&[ValueKind::Text, ANY]),
-    ),
-    FieldSpec::new("tools", ValueKind::List(&CLIENT_TOOL)),
-    FieldSpec::new("tool_choice", ValueKind::Either(&[ValueKind::Text, ANY])),
-    FieldSpec::new("reasoning_effort", ValueKind::Text),
-    FieldSpec::new("history_size", ValueKind::Count),
-]);
+    /// What of a tool server an agent uses; `*` stands for any characters.
+    pub struct ServerParts {
+        /// Its tools; without the key all of them.
+        tools: Option<Vec<String>>,
+        /// Its resources; without the key all of them.
+        resources: Option<Vec<String>>,
+    }
 
-const MCP: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("servers", ValueKind::List(&SERVER)),
-    FieldSpec::new(
-        "options",
-        ValueKind::Object(&[
-            FieldSpec::new("tool_loop", ValueKind::Boolean),
-            FieldSpec::new("max_turn", ValueKind::Count),
-            FieldSpec::new("parallel", ValueKind::Boolean),
-            FieldSpec::new("tool_error", ValueKind::OneOf(&["model", "fail"])),
-            FieldSpec::new("timeout", ValueKind::Duration),
-            FieldSpec::new("max_tools", ValueKind::Count),
-            FieldSpec::new("samples", ValueKind::Count),
-        ]),
-    ),
-]);
+    /// How an agent's tools are called.
+    pub struct ToolOptions {
+        /// Whether the model sees the results and goes on.
+        tool_loop: bool = true,
+        /// The most rounds of calls.
+        max_turn: usize = 5,
+        /// Whether the calls of a round run at once.
+        parallel: bool = true,
+        /// Who gets to know that a server cannot be reached: the `model`, or the step, which then fails (`fail`).
+        tool_error: ToolErrorPolicy = "model",
+        /// How long a call may take; the server's own limit counts if it is lower.
+        timeout: Duration = "60s",
+        /// The most tools that the model is offered.
+        max_tools: usize = 64,
+        /// The most examples of each tool that the model sees.
+        samples: usize = 3,
+    }
 
-const CONTEXT: ValueKind = ValueKind::Object(&[
-    FieldSpec::new("group", ValueKind::Text),
-    FieldSpec::new(
-        "history",
-        ValueKind::Object(&[
-            FieldSpec::new("chat", ValueKind::Text),
-            FieldSpec::new("user", ValueKind::Text),
-            FieldSpec::new("group", ValueKind::Text),
-            FieldSpec::new("drivers", ValueKind::TEXTS),
-            FieldSpec::new("store_meta", ValueKind::Boolean),
-        ]),
-    ),
-    FieldSpec::new(
-        "usage",
-        ValueKind::Object(&[
-            FieldSpec::new("chat", ValueKind::Text),
-            FieldSpec::new("user", ValueKind::Text),
-            FieldSpec::new("group", ValueKind::Text),
-            FieldSpec::new("drivers", ValueKind::TEXTS),
-        ]),
-    ),
-    FieldSpec::new(
-        "truncation",
-        ValueKind::Object(&[
-            FieldSpec::new(
-                "strategy",
-                ValueKind::OneOf(&["simple", "summarise", "symbolise"]),
-            ),
-            FieldSpec::new("threshold", ValueKind::Count),
-            FieldSpec::new("buffer", ValueKind::Number),
-            FieldSpec::new("keep_messages", ValueKind::Count),
-            FieldSpec::new("preserve_system", ValueKind::Boolean),
-        ]),
-    ),
-]);
+    /// What becomes of a call whose server cannot be reached.
+    pub enum ToolErrorPolicy {
+        /// The model is told.
+        Model = "model",
+        /// The step fails.
+        Fail = "fail",
+    }
 
-/// All of them.
-pub const TABLE: &[FieldSpec] = &[
-    FieldSpec::required("name", ValueKind::Text),
-    FieldSpec::new("description", ValueKind::Text),
-    FieldSpec::new("avatar", ValueKind::Text),
-    FieldSpec::display_only("tags", ValueKind::TEXTS),
-    FieldSpec::display_only("sort", ValueKind::Number),
-    FieldSpec::display_only(
-        "placeholder",
-        ValueKind::Object(&[
-            FieldSpec::new("title", ValueKind::Text),
-            FieldSpec::new("description", ValueKind::Text),
-            FieldSpec::new("prompts", ValueKind::TEXTS),
-        ]),
-    ),
-    FieldSpec::new("type", ValueKind::OneOf(&["assistant", "worker"])),
-    FieldSpec::display_only("capabilities", ValueKind::Text),
-    FieldSpec::new("connector", ValueKind::Text),
-    FieldSpec::new(
-        "connector_options",
-        ValueKind::Object(&[
-            FieldSpec::new("optional", ValueKind::Boolean),
-            FieldSpec::new("connectors", ValueKind::TEXTS),
-            FieldSpec::new(
-                "filters",
-                ValueKind::List(&ValueKind::OneOf(capabilities::NAMES)),
-            ),
-        ]),
-    ),
-    FieldSpec::new("options", OPTIONS),
-    FieldSpec::new("modes", ValueKind::TEXTS),
-    FieldSpec::new("default_mode", ValueKind::Text),
-    FieldSpec::new("public", ValueKind::Boolean),
-    FieldSpec::new("share", ValueKind::OneOf(&["private", "team"])),
-    FieldSpec::display_only("readonly", ValueKind::Boolean),
-    FieldSpec::display_only("built_in", ValueKind::Boolean),
-    FieldSpec::display_only("mentionable", ValueKind::Boolean),
-    FieldSpec::display_only("automated", ValueKind::Boolean),
-    FieldSpec::new("disable_global_prompts", ValueKind::Boolean),
-    FieldSpec::new("prompts", LIST),
-    FieldSpec::new(
-        "kb",
-        ValueKind::Object(&[
-            FieldSpec::new("collections", ValueKind::TEXTS),
-            FieldSpec::new(
-                "options",
-                ValueKind::Object(&[
-                    FieldSpec::new("top_k", ValueKind::Count),
-                    FieldSpec::new("score_threshold", ValueKind::Number),
-                ]),
-            ),
-        ]),
-    ),
-    FieldSpec::new(
-        "db",
-        ValueKind::Object(&[
-            FieldSpec::new("models", ValueKind::TEXTS),
-            FieldSpec::new(
-                "options",
-                ValueKind::Object(&[
-                    FieldSpec::new("limit", ValueKind::Count),
-                    FieldSpec::unused("offset", " in Ambit"),
-                ]),
-            ),
-        ]),
-    ),
-    FieldSpec::new("mcp", MCP),
-    FieldSpec::new("uses", ValueKind::Object(USES)),
-    FieldSpec::new("force_uses", ValueKind::Boolean),
-    FieldSpec::new("search", ValueKind::Object(search::TABLE)),
-    FieldSpec::new("locales", ValueKind::Map(&ANY)),
-    FieldSpec::display_only("dependencies", ValueKind::Any),
-    FieldSpec::display_only(
-        "created_at",
-        ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
-    ),
-    FieldSpec::display_only(
-        "updated_at",
-        ValueKind::Either(&[ValueKind::Number, ValueKind::Text]),
-    ),
-    FieldSpec::new("__yao_created_by", ValueKind::Text),
-    FieldSpec::new("__yao_team_id", ValueKind::Text),
-    FieldSpec::new("__yao_tenant_id", ValueKind::Text),
-    FieldSpec::new(
-        "runtime",
-        ValueKind::Object(&[
-            FieldSpec::new("limits", ValueKind::Object(limits::TABLE)),
-            FieldSpec::new("http", ValueKind::List(&HOST)),
-        ]),
-    ),
-    FieldSpec::new("context", CONTEXT),
-    FieldSpec::new(
-        "client",
-        ValueKind::Object(&[FieldSpec::new(
-            "roles",
-            ValueKind::List(&ValueKind::OneOf(&[
-                "assistant",
-                "tool",
-                "system",
-                "developer",
-            ])),
-        )]),
-    ),
-    FieldSpec::unused("hooks", ": hooks are found in src/index.ts only"),
-    FieldSpec::unused("script", ": hooks are found in src/index.ts only"),
-    FieldSpec::unused("source", ": hooks are found in src/index.ts only"),
-    FieldSpec::unused("option", ": options are \"options\""),
-    FieldSpec::unused("version", " in Ambit"),
-    FieldSpec::unused("workflow", " in Ambit"),
-    FieldSpec::unused("sandbox", " in Ambit"),
-    FieldSpec::unused("computer", " in Ambit"),
-];
+    /// What an agent's scripts may use; the app's settings can only be narrowed.
+    pub struct AgentRuntime {
+        /// Limits lower than the app's.
+        limits: Map<String, Value> as LimitSettings::KIND,
+        /// Hosts out of the app's; without the key all of them.
+        http: Option<Vec<Value>> as HOSTS,
+    }
+
+    /// Where an agent's conversations are kept. Texts may have `$CTX.USER_ID`, `TEAM_ID`, `TENANT_ID` and `CLAIM.<name>`.
+    pub struct ContextSettings {
+        /// The group that its sessions belong to.
+        group: Option<String>,
+        /// Where the history is kept.
+        history: HistoryPlacement,
+        /// Where usage is counted.
+        usage: Placement,
+        /// How long conversations are made shorter.
+        truncation: TruncationSettings,
+    }
+
+    /// Where the history of conversations is kept.
+    pub struct HistoryPlacement {
+        /// Whether what is known of messages is kept with them.
+        store_meta: bool,
+        include { placement: Placement }
+    }
+
+    /// Whose a storage is, in place of the session's identity, and which drivers keep it.
+    pub struct Placement {
+        /// The chat.
+        chat: Option<RawText>,
+        /// The user.
+        user: Option<RawText>,
+        /// The group.
+        group: Option<RawText>,
+        /// The names of the stores that keep it.
+        drivers: Option<Vec<String>>,
+    }
+
+    /// How long conversations are made shorter; off without a strategy and a threshold.
+    pub struct TruncationSettings {
+        /// What stands in the place of older messages: nothing, one summary, or a line for each exchange.
+        strategy: Option<TruncationName>,
+        /// The tokens of a request above which messages are cut.
+        threshold: Option<u64>,
+        /// The share of the threshold that is kept free, below 1; 0.2 where nothing says it.
+        buffer: Option<f64>,
+        /// The most messages that are kept: 10, or 5 with summaries.
+        keep_messages: Option<usize>,
+        /// Whether instructions are kept.
+        preserve_system: Option<bool>,
+    }
+
+    /// What stands in the place of older messages.
+    pub enum TruncationName {
+        /// Nothing.
+        Simple = "simple",
+        /// One summary.
+        Summarise = "summarise",
+        /// A line for each exchange.
+        Symbolise = "symbolise",
+    }
+
+    /// What clients may send.
+    pub struct ClientSettings {
+        /// The roles of messages that a client may send beside `user`.
+        roles: Vec<String> = ["assistant", "tool"] as ValueKind::List(&ValueKind::OneOf(&["assistant", "tool", "system", "developer"])),
+    }
+}

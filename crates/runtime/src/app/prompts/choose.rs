@@ -38,7 +38,7 @@ pub fn choose<'a>(
     agent: &'a AppAgent,
     wish: &PromptChoice<'_>,
 ) -> PromptSelection<'a> {
-    let is_without_global = wish.is_without_global || agent.disable_global_prompts;
+    let is_without_global = wish.is_without_global || agent.package.disable_global_prompts;
     let global = if is_without_global {
         &[][..]
     } else {
@@ -48,7 +48,7 @@ pub fn choose<'a>(
     let mode = wish.mode.filter(|mode| !mode.is_empty());
     let found = asked
         .or(mode)
-        .or(Some(&agent.default_mode))
+        .or(Some(&agent.package.default_mode))
         .and_then(|key| agent.preset(key));
     let warning = asked.filter(|_| found.is_none()).map(|key| {
         let hint = suggestion::hint(key, agent.presets.keys().map(String::as_str));

@@ -4,21 +4,50 @@ use crate::app::Prompt;
 use crate::app::files;
 use crate::app::loader::AppLoader;
 use crate::app::problem::{FileProblem, Severity};
-use crate::app::read::{ConfigNode, FieldSpec, ValueKind};
+use crate::app::read::{ConfigNode, Setting, ValueKind};
+use crate::config;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// A list of prompts. Variables in them are replaced when a turn needs them, not before.
-pub const LIST: ValueKind = ValueKind::Verbatim(&ValueKind::List(&ValueKind::Object(&[
-    FieldSpec::required(
-        "role",
-        ValueKind::OneOf(&["system", "developer", "user", "assistant"]),
-    ),
-    FieldSpec::required("content", ValueKind::Text),
-    FieldSpec::new("name", ValueKind::Text),
-])));
+config! {
+    /// One prompt.
+    pub struct PromptEntry {
+        /// Who says it.
+        #[required]
+        role: PromptRole,
+        /// The text, with variables such as `$CTX.LOCALE` and files such as `@assets/rules.md`.
+        #[required]
+        content: String,
+        /// A name, for the provider.
+        name: Option<String>,
+    }
+
+    /// Who says a prompt.
+    pub enum PromptRole {
+        /// The app, on models that know no `developer` too.
+        System = "system",
+        /// The app.
+        Developer = "developer",
+        /// The user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+    }
+}
+
+/// Prompts in the order in which the model sees them. Variables in them are replaced when a turn needs them, not before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptList(pub Vec<PromptEntry>);
+
+impl Setting for PromptList {
+    const KIND: ValueKind = ValueKind::Verbatim(&Vec::<PromptEntry>::KIND);
+
+    fn read(value: Value) -> Option<Self> {
+        Vec::read(value).map(Self)
+    }
+}
 
 /// A file of `assets/` named in a prompt.
 pub const ASSET: &str = r"@assets/(?<asset>[\w./-]+\.(?:md|yml|yaml|json|txt))\b";
@@ -58,21 +87,13 @@ pub fn presets(
 }
 
 fn one(loader: &mut AppLoader, file: &str, folder: &str) -> Result<Vec<Prompt>, FileProblem> {
-    let (value, node) = loader.value(file, &LIST)?;
-    let items = node
-        .items()
-        .iter()
-        .map(|item| item.get("content").unwrap_or(item));
-    let contents: Vec<&ConfigNode> = items.collect();
-    from(
-        loader,
-        &value,
-        &PromptSource {
-            file,
-            folder,
-            contents: &contents,
-        },
-    )
+    let (list, node) = loader.read(file)?;
+    let place = PromptSource {
+        file,
+        folder,
+        written: &node,
+    };
+    from(loader, list, &place)
 }
 
 /// Where prompts were written.
@@ -81,38 +102,36 @@ pub struct PromptSource<'a> {
     pub file: &'a str,
     /// The folder that has the `assets/`.
     pub folder: &'a str,
-    /// The text of each, for its line.
-    pub contents: &'a [&'a ConfigNode],
+    /// The list as it is written, for the lines.
+    pub written: &'a ConfigNode,
 }
 
-/// Prompts from a list that was judged by [`LIST`].
+/// Prompts as they are used, with the files that they name.
 pub fn from(
     loader: &mut AppLoader,
-    list: &Value,
+    list: PromptList,
     place: &PromptSource<'_>,
 ) -> Result<Vec<Prompt>, FileProblem> {
     let mut prompts = Vec::new();
     let mut broken = None;
-    for (index, item) in list.as_array().into_iter().flatten().enumerate() {
-        let text = |name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
-        let content = text("content").unwrap_or_default();
+    for (index, entry) in list.0.into_iter().enumerate() {
         let mut assets = BTreeMap::new();
-        for name in named(&content) {
+        for name in named(&entry.content) {
             match asset(loader, place, index, &name) {
                 Ok(text) => drop(assets.insert(name, Arc::from(text))),
                 Err(problem) => broken = broken.or(Some(problem)),
             }
         }
-        for name in unknown(&content) {
+        for name in unknown(&entry.content) {
             let message =
                 format!("{name} cannot be put into a prompt: its name must end in {ENDINGS}");
             let problem = loader.refuse(placed(place, index, message));
             broken = broken.or(Some(problem));
         }
         prompts.push(Prompt {
-            role: text("role").unwrap_or_default(),
-            content,
-            name: text("name"),
+            role: entry.role.name().to_owned(),
+            content: entry.content,
+            name: entry.name,
             assets,
         });
     }
@@ -139,7 +158,8 @@ fn unknown(content: &str) -> Vec<String> {
 
 /// A problem with one of the prompts.
 fn placed(place: &PromptSource<'_>, index: usize, message: String) -> FileProblem {
-    let at = place.contents.get(index).map(|node| node.at);
+    let item = place.written.items().get(index);
+    let at = item.map(|item| item.get("content").unwrap_or(item).at);
     FileProblem {
         line: at.map(|at| at.line),
         column: at.map(|at| at.column),

@@ -2,7 +2,46 @@
 
 use super::node::{ConfigNode, ConfigValue};
 use ambit_storage::memory::Ttl;
-use serde_json::Number;
+use serde_json::{Number, Value};
+
+/// A kind of file of an app.
+#[derive(Debug)]
+pub struct FileKind {
+    /// Its name in lists of schemas.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// The files, as patterns below the app's folder.
+    pub patterns: &'static [&'static str],
+    /// What it holds.
+    pub kind: ValueKind,
+}
+
+/// An object with known keys.
+#[derive(Debug)]
+pub struct ConfigStruct {
+    /// The name of its type.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// Its keys.
+    pub fields: &'static [FieldSpec],
+    /// Objects whose keys are keys of this one too.
+    pub included: &'static [ValueKind],
+    /// Whose other keys are, which are let through; empty where there must be none.
+    pub others: &'static str,
+}
+
+impl ConfigStruct {
+    /// All of its keys.
+    pub fn fields(&self) -> impl Iterator<Item = &'static FieldSpec> {
+        let included = self.included.iter().flat_map(|kind| match kind {
+            ValueKind::Struct(part) => part.fields,
+            _ => &[],
+        });
+        self.fields.iter().chain(included)
+    }
+}
 
 /// A known key of an object.
 #[derive(Debug)]
@@ -11,10 +50,12 @@ pub struct FieldSpec {
     pub name: &'static str,
     /// What it may hold.
     pub kind: ValueKind,
+    /// What it means, in one line.
+    pub doc: &'static str,
+    /// What counts where it is not there.
+    pub default: Option<fn() -> Value>,
     /// Whether it must be there.
     pub is_required: bool,
-    /// Whether it has no effect and is given to people as it is.
-    pub is_display_only: bool,
 }
 
 /// What a value may be.
@@ -40,16 +81,14 @@ pub enum ValueKind {
     OneOf(&'static [&'static str]),
     /// A list.
     List(&'static Self),
-    /// An object with these keys and no others.
-    Object(&'static [FieldSpec]),
-    /// An object with these keys; others belong to somebody else.
-    Open(&'static [FieldSpec]),
+    /// An object with known keys.
+    Struct(&'static ConfigStruct),
     /// An object with any keys.
     Map(&'static Self),
     /// An object that is of the first kind if it has this key, else of the second.
     With(&'static str, &'static Self, &'static Self),
-    /// An object of a kind that depends on the text of this key.
-    By(&'static str, fn(&str) -> &'static Self),
+    /// Of the kind that is listed with the text of this key beside it; an object with any keys where none is.
+    By(&'static str, &'static [(&'static [&'static str], Self)]),
     /// Any of these; which one is seen from the outside.
     Either(&'static [Self]),
     /// Anything.
@@ -71,24 +110,9 @@ impl FieldSpec {
         Self {
             name,
             kind,
+            doc: "",
+            default: None,
             is_required: false,
-            is_display_only: false,
-        }
-    }
-
-    /// A key that must be there.
-    pub const fn required(name: &'static str, kind: ValueKind) -> Self {
-        Self {
-            is_required: true,
-            ..Self::new(name, kind)
-        }
-    }
-
-    /// A key that is only shown.
-    pub const fn display_only(name: &'static str, kind: ValueKind) -> Self {
-        Self {
-            is_display_only: true,
-            ..Self::new(name, kind)
         }
     }
 
@@ -125,7 +149,7 @@ impl ValueKind {
             (ConfigValue::List(_), Self::List(_)) => true,
             (
                 ConfigValue::Object(_),
-                Self::Object(_) | Self::Open(_) | Self::Map(_) | Self::With(..) | Self::By(..),
+                Self::Struct(_) | Self::Map(_) | Self::With(..) | Self::By(..),
             ) => true,
             (_, Self::Verbatim(inner)) => inner.resembles(node),
             (_, Self::Either(kinds)) => kinds.iter().any(|kind| kind.resembles(node)),
@@ -152,7 +176,7 @@ impl ValueKind {
                     None => "nothing".to_owned(),
                 }
             }
-            Self::Object(_) | Self::Open(_) | Self::Map(_) | Self::With(..) | Self::By(..) => {
+            Self::Struct(_) | Self::Map(_) | Self::With(..) | Self::By(..) => {
                 "an object".to_owned()
             }
             Self::Either(kinds) => {

@@ -70,14 +70,6 @@ impl ConfigReader<'_> {
                 };
                 return self.value(node, kind, here);
             }
-            ValueKind::By(key, choose) => {
-                let text = match node.get(key).map(|node| &node.content) {
-                    Some(ConfigValue::Text(text)) => text.as_str(),
-                    _ => "",
-                };
-                let named = EnvVariables::named(text).and_then(|name| self.variables.get(name));
-                return self.value(node, choose(named.unwrap_or(text)), here);
-            }
             _ => {}
         }
         match &node.content {
@@ -127,7 +119,7 @@ impl ConfigReader<'_> {
                 None
             }
             ValueKind::Duration if Ttl::parse(&text).is_ok() => Some(Value::String(text)),
-            ValueKind::Size if super::fields::bytes(&text).is_some() => Some(Value::String(text)),
+            ValueKind::Size if super::units::bytes(&text).is_some() => Some(Value::String(text)),
             ValueKind::Boolean if is_variable && matches!(text.as_str(), "true" | "false") => {
                 Some(Value::Bool(text == "true"))
             }
@@ -171,9 +163,8 @@ impl ConfigReader<'_> {
         here: ReaderContext<'_>,
     ) -> Option<Value> {
         let (fields, is_open) = match kind {
-            ValueKind::Object(fields) => (*fields, false),
-            ValueKind::Open(fields) => (*fields, true),
-            ValueKind::Map(_) => (&[][..], true),
+            ValueKind::Struct(object) => (object.fields().collect(), !object.others.is_empty()),
+            ValueKind::Map(_) => (Vec::new(), true),
             _ => return self.mismatch(node, kind, here),
         };
         let mut map = Map::new();
@@ -185,11 +176,11 @@ impl ConfigReader<'_> {
             };
             let field = fields.iter().find(|field| field.name == key.text);
             let kind = match (field, kind) {
-                (Some(field), _) => &field.kind,
+                (Some(field), _) => self.chosen(&field.kind, node),
                 (None, ValueKind::Map(inner)) => *inner,
                 (None, _) if is_open => continue,
                 (None, _) => {
-                    self.unknown(key, fields, here);
+                    self.unknown(key, &fields, here);
                     continue;
                 }
             };
@@ -211,6 +202,21 @@ impl ConfigReader<'_> {
             }
         }
         Some(Value::Object(map))
+    }
+
+    /// The kind of a value of this object, where another key decides which it is.
+    fn chosen<'k>(&self, kind: &'k ValueKind, object: &ConfigNode) -> &'k ValueKind {
+        let ValueKind::By(key, cases) = kind else {
+            return kind;
+        };
+        let text = match object.get(key).map(|node| &node.content) {
+            Some(ConfigValue::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        let named = EnvVariables::named(text).and_then(|name| self.variables.get(name));
+        let text = named.unwrap_or(text);
+        let case = cases.iter().find(|(texts, _)| texts.contains(&text));
+        case.map_or(&ValueKind::Map(&ValueKind::Any), |(_, kind)| kind)
     }
 
     fn any(&mut self, node: &ConfigNode, here: ReaderContext<'_>) -> Value {
@@ -247,7 +253,7 @@ impl ConfigReader<'_> {
         Some(value.unwrap_or_default().to_owned())
     }
 
-    fn unknown(&mut self, key: &ConfigKey, fields: &[FieldSpec], here: ReaderContext<'_>) {
+    fn unknown(&mut self, key: &ConfigKey, fields: &[&FieldSpec], here: ReaderContext<'_>) {
         let hint = suggestion::hint(&key.text, fields.iter().map(|field| field.name));
         let message = format!("unknown key \"{}\"{hint}", here.path);
         self.report.error(key.at, message);

@@ -1,0 +1,392 @@
+//! Stating a key of a configuration file once. [`config!`] makes a typed struct of the keys of an object, the field_spec by which
+//! the reader judges it, and with them what the reference page and the JSON Schemas for editors say.
+
+use super::field_spec::ValueKind;
+use super::units;
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a value of a configuration file can be in Rust.
+pub trait Setting: Default {
+    /// What the reader accepts for it.
+    const KIND: ValueKind;
+
+    /// The value that was accepted; `None` where it says nothing, as a duration of 0 does.
+    fn read(value: Value) -> Option<Self>;
+
+    /// Whether the value of a key is as good as not given, as an empty text is.
+    fn is_nothing(&self) -> bool {
+        false
+    }
+}
+
+/// An object with known keys, made by [`config!`].
+pub trait ConfigObject: Setting {
+    /// Takes over what is given of its keys; the others stay as they are.
+    fn update(&mut self, given: &mut Map<String, Value>);
+
+    /// Its keys.
+    fn keys() -> Vec<&'static str> {
+        match Self::KIND {
+            ValueKind::Struct(object) => object.fields().map(|field| field.name).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A text of which an empty one counts as given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawText(pub String);
+
+impl Setting for RawText {
+    const KIND: ValueKind = ValueKind::Text;
+
+    fn read(value: Value) -> Option<Self> {
+        value.as_str().map(|text| Self(text.to_owned()))
+    }
+}
+
+/// A number of bytes, written as a number or as text such as `"64MiB"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub usize);
+
+/// States objects with known keys, and texts that a value may be.
+///
+/// ```text
+/// config! {
+///     /// What the object is.
+///     #[secret]                           // its values are not printed
+///     pub struct StoreOptions {
+///         /// What the key means, in one line.
+///         #[required]                     // refused without it
+///         #[key = "type"]                 // where the field has another name
+///         kind: Option<StoreKind>,
+///         /// What the key means.
+///         size: usize = 100,              // its default, as it would stand in the file
+///         /// What the key means.
+///         raw: Value as ValueKind::Any,        // another kind than that of the type
+///         include { common: CommonKeys }  // the keys of another struct are keys of this one too
+///         given others { … }              // keys that are passed on as they are given, in a map of this name
+///         unused { cache: " in Ambit" }   // keys of Yao's without an effect here; why, or what to use instead
+///         open "Others belong to Yao."    // other keys are let through
+///     }
+///
+///     /// What the texts are for.
+///     pub enum StoreKind {
+///         /// What the text means.
+///         Lru = "lru",
+///     }
+/// }
+/// ```
+#[macro_export]
+#[doc(hidden)]
+macro_rules! config {
+    () => {};
+    (
+        #[doc = $about:literal]
+        $(#[$mark:ident])?
+        pub struct $Name:ident {
+            $(
+                #[doc = $doc:literal]
+                $(#[$flag:ident $(= $text:literal)?])*
+                $field:ident: $Type:ty $(= $default:tt)? $(as $kind:expr)?,
+            )*
+            $(include { $($part:ident: $Part:ty),+ $(,)? })?
+            $(given $map:ident {
+                $(
+                    #[doc = $given_doc:literal]
+                    $given:ident: $Given:ty $(as $given_kind:expr)?,
+                )+
+            })?
+            $(unused { $($unused:ident: $why:literal),+ $(,)? })?
+            $(open $others:literal)?
+        }
+        $($rest:tt)*
+    ) => {
+        #[doc = $about]
+        #[derive(Clone, PartialEq)]
+        pub struct $Name {
+            $(#[doc = $doc] pub $field: $Type,)*
+            $($(#[doc = "Keys that stand beside these."] pub $part: $Part,)+)?
+            $(#[doc = "Keys that are passed on as they are given."]
+            pub $map: serde_json::Map<String, serde_json::Value>,)?
+        }
+
+        impl $crate::app::read::Setting for $Name {
+            const KIND: $crate::app::read::ValueKind =
+                $crate::app::read::ValueKind::Struct(&$crate::app::read::ConfigStruct {
+                    name: stringify!($Name),
+                    doc: $about.trim_ascii(),
+                    fields: &[
+                        $($crate::app::read::FieldSpec {
+                            doc: $doc.trim_ascii(),
+                            default: $crate::config!(@default $($default)?),
+                            is_required: false $(|| $crate::config!(@is_required $flag))*,
+                            ..$crate::app::read::FieldSpec::new(
+                                $crate::config!(@key $field $($(, $text)?)*),
+                                $crate::config!(@kind $Type $(, $kind)?),
+                            )
+                        },)*
+                        $($($crate::app::read::FieldSpec {
+                            doc: $given_doc.trim_ascii(),
+                            ..$crate::app::read::FieldSpec::new(
+                                stringify!($given),
+                                $crate::config!(@kind $Given $(, $given_kind)?),
+                            )
+                        },)+)?
+                        $($($crate::app::read::FieldSpec::unused(stringify!($unused), $why),)+)?
+                    ],
+                    included: &[$($($crate::config!(@kind $Part),)+)?],
+                    others: concat!($($others)?),
+                });
+
+            fn read(value: serde_json::Value) -> Option<Self> {
+                let serde_json::Value::Object(mut given) = value else {
+                    return None;
+                };
+                let mut read = Self::default();
+                $crate::app::read::ConfigObject::update(&mut read, &mut given);
+                Some(read)
+            }
+        }
+
+        impl $crate::app::read::ConfigObject for $Name {
+            fn update(&mut self, given: &mut serde_json::Map<String, serde_json::Value>) {
+                $($(if let Some(value) = given.remove(stringify!($given)) {
+                    self.$map.insert(stringify!($given).to_owned(), value);
+                })+)?
+                $(if let Some(value) = given
+                    .remove($crate::config!(@key $field $($(, $text)?)*))
+                    .and_then(<$Type as $crate::app::read::Setting>::read)
+                    .filter(|value| !$crate::app::read::Setting::is_nothing(value))
+                {
+                    self.$field = value;
+                })*
+                $($($crate::app::read::ConfigObject::update(&mut self.$part, given);)+)?
+            }
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                Self {
+                    $($field: $crate::config!(@value $($default)?),)*
+                    $($($part: Default::default(),)+)?
+                    $($map: serde_json::Map::new(),)?
+                }
+            }
+        }
+
+        $crate::config!(@debug [$($mark)?] $Name: $($field)* $($($part)+)? $($map)?);
+        $crate::config! { $($rest)* }
+    };
+    (
+        #[doc = $about:literal]
+        pub enum $Name:ident {
+            $(#[doc = $doc:literal] $Variant:ident = $text:literal,)+
+        }
+        $($rest:tt)*
+    ) => {
+        #[doc = $about]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Name {
+            $(#[doc = $doc] $Variant,)+
+        }
+
+        impl $Name {
+            const ALL: &'static [Self] = &[$(Self::$Variant),+];
+
+            /// As it is written in files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $text,)+
+                }
+            }
+        }
+
+        impl $crate::app::read::Setting for $Name {
+            const KIND: $crate::app::read::ValueKind = $crate::app::read::ValueKind::OneOf(&[$($text),+]);
+
+            fn read(value: serde_json::Value) -> Option<Self> {
+                let text = value.as_str()?;
+                Self::ALL.iter().find(|known| known.name() == text).copied()
+            }
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                Self::ALL[0]
+            }
+        }
+
+        $crate::config! { $($rest)* }
+    };
+    (@debug [] $Name:ident: $($field:ident)*) => {
+        impl std::fmt::Debug for $Name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut display_only = out.debug_struct(stringify!($Name));
+                $(display_only.field(stringify!($field), &self.$field);)*
+                display_only.finish()
+            }
+        }
+    };
+    (@debug [secret] $Name:ident: $($field:ident)*) => {
+        impl std::fmt::Debug for $Name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.debug_struct(stringify!($Name)).finish_non_exhaustive()
+            }
+        }
+    };
+    (@default) => { None };
+    (@default $default:tt) => { Some(|| serde_json::json!($default)) };
+    (@value) => { Default::default() };
+    (@value $default:tt) => {
+        $crate::app::read::Setting::read(serde_json::json!($default)).unwrap_or_default()
+    };
+    (@is_required required) => { true };
+    (@is_required key) => { false };
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident, $text:literal) => { $text };
+    (@kind $Type:ty) => { <$Type as $crate::app::read::Setting>::KIND };
+    (@kind $Type:ty, $kind:expr) => { $kind };
+}
+
+impl Setting for String {
+    const KIND: ValueKind = ValueKind::Text;
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl Setting for bool {
+    const KIND: ValueKind = ValueKind::Boolean;
+
+    fn read(value: Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for usize {
+    const KIND: ValueKind = ValueKind::Count;
+
+    fn read(value: Value) -> Option<Self> {
+        Self::try_from(value.as_u64()?).ok()
+    }
+}
+
+impl Setting for u64 {
+    const KIND: ValueKind = ValueKind::Count;
+
+    fn read(value: Value) -> Option<Self> {
+        value.as_u64()
+    }
+}
+
+impl Setting for u32 {
+    const KIND: ValueKind = ValueKind::Count;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(Self::try_from(value.as_u64()?).unwrap_or(Self::MAX))
+    }
+}
+
+impl Setting for f64 {
+    const KIND: ValueKind = ValueKind::Number;
+
+    fn read(value: Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
+/// 0, which means for ever, says nothing.
+impl Setting for Duration {
+    const KIND: ValueKind = ValueKind::Duration;
+
+    fn read(value: Value) -> Option<Self> {
+        units::milliseconds(&value).map(Self::from_millis)
+    }
+}
+
+impl Setting for ByteSize {
+    const KIND: ValueKind = ValueKind::Size;
+
+    fn read(value: Value) -> Option<Self> {
+        let bytes = match value {
+            Value::String(text) => units::bytes(&text),
+            value => value.as_u64(),
+        };
+        usize::try_from(bytes?).ok().map(Self)
+    }
+}
+
+impl Setting for Value {
+    const KIND: ValueKind = ValueKind::Any;
+
+    fn read(value: Value) -> Option<Self> {
+        Some(value)
+    }
+}
+
+impl Setting for Map<String, Value> {
+    const KIND: ValueKind = ValueKind::Map(&ValueKind::Any);
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            Value::Object(map) => Some(map),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Setting> Setting for BTreeMap<String, T> {
+    const KIND: ValueKind = ValueKind::Map(&T::KIND);
+
+    fn read(value: Value) -> Option<Self> {
+        let entries = Map::read(value)?.into_iter();
+        let entries = entries.filter_map(|(key, value)| Some((key, T::read(value)?)));
+        Some(entries.collect())
+    }
+}
+
+/// In the order of the file.
+impl<T: Setting> Setting for IndexMap<String, T> {
+    const KIND: ValueKind = ValueKind::Map(&T::KIND);
+
+    fn read(value: Value) -> Option<Self> {
+        let entries = Map::read(value)?.into_iter();
+        let entries = entries.filter_map(|(key, value)| Some((key, T::read(value)?)));
+        Some(entries.collect())
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    const KIND: ValueKind = ValueKind::List(&T::KIND);
+
+    fn read(value: Value) -> Option<Self> {
+        match value {
+            Value::Array(items) => Some(items.into_iter().filter_map(T::read).collect()),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    const KIND: ValueKind = T::KIND;
+
+    fn read(value: Value) -> Option<Self> {
+        T::read(value).map(Some)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.as_ref().is_none_or(T::is_nothing)
+    }
+}
