@@ -1,8 +1,8 @@
 //! The HTTP surface. A file of routes is one file beside this one and one row of `ROUTES`; a route that is in no row does not
 //! exist. Whom it is granted where an app has no rules is said in `auth/access/builtin.rs`, and everything else in its file.
 //!
-//! A handler takes what it needs as arguments, in this order: `State(server): State<SharedState>`, `AuthorizedCaller(who): AuthorizedCaller`, `PathParameters`,
-//! `QueryParameters`, and `BodyBytes` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in the
+//! A handler takes what it needs as arguments, in this order: `State(server): State<SharedState>`,
+//! `AuthorizedCaller(who): AuthorizedCaller`, `Path`, `Query` (or `NoQuery`), and `JsonBody` last. It answers `Result<impl IntoResponse, HttpError>`. `#[utoipa::path]` above it is its place in the
 //! document; paths there are below the base path, with `{name}` for what varies.
 
 mod assistants;
@@ -12,18 +12,16 @@ pub mod chat;
 mod chats;
 mod connection;
 mod contexts;
-mod duplicate_keys;
 mod error;
 mod events;
 mod health;
 mod http_metrics;
-mod json_fields;
+mod input;
 mod memory;
 mod middleware;
 mod models;
 mod openapi;
 mod paging;
-mod parameters;
 mod sse;
 mod sse_source;
 mod traces;
@@ -33,12 +31,9 @@ mod usage;
 mod visible_agents;
 
 pub use authorization::{AuthorizedCaller, RouteAccess};
-pub use body::BodyBytes;
 pub use connection::{ClientConnection, serve};
 pub use error::{ErrorBody, HttpError};
 pub use http_metrics::HttpMetrics;
-pub use json_fields::JsonFields;
-pub use parameters::{PathParameters, QueryParameters};
 
 use crate::auth::Authenticator;
 use crate::auth::access::{EndpointPattern, RequestTarget};

@@ -2,21 +2,20 @@
 //! what connectors hold are not shown.
 
 use super::chat::RequestParameters;
+use super::input::{Id, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
-use super::{
-    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, ServerState,
-    SharedState, visible_agents,
-};
+use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, visible_agents};
 use ambit_runtime::app::locales::Translations;
 use ambit_runtime::app::{App, AppAgent, Visibility};
 use ambit_runtime::chats::ListPart;
-use ambit_runtime::{Authorized, Error, Result};
+use ambit_runtime::{Authorized, Result};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -76,22 +75,64 @@ struct AssistantInfo {
     placeholder: Value,
 }
 
+/// Which agents.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct AssistantQuery {
+    /// Those with one of these tags, which have commas between them.
+    #[param(inline)]
+    tags: Option<Text>,
+    /// Those with this in their name or description, whatever its case.
+    #[param(inline)]
+    keywords: Option<Text>,
+    /// `assistant`, which is what all are.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    #[expect(dead_code, reason = "reading it refuses other kinds")]
+    kind: Option<AssistantKind>,
+    /// The language.
+    #[param(inline)]
+    locale: Option<Text>,
+}
+
+/// Workers are listed nowhere, so that there is one kind to ask for.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum AssistantKind {
+    /// An agent that people choose.
+    Assistant,
+}
+
+/// In which language.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LocaleQuery {
+    /// The language.
+    #[param(inline)]
+    locale: Option<Text>,
+}
+
+/// An agent.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct AssistantPath {
+    /// The agent's id.
+    #[param(inline)]
+    id: Id,
+}
+
 /// The agents that the caller may use, by `sort` and id.
-#[utoipa::path(get, path = "/agent/assistants", tag = "agents",
-    params(("tags" = Option<String>, Query), ("keywords" = Option<String>, Query), ("type" = Option<String>, Query),
-        ("locale" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+#[utoipa::path(get, path = "/agent/assistants", tag = "agents", params(AssistantQuery, PageParameters),
     responses((status = 200, body = PageResponse<Assistant>), (status = 400, body = ErrorBody)))]
 async fn list(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     given: RequestParameters,
-    mut conditions: QueryParameters,
+    listed: PagedQuery<AssistantQuery>,
 ) -> Result<Json<PageResponse<Assistant>>, HttpError> {
-    let paging = PageParameters::take(&mut conditions)?;
-    let filter = AssistantFilter::take(&mut conditions)?;
-    conditions.text("locale")?;
-    conditions.finish()?;
-    let mut found = all(&server, &who, &given)?;
+    let PagedQuery { query, paging } = listed;
+    let filter = AssistantFilter::of(&query);
+    let mut found = all(&server, &who, &locale(&given, query.locale)?);
     found.retain(|agent| filter.takes(agent));
     found.sort_by(|one, other| {
         place(one)
@@ -109,17 +150,15 @@ async fn list(
 }
 
 /// All tags of these agents.
-#[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents", params(("locale" = Option<String>, Query)),
+#[utoipa::path(get, path = "/agent/assistants/tags", tag = "agents",
     responses((status = 200, body = Vec<String>)))]
 async fn tags(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     given: RequestParameters,
-    mut conditions: QueryParameters,
+    Query(query): Query<LocaleQuery>,
 ) -> Result<Json<BTreeSet<String>>, HttpError> {
-    conditions.text("locale")?;
-    conditions.finish()?;
-    let all = all(&server, &who, &given)?;
+    let all = all(&server, &who, &locale(&given, query.locale)?);
     let tags = all
         .iter()
         .flat_map(|agent| own_tags(agent).map(str::to_owned));
@@ -127,29 +166,34 @@ async fn tags(
 }
 
 /// One agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents", params(("id" = String, Path), ("locale" = Option<String>, Query)),
+#[utoipa::path(get, path = "/agent/assistants/{id}", tag = "agents",
     responses((status = 200, body = Assistant), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
+    Path(path): Path<AssistantPath>,
     given: RequestParameters,
-    conditions: QueryParameters,
+    Query(query): Query<LocaleQuery>,
 ) -> Result<Json<Assistant>, HttpError> {
-    Ok(Json(one(&server, &who, &params, (&given, conditions))?))
+    Ok(Json(one(
+        &server,
+        &who,
+        &path.id,
+        &locale(&given, query.locale)?,
+    )?))
 }
 
 /// What a client needs to show one agent.
-#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents", params(("id" = String, Path), ("locale" = Option<String>, Query)),
+#[utoipa::path(get, path = "/agent/assistants/{id}/info", tag = "agents",
     responses((status = 200, body = AssistantInfo), (status = 404, body = ErrorBody)))]
 async fn info(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
+    Path(path): Path<AssistantPath>,
     given: RequestParameters,
-    conditions: QueryParameters,
+    Query(query): Query<LocaleQuery>,
 ) -> Result<Json<AssistantInfo>, HttpError> {
-    let mut agent = one(&server, &who, &params, (&given, conditions))?;
+    let mut agent = one(&server, &who, &path.id, &locale(&given, query.locale)?)?;
     Ok(Json(AssistantInfo {
         placeholder: agent
             .shown
@@ -162,31 +206,21 @@ async fn info(
     }))
 }
 
-fn one(
-    server: &ServerState,
-    who: &Authorized,
-    params: &PathParameters,
-    (given, mut conditions): (&RequestParameters, QueryParameters),
-) -> Result<Assistant> {
-    conditions.text("locale")?;
-    conditions.finish()?;
-    let app = server.runtime.app();
-    let agent = visible_agents::agent(server, &app, who, &params.id("id")?)?;
-    Ok(shown(&app, &agent, &given.locale(None, &Map::new())?))
+fn locale(given: &RequestParameters, query: Option<Text>) -> Result<String> {
+    given.locale(query.map(|text| text.0), None, &Map::new())
 }
 
-fn all(
-    server: &ServerState,
-    who: &Authorized,
-    given: &RequestParameters,
-) -> Result<Vec<Assistant>> {
+fn one(server: &ServerState, who: &Authorized, id: &Id, locale: &str) -> Result<Assistant> {
     let app = server.runtime.app();
-    let locale = given.locale(None, &Map::new())?;
+    let agent = visible_agents::agent(server, &app, who, &id.0)?;
+    Ok(shown(&app, &agent, locale))
+}
+
+fn all(server: &ServerState, who: &Authorized, locale: &str) -> Vec<Assistant> {
+    let app = server.runtime.app();
     let agents = visible_agents::agents(server, &app, who);
-    Ok(agents
-        .iter()
-        .map(|agent| shown(&app, agent, &locale))
-        .collect())
+    let shown = agents.iter().map(|agent| shown(&app, agent, locale));
+    shown.collect()
 }
 
 /// An agent in a language.
@@ -249,24 +283,17 @@ struct AssistantFilter {
 }
 
 impl AssistantFilter {
-    fn take(conditions: &mut QueryParameters) -> Result<Self> {
-        let tags = conditions.text("tags")?.unwrap_or_default();
-        // Workers are listed nowhere, so that there is one type to ask for.
-        if let Some(kind) = conditions.text("type")?.filter(|kind| kind != "assistant") {
-            let message = format!("type is \"{kind}\" and must be assistant");
-            return Err(Error::invalid("type", message));
-        }
-        Ok(Self {
+    fn of(query: &AssistantQuery) -> Self {
+        let tags = query.tags.as_ref().map_or("", |tags| &tags.0);
+        let tags = tags.split(',').map(str::trim);
+        let words = query.keywords.as_ref();
+        Self {
             tags: tags
-                .split(',')
-                .map(str::trim)
                 .filter(|tag| !tag.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            keywords: conditions
-                .text("keywords")?
-                .map(|words| words.to_lowercase()),
-        })
+            keywords: words.map(|words| words.0.to_lowercase()),
+        }
     }
 
     /// One of the tags, and the words in name or description.

@@ -1,34 +1,28 @@
 //! A request's body, read whole within limits.
 
+use super::SharedState;
 use super::error::too_large;
-use super::{HttpError, SharedState};
-use ambit_runtime::{Error, ErrorCode};
-use axum::body::{Body as Raw, Bytes};
-use axum::extract::{FromRequest, Request};
+use ambit_runtime::{Error, ErrorCode, Result};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures::StreamExt;
 
-/// A whole body.
-pub struct BodyBytes(pub Bytes);
-
-impl FromRequest<SharedState> for BodyBytes {
-    type Rejection = HttpError;
-
-    async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
-        let limit = server.settings.body_limit;
-        let (parts, body) = request.into_parts();
-        let reading = read(&parts.headers, body, limit);
-        let Ok(read) = tokio::time::timeout(server.settings.body_time, reading).await else {
-            let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
-            error.status = Some(408);
-            return Err(error.into());
-        };
-        Ok(Self(read?))
-    }
+/// Reads the body of a request.
+pub(super) async fn read(request: Request, server: &SharedState) -> Result<Bytes> {
+    let limit = server.settings.body_limit;
+    let (parts, body) = request.into_parts();
+    let reading = read_within(&parts.headers, body, limit);
+    let Ok(read) = tokio::time::timeout(server.settings.body_time, reading).await else {
+        let mut error = Error::new(ErrorCode::Timeout, "the body took too long to arrive");
+        error.status = Some(408);
+        return Err(error);
+    };
+    read
 }
 
-async fn read(headers: &HeaderMap, body: Raw, limit: usize) -> Result<Bytes, Error> {
+async fn read_within(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes> {
     let told = headers
         .get(CONTENT_LENGTH)
         .and_then(|told| told.to_str().ok()?.parse::<u64>().ok());

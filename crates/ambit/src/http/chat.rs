@@ -1,6 +1,7 @@
 //! Asking an agent.
 
 mod agent;
+mod body;
 mod content_parts;
 mod idempotency;
 mod messages;
@@ -14,9 +15,14 @@ pub use parameters::RequestParameters;
 pub use request::check_metadata;
 pub use response::{ChatRequest, answer};
 
-use super::{AuthorizedCaller, BodyBytes, ErrorBody, HttpError, PathParameters, SharedState};
+use super::input::{Id, JsonBody, Path};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use axum::extract::State;
 use axum::response::Response;
+use body::ChatCompletionBody;
+use parameters::CompletionQuery;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -28,32 +34,40 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 }
 
 /// Asks an agent. The body is OpenAI's, with further fields.
-#[utoipa::path(post, path = "/chat/completions", tag = "chat", request_body = request::ChatCompletionBody,
+#[utoipa::path(post, path = "/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
     responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
     given: RequestParameters,
-    BodyBytes(body): BodyBytes,
+    body: JsonBody<ChatCompletionBody>,
 ) -> Result<Response, HttpError> {
-    let asked = request::read(&server, who, &given, &body)?;
+    let asked = request::read(&server, who, &given, body)?;
     answer(&server, asked, &given).await
 }
 
+/// An agent.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct AgentPath {
+    /// The agent's id.
+    #[param(inline)]
+    assistant_id: Id,
+}
+
 /// Asks the agent that the path names.
-#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", request_body = request::ChatCompletionBody,
-    params(("assistant_id" = String, Path)),
+#[utoipa::path(post, path = "/agents/{assistant_id}/chat/completions", tag = "chat", request_body = ChatCompletionBody, params(CompletionQuery),
     responses((status = 200, description = "The answer, or its stream, in the format that was asked for", body = Object),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody)))]
 async fn complete_by(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
+    Path(path): Path<AgentPath>,
     mut given: RequestParameters,
-    BodyBytes(body): BodyBytes,
+    body: JsonBody<ChatCompletionBody>,
 ) -> Result<Response, HttpError> {
-    given.assistant = Some(params.id("assistant_id")?);
-    let asked = request::read(&server, who, &given, &body)?;
+    given.assistant = Some(path.assistant_id.0);
+    let asked = request::read(&server, who, &given, body)?;
     answer(&server, asked, &given).await
 }

@@ -1,18 +1,18 @@
 //! Chats and their messages.
 
-use super::paging::{self, PageParameters, PageResponse};
-use super::{
-    AuthorizedCaller, BodyBytes, ErrorBody, HttpError, JsonFields, PathParameters, QueryParameters,
-    SharedState,
-};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, PagedQuery, Path, Query, Text, Time};
+use super::paging::{self, PageParameters, PageResponse, PageSize};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::chats::{
     self, ChatFilter, ChatInfo, ChatMessagePage, ChatName, ChatOrder, ChatStatus, MessageFilter,
 };
-use ambit_runtime::{Error, Result, turn_location};
+use ambit_runtime::{Error, turn_location};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -26,154 +26,200 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(reference))
 }
 
+/// Which chats.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ChatQuery {
+    /// Those that this agent worked on.
+    #[param(inline)]
+    assistant_id: Option<Id>,
+    /// Those of this status, `active` or `archived`.
+    #[param(value_type = Option<String>)]
+    status: Option<ChatStatus>,
+    /// Those whose title has all of these words, whatever their case.
+    #[param(inline)]
+    keywords: Option<Text>,
+    /// Those active at or after.
+    #[param(inline)]
+    from: Option<Time>,
+    /// Those active before.
+    #[param(inline)]
+    to: Option<Time>,
+    /// What comes first: `last_message_at`, `updated_at`, `created_at` or `sort`.
+    #[param(inline)]
+    order_by: Option<Text>,
+}
+
 /// The caller's chats, and those that others share with them.
-#[utoipa::path(get, path = "/chat/sessions", tag = "chats",
-    params(("assistant_id" = Option<String>, Query), ("status" = Option<String>, Query), ("keywords" = Option<String>, Query),
-        ("from" = Option<String>, Query), ("to" = Option<String>, Query), ("order_by" = Option<String>, Query),
-        ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+#[utoipa::path(get, path = "/chat/sessions", tag = "chats", params(ChatQuery, PageParameters),
     responses((status = 200, description = "A page of chats", body = Object), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    mut conditions: QueryParameters,
+    listed: PagedQuery<ChatQuery>,
 ) -> Result<Json<PageResponse<ChatInfo>>, HttpError> {
-    let status = conditions.text("status")?;
+    let PagedQuery { query, paging } = listed;
     let filter = ChatFilter {
-        assistant_id: conditions.id("assistant_id")?,
-        status: status.as_deref().map(ChatStatus::parse).transpose()?,
-        keywords: conditions.text("keywords")?,
-        from: conditions.time("from")?,
-        to: conditions.time("to")?,
+        assistant_id: query.assistant_id.map(|id| id.0),
+        status: query.status,
+        keywords: query.keywords.map(|words| words.0),
+        from: query.from.map(|time| time.0),
+        to: query.to.map(|time| time.0),
     };
-    let order = conditions.text("order_by")?;
-    let order = order
-        .as_deref()
-        .map_or(Ok(ChatOrder::default()), ChatOrder::parse)?;
-    let paging = PageParameters::take(&mut conditions)?;
-    conditions.finish()?;
+    let order = query.order_by.as_ref();
+    let order = order.map_or(Ok(ChatOrder::default()), |name| ChatOrder::parse(&name.0))?;
     let ambit = server.runtime.contexts(&who);
     let part = chats::list(&ambit, &who, (&filter, order), paging.window()).await?;
     Ok(Json(paging.listing(part)))
 }
 
-/// A chat of the path and, where several have one of its name, the agent.
+/// A chat.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
 struct ChatPath {
-    chat_id: String,
-    assistant_id: Option<String>,
+    /// The chat's name.
+    #[param(inline)]
+    chat_id: Id,
 }
 
-impl ChatPath {
-    fn take(params: &PathParameters, conditions: &mut QueryParameters) -> Result<Self> {
-        Ok(Self {
-            chat_id: params.id("chat_id")?,
-            assistant_id: conditions.id("assistant_id")?,
-        })
-    }
+/// Which of the chats with one name.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AgentQuery {
+    /// The agent, where several have a chat of this name.
+    #[param(inline)]
+    pub assistant_id: Option<Id>,
+}
 
-    fn name(&self) -> ChatName<'_> {
-        ChatName {
-            chat_id: &self.chat_id,
-            assistant_id: self.assistant_id.as_deref(),
-        }
+fn name<'a>(path: &'a ChatPath, agent: Option<&'a Id>) -> ChatName<'a> {
+    ChatName {
+        chat_id: &path.chat_id.0,
+        assistant_id: agent.map(|id| id.0.as_str()),
     }
 }
 
 /// One chat.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}", tag = "chats",
-    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 200, description = "The chat", body = Object), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<ChatPath>,
+    Query(query): Query<AgentQuery>,
 ) -> Result<Json<ChatInfo>, HttpError> {
-    let chat = ChatPath::take(&params, &mut conditions)?;
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
-    Ok(Json(chats::get(&ambit, &who, chat.name()).await?))
+    let name = name(&path, query.assistant_id.as_ref());
+    Ok(Json(chats::get(&ambit, &who, name).await?))
 }
+
+/// What is changed of a chat. Its fields are checked where they are applied.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct ChatChange(Map<String, Value>);
+
+impl BodyFields for ChatChange {}
 
 /// Changes `title`, `status`, `share`, `sort` or `metadata`.
 #[utoipa::path(put, path = "/chat/sessions/{chat_id}", tag = "chats", request_body = Object,
-    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 200, description = "The chat", body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn change(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
-    BodyBytes(body): BodyBytes,
+    Path(path): Path<ChatPath>,
+    Query(query): Query<AgentQuery>,
+    body: JsonBody<ChatChange>,
 ) -> Result<Json<ChatInfo>, HttpError> {
-    let chat = ChatPath::take(&params, &mut conditions)?;
-    conditions.finish()?;
-    let change = JsonFields::of(&body)?.rest()?;
     let ambit = server.runtime.contexts(&who);
-    Ok(Json(
-        chats::update(&ambit, &who, chat.name(), &change).await?,
-    ))
+    let name = name(&path, query.assistant_id.as_ref());
+    let ChatChange(change) = body.value;
+    Ok(Json(chats::update(&ambit, &who, name, &change).await?))
 }
 
 /// Removes messages, logs, traces and memory of a chat.
 #[utoipa::path(delete, path = "/chat/sessions/{chat_id}", tag = "chats",
-    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query)),
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<ChatPath>,
+    Query(query): Query<AgentQuery>,
 ) -> Result<StatusCode, HttpError> {
-    let chat = ChatPath::take(&params, &mut conditions)?;
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
-    chats::remove(&ambit, &who, chat.name()).await?;
+    let name = name(&path, query.assistant_id.as_ref());
+    chats::remove(&ambit, &who, name).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Which messages of a chat.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct MessageQuery {
+    /// The agent, where several have a chat of this name.
+    #[param(inline)]
+    assistant_id: Option<Id>,
+    /// Only those before this sequence.
+    before: Option<u64>,
+    /// Only those behind this sequence; the first of them are given instead of the last.
+    after: Option<u64>,
+    /// At most so many.
+    #[param(inline, default = 20)]
+    limit: Option<PageSize>,
+    /// Only those of this role, `user` or `assistant`.
+    #[param(inline)]
+    role: Option<Text>,
+    /// Only those of this type.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    kind: Option<Text>,
+    /// Only those of this turn.
+    #[param(inline)]
+    request_id: Option<Id>,
 }
 
 /// The messages of a chat, oldest first: the last ones, or those before or behind a `sequence`.
 #[utoipa::path(get, path = "/chat/sessions/{chat_id}/messages", tag = "chats",
-    params(("chat_id" = String, Path), ("assistant_id" = Option<String>, Query), ("before" = Option<u64>, Query),
-        ("after" = Option<u64>, Query), ("limit" = Option<u64>, Query), ("role" = Option<String>, Query),
-        ("type" = Option<String>, Query), ("request_id" = Option<String>, Query)),
     responses((status = 200, description = "{items, next}; next goes on in the same direction", body = Object),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn messages(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<ChatPath>,
+    Query(query): Query<MessageQuery>,
 ) -> Result<Json<ChatMessagePage>, HttpError> {
-    let chat = ChatPath::take(&params, &mut conditions)?;
-    let number = "a message's sequence, a whole number";
     let filter = MessageFilter {
-        before: conditions.parsed("before", number)?,
-        after: conditions.parsed("after", number)?,
-        limit: paging::limit(&mut conditions)?,
-        role: conditions.text("role")?,
-        kind: conditions.text("type")?,
-        request_id: conditions.id("request_id")?,
+        before: query.before,
+        after: query.after,
+        limit: paging::limit(query.limit),
+        role: query.role.map(|role| role.0),
+        kind: query.kind.map(|kind| kind.0),
+        request_id: query.request_id.map(|id| id.0),
     };
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
-    let found = chats::messages(&ambit, &who, chat.name(), &filter).await?;
+    let name = name(&path, query.assistant_id.as_ref());
+    let found = chats::messages(&ambit, &who, name, &filter).await?;
     Ok(Json(found))
+}
+
+/// A turn.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ReferencesPath {
+    /// The turn.
+    #[param(inline)]
+    request_id: Id,
 }
 
 /// The references of a turn.
 #[utoipa::path(get, path = "/chat/references/{request_id}", tag = "chats",
-    params(("request_id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of references", body = Object), (status = 404, body = ErrorBody)))]
 async fn references(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<ReferencesPath>,
+    Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<Value>>, HttpError> {
-    let request_id = params.id("request_id")?;
-    let paging = PageParameters::take(&mut conditions)?;
-    conditions.finish()?;
-    turn_location::find(&server.runtime.contexts(&who), &who, &request_id).await?;
+    let ambit = server.runtime.contexts(&who);
+    turn_location::find(&ambit, &who, &path.request_id.0).await?;
     let none = chats::ListPart {
         items: Vec::new(),
         total: 0,
@@ -181,18 +227,28 @@ async fn references(
     Ok(Json(paging.listing(none)))
 }
 
+/// A reference of a turn.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ReferencePath {
+    /// The turn.
+    #[param(inline)]
+    request_id: Id,
+    /// The citation's id.
+    #[param(inline)]
+    index: Id,
+}
+
 /// One reference of a turn, by its citation's id.
 #[utoipa::path(get, path = "/chat/references/{request_id}/{index}", tag = "chats",
-    params(("request_id" = String, Path), ("index" = String, Path)),
     responses((status = 404, body = ErrorBody)))]
 async fn reference(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<ReferencePath>,
+    _: NoQuery,
 ) -> Result<Json<Value>, HttpError> {
-    let (request_id, index) = (params.id("request_id")?, params.id("index")?);
-    conditions.finish()?;
-    turn_location::find(&server.runtime.contexts(&who), &who, &request_id).await?;
-    Err(Error::not_found("reference", &index).into())
+    let ambit = server.runtime.contexts(&who);
+    turn_location::find(&ambit, &who, &path.request_id.0).await?;
+    Err(Error::not_found("reference", &path.index.0).into())
 }

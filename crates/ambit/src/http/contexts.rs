@@ -1,20 +1,19 @@
 //! Rows of the index and what they stand for.
 
-use super::parameters::{PathParameters, QueryParameters, time};
-use super::{
-    AuthorizedCaller, BodyBytes, ErrorBody, HttpError, JsonFields, ServerState, SharedState, paging,
-};
-use crate::id::check_id;
+use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text, Time, Whole};
+use super::paging::PageSize;
+use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState, paging};
+use ambit_runtime::Authorized;
 use ambit_runtime::inspect::contexts::{
     self, ContextAction, ContextActionReport, ContextItemFilter, ContextItemPage, ContextRow,
     ContextRowFilter,
 };
-use ambit_runtime::{Authorized, Error};
 use ambit_storage::Page;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde_json::Value;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -29,167 +28,216 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(clear))
 }
 
+/// Which rows.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct RowQuery {
+    /// Those that this agent touched.
+    #[param(inline)]
+    agent: Option<Id>,
+    /// The user's.
+    #[param(inline)]
+    user: Option<Id>,
+    /// The chat's.
+    #[param(inline)]
+    chat: Option<Id>,
+    /// The group's.
+    #[param(inline)]
+    group: Option<Id>,
+    /// Storages of this scope.
+    #[param(inline)]
+    scope: Option<Id>,
+    /// Those last active before.
+    #[param(inline)]
+    active_before: Option<Time>,
+    /// `next` of the page before.
+    #[param(inline)]
+    cursor: Option<Text>,
+    /// At most so many.
+    #[param(inline, default = 20)]
+    limit: Option<PageSize>,
+}
+
 /// Rows that the caller may see, oldest first.
 #[utoipa::path(get, path = "/contexts", tag = "contexts",
-    params(("agent" = Option<String>, Query), ("user" = Option<String>, Query), ("chat" = Option<String>, Query),
-        ("group" = Option<String>, Query), ("scope" = Option<String>, Query), ("active_before" = Option<String>, Query),
-        ("cursor" = Option<String>, Query), ("limit" = Option<u64>, Query)),
     responses((status = 200, description = "{items, next}", body = Object), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    mut conditions: QueryParameters,
+    Query(query): Query<RowQuery>,
 ) -> Result<Json<Page<ContextRow>>, HttpError> {
     let filter = ContextRowFilter {
-        agent: conditions.id("agent")?,
-        user: conditions.id("user")?,
-        chat: conditions.id("chat")?,
-        group: conditions.id("group")?,
-        scope: conditions.id("scope")?,
-        active_before: conditions.time("active_before")?,
+        agent: query.agent.map(|id| id.0),
+        user: query.user.map(|id| id.0),
+        chat: query.chat.map(|id| id.0),
+        group: query.group.map(|id| id.0),
+        scope: query.scope.map(|id| id.0),
+        active_before: query.active_before.map(|time| time.0),
     };
-    let cursor = conditions.text("cursor")?;
-    let limit = paging::limit(&mut conditions)?;
-    conditions.finish()?;
+    let cursor = query.cursor.as_ref().map(|cursor| cursor.0.as_str());
+    let limit = paging::limit(query.limit);
     let ambit = server.runtime.contexts(&who);
-    let page = contexts::list(&ambit, &who, &filter, (cursor.as_deref(), limit)).await?;
+    let page = contexts::list(&ambit, &who, &filter, (cursor, limit)).await?;
     Ok(Json(page))
 }
 
+/// A row.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct RowPath {
+    /// The row's id.
+    #[param(inline)]
+    id: Id,
+}
+
 /// One row.
-#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/contexts/{id}", tag = "contexts",
     responses((status = 200, description = "The row", body = Object), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<RowPath>,
+    _: NoQuery,
 ) -> Result<Json<ContextRow>, HttpError> {
-    conditions.finish()?;
-    let (id, ambit) = (params.id("id")?, server.runtime.contexts(&who));
-    Ok(Json(contexts::get(&ambit, &who, &id).await?))
+    let ambit = server.runtime.contexts(&who);
+    Ok(Json(contexts::get(&ambit, &who, &path.id.0).await?))
+}
+
+/// Which items of a row.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ItemQuery {
+    /// Only those before this position.
+    #[param(inline)]
+    before: Option<Whole<1, { u64::MAX }>>,
+    /// At most so many: the last ones.
+    #[param(inline, default = 20)]
+    limit: Option<PageSize>,
+    /// Those too that are no longer part of the conversation.
+    archive: Option<bool>,
 }
 
 /// What a row holds: messages, usage records, or items of an app's own storage.
 #[utoipa::path(get, path = "/contexts/{id}/items", tag = "contexts",
-    params(("id" = String, Path), ("before" = Option<u64>, Query), ("limit" = Option<u64>, Query), ("archive" = Option<bool>, Query)),
     responses((status = 200, description = "{items, next}; next is before of the page before", body = Object), (status = 404, body = ErrorBody)))]
 async fn items(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<RowPath>,
+    Query(query): Query<ItemQuery>,
 ) -> Result<Json<ContextItemPage>, HttpError> {
-    let id = params.id("id")?;
     let filter = ContextItemFilter {
-        before: conditions.within("before", 1, u64::MAX)?,
-        limit: paging::limit(&mut conditions)?,
-        archive: conditions
-            .parsed("archive", "true or false")?
-            .unwrap_or(false),
+        before: query.before.map(|before| before.0),
+        limit: paging::limit(query.limit),
+        archive: query.archive.unwrap_or(false),
     };
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
-    let found = contexts::items(&ambit, &who, &id, filter).await?;
+    let found = contexts::items(&ambit, &who, &path.id.0, filter).await?;
     Ok(Json(found))
 }
 
 /// Empties one context; it stays tracked.
-#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/contexts/{id}/clear", tag = "contexts",
     responses((status = 204, description = "It is empty"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn clear(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<RowPath>,
+    _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    act(&server, &who, (&params, conditions), ContextAction::Clear).await
+    act(&server, &who, &path, ContextAction::Clear).await
 }
 
 /// Removes the data and the row of one context.
-#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/contexts/{id}", tag = "contexts",
     responses((status = 204, description = "It is gone"), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn remove(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<RowPath>,
+    _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    act(&server, &who, (&params, conditions), ContextAction::Remove).await
+    act(&server, &who, &path, ContextAction::Remove).await
 }
 
 async fn act(
     server: &ServerState,
     who: &Authorized,
-    (params, conditions): (&PathParameters, QueryParameters),
+    path: &RowPath,
     action: ContextAction,
 ) -> Result<StatusCode, HttpError> {
-    conditions.finish()?;
-    let (id, ambit) = (params.id("id")?, server.runtime.contexts(who));
-    contexts::act(&ambit, who, &id, action).await?;
+    let ambit = server.runtime.contexts(who);
+    contexts::act(&ambit, who, &path.id.0, action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Which contexts; without any condition all of them.
+#[derive(Deserialize, ToSchema)]
+struct RowSelection {
+    /// Those that this agent touched.
+    #[schema(inline)]
+    agent: Option<Id>,
+    /// The user's.
+    #[schema(inline)]
+    user: Option<Id>,
+    /// The chat's.
+    #[schema(inline)]
+    chat: Option<Id>,
+    /// The group's.
+    #[schema(inline)]
+    group: Option<Id>,
+    /// Storages of this scope.
+    #[schema(inline)]
+    scope: Option<Id>,
+    /// Those last active before.
+    #[schema(inline)]
+    active_before: Option<Time>,
+    /// Nothing is changed, and the answer says what would be.
+    dry_run: Option<bool>,
+}
+
+impl BodyFields for RowSelection {}
+
 /// Empties all contexts that match.
-#[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = Object,
+#[utoipa::path(post, path = "/contexts/clear", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = ErrorBody)))]
 async fn clear_all(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    conditions: QueryParameters,
-    BodyBytes(body): BodyBytes,
+    _: NoQuery,
+    body: JsonBody<RowSelection>,
 ) -> Result<Json<ContextActionReport>, HttpError> {
-    act_on_all(&server, &who, (conditions, &body), ContextAction::Clear).await
+    act_on_all(&server, &who, body.value, ContextAction::Clear).await
 }
 
 /// Removes all contexts that match.
-#[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = Object,
+#[utoipa::path(post, path = "/contexts/remove", tag = "contexts", request_body = RowSelection,
     responses((status = 200, description = "{done, unchanged, skipped, failed}", body = Object), (status = 400, body = ErrorBody)))]
 async fn remove_all(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    conditions: QueryParameters,
-    BodyBytes(body): BodyBytes,
+    _: NoQuery,
+    body: JsonBody<RowSelection>,
 ) -> Result<Json<ContextActionReport>, HttpError> {
-    act_on_all(&server, &who, (conditions, &body), ContextAction::Remove).await
+    act_on_all(&server, &who, body.value, ContextAction::Remove).await
 }
 
 async fn act_on_all(
     server: &ServerState,
     who: &Authorized,
-    (conditions, body): (QueryParameters, &[u8]),
+    read_filter: RowSelection,
     action: ContextAction,
 ) -> Result<Json<ContextActionReport>, HttpError> {
-    conditions.finish()?;
-    let (filter, is_dry) = read_filter(body)?;
+    let is_dry = read_filter.dry_run.unwrap_or(false);
+    let filter = ContextRowFilter {
+        agent: read_filter.agent.map(|id| id.0),
+        user: read_filter.user.map(|id| id.0),
+        chat: read_filter.chat.map(|id| id.0),
+        group: read_filter.group.map(|id| id.0),
+        scope: read_filter.scope.map(|id| id.0),
+        active_before: read_filter.active_before.map(|time| time.0),
+    };
     let ambit = server.runtime.contexts(who);
     let report = contexts::act_on_all(&ambit, who, (&filter, is_dry), action).await?;
     Ok(Json(report))
-}
-
-/// Which contexts, and whether nothing is to be changed. A body without any condition means all, and has to be an object.
-fn read_filter(body: &[u8]) -> Result<(ContextRowFilter, bool), HttpError> {
-    let mut fields = JsonFields::of(body)?;
-    let active_before = fields.value("active_before")?;
-    let active_before = active_before.map(|at| match at {
-        Value::String(text) => time("active_before", &text),
-        other => time("active_before", &other.to_string()),
-    });
-    let active_before = active_before.transpose()?;
-    let mut id = |name| {
-        let text = fields.text(name)?;
-        text.iter().try_for_each(|text| check_id(name, text))?;
-        Ok::<_, Error>(text)
-    };
-    let filter = ContextRowFilter {
-        agent: id("agent")?,
-        user: id("user")?,
-        chat: id("chat")?,
-        group: id("group")?,
-        scope: id("scope")?,
-        active_before,
-    };
-    let is_dry = fields.flag("dry_run")?.unwrap_or(false);
-    fields.finish()?;
-    Ok((filter, is_dry))
 }

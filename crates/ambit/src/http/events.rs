@@ -1,17 +1,20 @@
 //! The feed of events: what has happened in the tenant, as far as the caller may see what it is about.
 
+use super::input::{Id, Query, Text};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{AuthorizedCaller, ErrorBody, HttpError, QueryParameters, SharedState};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::Result;
 use ambit_runtime::feed::{EventFilter, FeedItem, FeedReader};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use serde::Deserialize;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -23,31 +26,48 @@ pub fn routes() -> OpenApiRouter<SharedState> {
     OpenApiRouter::new().routes(routes!(feed))
 }
 
+/// Which events.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct FeedQuery {
+    /// Those of this agent.
+    #[param(inline)]
+    agent: Option<Id>,
+    /// Those of this user's sessions.
+    #[param(inline)]
+    user: Option<Id>,
+    /// Those of sessions with this chat name.
+    #[param(inline)]
+    chat: Option<Id>,
+    /// Those of this group's sessions.
+    #[param(inline)]
+    group: Option<Id>,
+    /// Names of events, with commas between them.
+    #[serde(rename = "type")]
+    #[param(inline)]
+    types: Option<Text>,
+}
+
 /// What happens in contexts that the caller may list, from now on or from behind `Last-Event-ID`: one event for each
 /// after-event, named like it. Events are kept for ten minutes for who comes back; the feed ends after an hour.
 #[utoipa::path(get, path = "/events", tag = "contexts",
-    params(("agent" = Option<String>, Query), ("user" = Option<String>, Query), ("chat" = Option<String>, Query),
-        ("group" = Option<String>, Query), ("type" = Option<String>, Query, description = "Names of events, with commas between them"),
-        ("Last-Event-ID" = Option<String>, Header)),
+    params(FeedQuery, ("Last-Event-ID" = Option<String>, Header)),
     responses((status = 200, description = "The events", content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn feed(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    mut conditions: QueryParameters,
+    Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let types = conditions.text("type")?;
+    let types = query.types.as_ref();
     let wanted = EventFilter {
-        agent: conditions.id("agent")?,
-        user: conditions.id("user")?,
-        chat: conditions.id("chat")?,
-        group: conditions.id("group")?,
-        types: types
-            .as_deref()
-            .map_or(Ok(Vec::new()), EventFilter::types)?,
+        agent: query.agent.map(|id| id.0),
+        user: query.user.map(|id| id.0),
+        chat: query.chat.map(|id| id.0),
+        group: query.group.map(|id| id.0),
+        types: types.map_or(Ok(Vec::new()), |names| EventFilter::types(&names.0))?,
     };
-    conditions.finish()?;
     let behind = headers.get("last-event-id").filter(|id| !id.is_empty());
     let behind = behind.map(|id| id.to_str().unwrap_or_default().trim().parse());
     let follower = server

@@ -1,19 +1,19 @@
 //! What users, teams and chats remember.
 
+use super::chats::AgentQuery;
+use super::input::{BodyFields, Id, JsonBody, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
-use super::{
-    AuthorizedCaller, BodyBytes, ErrorBody, HttpError, JsonFields, PathParameters, QueryParameters,
-    ServerState, SharedState,
-};
-use crate::id::check_id;
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
-use ambit_runtime::{Authorized, Error, ErrorCode, Result};
+use ambit_runtime::{Error, ErrorCode};
 use ambit_storage::Json as Stored;
 use ambit_storage::memory::Ttl;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,95 +33,234 @@ struct MemoryValue {
     value: Stored,
 }
 
-/// The memory that a path names.
-async fn open(
-    server: &ServerState,
-    who: &Authorized,
-    params: &PathParameters,
-    conditions: &mut QueryParameters,
-) -> Result<OpenMemory> {
-    let agent = conditions.id("assistant_id")?;
-    let owner = params.text("owner").ok();
-    if let Some(owner) = owner {
-        check_id("owner", owner)?;
+/// A value to be put.
+#[derive(Deserialize, ToSchema)]
+struct NewValue {
+    /// The value; `null` is one too.
+    value: Value,
+    /// How long it lives: seconds, or a text such as `30s`, `5m`, `2h` or `7d`.
+    #[schema(value_type = Option<Object>)]
+    ttl: Option<Value>,
+}
+
+impl BodyFields for NewValue {}
+
+/// The caller's own memory, or their team's.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct OwnSpace {
+    /// `user` or `team`.
+    space: String,
+}
+
+/// Somebody's memory.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct OwnedSpace {
+    /// `user`, `team` or `chat`.
+    space: String,
+    /// The user, the team or the chat.
+    #[param(inline)]
+    owner: Id,
+}
+
+/// A value of the caller's own memory.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct OwnKey {
+    /// `user` or `team`.
+    space: String,
+    /// The value's name.
+    key: String,
+}
+
+/// A value of somebody's memory.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct OwnedKey {
+    /// `user`, `team` or `chat`.
+    space: String,
+    /// The user, the team or the chat.
+    #[param(inline)]
+    owner: Id,
+    /// The value's name.
+    key: String,
+}
+
+impl OwnKey {
+    fn which<'a>(&'a self, query: &'a AgentQuery) -> MemorySelector<'a> {
+        MemorySelector {
+            space: &self.space,
+            owner: None,
+            assistant_id: text(query.assistant_id.as_ref()),
+        }
     }
-    let which = MemorySelector {
-        space: params.text("space")?,
-        owner,
-        assistant_id: agent.as_deref(),
-    };
-    server.runtime.memory(who, which).await
+}
+
+impl OwnedKey {
+    fn which<'a>(&'a self, query: &'a AgentQuery) -> MemorySelector<'a> {
+        MemorySelector {
+            space: &self.space,
+            owner: Some(&self.owner.0),
+            assistant_id: text(query.assistant_id.as_ref()),
+        }
+    }
+}
+
+/// MemorySelector names.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct NameQuery {
+    /// The agent, where several have a chat of this name.
+    #[param(inline)]
+    assistant_id: Option<Id>,
+    /// What the names look like; `*` stands for any text.
+    #[param(inline)]
+    pattern: Option<Text>,
+}
+
+fn text(id: Option<&Id>) -> Option<&str> {
+    id.map(|id| id.0.as_str())
 }
 
 /// The caller's own memory, or their team's.
-#[utoipa::path(get, path = "/memory/{space}", tag = "memory",
-    params(("space" = String, Path), ("pattern" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+#[utoipa::path(get, path = "/memory/{space}", tag = "memory", params(NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = Object), (status = 400, body = ErrorBody)))]
 async fn own(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<OwnSpace>,
+    listed: PagedQuery<NameQuery>,
 ) -> Result<Json<PageResponse<MemoryKeyInfo>>, HttpError> {
-    let pattern = conditions.text("pattern")?;
-    let paging = PageParameters::take(&mut conditions)?;
-    let open = open(&server, &who, &params, &mut conditions).await?;
-    conditions.finish()?;
-    let part = open.list(pattern.as_deref(), paging.window()).await?;
-    Ok(Json(paging.listing(part)))
+    let which = MemorySelector {
+        space: &path.space,
+        owner: None,
+        assistant_id: text(listed.query.assistant_id.as_ref()),
+    };
+    let open = server.runtime.memory(&who, which).await?;
+    names(&open, &listed).await
 }
 
 /// The memory of a chat, or for callers without constraints that of a user or team.
-#[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory",
-    params(("space" = String, Path), ("owner" = String, Path), ("assistant_id" = Option<String>, Query),
-        ("pattern" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+#[utoipa::path(get, path = "/memory/{space}/{owner}", tag = "memory", params(NameQuery, PageParameters),
     responses((status = 200, description = "A page of names", body = Object), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn owned(
-    server: State<SharedState>,
-    who: AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    Path(path): Path<OwnedSpace>,
+    listed: PagedQuery<NameQuery>,
 ) -> Result<Json<PageResponse<MemoryKeyInfo>>, HttpError> {
-    own(server, who, params, conditions).await
+    let which = MemorySelector {
+        space: &path.space,
+        owner: Some(&path.owner.0),
+        assistant_id: text(listed.query.assistant_id.as_ref()),
+    };
+    let open = server.runtime.memory(&who, which).await?;
+    names(&open, &listed).await
+}
+
+async fn names(
+    open: &OpenMemory,
+    listed: &PagedQuery<NameQuery>,
+) -> Result<Json<PageResponse<MemoryKeyInfo>>, HttpError> {
+    let pattern = listed.query.pattern.as_ref();
+    let pattern = pattern.map(|pattern| pattern.0.as_str());
+    let part = open.list(pattern, listed.paging.window()).await?;
+    Ok(Json(listed.paging.listing(part)))
 }
 
 /// A value of the caller's own memory.
-#[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory", params(("space" = String, Path), ("key" = String, Path)),
+#[utoipa::path(get, path = "/memory/{space}/keys/{key}", tag = "memory",
     responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = ErrorBody)))]
 async fn get(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<OwnKey>,
+    Query(query): Query<AgentQuery>,
 ) -> Result<Json<MemoryValue>, HttpError> {
-    let open = open(&server, &who, &params, &mut conditions).await?;
-    conditions.finish()?;
-    let key = params.text("key")?.to_owned();
-    let value = open.get(&key).await?;
-    Ok(Json(MemoryValue { key, value }))
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    held(&open, path.key).await
 }
 
 /// Puts a value into the caller's own memory.
-#[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", request_body = Object,
-    params(("space" = String, Path), ("key" = String, Path)),
+#[utoipa::path(put, path = "/memory/{space}/keys/{key}", tag = "memory", request_body = NewValue,
     responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody)))]
 async fn put(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
-    BodyBytes(body): BodyBytes,
+    Path(path): Path<OwnKey>,
+    Query(query): Query<AgentQuery>,
+    body: JsonBody<NewValue>,
 ) -> Result<StatusCode, HttpError> {
-    let open = open(&server, &who, &params, &mut conditions).await?;
-    conditions.finish()?;
-    let mut fields = JsonFields::of(&body)?;
-    let ttl = fields.value("ttl")?.unwrap_or_default();
-    let value = fields.non_null_value("value")?;
-    fields.finish()?;
-    let missing = || Error::invalid("value", "value is missing; null is a value too");
-    let value = Stored::of(&value.ok_or_else(missing)?)?;
-    let ttl = Ttl::of(&ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
-    let set = open.set(params.text("key")?, &value, ttl).await;
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    set(&open, &path.key, &body.value).await
+}
+
+/// Deletes a value of the caller's own memory; one that is not there is no error.
+#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory",
+    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody)))]
+async fn delete(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    Path(path): Path<OwnKey>,
+    Query(query): Query<AgentQuery>,
+) -> Result<StatusCode, HttpError> {
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    open.delete(&path.key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A value of an owner's memory.
+#[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
+    responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = ErrorBody)))]
+async fn get_owned(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    Path(path): Path<OwnedKey>,
+    Query(query): Query<AgentQuery>,
+) -> Result<Json<MemoryValue>, HttpError> {
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    held(&open, path.key).await
+}
+
+/// Puts a value into an owner's memory.
+#[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", request_body = NewValue,
+    responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn put_owned(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    Path(path): Path<OwnedKey>,
+    Query(query): Query<AgentQuery>,
+    body: JsonBody<NewValue>,
+) -> Result<StatusCode, HttpError> {
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    set(&open, &path.key, &body.value).await
+}
+
+/// Deletes a value of an owner's memory; one that is not there is no error.
+#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
+    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+async fn delete_owned(
+    State(server): State<SharedState>,
+    AuthorizedCaller(who): AuthorizedCaller,
+    Path(path): Path<OwnedKey>,
+    Query(query): Query<AgentQuery>,
+) -> Result<StatusCode, HttpError> {
+    let open = server.runtime.memory(&who, path.which(&query)).await?;
+    open.delete(&path.key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn held(open: &OpenMemory, key: String) -> Result<Json<MemoryValue>, HttpError> {
+    let value = open.get(&key).await?;
+    Ok(Json(MemoryValue { key, value }))
+}
+
+async fn set(open: &OpenMemory, key: &str, new: &NewValue) -> Result<StatusCode, HttpError> {
+    let value = Stored::of(&new.value)?;
+    let ttl = new.ttl.as_ref().unwrap_or(&Value::Null);
+    let ttl = Ttl::of(ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
+    let set = open.set(key, &value, ttl).await;
     set.map_err(|error| match error.code {
         ErrorCode::LimitExceeded => {
             let place = match error.message.starts_with("key ") {
@@ -134,59 +273,4 @@ async fn put(
         _ => error,
     })?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Deletes a value of the caller's own memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/keys/{key}", tag = "memory", params(("space" = String, Path), ("key" = String, Path)),
-    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody)))]
-async fn delete(
-    State(server): State<SharedState>,
-    AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
-) -> Result<StatusCode, HttpError> {
-    let open = open(&server, &who, &params, &mut conditions).await?;
-    conditions.finish()?;
-    open.delete(params.text("key")?).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// A value of an owner's memory.
-#[utoipa::path(get, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
-    params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
-    responses((status = 200, description = "{key, value}", body = Object), (status = 404, body = ErrorBody)))]
-async fn get_owned(
-    server: State<SharedState>,
-    who: AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
-) -> Result<Json<MemoryValue>, HttpError> {
-    get(server, who, params, conditions).await
-}
-
-/// Puts a value into an owner's memory.
-#[utoipa::path(put, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory", request_body = Object,
-    params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
-    responses((status = 204, description = "It is kept"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn put_owned(
-    server: State<SharedState>,
-    who: AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
-    body: BodyBytes,
-) -> Result<StatusCode, HttpError> {
-    put(server, who, params, conditions, body).await
-}
-
-/// Deletes a value of an owner's memory; one that is not there is no error.
-#[utoipa::path(delete, path = "/memory/{space}/{owner}/keys/{key}", tag = "memory",
-    params(("space" = String, Path), ("owner" = String, Path), ("key" = String, Path), ("assistant_id" = Option<String>, Query)),
-    responses((status = 204, description = "It is gone"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
-async fn delete_owned(
-    server: State<SharedState>,
-    who: AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
-) -> Result<StatusCode, HttpError> {
-    delete(server, who, params, conditions).await
 }

@@ -1,12 +1,11 @@
 //! Agents as OpenAI's clients list them: as models.
 
-use super::{
-    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, SharedState,
-    visible_agents,
-};
+use super::input::{Id, NoQuery, Path};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState, visible_agents};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -53,9 +52,8 @@ fn model(id: &str) -> ModelObject {
 async fn list(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    conditions: QueryParameters,
+    _: NoQuery,
 ) -> Result<Json<ModelList>, HttpError> {
-    conditions.finish()?;
     let app = server.runtime.app();
     let agents = visible_agents::agents(&server, &app, &who);
     Ok(Json(ModelList {
@@ -64,16 +62,24 @@ async fn list(
     }))
 }
 
+/// An agent.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ModelPath {
+    /// The agent's id.
+    #[param(inline)]
+    id: Id,
+}
+
 /// One agent.
-#[utoipa::path(get, path = "/models/{id}", tag = "agents", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/models/{id}", tag = "agents",
     responses((status = 200, body = ModelObject), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<ModelPath>,
+    _: NoQuery,
 ) -> Result<Json<ModelObject>, HttpError> {
-    conditions.finish()?;
-    let agent = visible_agents::agent(&server, &server.runtime.app(), &who, &params.id("id")?)?;
+    let agent = visible_agents::agent(&server, &server.runtime.app(), &who, &path.id.0)?;
     Ok(Json(model(&agent.id)))
 }

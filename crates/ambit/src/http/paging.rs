@@ -1,9 +1,8 @@
 //! Lists in pages, as all routes that count pages answer them.
 
-use super::QueryParameters;
-use ambit_runtime::Result;
+use super::input::Whole;
 use ambit_runtime::chats::{ListPart, PageWindow};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Items of a page, or of one step of a cursor, where nobody says.
 const SIZE: u64 = 20;
@@ -11,11 +10,19 @@ const SIZE: u64 = 20;
 const LARGEST: u64 = 100;
 
 /// Which page.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct PageParameters {
-    page: u64,
-    size: u64,
+    /// Which page, from 1.
+    #[param(inline, default = 1)]
+    page: Option<Whole<1, { u32::MAX as u64 }>>,
+    /// How many items a page has.
+    #[param(inline, default = 20)]
+    pagesize: Option<PageSize>,
 }
+
+/// How many items come at once.
+pub type PageSize = Whole<1, LARGEST>;
 
 /// A page of a list.
 #[derive(Serialize, utoipa::ToSchema)]
@@ -37,40 +44,39 @@ pub struct PageResponse<T> {
 }
 
 impl PageParameters {
-    /// `page` and `pagesize`.
-    pub fn take(conditions: &mut QueryParameters) -> Result<Self> {
-        let page = conditions.within("page", 1, u64::from(u32::MAX))?;
-        let size = conditions.within("pagesize", 1, LARGEST)?;
-        Ok(Self {
-            page: page.unwrap_or(1),
-            size: size.unwrap_or(SIZE),
-        })
+    fn page(self) -> u64 {
+        self.page.map_or(1, |page| page.0)
+    }
+
+    fn size(self) -> u64 {
+        self.pagesize.map_or(SIZE, |size| size.0)
     }
 
     /// The part of the list that the page is.
-    pub fn window(&self) -> PageWindow {
-        let skip = (self.page - 1) * self.size;
+    pub fn window(self) -> PageWindow {
+        let skip = (self.page() - 1) * self.size();
         PageWindow {
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
-            limit: usize::try_from(self.size).unwrap_or(usize::MAX),
+            limit: usize::try_from(self.size()).unwrap_or(usize::MAX),
         }
     }
 
     /// The page as it is sent.
     pub fn listing<T>(self, part: ListPart<T>) -> PageResponse<T> {
-        let count = part.total.div_ceil(self.size);
+        let (page, size) = (self.page(), self.size());
+        let count = part.total.div_ceil(size);
         let number = |page: u64| i64::try_from(page).unwrap_or(-1);
         PageResponse {
             data: part.items,
-            page: self.page,
-            pagesize: self.size,
+            page,
+            pagesize: size,
             pagecnt: count,
             total: part.total,
-            next: match self.page < count {
-                true => number(self.page + 1),
+            next: match page < count {
+                true => number(page + 1),
                 false => -1,
             },
-            prev: match (self.page - 1).min(count) {
+            prev: match (page - 1).min(count) {
                 0 => -1,
                 page => number(page),
             },
@@ -78,15 +84,15 @@ impl PageParameters {
     }
 }
 
-/// `limit` of lists that go on behind a place.
-pub fn limit(conditions: &mut QueryParameters) -> Result<usize> {
-    let limit = conditions.within("limit", 1, LARGEST)?.unwrap_or(SIZE);
-    Ok(usize::try_from(limit).unwrap_or(usize::MAX))
+/// Returns how many items one step of a list has that goes on behind a place.
+pub fn limit(limit: Option<PageSize>) -> usize {
+    let limit = limit.map_or(SIZE, |limit| limit.0);
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ListPart, PageParameters};
+    use super::{ListPart, PageParameters, Whole};
 
     #[test]
     fn a_page_says_what_is_around_it() {
@@ -98,11 +104,15 @@ mod tests {
             (2, 21, r#""pagecnt":3,"total":21,"next":3,"prev":1"#),
             (9, 21, r#""pagecnt":3,"total":21,"next":-1,"prev":3"#),
         ] {
+            let paging = PageParameters {
+                page: Some(Whole(page)),
+                pagesize: Some(Whole(10)),
+            };
             let part = ListPart {
                 items: vec![1],
                 total,
             };
-            let listing = PageParameters { page, size: 10 }.listing(part);
+            let listing = paging.listing(part);
             let text = serde_json::to_string(&listing).unwrap();
             let expected = format!("{{\"data\":[1],\"page\":{page},\"pagesize\":10,{expected}}}");
             assert_eq!(text, expected);

@@ -1,12 +1,10 @@
 //! Traces of turns: which there are, what is in them, and following one.
 
+use super::input::{Id, NoQuery, PagedQuery, Path, Query, Text};
 use super::paging::{PageParameters, PageResponse};
 use super::sse::PING;
 use super::sse_source::{self, SseSource};
-use super::{
-    AuthorizedCaller, ErrorBody, HttpError, PathParameters, QueryParameters, ServerState,
-    SharedState,
-};
+use super::{AuthorizedCaller, ErrorBody, HttpError, ServerState, SharedState};
 use ambit_runtime::chats::ListPart;
 use ambit_runtime::inspect::traces::{self, StoredTrace, TraceFilter, TraceSummary};
 use ambit_runtime::trace::{NodeView, SpaceView, TraceLogEntry, TraceTree, fold_texts};
@@ -18,9 +16,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -41,51 +41,90 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(events))
 }
 
+/// Which traces.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TraceQuery {
+    /// Of this chat.
+    #[param(inline)]
+    chat_id: Option<Id>,
+    /// The chat's agent, where several have one of this name.
+    #[param(inline)]
+    assistant_id: Option<Id>,
+    /// Of this turn.
+    #[param(inline)]
+    request_id: Option<Id>,
+    /// Of this status: `running`, `completed`, `failed` or `cancelled`.
+    #[param(inline)]
+    status: Option<Text>,
+}
+
+/// A trace.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct TracePath {
+    /// The turn's id.
+    #[param(inline)]
+    id: Id,
+}
+
+/// A node of a trace.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct NodePath {
+    /// The turn's id.
+    #[param(inline)]
+    id: Id,
+    /// The node's id.
+    #[param(inline)]
+    node: Id,
+}
+
+/// A board of a trace.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct SpacePath {
+    /// The turn's id.
+    #[param(inline)]
+    id: Id,
+    /// The board's id.
+    #[param(inline)]
+    space: Id,
+}
+
 /// Traces of conversations that the caller may use, the last begun first.
-#[utoipa::path(get, path = "/trace/traces", tag = "traces",
-    params(("chat_id" = Option<String>, Query), ("assistant_id" = Option<String>, Query), ("request_id" = Option<String>, Query),
-        ("status" = Option<String>, Query), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
+#[utoipa::path(get, path = "/trace/traces", tag = "traces", params(TraceQuery, PageParameters),
     responses((status = 200, description = "A page of traces", body = Object), (status = 400, body = ErrorBody)))]
 async fn index(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    mut conditions: QueryParameters,
+    listed: PagedQuery<TraceQuery>,
 ) -> Result<Json<PageResponse<TraceSummary>>, HttpError> {
-    let status = conditions.text("status")?;
+    let PagedQuery { query, paging } = listed;
+    let status = query.status.as_ref();
     let filter = TraceFilter {
-        chat_id: conditions.id("chat_id")?,
-        assistant_id: conditions.id("assistant_id")?,
-        request_id: conditions.id("request_id")?,
-        status: status.as_deref().map(TraceFilter::status).transpose()?,
+        chat_id: query.chat_id.map(|id| id.0),
+        assistant_id: query.assistant_id.map(|id| id.0),
+        request_id: query.request_id.map(|id| id.0),
+        status: status
+            .map(|name| TraceFilter::status(&name.0))
+            .transpose()?,
     };
-    let paging = PageParameters::take(&mut conditions)?;
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
     let part = traces::list(&ambit, &who, &filter, paging.window()).await?;
     Ok(Json(paging.listing(part)))
 }
 
-async fn open(
-    server: &ServerState,
-    who: &Authorized,
-    params: &PathParameters,
-) -> Result<StoredTrace> {
-    let id = params.id("id")?;
-    traces::open(&server.runtime.contexts(who), who, &id).await
+async fn open(server: &ServerState, who: &Authorized, id: &Id) -> Result<StoredTrace> {
+    traces::open(&server.runtime.contexts(who), who, &id.0).await
 }
 
 /// The trace as its log says.
-async fn tree(
-    server: &ServerState,
-    who: &Authorized,
-    params: &PathParameters,
-    conditions: QueryParameters,
-) -> Result<(TraceSummary, TraceTree)> {
-    conditions.finish()?;
-    let log = open(server, who, params).await?;
+async fn tree(server: &ServerState, who: &Authorized, id: &Id) -> Result<TraceTree> {
+    let log = open(server, who, id).await?;
     let entries = log.all().await?;
     let texts = entries.iter().flat_map(texts).collect::<Vec<_>>();
-    Ok((log.row, fold_texts(texts.iter().map(String::as_str))))
+    Ok(fold_texts(texts.iter().map(String::as_str)))
 }
 
 /// The events of an entry, which is one of them or a list.
@@ -113,44 +152,41 @@ fn paged<T: Clone>(
 }
 
 /// One trace in one line.
-#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/trace/traces/{id}/info", tag = "traces",
     responses((status = 200, description = "The trace", body = Object), (status = 404, body = ErrorBody)))]
 async fn info(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<TracePath>,
+    _: NoQuery,
 ) -> Result<Json<TraceSummary>, HttpError> {
-    conditions.finish()?;
-    Ok(Json(open(&server, &who, &params).await?.row))
+    Ok(Json(open(&server, &who, &path.id).await?.row))
 }
 
 /// The nodes, in the order in which they began.
 #[utoipa::path(get, path = "/trace/traces/{id}/nodes", tag = "traces",
-    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of nodes", body = Object), (status = 404, body = ErrorBody)))]
 async fn nodes(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<TracePath>,
+    Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<NodeView>>, HttpError> {
-    let paging = PageParameters::take(&mut conditions)?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
     Ok(paged(&tree.nodes, |_| true, paging))
 }
 
 /// One node.
-#[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces", params(("id" = String, Path), ("node" = String, Path)),
+#[utoipa::path(get, path = "/trace/traces/{id}/nodes/{node}", tag = "traces",
     responses((status = 200, description = "The node", body = Object), (status = 404, body = ErrorBody)))]
 async fn node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<NodePath>,
+    _: NoQuery,
 ) -> Result<Json<NodeView>, HttpError> {
-    let id = params.id("node")?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
+    let id = path.node.0;
     let found = tree.nodes.into_iter().find(|node| node.id == id);
     let found = found.ok_or_else(|| Error::not_found("node", &id))?;
     Ok(Json(found))
@@ -158,32 +194,28 @@ async fn node(
 
 /// The lines, in the order in which they were written.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs", tag = "traces",
-    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
 async fn logs(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<TracePath>,
+    Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
-    let paging = PageParameters::take(&mut conditions)?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
     Ok(paged(&tree.logs, |_| true, paging))
 }
 
 /// The lines of one node.
 #[utoipa::path(get, path = "/trace/traces/{id}/logs/{node}", tag = "traces",
-    params(("id" = String, Path), ("node" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of lines", body = Object), (status = 404, body = ErrorBody)))]
 async fn logs_of_node(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<NodePath>,
+    Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<TraceLogEntry>>, HttpError> {
-    let id = params.id("node")?;
-    let paging = PageParameters::take(&mut conditions)?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
+    let id = path.node.0;
     if !tree.nodes.iter().any(|node| node.id == id) {
         return Err(Error::not_found("node", &id).into());
     }
@@ -192,48 +224,45 @@ async fn logs_of_node(
 
 /// The boards of values.
 #[utoipa::path(get, path = "/trace/traces/{id}/spaces", tag = "traces",
-    params(("id" = String, Path), ("page" = Option<u64>, Query), ("pagesize" = Option<u64>, Query)),
     responses((status = 200, description = "A page of boards", body = Object), (status = 404, body = ErrorBody)))]
 async fn spaces(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    mut conditions: QueryParameters,
+    Path(path): Path<TracePath>,
+    Query(paging): Query<PageParameters>,
 ) -> Result<Json<PageResponse<SpaceView>>, HttpError> {
-    let paging = PageParameters::take(&mut conditions)?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
     Ok(paged(&tree.spaces, |_| true, paging))
 }
 
 /// One board of values.
-#[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces", params(("id" = String, Path), ("space" = String, Path)),
+#[utoipa::path(get, path = "/trace/traces/{id}/spaces/{space}", tag = "traces",
     responses((status = 200, description = "The board", body = Object), (status = 404, body = ErrorBody)))]
 async fn space(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<SpacePath>,
+    _: NoQuery,
 ) -> Result<Json<SpaceView>, HttpError> {
-    let id = params.id("space")?;
-    let (_, tree) = tree(&server, &who, &params, conditions).await?;
+    let tree = tree(&server, &who, &path.id).await?;
+    let id = path.space.0;
     let found = tree.spaces.into_iter().find(|space| space.id == id);
     let found = found.ok_or_else(|| Error::not_found("space", &id))?;
     Ok(Json(found))
 }
 
-/// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
-#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header)),
+/// The events of a trace behind `Last-Event-ID`, then those that sse_source, until it is complete.
+#[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(TracePath, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<TracePath>,
+    _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    conditions.finish()?;
     let known = super::turn::last_event(&headers)?.unwrap_or(0);
-    let log = open(&server, &who, &params).await?;
+    let log = open(&server, &who, &path.id).await?;
     let follower = TraceSource {
         watch: log.watch().await?,
         log,

@@ -1,11 +1,9 @@
 //! Turns that are running or have run: what is known of them, their streams, and stopping them.
 
 use super::chat::{RequestParameters, check_metadata, check_user_message};
+use super::input::{BodyFields, Id, JsonBody, NoQuery, Path, Query, Text};
 use super::sse::{self, StreamView};
-use super::{
-    AuthorizedCaller, BodyBytes, ErrorBody, HttpError, JsonFields, PathParameters, QueryParameters,
-    SharedState,
-};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use crate::format;
 use ambit_runtime::runtime::{InterruptEffect, TurnInfo, TurnInterrupt};
 use ambit_runtime::{Error, Result};
@@ -13,7 +11,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -26,39 +26,58 @@ pub fn routes() -> OpenApiRouter<SharedState> {
         .routes(routes!(append))
 }
 
+/// A turn.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct TurnPath {
+    /// The turn's id.
+    #[param(inline)]
+    request_id: Id,
+}
+
+/// How much of a turn's stream, and in which format.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct StreamQuery {
+    /// Only what comes behind this entry.
+    after: Option<u64>,
+    /// The format.
+    #[param(inline)]
+    accept: Option<Text>,
+    /// Whether OpenAI's format tells the usage at its end.
+    include_usage: Option<bool>,
+}
+
 /// What is known of a turn.
-#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat", params(("request_id" = String, Path)),
+#[utoipa::path(get, path = "/chat/requests/{request_id}", tag = "chat",
     responses((status = 200, description = "The turn", body = Object), (status = 404, body = ErrorBody)))]
 async fn show(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<TurnPath>,
+    _: NoQuery,
 ) -> Result<Json<TurnInfo>, HttpError> {
-    conditions.finish()?;
-    let id = params.id("request_id")?;
+    let id = path.request_id.0;
     Ok(Json(server.runtime.turn(&who, &id).await?))
 }
 
 /// A turn's stream behind `Last-Event-ID`, or behind `after`.
 #[utoipa::path(get, path = "/chat/requests/{request_id}/stream", tag = "chat",
-    params(("request_id" = String, Path), ("after" = Option<u64>, Query), ("accept" = Option<String>, Query), ("Last-Event-ID" = Option<u64>, Header)),
+    params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream", content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 async fn stream(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
+    Path(path): Path<TurnPath>,
     given: RequestParameters,
-    (mut conditions, headers): (QueryParameters, HeaderMap),
+    Query(query): Query<StreamQuery>,
+    headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let id = params.id("request_id")?;
-    let after: Option<u64> = conditions.parsed("after", "a whole number")?;
-    let include_usage = conditions.parsed("include_usage", "true or false")?;
-    let accept = conditions.text("accept")?;
-    conditions.finish()?;
+    let id = path.request_id.0;
+    let accept = query.accept.map(|accept| accept.0);
     let accept = accept.or(given.own_header("accept")?).unwrap_or_default();
-    let known = last_event(&headers)?.or(after).unwrap_or(0);
+    let known = last_event(&headers)?.or(query.after).unwrap_or(0);
     let turn = server.runtime.turn(&who, &id).await?;
     let row = format::find(&accept);
     // Opened behind what the client knows, so that a number that was never given out is refused.
@@ -69,7 +88,7 @@ async fn stream(
     let options = format::FormatOptions {
         model: turn.assistant_id,
         created: turn.started_at / 1000,
-        include_usage: include_usage.unwrap_or(false),
+        include_usage: query.include_usage.unwrap_or(false),
         request_id: id.clone(),
         client_tools: Vec::new(),
     };
@@ -94,18 +113,74 @@ pub(super) fn last_event(headers: &HeaderMap) -> Result<Option<u64>> {
 }
 
 /// Stops a turn. One that has ended stays as it is.
-#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat", params(("request_id" = String, Path)),
+#[utoipa::path(post, path = "/chat/requests/{request_id}/cancel", tag = "chat",
     responses((status = 202, description = "The turn ends within a second, or has ended"), (status = 404, body = ErrorBody)))]
 async fn cancel(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    conditions: QueryParameters,
+    Path(path): Path<TurnPath>,
+    _: NoQuery,
 ) -> Result<StatusCode, HttpError> {
-    conditions.finish()?;
-    let id = params.id("request_id")?;
+    let id = path.request_id.0;
     server.runtime.cancel(&who, &id).await?;
     Ok(StatusCode::ACCEPTED)
+}
+
+/// A turn.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct AppendPath {
+    /// `context_id` of the turn.
+    #[param(inline)]
+    context_id: Id,
+}
+
+/// What is added to a running turn.
+#[derive(Deserialize, ToSchema)]
+struct NewInterrupt {
+    #[serde(rename = "type")]
+    kind: InterruptKind,
+    /// What a person says; nothing else can be added.
+    #[schema(value_type = Option<Vec<Object>>)]
+    messages: Option<Vec<Value>>,
+    /// Client-supplied data, at most 16 KiB.
+    metadata: Option<Map<String, Value>>,
+}
+
+/// How a turn is interrupted.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum InterruptKind {
+    /// At its next step.
+    Graceful,
+    /// At once.
+    Force,
+}
+
+impl BodyFields for NewInterrupt {
+    fn check(&self) -> Result<()> {
+        let messages = self.messages.as_deref().unwrap_or_default();
+        for (at, message) in messages.iter().enumerate() {
+            check_user_message(message, &format!("messages[{at}]"))?;
+        }
+        if messages.is_empty() && self.kind != InterruptKind::Force {
+            let message = "messages must hold at least one message";
+            return Err(Error::invalid("messages", message));
+        }
+        self.metadata.as_ref().map_or(Ok(()), check_metadata)
+    }
+}
+
+impl From<NewInterrupt> for TurnInterrupt {
+    fn from(new: NewInterrupt) -> Self {
+        let mut metadata = new.metadata.unwrap_or_default();
+        metadata.retain(|name, _| !name.starts_with("__"));
+        Self {
+            is_forced: new.kind == InterruptKind::Force,
+            messages: new.messages.unwrap_or_default(),
+            metadata,
+        }
+    }
 }
 
 /// What becomes of an interrupt.
@@ -119,48 +194,22 @@ struct InterruptReceipt {
 }
 
 /// Adds messages to a running turn, or stops it.
-#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", params(("context_id" = String, Path)), request_body = Object,
+#[utoipa::path(post, path = "/chat/completions/{context_id}/append", tag = "chat", request_body = NewInterrupt,
     responses((status = 202, body = InterruptReceipt), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 async fn append(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    params: PathParameters,
-    BodyBytes(body): BodyBytes,
+    Path(path): Path<AppendPath>,
+    body: JsonBody<NewInterrupt>,
 ) -> Result<(StatusCode, Json<InterruptReceipt>), HttpError> {
-    let id = params.id("context_id")?;
-    let interrupt = interrupt(&body)?;
+    let id = path.context_id.0;
+    let interrupt = body.value.into();
     let applied = server.runtime.interrupt(&who, &id, interrupt).await?;
     let accepted = true;
     Ok((
         StatusCode::ACCEPTED,
         Json(InterruptReceipt { accepted, applied }),
     ))
-}
-
-/// Only what a person says can be added.
-fn interrupt(body: &[u8]) -> Result<TurnInterrupt, HttpError> {
-    let mut fields = JsonFields::of(body)?;
-    let is_forced = match fields.text("type")?.as_deref() {
-        Some("graceful") => false,
-        Some("force") => true,
-        _ => return Err(Error::invalid("type", "type must be graceful or force").into()),
-    };
-    let messages = fields.list("messages")?.unwrap_or_default();
-    for (at, message) in messages.iter().enumerate() {
-        check_user_message(message, &format!("messages[{at}]"))?;
-    }
-    if messages.is_empty() && !is_forced {
-        return Err(Error::invalid("messages", "messages must hold at least one message").into());
-    }
-    let mut metadata = fields.object("metadata")?.unwrap_or_default();
-    metadata.retain(|name, _| !name.starts_with("__"));
-    check_metadata(&metadata)?;
-    fields.finish()?;
-    Ok(TurnInterrupt {
-        is_forced,
-        messages,
-        metadata,
-    })
 }
 
 /// The failure that is stored of a turn, if it failed.

@@ -1,12 +1,13 @@
 //! What was spent.
 
-use super::{AuthorizedCaller, ErrorBody, HttpError, QueryParameters, SharedState};
-use ambit_runtime::Result;
+use super::input::{Id, Query, Text, Time};
+use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::usage::{self, UsageFilter, UsageSums};
 use ambit_storage::{UsageField, UsageTotals};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -37,37 +38,79 @@ struct UsageGroup {
     totals: UsageTotals,
 }
 
-/// Sums of the caller's usage; for callers without constraints of the whole tenant's.
+/// Whose usage, and of what.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct UsageQuery {
+    /// The agent.
+    #[param(inline)]
+    agent: Option<Id>,
+    /// The user.
+    #[param(inline)]
+    user: Option<Id>,
+    /// The group.
+    #[param(inline)]
+    group: Option<Id>,
+    /// The chat.
+    #[param(inline)]
+    chat: Option<Id>,
+    /// The model.
+    #[param(inline)]
+    model: Option<Id>,
+    /// The provider.
+    #[param(inline)]
+    provider: Option<Id>,
+    /// What is booked under the identity of this row of the index.
+    #[param(inline)]
+    context: Option<Id>,
+    /// One day.
+    #[param(inline)]
+    date: Option<Text>,
+    /// From this day on.
+    #[param(inline)]
+    date_from: Option<Text>,
+    /// Up to this day.
+    #[param(inline)]
+    date_to: Option<Text>,
+    /// The zone of days.
+    #[param(inline)]
+    time_zone: Option<Text>,
+    /// From this instant on.
+    #[param(inline)]
+    from_instant: Option<Time>,
+    /// Before this instant.
+    #[param(inline)]
+    to_instant: Option<Time>,
+    /// One sum for each value of `agent`, `user`, `group`, `chat`, `model`, `provider` or `day`.
+    #[param(inline)]
+    group_by: Option<Text>,
+}
+
+/// UsageSums of the caller's usage; for callers without constraints of the whole tenant's.
 #[utoipa::path(get, path = "/usage", tag = "usage",
-    params(("agent" = Option<String>, Query), ("user" = Option<String>, Query), ("group" = Option<String>, Query),
-        ("chat" = Option<String>, Query), ("model" = Option<String>, Query), ("provider" = Option<String>, Query),
-        ("context" = Option<String>, Query), ("date" = Option<String>, Query), ("date_from" = Option<String>, Query),
-        ("date_to" = Option<String>, Query), ("time_zone" = Option<String>, Query), ("from_instant" = Option<String>, Query),
-        ("to_instant" = Option<String>, Query), ("group_by" = Option<String>, Query)),
     responses((status = 200, description = "{total}, or {group_by, items} with one item for each value", body = Object), (status = 400, body = ErrorBody)))]
 async fn sums(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,
-    mut conditions: QueryParameters,
+    Query(query): Query<UsageQuery>,
 ) -> Result<Json<UsageAnswer>, HttpError> {
     let filter = UsageFilter {
-        agent: conditions.id("agent")?,
-        user: conditions.id("user")?,
-        group: conditions.id("group")?,
-        chat: conditions.id("chat")?,
-        model: conditions.id("model")?,
-        provider: conditions.id("provider")?,
-        context: conditions.id("context")?,
-        date: conditions.text("date")?,
-        date_from: conditions.text("date_from")?,
-        date_to: conditions.text("date_to")?,
-        time_zone: conditions.text("time_zone")?,
-        from_instant: conditions.time("from_instant")?,
-        to_instant: conditions.time("to_instant")?,
+        agent: query.agent.map(|id| id.0),
+        user: query.user.map(|id| id.0),
+        group: query.group.map(|id| id.0),
+        chat: query.chat.map(|id| id.0),
+        model: query.model.map(|id| id.0),
+        provider: query.provider.map(|id| id.0),
+        context: query.context.map(|id| id.0),
+        date: query.date.map(|day| day.0),
+        date_from: query.date_from.map(|day| day.0),
+        date_to: query.date_to.map(|day| day.0),
+        time_zone: query.time_zone.map(|zone| zone.0),
+        from_instant: query.from_instant.map(|time| time.0),
+        to_instant: query.to_instant.map(|time| time.0),
     };
-    let group_by = conditions.text("group_by")?;
+    let group_by = query.group_by.map(|name| name.0);
     let field = group_by.as_deref().map(UsageField::parse).transpose()?;
-    conditions.finish()?;
     let ambit = server.runtime.contexts(&who);
     let sums = usage::sums(&ambit, &who, &filter, field).await?;
     Ok(Json(match sums {

@@ -30,9 +30,11 @@ pub fn find(
         .filter(|model| !model.is_empty() && model != "default");
     let elsewhere = match &given.assistant {
         Some(agent) => Some(agent.clone()),
-        None => given
-            .query_or_header("assistant_id", "assistant")?
-            .or(named.assistant),
+        None => {
+            let query = given.query.assistant_id.as_ref();
+            let given = given.query_or_header(query.map(|id| &id.0), "assistant")?;
+            given.or(named.assistant)
+        }
     };
     let is_connector = |model: &str| app.connectors.contains_key(model);
     let (id, model) = match (elsewhere, model) {

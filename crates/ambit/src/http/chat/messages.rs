@@ -1,29 +1,22 @@
 //! The messages that a client sends.
 
 use super::content_parts;
-use crate::http::JsonFields;
 use ambit_runtime::app::AppAgent;
 use ambit_runtime::{Error, Result};
 use serde_json::{Map, Value};
 
-/// The messages of a body, each with a role that clients of this agent may use.
-pub fn read(fields: &mut JsonFields<'_>, agent: &AppAgent) -> Result<Vec<Value>> {
-    let place = fields.place("messages");
-    let messages = fields.list("messages")?.unwrap_or_default();
+/// Refuses messages that are none, and roles that clients of this agent may not use.
+pub fn check(messages: &[Value], agent: &AppAgent) -> Result<()> {
     if messages.is_empty() {
-        return Err(Error::invalid(
-            &place,
-            format!("{place} must hold at least one message"),
-        ));
+        let message = "messages must hold at least one message";
+        return Err(Error::invalid("messages", message));
     }
-    for (at, message) in messages.iter().enumerate() {
-        check(message, &format!("{place}[{at}]"), agent)?;
-    }
-    Ok(messages)
+    let mut messages = messages.iter().enumerate();
+    messages.try_for_each(|(at, message)| check_one(message, &format!("messages[{at}]"), agent))
 }
 
 /// Refuses what is no message, and roles that are not the client's to use.
-fn check(message: &Value, place: &str, agent: &AppAgent) -> Result<()> {
+fn check_one(message: &Value, place: &str, agent: &AppAgent) -> Result<()> {
     let Value::Object(message) = message else {
         return Err(Error::invalid(place, format!("{place} must be an object")));
     };

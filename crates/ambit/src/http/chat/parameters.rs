@@ -1,7 +1,8 @@
 //! What a request says beside its body: its path, its query and its headers.
 
+use crate::http::HttpError;
 use crate::http::connection::ClientConnection;
-use crate::http::{HttpError, QueryParameters};
+use crate::http::input::{self, Text};
 use ambit_runtime::request::ClientInfo;
 use ambit_runtime::{Error, Result};
 use axum::extract::{ConnectInfo, FromRequestParts};
@@ -10,8 +11,9 @@ use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
 use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use utoipa::IntoParams;
 
 /// The language of whoever names none.
 const LOCALE: &str = "en-us";
@@ -19,20 +21,29 @@ const LOCALE: &str = "en-us";
 const MAX_LOCALE_LENGTH: usize = 35;
 /// Letters of an idempotency key.
 const MAX_KEY_LENGTH: usize = 255;
-/// What can stand behind `?`.
-const QUERY: [&str; 8] = [
-    "assistant_id",
-    "chat_id",
-    "accept",
-    "theme",
-    "route",
-    "mode",
-    "referer",
-    "locale",
-];
-
-/// Those that name something; the others say how, and an empty one leaves the usual.
-const IDS: [&str; 2] = ["assistant_id", "chat_id"];
+/// What can stand behind `?`. An empty text leaves the usual, but for what names something.
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CompletionQuery {
+    /// The agent.
+    #[param(inline)]
+    pub assistant_id: Option<Text>,
+    /// The chat's name.
+    #[param(inline)]
+    pub chat_id: Option<Text>,
+    /// The format of the answer.
+    pub accept: Option<String>,
+    /// The theme of the page.
+    pub theme: Option<String>,
+    /// The route of the page.
+    pub route: Option<String>,
+    /// The mode.
+    pub mode: Option<String>,
+    /// `jssdk` for Ambit's own library.
+    pub referer: Option<String>,
+    /// The language.
+    pub locale: Option<String>,
+}
 
 /// What a request says beside its body.
 pub struct RequestParameters {
@@ -40,39 +51,26 @@ pub struct RequestParameters {
     pub assistant: Option<String>,
     /// The connection.
     pub peer: Option<ClientConnection>,
+    /// What stands behind `?`.
+    pub query: CompletionQuery,
     headers: HeaderMap,
-    query: HashMap<&'static str, String>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for RequestParameters {
     type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
-        let mut conditions = QueryParameters::from_request_parts(parts, state).await?;
-        let mut query = HashMap::new();
-        for name in QUERY {
-            let text = match IDS.contains(&name) {
-                true => conditions.text(name)?,
-                false => conditions.lenient(name)?.filter(|text| !text.is_empty()),
-            };
-            query.extend(text.map(|text| (name, text)));
-        }
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
         let peer = parts.extensions.get::<ConnectInfo<ClientConnection>>();
         Ok(Self {
             assistant: None,
             peer: peer.map(|ConnectInfo(peer)| peer.clone()),
+            query: input::query(parts)?,
             headers: parts.headers.clone(),
-            query,
         })
     }
 }
 
 impl RequestParameters {
-    /// A value of the query.
-    pub fn query(&self, name: &'static str) -> Option<String> {
-        self.query.get(name).cloned()
-    }
-
     /// A header `X-Ambit-…`, or `X-Yao-…`, which means the same.
     pub fn own_header(&self, name: &str) -> Result<Option<String>> {
         match self.header(&format!("x-ambit-{name}"))? {
@@ -92,11 +90,21 @@ impl RequestParameters {
     }
 
     /// A value of the query or, without one, of the header.
-    pub fn query_or_header(&self, query: &'static str, header: &str) -> Result<Option<String>> {
-        match self.query(query) {
+    pub fn query_or_header(&self, query: Option<&String>, header: &str) -> Result<Option<String>> {
+        match query.filter(|text| !text.is_empty()) {
             None => self.own_header(header),
-            found => Ok(found),
+            found => Ok(found.cloned()),
         }
+    }
+
+    /// A value of the query, of the header or, without either, of the body.
+    pub fn told(
+        &self,
+        query: &Option<String>,
+        header: &str,
+        body: Option<String>,
+    ) -> Result<Option<String>> {
+        Ok(self.query_or_header(query.as_ref(), header)?.or(body))
     }
 
     /// The key under which this request is one with its repetitions.
@@ -124,18 +132,23 @@ impl RequestParameters {
 
     /// Whether the client says that it is Ambit's own library; nothing else can be said from outside.
     pub fn referer(&self) -> Result<String> {
-        let told = self.query_or_header("referer", "referer")?;
+        let told = self.query_or_header(self.query.referer.as_ref(), "referer")?;
         let known = told.filter(|told| told == "jssdk");
         Ok(known.unwrap_or_else(|| "api".to_owned()))
     }
 
     /// The language: query, headers, body, metadata, what the browser prefers, English.
-    pub fn locale(&self, body: Option<String>, metadata: &Map<String, Value>) -> Result<String> {
+    pub fn locale(
+        &self,
+        query: Option<String>,
+        body: Option<String>,
+        metadata: &Map<String, Value>,
+    ) -> Result<String> {
         let told = metadata.get("locale").and_then(Value::as_str);
         let browser = self.header(ACCEPT_LANGUAGE.as_str())?;
         let browser = browser.as_deref().and_then(preferred);
         let all = [
-            self.query_or_header("locale", "locale")?,
+            self.query_or_header(query.as_ref(), "locale")?,
             body,
             told.map(str::to_owned),
             browser,

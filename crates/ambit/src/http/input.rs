@@ -1,0 +1,112 @@
+//! What a request says, as the types of its route: the parts of its path, its query and its body.
+//!
+//! A route's type derives `Deserialize`, and `IntoParams` or `ToSchema` for the document. What does not fit it is refused with
+//! the place of the field that is to blame, and a name that the route does not know with the nearest one that it does.
+
+mod duplicate;
+mod error;
+mod json;
+mod text;
+mod value;
+
+pub use text::query;
+pub use value::{Id, Text, Time, Whole};
+
+use super::paging::PageParameters;
+use super::{HttpError, SharedState, body};
+use ambit_runtime::{Error, Result};
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use text::{EmptyText, TextFields};
+
+/// The parts of the path that vary.
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Path<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
+        let found = RawPathParams::from_request_parts(parts, state).await;
+        let found = found.map_err(|error| Error::invalid("path", error.body_text()))?;
+        let pairs = found.iter();
+        let pairs = pairs.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        let mut fields = TextFields::of(pairs, EmptyText::IsText);
+        Ok(Self(fields.take()?))
+    }
+}
+
+/// The query. What it holds beside the fields of the type is refused.
+pub struct Query<T>(pub T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        let mut fields = text::query_fields(parts, EmptyText::IsRefused)?;
+        let taken = fields.take()?;
+        fields.finish()?;
+        Ok(Self(taken))
+    }
+}
+
+/// The query of a route that takes nothing there.
+pub struct NoQuery;
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        text::query_fields(parts, EmptyText::IsRefused)?.finish()?;
+        Ok(Self)
+    }
+}
+
+/// The query of a list in pages: what is listed, and which page.
+pub struct PagedQuery<T> {
+    /// What is listed.
+    pub query: T,
+    /// Which page.
+    pub paging: PageParameters,
+}
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PagedQuery<T> {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpError> {
+        let mut fields = text::query_fields(parts, EmptyText::IsRefused)?;
+        let (query, paging) = (fields.take()?, fields.take()?);
+        fields.finish()?;
+        Ok(Self { query, paging })
+    }
+}
+
+/// A type that a route reads from a JSON body.
+pub trait BodyFields: DeserializeOwned {
+    /// Whether fields that the type does not have are ignored, as OpenAI's clients expect it of some routes.
+    const IGNORES_UNKNOWN: bool = false;
+
+    /// Refuses what the fields by themselves allow.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The body, a JSON object.
+pub struct JsonBody<T> {
+    /// What it says.
+    pub value: T,
+    /// The text that it came as.
+    pub text: Bytes,
+}
+
+impl<T: BodyFields> FromRequest<SharedState> for JsonBody<T> {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, server: &SharedState) -> Result<Self, HttpError> {
+        let text = body::read(request, server).await?;
+        let value = json::read(&text)?;
+        Ok(Self { value, text })
+    }
+}

@@ -1,0 +1,367 @@
+//! JSON as a route's type. Values are read where the type asks for them, so that what it ignores is only skipped; what
+//! stands twice in an object, which readers of JSON take differently, is refused.
+
+use super::error::InputError;
+use super::{BodyFields, duplicate};
+use ambit_runtime::{Error, Result};
+use serde::de::value::StringDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
+use serde::forward_to_deserialize_any;
+use serde_json::Number;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+/// At most so many items of a list are looked at.
+const ITEMS: usize = 10_000;
+/// What any value must be.
+const JSON: &str = "must be JSON of at most 128 levels, its texts without lone surrogates";
+
+/// Reads a body.
+pub fn read<T: BodyFields>(body: &[u8]) -> Result<T> {
+    let mut unknown = None;
+    let reader = BodyReader {
+        entries: entries(body)?,
+        unknown: (!T::IGNORES_UNKNOWN).then_some(&mut unknown),
+    };
+    let value = match T::deserialize(reader) {
+        // A name that is not known may be the missing one, misspelt.
+        Err(error) if error.is_missing => return Err(unknown.unwrap_or(error).into()),
+        read => read?,
+    };
+    value.check()?;
+    match unknown {
+        Some(unknown) => Err(unknown.into()),
+        None => Ok(value),
+    }
+}
+
+fn entries(body: &[u8]) -> Result<JsonEntries<'_>> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let read = reader.deserialize_map(EntriesVisitor).and_then(|entries| {
+        reader.end()?;
+        Ok(entries)
+    });
+    let entries = read.map_err(|error| match error.is_data() {
+        true => Error::invalid("body", "the body must be a JSON object"),
+        false => Error::invalid("body", format!("the body is not JSON: {error}")),
+    })?;
+    Ok(JsonEntries::of(entries))
+}
+
+/// The object that is a body.
+struct BodyReader<'de, 'a> {
+    entries: JsonEntries<'de>,
+    /// Where to say which of its names the type does not know.
+    unknown: Option<&'a mut Option<InputError>>,
+}
+
+impl<'de> Deserializer<'de> for BodyReader<'de, '_> {
+    type Error = InputError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_map(self.entries)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        if let Some(unknown) = self.unknown {
+            let names = self.entries.rest.as_slice().iter();
+            let names = names.map(|entry| entry.name.as_str());
+            let first = names.filter(|name| !fields.contains(name)).min();
+            *unknown = first.map(|name| InputError::unknown(name, "field of this request", fields));
+        }
+        visitor.visit_map(self.entries)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// A value somewhere in a body.
+struct JsonValue<'de> {
+    raw: &'de RawValue,
+    /// Its name stands more than once in its object.
+    is_twice: bool,
+}
+
+impl<'de> JsonValue<'de> {
+    fn check_once(&self) -> Result<(), InputError> {
+        match self.is_twice {
+            true => Err(InputError::twice("")),
+            false => Ok(()),
+        }
+    }
+
+    fn first(&self) -> u8 {
+        self.raw.get().bytes().next().unwrap_or_default()
+    }
+
+    /// The fields of an object.
+    fn entries(&self) -> Result<JsonEntries<'de>, InputError> {
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let entries = reader.deserialize_map(EntriesVisitor);
+        let entries = entries.map_err(|_| InputError::new(JSON))?;
+        Ok(JsonEntries::of(entries))
+    }
+
+    /// The items of a list.
+    fn items(&self) -> Result<JsonItems<'de>, InputError> {
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let items = reader.deserialize_seq(ItemsVisitor);
+        let items = items.map_err(|_| InputError::new(JSON))?;
+        if items.len() > ITEMS {
+            return Err(InputError::new(format!("has more than {ITEMS} items")));
+        }
+        Ok(JsonItems {
+            rest: items.into_iter().enumerate(),
+        })
+    }
+
+    /// Gives the value to a visitor as what it is.
+    fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        self.check_once()?;
+        let text = self.raw.get();
+        match self.first() {
+            b'{' => visitor.visit_map(self.entries()?),
+            b'[' => visitor.visit_seq(self.items()?),
+            b'"' => visitor.visit_string(self.string()?),
+            b't' => visitor.visit_bool(true),
+            b'f' => visitor.visit_bool(false),
+            b'n' => visitor.visit_unit(),
+            _ => {
+                let number: Number =
+                    serde_json::from_str(text).map_err(|_| InputError::new(JSON))?;
+                match (number.as_u64(), number.as_i64()) {
+                    (Some(number), _) => visitor.visit_u64(number),
+                    (None, Some(number)) => visitor.visit_i64(number),
+                    (None, None) => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
+                }
+            }
+        }
+    }
+
+    fn string(&self) -> Result<String, InputError> {
+        serde_json::from_str(self.raw.get()).map_err(|_| InputError::new(JSON))
+    }
+}
+
+/// What a type asks for is a hint: the value is shown as what it is, and the type refuses what it cannot take.
+macro_rules! visit_by_hints {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+            self.visit(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for JsonValue<'de> {
+    type Error = InputError;
+
+    /// JSON of any kind, as it is: read in one go, which visits each level of it once.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        self.check_once()?;
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let read = reader.deserialize_any(visitor);
+        let value = read.map_err(|_| InputError::new(JSON))?;
+        match duplicate::find(self.raw) {
+            Some(path) => Err(InputError::twice(&path)),
+            None => Ok(value),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        self.check_once()?;
+        match self.first() {
+            b'n' => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    /// An object alone: what derives a struct would take a list for one too.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        match self.first() {
+            b'[' => Err(InputError::invalid_type(Unexpected::Seq, &visitor)),
+            _ => self.visit(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        self.check_once()?;
+        match self.first() {
+            b'"' => visitor.visit_enum(self.string()?.into_deserializer()),
+            _ => Err(InputError::invalid_type(
+                Unexpected::Other("JSON"),
+                &visitor,
+            )),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_unit()
+    }
+
+    visit_by_hints! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 deserialize_str deserialize_string deserialize_unit
+        deserialize_seq deserialize_map
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit_struct tuple tuple_struct identifier
+    }
+}
+
+/// A field of an object.
+struct JsonEntry<'de> {
+    name: String,
+    value: JsonValue<'de>,
+}
+
+/// The fields of an object, in the order in which they were written.
+struct JsonEntries<'de> {
+    rest: std::vec::IntoIter<JsonEntry<'de>>,
+    /// The field whose name was given out last.
+    present: Option<JsonEntry<'de>>,
+}
+
+impl<'de> JsonEntries<'de> {
+    fn of(entries: Vec<JsonEntry<'de>>) -> Self {
+        Self {
+            rest: entries.into_iter(),
+            present: None,
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for JsonEntries<'de> {
+    type Error = InputError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, InputError> {
+        self.present = self.rest.next();
+        let Some(entry) = &self.present else {
+            return Ok(None);
+        };
+        let name: StringDeserializer<InputError> = entry.name.clone().into_deserializer();
+        seed.deserialize(name).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, InputError> {
+        let Some(JsonEntry { name, value }) = self.present.take() else {
+            return Err(InputError::new("has no value"));
+        };
+        seed.deserialize(value).map_err(|error| error.within(&name))
+    }
+}
+
+/// The items of a list.
+struct JsonItems<'de> {
+    rest: std::iter::Enumerate<std::vec::IntoIter<&'de RawValue>>,
+}
+
+impl<'de> SeqAccess<'de> for JsonItems<'de> {
+    type Error = InputError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, InputError> {
+        let Some((index, raw)) = self.rest.next() else {
+            return Ok(None);
+        };
+        let value = JsonValue {
+            raw,
+            is_twice: false,
+        };
+        let read = seed.deserialize(value).map(Some);
+        read.map_err(|error| error.at(index))
+    }
+}
+
+/// Reads an object; of a name that stands more than once the first place counts.
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Vec<JsonEntry<'de>>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut entries, mut places) = (
+            Vec::<JsonEntry<'de>>::new(),
+            HashMap::<String, usize>::new(),
+        );
+        while let Some((name, raw)) = map.next_entry::<String, &'de RawValue>()? {
+            match places.entry(name) {
+                Entry::Occupied(place) => entries[*place.get()].value.is_twice = true,
+                Entry::Vacant(place) => {
+                    let value = JsonValue {
+                        raw,
+                        is_twice: false,
+                    };
+                    let name = place.key().clone();
+                    place.insert(entries.len());
+                    entries.push(JsonEntry { name, value });
+                }
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// Reads a list without keeping more of it than can be used.
+struct ItemsVisitor;
+
+impl<'de> Visitor<'de> for ItemsVisitor {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            if items.len() <= ITEMS {
+                items.push(item);
+            }
+        }
+        Ok(items)
+    }
+}
