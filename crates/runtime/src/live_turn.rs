@@ -40,12 +40,7 @@ pub(crate) enum TurnStopReason {
 }
 
 impl LiveTurn {
-    pub fn new(
-        info: TurnInfo,
-        log: StreamWriter,
-        inbox: TurnInbox,
-        asked_by: Authorized,
-    ) -> Self {
+    pub fn new(info: TurnInfo, log: StreamWriter, inbox: TurnInbox, asked_by: Authorized) -> Self {
         Self {
             info: Mutex::new(info),
             log,

@@ -127,7 +127,10 @@ pub(super) fn history_size(loaded: &LoadedApp, agent: &AppAgent) -> Result<usize
         true => MAX_HISTORY_SIZE,
         false => HISTORY_SIZE,
     };
-    let sizes = [agent.package.options.history_size, loaded.app.defaults.store.max_size];
+    let sizes = [
+        agent.package.options.history_size,
+        loaded.app.defaults.store.max_size,
+    ];
     Ok(sizes.into_iter().flatten().next().unwrap_or(usual))
 }
 

@@ -90,8 +90,8 @@ impl ModelCallPlan {
             (None, None) => agent.package.connector.clone(),
         };
         let mode = run.call.mode.clone();
-        let mode =
-            mode.or_else(|| Some(agent.package.default_mode.clone()).filter(|mode| !mode.is_empty()));
+        let mode = mode
+            .or_else(|| Some(agent.package.default_mode.clone()).filter(|mode| !mode.is_empty()));
         Ok(Self {
             messages: created.messages.filter(|messages| !messages.is_empty()),
             options,

@@ -17,7 +17,6 @@ use crate::trace::TraceNode;
 use crate::uses::UsesClient;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What the model may call.
 pub(super) struct OfferedTools {

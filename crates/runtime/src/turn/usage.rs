@@ -2,7 +2,6 @@
 //! end. It is noted in the turn's journal too, so that it counts once at whatever moment the process dies.
 
 use super::model_input;
-use crate::active_count::{ActiveCount, ActiveGuard};
 use crate::error::Result;
 use crate::journal::{self, ModelCallUsage, TurnKeys};
 use crate::llm::{ModelAnswer, ModelCall, TokenUsage};
@@ -13,6 +12,8 @@ use ambit_storage::batch::BatchWrite;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How long calls that were cancelled may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,7 +27,7 @@ pub(super) struct TurnUsage {
     /// The turn's stream, if there is a turn that may be taken up again.
     stream: Option<StreamWriter>,
     counted: Mutex<TurnUsageState>,
-    running: ActiveCount,
+    running: TaskTracker,
 }
 
 #[derive(Default)]
@@ -46,7 +47,7 @@ impl TurnUsage {
             keys,
             stream,
             counted: Mutex::default(),
-            running: ActiveCount::default(),
+            running: TaskTracker::new(),
         })
     }
 
@@ -102,14 +103,15 @@ impl TurnUsage {
     }
 
     /// A call that has begun; it ends when this is dropped.
-    pub fn begin(&self) -> ActiveGuard {
-        self.running.enter()
+    pub fn begin(&self) -> TaskTrackerToken {
+        self.running.token()
     }
 
     /// Waits until nothing of the calls that were cancelled runs any more, so that what they used is known.
     pub async fn wait_for_calls(&self) {
+        self.running.close();
         // One that does not let go counts with what is known of it now.
-        let _ = timeout(PATIENCE, self.running.wait_for_zero()).await;
+        let _ = timeout(PATIENCE, self.running.wait()).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, TurnUsageState> {

@@ -57,8 +57,7 @@ impl Turn {
         let is_kept = !context.request.skip.history && !is_temporary;
         let is_first = conversation.history.is_empty() && is_kept;
         let uses = &context.loaded.app.defaults.uses;
-        let named = uses.get("title").and_then(Value::as_str);
-        let named = named.unwrap_or_default();
+        let named = uses.get("title").map_or("", String::as_str);
         if !is_first || matches!(named, "" | "disabled") {
             return;
         }

@@ -24,7 +24,13 @@ pub(super) fn address(part: &Value) -> Option<&str> {
 impl MediaFetcher {
     /// Reaches what the agent's scripts may reach, but for private hosts that are not opened for messages.
     pub fn new(loaded: &LoadedApp, run: &AgentRun) -> Result<Self> {
-        let hosts = run.agent.package.runtime.http.as_deref().map(AllowList::parse);
+        let hosts = run
+            .agent
+            .package
+            .runtime
+            .http
+            .as_deref()
+            .map(AllowList::parse);
         let hosts = hosts
             .transpose()
             .map_err(|error| Error::new(ErrorCode::ConfigError, error.message))?;

@@ -3,7 +3,6 @@
 use super::chunk_listener::ChunkListener;
 use super::journal::{NestedCallRecord, NestedCallStep};
 use super::script_model_call::ScriptModelCall;
-use crate::active_count::ActiveGuard;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::journal::JournalStep;
@@ -13,6 +12,7 @@ use crate::turn::Turn;
 use crate::turn::next::TurnResponse;
 use crate::turn_host::ChunkCallback;
 use serde_json::Value;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// A call under way. Dropped, it ends as far as it got.
 pub(super) struct NestedTurn {
@@ -24,7 +24,7 @@ pub(super) struct NestedTurn {
     pub node: TraceNode,
     pub is_over: bool,
     /// Dropped last.
-    pub _running: ActiveGuard,
+    pub _running: TaskTrackerToken,
 }
 
 /// What is done.
