@@ -33,6 +33,40 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Keeps logs, values and index rows. Every method may be called from any task at any time.
+///
+/// A batch is written whole, or not at all:
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// use ambit_storage::address::Space;
+/// use ambit_storage::batch::{Batch, BatchCheck, NewEntry, BatchWrite};
+/// use ambit_storage::driver::{self, DriverOptions, LogRange};
+/// use ambit_storage::{Error, Json, SessionIdentity};
+///
+/// let driver = driver::open("memory:", DriverOptions::default()).await?;
+/// let identity = SessionIdentity::builder("Support").chat_name("billing").build()?;
+/// let log = Space::of("default", &identity).log("notes");
+///
+/// let append = BatchWrite::Append {
+///     log: log.clone(),
+///     entries: vec![NewEntry {
+///         id: "note-1".to_owned(),
+///         body: Json::of("prefers e-mail")?,
+///     }],
+/// };
+/// // Only where nobody has written to the log before.
+/// let first = Batch::of([append]).checking(BatchCheck::Head { log: log.clone(), head: None });
+/// driver.commit(first.clone()).await?;
+/// let again = driver.commit(first).await;
+/// assert!(matches!(again, Err(Error::Conflict { .. })));
+///
+/// let page = driver.read(&log, LogRange::from(1, 10)).await?;
+/// assert_eq!(page.entries.len(), 1);
+/// assert_eq!(page.entries[0].seq, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait Driver: Send + Sync + 'static {
     /// Writes the batch whole, or nothing and says why. When it returns, readers see it and it is as durable as the

@@ -5,6 +5,42 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// A kind of storage: a prefix and the type of its items.
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// use ambit_storage::storage::StorageKind;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Note {
+///     text: String,
+/// }
+///
+/// struct Notes;
+///
+/// impl StorageKind for Notes {
+///     const PREFIX: &'static str = "notes";
+///     type Item = Note;
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// # let ambit = Ambit::builder(stores).agent(Support).build();
+/// let agent = ambit.agent("Support")?.for_user_id("user-123").await?;
+/// let notes = agent.context().storage::<Notes>().await?;
+/// notes.add(Note { text: "prefers e-mail".to_owned() })?;
+/// agent.context().save().await?;
+/// assert_eq!(notes.last().await?.expect("one was added").text, "prefers e-mail");
+/// # Ok(())
+/// # }
+/// ```
 pub trait StorageKind: Send + Sync + 'static {
     /// The prefix: the scope of its identities.
     const PREFIX: &'static str;

@@ -5,6 +5,60 @@
 //!
 //! The upper half knows whose they are: an [`Ambit`] has agents and [`Stores`], an [`Agent`] opens a [`Context`] for a
 //! [`SessionIdentity`], and its storages stage changes until `save` writes them as one batch per store.
+//!
+//! # A conversation
+//!
+//! ```
+//! use ambit_storage::driver::DriverOptions;
+//! use ambit_storage::storage::Message;
+//! use ambit_storage::{Agent, Ambit, Context, Stores};
+//!
+//! /// An agent needs no more than a name.
+//! struct Support;
+//!
+//! impl Agent for Support {
+//!     fn name(&self) -> &str {
+//!         "Support"
+//!     }
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> ambit_storage::Result<()> {
+//!     // The process's own memory; `.open("sqlite:data/ambit.db").await?` before `build` keeps things for good.
+//!     let stores = Stores::builder(DriverOptions::default()).build()?;
+//!     let ambit = Ambit::builder(stores).agent(Support).build();
+//!
+//!     // One of the chats of a user, with what was said in it before.
+//!     let agent = ambit.agent("Support")?.for_user_id("user-123").chat("billing").await?;
+//!     agent.history().add_message(Message::user("Where is my invoice?")).await?;
+//!     agent.history().add_message(Message::assistant("It is on its way.")).await?;
+//!     // What was added is staged; one commit makes all of it durable.
+//!     agent.context().save().await?;
+//!
+//!     // Found again by whose it is, and gone on with.
+//!     let found = Context::of(&ambit, "Support")?.for_user("user-123").first().await?;
+//!     let found = found.expect("it was saved");
+//!     let agent = ambit.agent("Support")?.from_identity(&found).await?;
+//!     assert_eq!(agent.chat_name(), Some("billing"));
+//!     assert_eq!(agent.history().count().await?, 2);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! More of this kind is in the crate's `examples`: a kind of storage, a driver and a truncation of your own, several
+//! stores, a report on usage, and listeners.
+//!
+//! # Features
+//!
+//! | feature | what it builds |
+//! |---|---|
+//! | `sqlite` (default) | the driver for one file of SQLite |
+//! | `postgres` | the driver for PostgreSQL |
+//! | `redis` | the driver for Redis |
+//! | `file` | the driver for a folder of plain files |
+//! | `conformance` | the suite that every driver passes, for drivers of your own |
+//!
+//! The process's memory and chains of drivers are always there.
 
 pub mod address;
 pub mod backup;

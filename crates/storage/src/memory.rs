@@ -22,6 +22,32 @@ use std::time::Duration;
 pub const MAX_KEY: usize = 512;
 
 /// One namespace of one owner. Cheap to clone; clones are one handle.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// use ambit_storage::Stores;
+/// use ambit_storage::driver::DriverOptions;
+/// use ambit_storage::memory::{Memory, MemorySettings, Ttl};
+///
+/// let stores = Stores::builder(DriverOptions::default()).build()?;
+/// let driver = stores.index()?.driver().clone();
+/// let memory = Memory::user(driver, "default", Some("user-123"), MemorySettings::default())?;
+///
+/// memory.set("language", "de", None).await?;
+/// memory.set("code", &4711, Some(Ttl::parse("10m")?)).await?;
+/// memory.incr("visits", 1.0).await?;
+/// memory.push("topics", &["billing", "travel"]).await?;
+///
+/// let language = memory.get("language").await?.expect("it was set");
+/// assert_eq!(language.to::<String>()?, "de");
+/// assert_eq!(memory.array_len("topics").await?, 2);
+/// assert_eq!(memory.keys(Some("co*")).await?, ["code"]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A conversation's own memory is [`Context::memory`](crate::Context::memory).
 #[derive(Clone)]
 pub struct Memory {
     driver: Arc<dyn Driver>,

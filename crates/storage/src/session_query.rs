@@ -1,5 +1,6 @@
 //! Finding sessions through the index, and working on many of them.
 
+mod bulk;
 mod conditions;
 mod cursor;
 mod query_rows;
@@ -11,16 +12,11 @@ use crate::bus::EventMetadata;
 use crate::clock::Millis;
 use crate::directory::{IndexRow, RowFilter, RowOrder, check_page};
 use crate::driver::Driver;
-use crate::erasure::RemovalAction;
 use crate::identity::SessionIdentity;
-use crate::kind::StorageKind;
-use crate::removal::{self, RemovalPlan};
-use crate::report::BulkReport;
 use crate::session::events::IdentityStorageLoaded;
 use crate::session::{Ambit, ChatHistoryStorage, LiveAgent};
-use crate::{Error, Result, memory};
+use crate::{Error, Result};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +32,42 @@ pub struct Page<T> {
 type RowPredicate = Arc<dyn Fn(&IndexRow) -> bool + Send + Sync>;
 
 /// Which sessions. Narrowing gives a new query, and the old one still matches what it did.
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// # let ambit = Ambit::builder(stores).agent(Support).build();
+/// use ambit_storage::Context;
+/// use ambit_storage::storage::{ChatHistoryStorage, Message};
+///
+/// # for user in ["ann", "ben", "cleo"] {
+/// let agent = ambit.agent("Support")?.for_user_id(user).await?;
+/// agent.history().add_message(Message::user("Hello")).await?;
+/// agent.context().save().await?;
+/// # }
+///
+/// let histories = Context::of(&ambit, "Support")?.for_storage::<ChatHistoryStorage>();
+/// assert_eq!(histories.count().await?, 3);
+///
+/// let page = histories.page(None, 2).await?;
+/// assert_eq!(page.items.len(), 2);
+/// let rest = histories.page(page.next.as_deref(), 2).await?;
+/// assert_eq!(rest.items.len(), 1);
+///
+/// let report = histories.for_user("ben").remove().await?;
+/// assert_eq!(report.done.len(), 1);
+/// assert_eq!(histories.count().await?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct SessionQuery {
     ambit: Ambit,
@@ -242,64 +274,6 @@ impl SessionQuery {
             items: page.items.into_iter().map(|row| row.identity).collect(),
             next: page.next,
         })
-    }
-
-    /// Clears the data of every match; rows stay.
-    pub async fn clear(&self) -> Result<BulkReport> {
-        let mut report = BulkReport::default();
-        self.clear_each_page(|page| report.join(page)).await?;
-        Ok(report)
-    }
-
-    /// Removes the data and the rows of exactly the matches.
-    pub async fn remove(&self) -> Result<BulkReport> {
-        let mut report = BulkReport::default();
-        self.remove_each_page(|page| report.join(page)).await?;
-        Ok(report)
-    }
-
-    /// As `clear`, in constant memory: what was done is told page by page.
-    pub async fn clear_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
-        self.act(RemovalAction::Clear, tell).await
-    }
-
-    /// As `remove`, in constant memory: what was done is told page by page.
-    pub async fn remove_each_page(&self, tell: impl FnMut(BulkReport)) -> Result<()> {
-        self.act(RemovalAction::Remove, tell).await
-    }
-
-    async fn act(&self, action: RemovalAction, mut tell: impl FnMut(BulkReport)) -> Result<()> {
-        let plan = RemovalPlan {
-            action,
-            is_dry: self.is_dry,
-            spares_wider_usage: self.filter.scope.is_none(),
-        };
-        let takes_memory = action == RemovalAction::Remove && !self.is_dry;
-        let memories = if takes_memory && self.wants_scope(Some(ChatHistoryStorage::PREFIX)) {
-            removal::memories(&self.ambit, &self.compiled()?).await?
-        } else {
-            HashMap::new()
-        };
-        let memory_of = |identity: &SessionIdentity| {
-            let is_history = identity.scope() == Some(ChatHistoryStorage::PREFIX);
-            let memory = identity.with_scope(memory::SCOPE).ok();
-            memories.get(&memory.filter(|_| is_history)?.storage_key())
-        };
-        let mut rows = self.rows();
-        while let Some(page) = rows.next().await? {
-            let mut report = BulkReport::default();
-            for row in page {
-                let memory = memory_of(&row.identity);
-                report.act(&self.ambit, &row, memory, plan).await;
-                self.ambit
-                    .stores()
-                    .options()
-                    .fault_points
-                    .reach("bulk.step");
-            }
-            tell(report);
-        }
-        Ok(())
     }
 
     pub(crate) fn wants_scope(&self, scope: Option<&str>) -> bool {

@@ -38,6 +38,36 @@ impl fmt::Debug for Placement {
 pub(crate) const MOVING: &str = "moving from ";
 
 /// Every open driver by name, and the defaults.
+///
+/// Conversations in one file, usage in another:
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// use ambit_storage::Stores;
+/// use ambit_storage::driver::{self, DriverOptions};
+///
+/// # let folder = std::env::temp_dir().join(format!("ambit-stores-{:x}", std::process::id()));
+/// # let folder = folder.display();
+/// let options = DriverOptions::default();
+/// let usage = driver::open(&format!("sqlite:{folder}/usage.db"), options.clone()).await?;
+/// let stores = Stores::builder(options)
+///     .open(&format!("sqlite:{folder}/chats.db"))
+///     .await?
+///     .driver("billing", usage)
+///     .scope_drivers("usage", &["billing"])
+///     .build()?;
+///
+/// // The first store that is added keeps whatever nothing else is said about.
+/// assert_eq!(stores.for_scope("chatHistory")?.names(), ["sqlite"]);
+/// assert_eq!(stores.for_scope("usage")?.names(), ["billing"]);
+/// // A chain writes to all of its stores, and reads from the first that answers.
+/// assert_eq!(stores.chain(&["sqlite", "memory"])?.names(), ["sqlite", "memory"]);
+/// # stores.close().await?;
+/// # std::fs::remove_dir_all(folder.to_string()).expect("a temporary folder");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Stores {
     drivers: BTreeMap<String, Arc<dyn Driver>>,
     default: Vec<String>,

@@ -30,6 +30,73 @@ use std::fmt;
 pub const STANDS_FOR: &str = "stands_for";
 
 /// A way to make a view shorter. It sees units, so that no plan of it can part a call from its results.
+///
+/// A strategy of your own; the next model call gets what it leaves:
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// use ambit_storage::storage::Message;
+/// use ambit_storage::truncation::{
+///     MessageUnit, StandIn, StandInSource, TruncationBudget, TruncationRequest, TruncationSettings,
+/// };
+/// use ambit_storage::{AmbitSettings, TruncationStrategy};
+/// use std::sync::Arc;
+///
+/// /// Keeps what is pinned, and nothing else.
+/// #[derive(Debug)]
+/// struct Forgetful;
+///
+/// #[async_trait::async_trait]
+/// impl TruncationStrategy for Forgetful {
+///     fn name(&self) -> &str {
+///         "forgetful"
+///     }
+///
+///     fn keep_messages(&self) -> usize {
+///         10
+///     }
+///
+///     fn plan(&self, view: &[MessageUnit], _room: &TruncationBudget) -> Vec<usize> {
+///         (0..view.len()).filter(|place| !view[*place].is_pinned).collect()
+///     }
+///
+///     async fn stand_in(&self, _source: &StandInSource) -> Option<StandIn> {
+///         None
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// let settings = AmbitSettings {
+///     truncation: TruncationSettings {
+///         strategy: Some(Arc::new(Forgetful)),
+///         threshold: Some(100),
+///         ..TruncationSettings::default()
+///     },
+///     ..AmbitSettings::default()
+/// };
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// let ambit = Ambit::builder(stores).agent(Support).settings(settings).build();
+/// let agent = ambit.agent("Support")?.for_chat("long").await?;
+/// for number in 0..20 {
+///     let text = format!("This is message {number}, and it says nothing else.");
+///     agent.history().add_message(Message::user(text)).await?;
+/// }
+/// agent.context().save().await?;
+///
+/// let prepared = agent.context().truncate(&TruncationRequest::default()).await?;
+/// assert_eq!(prepared.messages.len(), 1);
+/// // The archive keeps all of them.
+/// assert_eq!(agent.history().archive(1, 100).await?.len(), 20);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait TruncationStrategy: Send + Sync + fmt::Debug {
     /// Its name, in events and in the overlay's record.

@@ -79,6 +79,42 @@ impl LiveAgent {
 }
 
 /// A question about usage. Narrowing gives a new question.
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// # let ambit = Ambit::builder(stores).agent(Support).build();
+/// use ambit_storage::storage::UsageRecord;
+/// use ambit_storage::{Usage, UsageField};
+///
+/// # for (user, model) in [("ann", "large"), ("ben", "small")] {
+/// let agent = ambit.agent("Support")?.for_user_id(user).await?;
+/// agent.context().usage().record(UsageRecord {
+///     model_name: Some(model.to_owned()),
+///     prompt_tokens: 100,
+///     completion_tokens: 20,
+///     ..UsageRecord::default()
+/// })?;
+/// agent.context().save().await?;
+/// # }
+///
+/// let of_ann = Usage::of(&ambit, "Support").for_user("ann").aggregate().await?;
+/// assert_eq!(of_ann.expect("usage is tracked").total_tokens, 120);
+///
+/// let by_model = Usage::all(&ambit).group_by(UsageField::Model).await?;
+/// let by_model = by_model.expect("usage is tracked");
+/// assert_eq!(by_model.keys().collect::<Vec<_>>(), ["large", "small"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Usage {
     ambit: Ambit,

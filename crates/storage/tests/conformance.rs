@@ -4,7 +4,7 @@
 
 #[path = "support/stores.rs"]
 mod stores;
-#[path = "support/toy.rs"]
+#[path = "../examples/own_driver/snapshot.rs"]
 mod toy;
 
 use ambit_storage::address::{DEFAULT_TENANT, Space};

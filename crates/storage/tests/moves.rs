@@ -8,7 +8,7 @@
 #[path = "support/stores.rs"]
 #[expect(dead_code, reason = "points at which to kill are for other tests")]
 mod stores;
-#[path = "support/toy.rs"]
+#[path = "../examples/own_driver/snapshot.rs"]
 mod toy;
 
 use ambit_storage::address::Space;

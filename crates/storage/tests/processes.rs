@@ -7,7 +7,7 @@
 mod child;
 #[path = "support/stores.rs"]
 mod stores;
-#[path = "support/toy.rs"]
+#[path = "../examples/own_driver/snapshot.rs"]
 mod toy;
 #[path = "support/worker.rs"]
 mod worker;

@@ -15,6 +15,43 @@ use std::fmt;
 use std::sync::Arc;
 
 /// An agent's say in where its sessions are kept. Every method gets what it may decide from; none reads globals.
+///
+/// History per team, usage per organisation:
+///
+/// ```
+/// use ambit_storage::driver::DriverOptions;
+/// use ambit_storage::{Agent, Ambit, Caller, Result, SessionIdentity, Stores};
+///
+/// struct Shared;
+///
+/// impl Agent for Shared {
+///     fn name(&self) -> &str {
+///         "Shared"
+///     }
+///
+///     fn create_history_identity(&self, _base: &SessionIdentity, caller: &Caller) -> Result<SessionIdentity> {
+///         let chat = format!("team-{}", caller.team_id()?);
+///         SessionIdentity::builder(self.name()).chat_name(chat).build()
+///     }
+///
+///     fn create_usage_identity(&self, _base: &SessionIdentity, caller: &Caller) -> Result<SessionIdentity> {
+///         let chat = format!("org-{}", caller.claim("organization_id")?);
+///         SessionIdentity::builder(self.name()).chat_name(chat).build()
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// let stores = Stores::builder(DriverOptions::default()).build()?;
+/// let ambit = Ambit::builder(stores).agent(Shared).build();
+/// let ann = Caller::user("default", "ann").with_team("blue").with_claim("organization_id", "acme");
+///
+/// let agent = ambit.acting_as(&ann).agent("Shared")?.for_user_id("ann").await?;
+/// assert_eq!(agent.history().identity().key(), "chatHistory_Shared_team-blue");
+/// assert_eq!(agent.context().usage().identity().key(), "usage_Shared_org-acme");
+/// # Ok(())
+/// # }
+/// ```
 pub trait Agent: Send + Sync + 'static {
     /// The name, unique in the application.
     fn name(&self) -> &str;

@@ -108,6 +108,42 @@ impl Ambit {
     }
 
     /// Listens before something happens: the listener may change the event's open fields or veto it.
+    ///
+    /// ```
+    /// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+    /// # struct Support;
+    /// # impl Agent for Support {
+    /// #     fn name(&self) -> &str {
+    /// #         "Support"
+    /// #     }
+    /// # }
+    /// # #[tokio::main]
+    /// # async fn main() -> ambit_storage::Result<()> {
+    /// # let stores = Stores::builder(DriverOptions::default()).build()?;
+    /// # let ambit = Ambit::builder(stores).agent(Support).build();
+    /// use ambit_storage::Error;
+    /// use ambit_storage::event::{IdentityAdded, IdentityAdding, Verdict};
+    ///
+    /// ambit.before::<IdentityAdding>(|event| {
+    ///     Box::pin(async move {
+    ///         Ok(match event.identity.user_id() {
+    ///             Some("mallory") => Verdict::veto("banned"),
+    ///             _ => Verdict::Continue,
+    ///         })
+    ///     })
+    /// });
+    /// ambit.after::<IdentityAdded>(|event| {
+    ///     Box::pin(async move {
+    ///         println!("new in the index: {}", event.identity);
+    ///         Ok(())
+    ///     })
+    /// });
+    ///
+    /// let refused = ambit.agent("Support")?.for_user_id("mallory").await;
+    /// assert!(matches!(refused, Err(Error::Vetoed { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn before<E: Before>(
         &self,
         listener: impl for<'a> Fn(&'a mut E) -> BoxFuture<'a, Result<Verdict>> + Send + Sync + 'static,

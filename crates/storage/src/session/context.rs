@@ -29,6 +29,42 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The storages of one session. Cheap to clone; the clones share everything.
+///
+/// What is added to a storage is staged until the context is saved:
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// # let ambit = Ambit::builder(stores).agent(Support).build();
+/// use ambit_storage::storage::{Message, UsageRecord};
+///
+/// let agent = ambit.agent("Support")?.for_user_id("user-123").await?;
+/// let context = agent.context();
+/// context.history().add_message(Message::user("Hello")).await?;
+/// context.usage().record(UsageRecord {
+///     prompt_tokens: 12,
+///     ..UsageRecord::default()
+/// })?;
+/// assert!(context.is_dirty());
+///
+/// let report = context.save().await?;
+/// assert_eq!(report.written, ["chatHistory_Support_user-123", "usage_Support_user-123"]);
+/// assert!(!context.is_dirty());
+///
+/// // Data and index rows go; the sums of usage stay, without the user's name.
+/// context.remove().await?;
+/// assert_eq!(context.history().count().await?, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Context {
     pub(super) session: Arc<Session>,

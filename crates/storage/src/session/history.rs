@@ -28,6 +28,41 @@ pub struct HistoryOptions {
 }
 
 /// The messages of a conversation. Cheap to clone; the clones share what is staged.
+///
+/// What is taken out of the view stays in the archive, and comes back when that is lifted:
+///
+/// ```
+/// # use ambit_storage::{Agent, Ambit, Stores, driver::DriverOptions};
+/// # struct Support;
+/// # impl Agent for Support {
+/// #     fn name(&self) -> &str {
+/// #         "Support"
+/// #     }
+/// # }
+/// # #[tokio::main]
+/// # async fn main() -> ambit_storage::Result<()> {
+/// # let stores = Stores::builder(DriverOptions::default()).build()?;
+/// # let ambit = Ambit::builder(stores).agent(Support).build();
+/// use ambit_storage::storage::Message;
+///
+/// let agent = ambit.agent("Support")?.for_chat("billing").await?;
+/// let history = agent.history();
+/// for text in ["one", "two", "three"] {
+///     history.add_message(Message::user(text)).await?;
+/// }
+/// history.save().await?;
+///
+/// history.replace_messages(history.tail(1).await?).await?;
+/// history.save().await?;
+/// assert_eq!(history.count().await?, 1);
+/// assert_eq!(history.archive(1, 10).await?.len(), 3);
+///
+/// let overlay = history.overlay_id().await?.expect("the view was replaced");
+/// history.restore(&overlay).await?;
+/// assert_eq!(history.count().await?, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ChatHistoryStorage {
     cell: SharedCell,

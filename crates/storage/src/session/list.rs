@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::kind::StorageKind;
 use crate::report::SaveReport;
 use crate::{Error, Result, ids};
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -115,8 +116,8 @@ impl<K: StorageKind> ListStorage<K> {
     }
 
     /// Stages an item behind all others; it is kept as it is now.
-    pub fn add(&self, item: &K::Item) -> Result<()> {
-        self.cell.append(self.entry(item)?);
+    pub fn add(&self, item: impl Borrow<K::Item>) -> Result<()> {
+        self.cell.append(self.entry(item.borrow())?);
         Ok(())
     }
 

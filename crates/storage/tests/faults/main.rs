@@ -24,7 +24,7 @@ mod reads;
 mod shim;
 #[path = "../support/stores.rs"]
 mod stores;
-#[path = "../support/toy.rs"]
+#[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
 mod turns;
 mod writes;

@@ -5,7 +5,7 @@
 #[expect(dead_code, reason = "where a process may be killed is for other tests")]
 #[path = "../support/stores.rs"]
 mod stores;
-#[path = "../support/toy.rs"]
+#[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
 
 /// A table of cases, each named like the function that it runs.

@@ -9,7 +9,7 @@ mod setting;
 #[path = "../support/stores.rs"]
 #[expect(dead_code, reason = "these cases do not look at all of a store")]
 mod stores;
-#[path = "../support/toy.rs"]
+#[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
 
 use libtest_mimic::{Arguments, Trial};

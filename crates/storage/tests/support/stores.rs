@@ -42,7 +42,7 @@ pub const STORES: &[Store] = &[
         place: || Place::at("toy"),
         is_shared: false,
         is_small: true,
-        fault_points: &["toy.commit"],
+        fault_points: &["snapshot.commit"],
     },
     Store {
         name: "file",

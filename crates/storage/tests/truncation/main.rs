@@ -21,7 +21,7 @@ mod stand_ins;
 #[path = "../support/stores.rs"]
 mod stores;
 mod support;
-#[path = "../support/toy.rs"]
+#[path = "../../examples/own_driver/snapshot.rs"]
 mod toy;
 
 use ambit_storage::conformance::DriverFixture;

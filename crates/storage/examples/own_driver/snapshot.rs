@@ -17,22 +17,22 @@ pub fn open(
     _address: String,
     options: DriverOptions,
 ) -> BoxFuture<'static, Result<Arc<dyn Driver>>> {
-    let toy = Toy {
+    let driver = SnapshotDriver {
         snapshot: Mutex::new(Some(Arc::default())),
         hub: WatchHub::default(),
         options,
     };
-    Box::pin(async move { Ok(Arc::new(toy) as Arc<dyn Driver>) })
+    Box::pin(async move { Ok(Arc::new(driver) as Arc<dyn Driver>) })
 }
 
-struct Toy {
+struct SnapshotDriver {
     /// What readers see; `None` once the driver is closed.
     snapshot: Mutex<Option<Arc<StoreContents>>>,
     hub: WatchHub,
     options: DriverOptions,
 }
 
-impl Toy {
+impl SnapshotDriver {
     fn lock(&self) -> MutexGuard<'_, Option<Arc<StoreContents>>> {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,16 +57,16 @@ impl Toy {
 
 fn closed() -> Error {
     Error::Unavailable {
-        what: "the toy store (it was closed)".to_owned(),
+        what: "the snapshot store (it was closed)".to_owned(),
         source: None,
     }
 }
 
 #[async_trait]
-impl Driver for Toy {
+impl Driver for SnapshotDriver {
     async fn commit(&self, batch: Batch) -> Result<Vec<WriteOutcome>> {
         batch.validate(&self.options.limits)?;
-        self.options.fault_points.reach("toy.commit");
+        self.options.fault_points.reach("snapshot.commit");
         let outcomes = self.change(|state| state.commit(&batch, self.now()))?;
         self.hub.notify_all();
         Ok(outcomes)
