@@ -202,7 +202,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A references store of the app.
+/// A named store of the app.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AppStore {
     /// Dotted id.

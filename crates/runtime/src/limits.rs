@@ -97,7 +97,7 @@ mod tests {
         whole.settings.limits.update(&mut map(app));
         let mut own = AppAgent::default();
         own.package.runtime.limits = map(agent);
-        Limits::of(&whole, &own)
+        AgentLimits::of(&whole, &own)
     }
 
     #[test]

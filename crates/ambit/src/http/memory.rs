@@ -107,7 +107,7 @@ impl OwnedKey {
     }
 }
 
-/// MemorySelector names.
+/// Which names.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NameQuery {

@@ -251,7 +251,7 @@ async fn space(
     Ok(Json(found))
 }
 
-/// The events of a trace behind `Last-Event-ID`, then those that sse_source, until it is complete.
+/// The events of a trace behind `Last-Event-ID`, then those that follow, until it is complete.
 #[utoipa::path(get, path = "/trace/traces/{id}/events", tag = "traces", params(TracePath, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The events", content_type = "text/event-stream"), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
 async fn events(

@@ -86,7 +86,7 @@ struct UsageQuery {
     group_by: Option<Text>,
 }
 
-/// UsageSums of the caller's usage; for callers without constraints of the whole tenant's.
+/// Sums of the caller's usage; for callers without constraints of the whole tenant's.
 #[utoipa::path(get, path = "/usage", tag = "usage",
     responses((status = 200, description = "{total}, or {group_by, items} with one item for each value", body = Object), (status = 400, body = ErrorBody)))]
 async fn sums(

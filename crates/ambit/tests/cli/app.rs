@@ -2,7 +2,7 @@
 
 use crate::place::{Place, Ran, told};
 use serde_json::{Value, json};
-use std::io::{BatchWrite, BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -86,7 +86,7 @@ pub const FILES: &[FileKind] = &[
     },
     FileKind {
         name: "store",
-        doc: "A references store. Its id is its path, with dots.",
+        doc: "A named store. Its id is its path, with dots.",
         patterns: &["stores/**/*.yao"],
         kind: StoreFile::KIND,
     },

@@ -22,7 +22,7 @@ pub const PROCESSES: &[ScriptMethod] = rows! {
     "Race(requests: ProcessRequest[]): (ProcessResult | null)[]", REQUESTS, at_once(JoinPolicy::Race):
         "Runs processes at once and waits for the first that ends; the others are cancelled.",
     "time.After(ms: number, process: string, ...args: any[]): void", Some((2, "milliseconds and process arguments")), after:
-        "Runs a process schedule in this run, beside what the run does then; it is dropped when the run ends.",
+        "Runs a process later in this run, beside what the run does then; it is dropped when the run ends.",
 };
 
 async fn process(call: &ScriptCall<'_>) -> Result<HostValue> {

@@ -3,9 +3,9 @@
 use crate::support::{environment, fixture, texts};
 use ambit_runtime::app::read::ByteSize;
 use ambit_runtime::app::{
-    AgentTools, App, AppCapabilities, AppSettings, ConnectorChoice, EventSettings,
-    HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions, StreamSettings,
-    ToolErrorPolicy, ToolOptions, TraceSettings, Visibility,
+    AgentTools, App, AppCapabilities, AppSettings, ConnectorChoice, DefaultVisibility,
+    EventSettings, HistoryPlacement, LimitSettings, MemoryLife, MemorySettings, StoreOptions,
+    StreamSettings, ToolErrorPolicy, ToolOptions, TracingSettings, Visibility,
 };
 use ambit_script::ProgramSource;
 use serde_json::{Value, json};
@@ -74,11 +74,11 @@ fn settings_are_those_of_app_yao() {
                 ..MemoryLife::default()
             },
         },
-        trace: TraceSettings {
+        trace: TracingSettings {
             enabled: false,
             retention: Duration::from_secs(172_800),
         },
-        visibility: Some(Visibility::Public),
+        visibility: Some(DefaultVisibility::Public),
     };
     assert_eq!(app.settings, expected);
 }

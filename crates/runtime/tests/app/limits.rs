@@ -1,18 +1,18 @@
 //! Limits of an app and its agents.
 
 use ambit_runtime::app::read::ConfigObject;
-use ambit_runtime::app::{Agent, App};
-use ambit_runtime::limits::Limits;
+use ambit_runtime::app::{App, AppAgent};
+use ambit_runtime::limits::AgentLimits;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-fn limits(app: &Value, agent: &Value) -> Limits {
+fn limits(app: &Value, agent: &Value) -> AgentLimits {
     let level = |value: &Value| value.as_object().cloned().unwrap_or_default();
     let mut whole = App::default();
     whole.settings.limits.update(&mut level(app));
-    let mut own = Agent::default();
+    let mut own = AppAgent::default();
     own.package.runtime.limits = level(agent);
-    Limits::of(&whole, &own)
+    AgentLimits::of(&whole, &own)
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The JSON Schemas for editors take what the reader takes, and refuse what it refuses.
 
 use crate::mistakes::CASES;
-use ambit_runtime::app::problem::Report;
-use ambit_runtime::app::read::{FileKind, Reader, parse, schema};
-use ambit_runtime::app::{FILES, Variables};
+use ambit_runtime::app::problem::ProblemReport;
+use ambit_runtime::app::read::{ConfigReader, FileKind, parse, schema};
+use ambit_runtime::app::{EnvVariables, FILES};
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -69,9 +69,9 @@ fn value(file: &str, text: &str) -> Option<Value> {
 /// Whether the reader finds no error in a value.
 fn is_read(kind: &FileKind, value: &Value) -> bool {
     let node = parse("file.json", &value.to_string()).unwrap();
-    let mut report = Report::new("file.json");
-    let variables = Variables::new(&BTreeMap::new(), BTreeMap::new());
-    let mut reader = Reader {
+    let mut report = ProblemReport::new("file.json");
+    let variables = EnvVariables::new(&BTreeMap::new(), BTreeMap::new());
+    let mut reader = ConfigReader {
         variables: &variables,
         report: &mut report,
     };
@@ -142,7 +142,7 @@ fn mistakes_that_the_reader_tells_are_mistakes_for_the_schemas() {
     assert!(seen > 15, "only {seen} mistakes");
 }
 
-/// PromptVariables that stand in the place of others.
+/// Values that stand in the place of others.
 fn stand_ins() -> Vec<Value> {
     vec![
         json!(null),

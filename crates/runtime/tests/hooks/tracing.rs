@@ -238,7 +238,7 @@ async fn a_trace_that_is_off_takes_every_call() {
 #[tokio::test]
 async fn limits_cut_and_drop_with_one_warning_each() {
     let limits = [("trace_nodes", 5), ("trace_logs", 10), ("trace_field", 100)];
-    let mut stage = limits.iter().fold(Stage::new(), |stage, (name, limit)| {
+    let stage = limits.iter().fold(Stage::new(), |stage, (name, limit)| {
         stage.limited(name, json!(limit))
     });
     let text = "export function Create(ctx) {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// Bytes of metadata.
 const METADATA: usize = 16 << 10;
 
-/// Reads a request.
+/// Reads a call.
 pub fn read(
     server: &ServerState,
     who: Authorized,
