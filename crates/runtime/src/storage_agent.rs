@@ -21,10 +21,7 @@ impl StorageAgent {
 }
 
 impl Agent for StorageAgent {
-    #[expect(
-        clippy::misnamed_getters,
-        reason = "an app's agents are known by their ids"
-    )]
+    // An app's agents are known by their ids.
     fn name(&self) -> &str {
         &self.agent.id
     }

@@ -59,7 +59,7 @@ pub(crate) struct Turn {
 
 /// Why the work of a turn is over.
 enum TurnEnd {
-    Answered(TurnResponse),
+    Answered(Box<TurnResponse>),
     Failed(Error),
     Stopped(TurnStopReason),
 }
@@ -135,7 +135,7 @@ impl Turn {
 impl TurnEnd {
     fn of(result: Result<TurnResponse>) -> Self {
         match result {
-            Ok(response) => Self::Answered(response),
+            Ok(response) => Self::Answered(Box::new(response)),
             Err(error) => Self::Failed(error),
         }
     }

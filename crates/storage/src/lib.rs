@@ -1,7 +1,7 @@
 //! Identities, contexts, storages and memory of AI agents, over any of several stores.
 //!
 //! The lower half keeps bytes: [`driver::Driver`] is one small trait, everything durable is one [`batch::Batch`], and
-//! what an operation on a value means is one pure function, [`op::Op::apply`].
+//! what an operation on a value means is one pure function, [`operation::Operation::apply`].
 //!
 //! The upper half knows whose they are: an [`Ambit`] has agents and [`Stores`], an [`Agent`] opens a [`Context`] for a
 //! [`SessionIdentity`], and its storages stage changes until `save` writes them as one batch per store.

@@ -108,7 +108,8 @@ fn ambit() -> Ambit {
     let stores = Stores::builder(DriverOptions::default())
         .driver("postgres", memory())
         .driver("redis", memory());
-    Ambit::builder(stores.build().unwrap())
+    let stores = stores.build().unwrap_or_else(|error| panic!("{error}"));
+    Ambit::builder(stores)
         .agent(SupportAgent)
         .agent(TenantSupportAgent)
         .agent(MultiTenantAgent)

@@ -207,7 +207,7 @@ async fn info(
 }
 
 fn locale(given: &RequestParameters, query: Option<Text>) -> Result<String> {
-    given.locale(query.map(|text| text.0), None, &Map::new())
+    given.locale(query.map(|text| text.0).as_ref(), None, &Map::new())
 }
 
 fn one(server: &ServerState, who: &Authorized, id: &Id, locale: &str) -> Result<Assistant> {

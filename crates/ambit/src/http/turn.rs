@@ -66,6 +66,7 @@ async fn show(
     params(TurnPath, StreamQuery, ("Last-Event-ID" = Option<u64>, Header)),
     responses((status = 200, description = "The stream", content_type = "text/event-stream"),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
+#[expect(clippy::too_many_arguments, reason = "each is an extractor")]
 async fn stream(
     State(server): State<SharedState>,
     AuthorizedCaller(who): AuthorizedCaller,

@@ -164,11 +164,12 @@ impl<'a> SchemaWalk<'a> {
     fn all<'v>(
         &mut self,
         schemas: impl IntoIterator<Item = &'a Value>,
-        values: impl IntoIterator<Item = &'v Value> + Clone,
+        values: impl IntoIterator<Item = &'v Value>,
         depth: usize,
     ) -> Result<(), String> {
+        let values: Vec<&Value> = values.into_iter().collect();
         for schema in schemas {
-            for value in values.clone() {
+            for value in &values {
                 self.visit(schema, value, depth + 1)?;
             }
         }

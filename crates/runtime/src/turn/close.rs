@@ -67,7 +67,7 @@ impl Turn {
             TurnEnd::Answered(response) => TurnEnding {
                 status: TurnStatus::Completed,
                 error: None,
-                response: Some(response),
+                response: Some(*response),
             },
             TurnEnd::Failed(error) => TurnEnding::failed(error),
         };

@@ -118,6 +118,7 @@ fn defaults_are_those_of_the_agent_folder() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one comparison of the whole agent")]
 fn an_agent_is_its_folder() {
     let agent = app().agent("hello").unwrap();
     assert_eq!(agent.folder, "assistants/hello");

@@ -103,6 +103,7 @@ async fn changes(bed: Bed) {
     assert_eq!((chat.status, chat.sort), (ChatStatus::Active, -3));
 }
 
+#[expect(clippy::too_many_lines, reason = "one table of refusals")]
 async fn refuses(bed: Bed) {
     bed.talk(&ann(), "support", "billing", "one").await;
     let before = chats::get(&bed.ambit, &ann(), named("billing"))

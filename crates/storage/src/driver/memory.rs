@@ -126,7 +126,7 @@ pub(super) fn notify(hub: &WatchHub, batch: &Batch) {
                 hub.notify(log);
             }
             BatchWrite::Clear { .. } | BatchWrite::Remove { .. } | BatchWrite::Mirror(_) => {
-                hub.notify_all()
+                hub.notify_all();
             }
             _ => {}
         }

@@ -116,7 +116,7 @@ async fn furnish(ambit: &Ambit) -> Result<()> {
     say(&agent, "third").await?;
     spend(&agent)?;
     let notes = agent.context().storage::<Notes>().await?;
-    notes.add(&"note".to_owned())?;
+    notes.add("note".to_owned())?;
     agent.context().save().await?;
     let messages = agent.history().messages().await?;
     agent

@@ -152,7 +152,7 @@ async fn run(ambit: &Ambit, job: &Job) -> Result<()> {
             say(&agent, "first").await?;
             spend(&agent)?;
             let notes = agent.context().storage::<Notes>().await?;
-            notes.add(&"note".to_owned())?;
+            notes.add("note".to_owned())?;
             agent.context().save().await?;
             println!("saved");
         }

@@ -144,7 +144,7 @@ async fn staged(agent: &LiveAgent) -> Result<()> {
     say(agent, "two").await?;
     spend(agent)?;
     let notes = agent.context().storage::<Notes>().await?;
-    notes.add(&"another".to_owned())
+    notes.add("another".to_owned())
 }
 
 fn query(agent: &LiveAgent) -> ambit_storage::SessionQuery {

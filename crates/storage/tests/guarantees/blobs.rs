@@ -101,7 +101,7 @@ async fn g088_a_large_usage_record_is_summed_and_goes_with_its_owner(bed: Bed) {
     };
     agent.context().usage().record(record).unwrap();
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&large("note")).unwrap();
+    notes.add(large("note")).unwrap();
     agent.context().save().await.unwrap();
     assert_eq!(notes.get().await.unwrap(), [large("note")]);
     assert_eq!(

@@ -21,7 +21,7 @@ async fn sessions(ambit: &Ambit, count: usize) {
         let agent = chat(ambit, &format!("c{number}"), &["hi"]).await;
         spend(&agent, 1);
         let notes = agent.context().storage::<Notes>().await.unwrap();
-        notes.add(&"note".to_owned()).unwrap();
+        notes.add("note".to_owned()).unwrap();
         let memory = agent.context().memory().unwrap();
         memory.set("k", &1, None).await.unwrap();
         agent.context().save().await.unwrap();

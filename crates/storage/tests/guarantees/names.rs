@@ -65,7 +65,7 @@ async fn g146_an_unknown_scope_is_named_with_the_nearest(bed: Bed) {
     // A storage of the application's own is known by its form alone.
     let agent = chat(&bed.ambit(), "c", &[]).await;
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&"n".to_owned()).unwrap();
+    notes.add("n".to_owned()).unwrap();
     notes.save().await.unwrap();
     assert_eq!(query.for_scope(Notes::PREFIX).count().await.unwrap(), 1);
 }

@@ -59,7 +59,7 @@ async fn a_listener_may_save_to_another_storage_of_the_context(bed: Bed) {
         let agent = listener.clone();
         Box::pin(async move {
             let notes = agent.context().storage::<Notes>().await?;
-            notes.add(&"noted".to_owned())?;
+            notes.add("noted".to_owned())?;
             agent.context().save().await.map(drop)
         })
     });
@@ -157,7 +157,7 @@ async fn a_storage_that_is_asked_for_twice_at_once_is_registered_once(bed: Bed) 
     });
     let context = agent.context();
     let (one, two) = futures::join!(context.storage::<Notes>(), context.storage::<Notes>());
-    one.unwrap().add(&"a".to_owned()).unwrap();
+    one.unwrap().add("a".to_owned()).unwrap();
     assert_eq!(two.unwrap().get().await.unwrap(), ["a"]);
     assert_eq!(context.names(), ["chatHistory", "usage", "notes"]);
     assert_eq!(told.load(Ordering::SeqCst), 1);

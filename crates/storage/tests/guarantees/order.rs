@@ -88,7 +88,7 @@ async fn filled(ambit: &Ambit) -> (LiveAgent, Heard) {
     let agent = chat(ambit, "c", &["one", "two"]).await;
     spend(&agent, 1);
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&"note".to_owned()).unwrap();
+    notes.add("note".to_owned()).unwrap();
     agent.context().save().await.unwrap();
     (agent, listen(ambit))
 }

@@ -20,7 +20,7 @@ pub const CASES: &[Case] = cases![
 async fn fill(agent: &LiveAgent, text: &str) {
     spend(agent, 5);
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&format!("{text} note")).unwrap();
+    notes.add(format!("{text} note")).unwrap();
     let long = format!("{text} ").repeat(INLINE / text.len() + 1);
     say(agent, &[text, &long, "last"]).await;
     let memory = agent.context().memory().unwrap();

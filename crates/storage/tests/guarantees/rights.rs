@@ -27,7 +27,7 @@ async fn g057_a_shared_history_leads_nobody_to_what_another_member_keeps(bed: Be
     let text = Message::user("to all");
     anns.history().add_message(text).await.unwrap();
     let notes = anns.context().storage::<Notes>().await.unwrap();
-    notes.add(&"private".to_owned()).unwrap();
+    notes.add("private".to_owned()).unwrap();
     spend(&anns, 5);
     anns.context().save().await.unwrap();
     let before = bed.snapshot().await;

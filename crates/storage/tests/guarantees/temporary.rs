@@ -32,7 +32,7 @@ fn ambit(bed: &Bed) -> Ambit {
 async fn fill(agent: &LiveAgent) {
     spend(agent, 5);
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&"secretive note".to_owned()).unwrap();
+    notes.add("secretive note".to_owned()).unwrap();
     say(agent, &["secretive text", "secretive more"]).await;
     let memory = agent.context().memory().unwrap();
     for (name, life) in [("secretive key", None), ("secretive too", Some(Ttl::Never))] {

@@ -86,7 +86,7 @@ async fn g068_a_stored_session_is_opened_where_it_is_on_record(store: &'static S
     let before = setting.ambit(AmbitSettings::default());
     let agent = open(&before, "Other", "s").await;
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&"a".to_owned()).unwrap();
+    notes.add("a".to_owned()).unwrap();
     say(&agent, "one").await.unwrap();
     // The same agent later, when it names other drivers.
     let later = Ambit::builder(setting.stores()).agent(Member {
@@ -103,7 +103,7 @@ async fn g068_a_stored_session_is_opened_where_it_is_on_record(store: &'static S
     let opened = definition.from_identity(&found.unwrap().unwrap()).await;
     let opened = opened.unwrap();
     let theirs = opened.context().storage::<Notes>().await.unwrap();
-    theirs.add(&"b".to_owned()).unwrap();
+    theirs.add("b".to_owned()).unwrap();
     say(&opened, "two").await.unwrap();
     assert_eq!(texts(&agent).await, ["one", "two"]);
     assert_eq!(notes.get().await.unwrap(), ["a", "b"]);

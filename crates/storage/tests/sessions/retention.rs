@@ -135,7 +135,7 @@ async fn a_session_under_a_lease_is_kept(store: &'static Store) {
     let ambit = setting.ambit(settings);
     let agent = open(&ambit, "Other", "s").await;
     let notes = agent.context().storage::<Notes>().await.unwrap();
-    notes.add(&"a".to_owned()).unwrap();
+    notes.add("a".to_owned()).unwrap();
     say(&agent, "one").await.unwrap();
     setting.pass(31 * DAY);
     agent.context().begin_turn(OnBusy::Reject).await.unwrap();

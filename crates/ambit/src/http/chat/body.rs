@@ -5,7 +5,7 @@ use crate::http::input::BodyFields;
 use ambit_runtime::Result;
 use ambit_runtime::request::SkipOptions;
 use ambit_storage::lease::OnBusy;
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -42,6 +42,7 @@ pub struct ChatCompletionBody {
     /// The turn ends when nobody reads its stream any more.
     pub cancel_on_disconnect: Option<bool>,
     /// Client-supplied data, at most 16 KiB.
+    #[serde(default, deserialize_with = "free_object")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
     /// What is left out.
@@ -180,6 +181,7 @@ pub struct CallFields {
     /// What is left out.
     pub skip: Option<SkipFields>,
     /// Client-supplied data.
+    #[serde(default, deserialize_with = "free_object")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
     /// Whatever the agent's `Create` hook takes.
@@ -242,5 +244,19 @@ impl<'de, const FROM: i32, const TO: i32> Deserialize<'de> for Between<FROM, TO>
                 "must be from {FROM} to {TO}"
             ))),
         }
+    }
+}
+
+/// An object of any JSON, read as one value: what is wrong within it is wrong with the whole.
+fn free_object<'de, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<Option<Map<String, Value>>, D::Error> {
+    match Option::<Value>::deserialize(reader)? {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(_) => Err(Error::invalid_type(
+            Unexpected::Other("no object"),
+            &"a map",
+        )),
     }
 }

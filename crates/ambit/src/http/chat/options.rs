@@ -50,10 +50,8 @@ pub fn check(body: &ChatCompletionBody) -> Result<()> {
         ("max_tokens", body.max_tokens),
         ("max_completion_tokens", body.max_completion_tokens),
     ];
-    for (name, _) in tokens
-        .iter()
-        .filter(|(_, number)| number.is_some_and(|number| number < 1))
-    {
+    let mut tokens = tokens.iter();
+    if let Some((name, _)) = tokens.find(|(_, number)| number.is_some_and(|number| number < 1)) {
         return Err(Error::invalid(*name, format!("{name} must be at least 1")));
     }
     if body.n.is_some_and(|n| n != 1) {

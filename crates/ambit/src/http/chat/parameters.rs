@@ -140,7 +140,7 @@ impl RequestParameters {
     /// The language: query, headers, body, metadata, what the browser prefers, English.
     pub fn locale(
         &self,
-        query: Option<String>,
+        query: Option<&String>,
         body: Option<String>,
         metadata: &Map<String, Value>,
     ) -> Result<String> {
@@ -148,7 +148,7 @@ impl RequestParameters {
         let browser = self.header(ACCEPT_LANGUAGE.as_str())?;
         let browser = browser.as_deref().and_then(preferred);
         let all = [
-            self.query_or_header(query.as_ref(), "locale")?,
+            self.query_or_header(query, "locale")?,
             body,
             told.map(str::to_owned),
             browser,

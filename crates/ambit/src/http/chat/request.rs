@@ -36,38 +36,31 @@ pub fn read(
     let messages = body.messages.unwrap_or_default();
     messages::check(&messages, &agent)?;
     let metadata = metadata(given, call.metadata, body.metadata)?;
+    let theme = given.told(&given.query.theme, "theme", body.theme)?;
+    let route = given.told(&given.query.route, "route", body.route)?;
     let origin = RequestOrigin {
-        locale: given.locale(given.query.locale.clone(), body.locale, &metadata)?,
-        theme: given
-            .told(&given.query.theme, "theme", body.theme)?
-            .unwrap_or_default(),
-        route: given
-            .told(&given.query.route, "route", body.route)?
-            .unwrap_or_default(),
+        locale: given.locale(given.query.locale.as_ref(), body.locale, &metadata)?,
+        theme: theme.unwrap_or_default(),
+        route: route.unwrap_or_default(),
         accept: accept(given, body.accept)?,
         referer: given.referer()?,
         client: given.client(),
     };
     let mode = given.told(&given.query.mode, "mode", body.mode.or(call.mode))?;
     let tools = body.tools.unwrap_or_default();
-    let client_tools = match tools.as_slice() {
-        [] => &agent.package.options.tools,
-        requested => requested,
-    };
+    let own_tools = &agent.package.options.tools;
+    let client_tools = if tools.is_empty() { own_tools } else { &tools };
     let format = format::find(&origin.accept);
     let is_streaming = body.stream.unwrap_or(format.name != format::DEFAULT);
+    let usage = body.stream_options;
     let view = format::FormatOptions {
         model: agent.id.clone(),
-        include_usage: body
-            .stream_options
-            .is_some_and(|options| options.include_usage()),
+        include_usage: usage.is_some_and(|options| options.include_usage()),
         client_tools: options::names(client_tools),
         ..format::FormatOptions::default()
     };
-    let mut skip = body
-        .skip
-        .or(call.skip)
-        .map_or_else(SkipOptions::default, SkipOptions::from);
+    let skip = body.skip.or(call.skip);
+    let mut skip = skip.map_or_else(SkipOptions::default, SkipOptions::from);
     skip.history |= body.store == Some(false);
     let request = TurnRequest {
         id: None,

@@ -1,4 +1,4 @@
-//! Stating a key of a configuration file once. [`config!`] makes a typed struct of the keys of an object, the field_spec by which
+//! Stating a key of a configuration file once. `config!` makes a typed struct of the keys of an object, the table by which
 //! the reader judges it, and with them what the reference page and the JSON Schemas for editors say.
 
 use super::field_spec::ValueKind;
@@ -22,7 +22,7 @@ pub trait Setting: Default {
     }
 }
 
-/// An object with known keys, made by [`config!`].
+/// An object with known keys, made by `config!`.
 pub trait ConfigObject: Setting {
     /// Takes over what is given of its keys; the others stay as they are.
     fn update(&mut self, given: &mut Map<String, Value>);

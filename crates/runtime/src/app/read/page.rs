@@ -38,7 +38,7 @@ pub fn page(files: &[&'static FileKind]) -> String {
         page.section(&format!("`{}`", file.patterns.join("`, `")), file.doc);
         match &file.kind {
             ValueKind::Struct(object) if !page.objects.contains_key(object.name) => {
-                page.field_spec(object)
+                page.field_spec(object);
             }
             kind => {
                 page.text += &format!("Holds: {}.\n\n", page.kind(kind));
@@ -66,10 +66,10 @@ fn count(kind: &'static ValueKind, objects: &mut Objects) {
             }
         }
         ValueKind::List(inner) | ValueKind::Map(inner) | ValueKind::Verbatim(inner) => {
-            count(inner, objects)
+            count(inner, objects);
         }
         ValueKind::With(_, one, other) => {
-            [one, other].into_iter().for_each(|it| count(it, objects))
+            [one, other].into_iter().for_each(|it| count(it, objects));
         }
         ValueKind::Either(kinds) => kinds.iter().for_each(|kind| count(kind, objects)),
         ValueKind::By(_, cases) => {

@@ -196,7 +196,7 @@ impl Turn {
         if self.skip_options(run).history {
             self.output.omit_unstored();
         }
-        self.close(TurnEnd::Answered(response)).await
+        self.close(TurnEnd::Answered(Box::new(response))).await
     }
 
     /// Closes a turn that cannot be gone on with.

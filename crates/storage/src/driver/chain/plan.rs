@@ -91,10 +91,7 @@ fn note_write(plan: &mut BatchPlan, write: &BatchWrite) {
             let seqs = bodies.iter().map(|(seq, _)| *seq);
             return redacted.or_default().extend(seqs);
         }
-        BatchWrite::Drop { log } => {
-            erased(plan, log).dropped.insert(log.clone());
-            return;
-        }
+        BatchWrite::Drop { log } => return note_drop(plan, log),
         BatchWrite::Apply { op, .. } if is_lease(op) => return,
         BatchWrite::Apply { key, op, .. } => {
             let mut touched = of(&key.space);
@@ -147,6 +144,10 @@ fn erased<'a>(plan: &'a mut BatchPlan, log: &LogKey) -> &'a mut SpacePlan {
     touched.logs.insert(log.clone());
     touched.erases = true;
     touched
+}
+
+fn note_drop(plan: &mut BatchPlan, log: &LogKey) {
+    erased(plan, log).dropped.insert(log.clone());
 }
 
 fn note_row(plan: &mut BatchPlan, space: &Space) {

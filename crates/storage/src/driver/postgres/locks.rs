@@ -78,7 +78,7 @@ impl AdvisoryLocks {
         match check {
             BatchCheck::Head { log, .. } => self.log(log, false),
             BatchCheck::Version { key, .. } | BatchCheck::Lease { key, .. } => {
-                self.value(key, false)
+                self.value(key, false);
             }
             BatchCheck::Row { space, .. } => self.row(space, false),
         }

@@ -301,7 +301,7 @@ impl WriteConnection {
             BatchWrite::Mirror(MirrorWrite::Value { key, .. }) => self.forget(&key.space),
             BatchWrite::Track(track) => self.forget(&Space::of(&track.tenant, &track.identity)),
             BatchWrite::Mirror(MirrorWrite::Row(row)) => {
-                self.forget(&Space::of(&row.tenant, &row.identity))
+                self.forget(&Space::of(&row.tenant, &row.identity));
             }
             BatchWrite::Untrack { .. } => self.spaces.clear(),
         }
