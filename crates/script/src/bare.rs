@@ -156,7 +156,7 @@ impl RuntimeMemory {
 
     /// Makes the runtime as it was when the snapshot was taken; false if there is none.
     ///
-    /// Only [`crate::run`] calls this, behind a run: it has then left `Context::with`, so that no code of the runtime runs and
+    /// Only `run` calls this, behind a run: it has then left `Context::with`, so that no code of the runtime runs and
     /// no `Ctx` or value is borrowed, and has dropped every `Persistent` made since the snapshot.
     pub fn restore(&self) -> bool {
         // SAFETY: as said above, nothing refers to what the run has made. What the snapshot points at outside of the heap are

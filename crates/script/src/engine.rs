@@ -1,15 +1,21 @@
 //! The engine: what runs scripts.
 
+mod instance;
+mod runner_pool;
+mod thread_pool;
+
+pub use instance::ProgramInstance;
+
 use crate::error::{Error, LoadError, Result};
 use crate::host::{Host, HostApi, HostValue, ParentRun};
-use crate::instance::ProgramInstance;
 use crate::limits::{RunBudget, RunLimits};
-use crate::pool::ThreadPool;
 use crate::prelude::Prelude;
 use crate::program::{ModuleCache, Program, ProgramSource, SourceFiles};
-use crate::runner_pool::RunnerPool;
-use crate::task::{RunOutcome, RunTask};
+use crate::run::fiber_body;
+use crate::task::{RunOutcome, RunTask, Scheduler};
+use runner_pool::RunnerPool;
 use std::sync::Arc;
+use thread_pool::ThreadPool;
 use tokio::sync::mpsc;
 
 /// How an engine is set up.
@@ -74,8 +80,7 @@ impl Engine {
     pub fn new(settings: &EngineSettings, surface: HostApi) -> Result<Self> {
         let prelude = Arc::new(Prelude::new(surface)?);
         let cache = ModuleCache::new(settings.program, prelude.names());
-        let warm = RunnerPool::new(settings.warm, settings.restore, settings.stack, prelude);
-        let warm = Arc::new(warm);
+        let warm = Arc::new(RunnerPool::new(settings, prelude, fiber_body));
         let pool = ThreadPool::start(settings.threads, Arc::clone(&warm))
             .map_err(|error| Error::Internal(format!("no thread for scripts: {error}")))?;
         Ok(Self(Arc::new(EngineInner {
@@ -122,9 +127,9 @@ impl Engine {
             None => RunBudget::new(RunLimits { stack, ..limits }),
         };
         let (requests, asked) = mpsc::unbounded_channel();
-        let pool = Arc::downgrade(&self.0.pool);
+        let pool: Arc<dyn Scheduler> = Arc::<ThreadPool>::clone(&self.0.pool);
         Ok(ProgramInstance {
-            task: RunTask::new(Arc::new(budget), pool, requests),
+            task: RunTask::new(Arc::new(budget), Arc::downgrade(&pool), requests),
             engine: self.clone(),
             program,
             host,

@@ -154,6 +154,12 @@ impl HostError {
             ..Self::default()
         }
     }
+
+    /// What a script sees of a host call that panicked.
+    pub(crate) fn panicked() -> Self {
+        let message = "the host call failed; the log of the host says why";
+        Self::new("internal", message)
+    }
 }
 
 /// The result of this crate.

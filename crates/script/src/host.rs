@@ -2,9 +2,8 @@
 
 use crate::error::{HostError, ScriptException};
 use crate::limits::RunBudget;
-use crate::task::{RunTask, TaskMessage};
 use async_trait::async_trait;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
@@ -33,11 +32,11 @@ pub struct HostCall {
     /// The class of the object it was called on; empty for a global function.
     pub class: String,
     /// The object's handle, as the host gave it; `null` for a global function.
-    pub handle: Json,
+    pub handle: Value,
     /// The method.
     pub method: String,
     /// The arguments; a function is `null` here and among `callbacks`.
-    pub arguments: Vec<Json>,
+    pub arguments: Vec<Value>,
     /// The numbers of the arguments that were `undefined`; they too are `null` among `arguments`.
     pub undefined: Vec<usize>,
     /// The functions among the arguments.
@@ -63,7 +62,7 @@ pub struct Callback {
     pub path: String,
     pub(crate) call: u64,
     pub(crate) number: usize,
-    pub(crate) task: Weak<RunTask>,
+    pub(crate) receiver: Weak<dyn CallbackReceiver>,
 }
 
 impl fmt::Debug for Callback {
@@ -78,13 +77,18 @@ impl fmt::Debug for Callback {
 pub(crate) struct CallbackCall {
     pub call: u64,
     pub number: usize,
-    pub arguments: Vec<Json>,
-    pub reply: oneshot::Sender<Result<Json, ScriptException>>,
+    pub arguments: Vec<Value>,
+    pub reply: oneshot::Sender<Result<Value, ScriptException>>,
+}
+
+/// Takes the calls of callbacks into the run that gave them.
+pub(crate) trait CallbackReceiver: Send + Sync {
+    fn receive(self: Arc<Self>, call: CallbackCall);
 }
 
 impl Callback {
     /// Runs the function in the script and returns what it returned or threw. Calls run one at a time, in order.
-    pub async fn call(&self, arguments: Vec<Json>) -> Result<Json, ScriptException> {
+    pub async fn call(&self, arguments: Vec<Value>) -> Result<Value, ScriptException> {
         let (reply, answer) = oneshot::channel();
         let call = CallbackCall {
             call: self.call,
@@ -96,10 +100,7 @@ impl Callback {
             message: "the call that this function was given to has ended".to_owned(),
             ..ScriptException::default()
         };
-        self.task
-            .upgrade()
-            .ok_or_else(gone)?
-            .send(TaskMessage::Callback(call));
+        self.receiver.upgrade().ok_or_else(gone)?.receive(call);
         answer.await.map_err(|_| gone())?
     }
 }
@@ -108,7 +109,7 @@ impl Callback {
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostValue {
     /// Plain data.
-    Json(Json),
+    Json(Value),
     /// `undefined`.
     Undefined,
     /// A list whose items may be objects with methods.
@@ -119,8 +120,8 @@ pub enum HostValue {
     Object(HostObject),
 }
 
-impl From<Json> for HostValue {
-    fn from(json: Json) -> Self {
+impl From<Value> for HostValue {
+    fn from(json: Value) -> Self {
         Self::Json(json)
     }
 }
@@ -131,7 +132,7 @@ pub struct HostObject {
     /// A class of the [`HostApi`].
     pub class: String,
     /// What the host knows it by. Scripts can neither see nor change it.
-    pub handle: Json,
+    pub handle: Value,
     /// Its properties.
     pub members: Vec<(String, HostValue)>,
 }

@@ -13,23 +13,19 @@ mod clock;
 mod engine;
 mod error;
 mod host;
-mod instance;
 mod limits;
-mod pool;
 mod prelude;
 mod program;
 mod run;
-mod runner_pool;
 mod task;
 mod value;
 
-pub use engine::{Engine, EngineSettings, ScriptRun};
+pub use engine::{Engine, EngineSettings, ProgramInstance, ScriptRun};
 pub use error::{Error, HostError, LoadError, Result, ScriptException, SourceLocation, StackFrame};
 pub use host::{
     Callback, Host, HostApi, HostCall, HostClass, HostMethod, HostObject, HostValue, NoHost,
     ParentRun, ReturnKind,
 };
-pub use instance::ProgramInstance;
 pub use limits::RunLimits;
 pub use program::{Program, ProgramSource, SourceFiles, SourceFolder};
 pub use task::RunOutcome;

@@ -10,35 +10,16 @@ mod web;
 
 use crate::bare::{FiberPauser, RuntimeMemory};
 use crate::error::{Error, Result};
-use crate::host::{Host, HostValue};
 use crate::prelude::Prelude;
 use crate::program::{FunctionExport, Program};
-use crate::runner_pool::JobSlot;
-use crate::task::{PauseReason, RunOutcome, RunTask, lock};
-use crate::value::JsValue;
-use crate::value::{ValueReader, to_js};
+use crate::task::{JobSlot, PauseReason, RunJob, RunOutcome};
+use crate::value::{JsValue, ValueReader, to_js};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Evaluated};
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Runtime};
 use run_context::RunContext;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What a fiber is given to do.
-pub struct RunJob {
-    /// The run.
-    pub task: Arc<RunTask>,
-    /// Where the function is.
-    pub program: Arc<Program>,
-    /// Its name.
-    pub function: String,
-    /// Its arguments.
-    pub arguments: Vec<HostValue>,
-    /// Who answers its calls.
-    pub host: Arc<dyn Host>,
-    /// No other call follows.
-    pub once: bool,
-}
 
 /// What a fiber does: makes a runtime, and does one run after another in it. Behind each of them everything in the runtime is
 /// put back as it was made; a runtime that is not to be kept is freed behind its only run.
@@ -56,10 +37,10 @@ pub fn fiber_body(
         made.keep(&world);
     }
     loop {
-        if lock(slot).is_none() {
+        if slot.lock().is_none() {
             world.pauser.pause(PauseReason::Warm);
         }
-        let Some(job) = lock(slot).take() else {
+        let Some(job) = slot.lock().take() else {
             return;
         };
         let task = Arc::clone(&job.task);

@@ -1,15 +1,15 @@
-//! One run as the engine's threads see it: its fiber, and the letters that wait for it.
+//! One run as the engine's threads see it: its fiber, and the messages that wait for it.
 
+use crate::bare::Fiber;
 use crate::error::{Error, HostError};
-use crate::host::{CallbackCall, HostValue};
+use crate::host::{CallbackCall, CallbackReceiver, Host, HostValue};
 use crate::limits::RunBudget;
-use crate::pool::ThreadPool;
-use crate::run::RunJob;
-use crate::runner_pool::FiberRunner;
-use serde_json::Value as Json;
+use crate::program::Program;
+use parking_lot::Mutex;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -23,9 +23,9 @@ pub enum PauseReason {
     Warm,
     /// Others wait for the thread.
     Yield,
-    /// It waits for a letter.
+    /// It waits for a message.
     Wait,
-    /// It asks the host; the answer comes as a letter of this number.
+    /// It asks the host; the answer comes as a message of this number.
     Call(u64, HostFuture),
 }
 
@@ -43,7 +43,7 @@ pub enum TaskMessage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
     /// What the function returned; `None` for `undefined`.
-    pub value: Option<Json>,
+    pub value: Option<Value>,
     /// Timers and host calls that were still under way and were dropped.
     pub dropped: usize,
     /// Processor time used.
@@ -60,6 +60,40 @@ pub enum TaskRequest {
     Stuck,
 }
 
+/// What a fiber is given to do.
+pub struct RunJob {
+    /// The run.
+    pub task: Arc<RunTask>,
+    /// Where the function is.
+    pub program: Arc<Program>,
+    /// Its name.
+    pub function: String,
+    /// Its arguments.
+    pub arguments: Vec<HostValue>,
+    /// Who answers its calls.
+    pub host: Arc<dyn Host>,
+    /// No other call follows.
+    pub once: bool,
+}
+
+/// Where a job is put for a fiber that waits for one.
+pub type JobSlot = Arc<Mutex<Option<RunJob>>>;
+
+/// A fiber with a runtime, and how to give it a job.
+pub struct FiberRunner {
+    pub fiber: Fiber<PauseReason>,
+    pub slot: JobSlot,
+}
+
+/// Finds a thread for tasks that are ready.
+pub trait Scheduler: Send + Sync {
+    /// Puts a task at the end of the queue.
+    fn submit(&self, task: Arc<RunTask>);
+
+    /// Returns true if tasks wait for a thread.
+    fn is_crowded(&self) -> bool;
+}
+
 /// One run.
 pub struct RunTask {
     /// What it has used.
@@ -69,7 +103,7 @@ pub struct RunTask {
     /// To whoever waits for it.
     pub requests: mpsc::UnboundedSender<TaskRequest>,
     /// The threads that run it.
-    pub pool: Weak<ThreadPool>,
+    pub scheduler: Weak<dyn Scheduler>,
     messages: Mutex<VecDeque<TaskMessage>>,
     state: Mutex<TaskState>,
     result: Mutex<Option<oneshot::Sender<Result<RunOutcome, Error>>>>,
@@ -80,11 +114,11 @@ enum TaskState {
     New,
     /// Waits for a thread and has not begun.
     Called(Box<RunJob>),
-    /// Waits for a letter.
+    /// Waits for a message.
     Parked(FiberRunner),
     /// Waits for a thread.
     Queued(FiberRunner),
-    /// On a thread; `true` if a letter came since.
+    /// On a thread; `true` if a message came since.
     Running(bool),
     /// Ended.
     Ended,
@@ -102,14 +136,14 @@ impl RunTask {
     /// A run of which nothing was called yet.
     pub fn new(
         budget: Arc<RunBudget>,
-        pool: Weak<ThreadPool>,
+        scheduler: Weak<dyn Scheduler>,
         requests: mpsc::UnboundedSender<TaskRequest>,
     ) -> Arc<Self> {
         Arc::new(Self {
             budget,
             runtime: Handle::current(),
             requests,
-            pool,
+            scheduler,
             messages: Mutex::new(VecDeque::new()),
             state: Mutex::new(TaskState::New),
             result: Mutex::new(None),
@@ -118,7 +152,7 @@ impl RunTask {
 
     /// Has a function called. True if it is the first: then the run now needs a thread.
     pub fn call(self: &Arc<Self>, job: RunJob) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let is_first = matches!(*state, TaskState::New);
         if is_first {
             *state = TaskState::Called(Box::new(job));
@@ -131,29 +165,29 @@ impl RunTask {
 
     /// True once a function was called.
     pub fn was_called(&self) -> bool {
-        !matches!(*lock(&self.state), TaskState::New)
+        !matches!(*self.state.lock(), TaskState::New)
     }
 
-    /// Puts a letter in the box and wakes the run.
-    pub fn send(self: &Arc<Self>, letter: TaskMessage) {
-        lock(&self.messages).push_back(letter);
+    /// Posts a message and wakes the run.
+    pub fn send(self: &Arc<Self>, message: TaskMessage) {
+        self.messages.lock().push_back(message);
         self.wake();
     }
 
-    /// Takes the oldest letter.
+    /// Takes the oldest message.
     pub fn next_message(&self) -> Option<TaskMessage> {
-        lock(&self.messages).pop_front()
+        self.messages.lock().pop_front()
     }
 
     /// Makes a waiting run ready for a thread.
     pub fn wake(self: &Arc<Self>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         match std::mem::replace(&mut *state, TaskState::Ended) {
             TaskState::Parked(runner) => {
                 *state = TaskState::Queued(runner);
                 drop(state);
-                if let Some(pool) = self.pool.upgrade() {
-                    pool.submit(Arc::clone(self));
+                if let Some(scheduler) = self.scheduler.upgrade() {
+                    scheduler.submit(Arc::clone(self));
                 }
             }
             TaskState::Running(_) => *state = TaskState::Running(true),
@@ -163,7 +197,7 @@ impl RunTask {
 
     /// Takes the run onto a thread.
     pub fn begin(&self) -> Option<TaskStart> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         match std::mem::replace(&mut *state, TaskState::Running(false)) {
             TaskState::Called(job) => Some(TaskStart::First(job)),
             TaskState::Queued(runner) => Some(TaskStart::Again(runner)),
@@ -174,9 +208,9 @@ impl RunTask {
         }
     }
 
-    /// Puts the run aside until a letter comes; gives it back if one already has.
+    /// Puts the run aside until a message comes; gives it back if one already has.
     pub fn park(&self, runner: FiberRunner) -> Option<FiberRunner> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if matches!(*state, TaskState::Running(true)) {
             *state = TaskState::Running(false);
             return Some(runner);
@@ -186,31 +220,32 @@ impl RunTask {
     }
 
     /// Puts the run at the end of the queue.
-    pub fn requeue(self: &Arc<Self>, runner: FiberRunner, pool: &ThreadPool) {
-        *lock(&self.state) = TaskState::Queued(runner);
-        pool.submit(Arc::clone(self));
+    pub fn requeue(self: &Arc<Self>, runner: FiberRunner, scheduler: &dyn Scheduler) {
+        *self.state.lock() = TaskState::Queued(runner);
+        scheduler.submit(Arc::clone(self));
     }
 
     /// The run is over.
     pub fn end(&self) {
-        *lock(&self.state) = TaskState::Ended;
+        *self.state.lock() = TaskState::Ended;
     }
 
     /// Who waits for the next answer.
     pub fn expect(&self, result: oneshot::Sender<Result<RunOutcome, Error>>) {
-        *lock(&self.result) = Some(result);
+        *self.result.lock() = Some(result);
     }
 
     /// Answers whoever waits; the first answer counts.
     pub fn answer(&self, result: Result<RunOutcome, Error>) {
-        if let Some(sender) = lock(&self.result).take() {
+        if let Some(sender) = self.result.lock().take() {
             // Whoever waited may be gone; then nobody wants to know.
             let _ = sender.send(result);
         }
     }
 }
 
-/// A lock whose data stays usable after a panic elsewhere: every change below is one assignment.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl CallbackReceiver for RunTask {
+    fn receive(self: Arc<Self>, call: CallbackCall) {
+        self.send(TaskMessage::Callback(call));
+    }
 }

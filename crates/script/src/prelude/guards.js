@@ -1,6 +1,6 @@
 // Some of the engine's functions run for as long as their input is long without asking whether the run must end. Here they
 // get inputs of bounded size, or are done step by step in JavaScript, which asks. What slips through is what one call can do
-// with the memory a run may have; the watchman answers for that.
+// with the memory a run may have; the watch thread answers for that.
 
 export function install(native) {
   const { apply, getOwnPropertyDescriptor: describe } = Reflect;

@@ -5,10 +5,10 @@ use super::link::{self, BuiltInNames};
 use super::nesting::on_stack;
 use super::{Program, ProgramSource, SourceFiles};
 use crate::error::LoadError;
-use crate::task::lock;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 /// The engine's compiler has a limit of its own, of eight megabytes.
 const STACK: usize = 32 << 20;
@@ -75,7 +75,7 @@ impl ProgramModules<'_> {
             });
         }
         let key = key(path, text);
-        if let Some(module) = lock(&self.cache.modules).get(&key).and_then(Weak::upgrade) {
+        if let Some(module) = self.cache.modules.lock().get(&key).and_then(Weak::upgrade) {
             return Ok(module);
         }
         if self.compiler.is_none() {
@@ -88,7 +88,7 @@ impl ProgramModules<'_> {
             });
         };
         let module = Arc::new(compiler.compile(path, text)?);
-        let mut modules = lock(&self.cache.modules);
+        let mut modules = self.cache.modules.lock();
         modules.retain(|_, module| module.strong_count() > 0);
         modules.insert(key, Arc::downgrade(&module));
         Ok(module)

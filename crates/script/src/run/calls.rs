@@ -3,10 +3,11 @@
 use super::exception;
 use super::run_context::{PendingPromise, RunContext};
 use crate::error::HostError;
-use crate::host::{Callback, CallbackCall, HostCall, HostValue, ParentRun, ReturnKind};
+use crate::host::{
+    Callback, CallbackCall, CallbackReceiver, HostCall, HostValue, ParentRun, ReturnKind,
+};
 use crate::task::{RunTask, TaskMessage};
-use crate::value::JsValue;
-use crate::value::{ValueReader, json_to_js, to_js};
+use crate::value::{JsValue, ValueReader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
 use serde_json::Value as Json;
 use std::rc::Rc;
@@ -44,6 +45,7 @@ pub fn call<'js>(
     let (arguments, undefined) = arguments(world, asked, target.is_lenient, &mut reader)?;
     let handle = reader.read(&asked.handle)?.unwrap_or_default();
     let functions = std::mem::take(&mut reader.functions);
+    let receiver: Arc<dyn CallbackReceiver> = Arc::<RunTask>::clone(&task);
     let callbacks = functions
         .iter()
         .enumerate()
@@ -51,7 +53,7 @@ pub fn call<'js>(
             path: path.clone(),
             call: number,
             number: index,
-            task: Arc::downgrade(&task),
+            receiver: Arc::downgrade(&receiver),
         });
     let call = HostCall {
         class: target.class.clone(),
@@ -133,10 +135,10 @@ fn answer<'js>(
 ) -> Result<JsValue<'js>> {
     let mut last_thrown = None;
     loop {
-        let Some(letter) = world.wait(task) else {
+        let Some(message) = world.wait(task) else {
             return Err(world.terminate(ctx));
         };
-        match letter {
+        match message {
             TaskMessage::Reply(number, reply) if number == waits.number => {
                 return match reply {
                     Ok(value) => to_js(ctx, &waits.make, &value),

@@ -44,13 +44,13 @@ fn step<'js>(
     core: &Object<'js>,
     task: &RunTask,
 ) -> Result<bool> {
-    let letter = world
+    let message = world
         .deferred
         .borrow_mut()
         .pop_front()
         .or_else(|| task.next_message());
-    if let Some(letter) = letter {
-        deliver(world, ctx, core, letter)?;
+    if let Some(message) = message {
+        deliver(world, ctx, core, message)?;
         return Ok(true);
     }
     let due = world.timers.borrow_mut().due();
@@ -66,13 +66,13 @@ fn step<'js>(
         ask_to_be_woken(world, task, at);
     }
     match world.wait(task) {
-        Some(letter) => deliver(world, ctx, core, letter)?,
+        Some(message) => deliver(world, ctx, core, message)?,
         None => return Err(world.terminate(ctx)),
     }
     Ok(true)
 }
 
-/// Asks for a letter at the time of the next timer, once for each time.
+/// Asks for a message at the time of the next timer, once for each time.
 fn ask_to_be_woken(world: &RunContext, task: &RunTask, at: Instant) {
     if world
         .timers
@@ -94,9 +94,9 @@ fn deliver<'js>(
     world: &Rc<RunContext>,
     ctx: &Ctx<'js>,
     core: &Object<'js>,
-    letter: TaskMessage,
+    message: TaskMessage,
 ) -> Result<()> {
-    match letter {
+    match message {
         // The answer to a timer's sleep: having come is all it says.
         TaskMessage::Reply(0, _) => Ok(()),
         TaskMessage::Reply(number, reply) => settle_call(world, ctx, core, number, reply),

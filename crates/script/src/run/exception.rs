@@ -2,8 +2,7 @@
 
 use crate::error::{ScriptException, SourceLocation, StackFrame};
 use crate::program::Program;
-use crate::value::JsValue;
-use crate::value::text;
+use crate::value::{JsValue, text};
 use rquickjs::{Coerced, Ctx, FromJs, Object};
 
 /// Describes a thrown value. Whatever goes wrong while asking it leaves that part out.

@@ -1,6 +1,6 @@
 //! What the host side of one run knows while it runs.
 
-use super::{PreludeObject, RunJob};
+use super::PreludeObject;
 use crate::bare::FiberPauser;
 use crate::clock::thread_time;
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::limits::StopReason;
 use crate::prelude::Prelude;
 use crate::program::Program;
 use crate::run::timers::RunTimers;
-use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage};
+use crate::task::{HostFuture, PauseReason, RunJob, RunTask, TaskMessage};
 use rquickjs::{Ctx, Function, Persistent, Result, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -145,7 +145,12 @@ impl RunContext {
         if self.count(&task).is_some() {
             return true;
         }
-        let crowded = || task.pool.upgrade().is_some_and(|pool| pool.is_crowded());
+        let scheduler = &task.scheduler;
+        let crowded = || {
+            scheduler
+                .upgrade()
+                .is_some_and(|threads| threads.is_crowded())
+        };
         if self.resumed.get().elapsed() < TURN || !crowded() {
             return false;
         }
@@ -193,14 +198,14 @@ impl RunContext {
         task.budget.spend(Duration::ZERO, now)
     }
 
-    /// Waits for the next letter; `None` if the run must end.
+    /// Waits for the next message; `None` if the run must end.
     pub fn wait(&self, task: &RunTask) -> Option<TaskMessage> {
         loop {
             if task.budget.stopped().is_some() {
                 return None;
             }
-            if let Some(letter) = task.next_message() {
-                return Some(letter);
+            if let Some(message) = task.next_message() {
+                return Some(message);
             }
             if self.pause(task, PauseReason::Wait) {
                 return None;

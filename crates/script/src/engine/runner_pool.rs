@@ -1,31 +1,24 @@
 //! Runtimes made ahead of time. Each is restored behind every run; what that saves is the making.
 
-use crate::bare::{Fiber, FiberStep};
+use super::EngineSettings;
+use crate::bare::{Fiber, FiberPauser, FiberStep};
 use crate::error::Error;
 use crate::prelude::Prelude;
-use crate::run::{self, RunJob};
-use crate::task::{PauseReason, lock};
+use crate::task::{FiberRunner, JobSlot, PauseReason};
 use corosensei::stack::DefaultStack;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Room on a fiber's stack beside what the script may use: for host functions called at the very end of it, which may read
 /// a value nested 200 deep. Without optimisation that takes most of it; memory is taken only where it is touched.
 const BESIDE: usize = 2 << 20;
 
-/// Where a job is put for a fiber that waits for one.
-pub type JobSlot = Arc<Mutex<Option<RunJob>>>;
-
 /// Of so many runtimes that are kept, one is made ahead of time: those that work come back.
 const AHEAD: usize = 4;
 
-/// A fiber with a runtime, and how to give it a job.
-pub struct FiberRunner {
-    /// The fiber.
-    pub fiber: Fiber<PauseReason>,
-    /// Where its job goes.
-    pub slot: JobSlot,
-}
+/// What a fiber does, from the making of its runtime to its end; it is told whether its runtime is kept for further runs.
+pub type FiberBody = fn(FiberPauser<PauseReason>, &Arc<Prelude>, &JobSlot, bool);
 
 /// The runners that wait for a job.
 pub struct RunnerPool {
@@ -37,6 +30,7 @@ pub struct RunnerPool {
     restore: bool,
     stack: usize,
     prelude: Arc<Prelude>,
+    body: FiberBody,
 }
 
 /// The right of a runtime to be kept for further runs; given back when it is freed.
@@ -49,23 +43,23 @@ impl Drop for ReusePermit {
 }
 
 impl RunnerPool {
-    /// Keeps at most so many runners whose scripts may use `stack` bytes of stack; for one run only, or to be restored behind
-    /// each.
-    pub fn new(most: usize, restore: bool, stack: usize, prelude: Arc<Prelude>) -> Self {
+    /// An empty pool.
+    pub fn new(settings: &EngineSettings, prelude: Arc<Prelude>, body: FiberBody) -> Self {
         Self {
             ready: Mutex::default(),
             stacks: Mutex::default(),
             kept: Arc::default(),
-            most,
-            restore,
-            stack,
+            most: settings.warm,
+            restore: settings.restore,
+            stack: settings.stack,
             prelude,
+            body,
         }
     }
 
     /// True if more should be made ahead.
     pub fn wants_more(&self) -> bool {
-        lock(&self.ready).len() < self.most.div_ceil(AHEAD)
+        self.ready.lock().len() < self.most.div_ceil(AHEAD)
     }
 
     fn room(&self) -> Option<ReusePermit> {
@@ -84,13 +78,13 @@ impl RunnerPool {
             return;
         };
         if let FiberStep::Paused(_) = made.fiber.resume() {
-            lock(&self.ready).push(made);
+            self.ready.lock().push(made);
         }
     }
 
     /// One that is ready, the last that worked first, or one that will make its runtime when it is first resumed.
     pub fn take(&self) -> Result<FiberRunner, Error> {
-        let ready = lock(&self.ready).pop();
+        let ready = self.ready.lock().pop();
         match ready {
             Some(ready) => Ok(ready),
             None => self.make_cold(),
@@ -100,26 +94,26 @@ impl RunnerPool {
     fn make_cold(&self) -> Result<FiberRunner, Error> {
         let slot = JobSlot::default();
         let (prelude, job) = (Arc::clone(&self.prelude), Arc::clone(&slot));
-        let stack = match lock(&self.stacks).pop() {
+        let stack = match self.stacks.lock().pop() {
             Some(stack) => stack,
             None => DefaultStack::new(self.stack + BESIDE)
                 .map_err(|error| Error::Internal(format!("no stack for a script: {error}")))?,
         };
-        let room = self.room();
+        let (room, body) = (self.room(), self.body);
         let fiber = Fiber::new(stack, move |pauser| {
-            run::fiber_body(pauser, &prelude, &job, room.is_some());
+            body(pauser, &prelude, &job, room.is_some());
         });
         Ok(FiberRunner { fiber, slot })
     }
 
     /// Takes back one that is ready for another job.
     pub fn take_back(&self, runner: FiberRunner) {
-        lock(&self.ready).push(runner);
+        self.ready.lock().push(runner);
     }
 
     /// Takes back the stack of a fiber that has finished.
     pub fn take_stack(&self, fiber: Fiber<PauseReason>) {
-        let mut stacks = lock(&self.stacks);
+        let mut stacks = self.stacks.lock();
         if stacks.len() < self.most {
             stacks.extend(fiber.into_stack());
         }
@@ -133,7 +127,7 @@ impl RunnerPool {
 
     /// Lets the fibers that are ready return.
     pub fn drain(&self) {
-        let ready = std::mem::take(&mut *lock(&self.ready));
+        let ready = std::mem::take(&mut *self.ready.lock());
         for runner in ready {
             self.finish(runner);
         }

@@ -1,19 +1,23 @@
-//! The threads that run scripts: one for each core, and a watchman who replaces those that are held too long.
+//! The threads that run scripts: one for each core, and a watch thread that replaces those that are held too long.
 
+use super::runner_pool::RunnerPool;
 use crate::bare::{Fiber, FiberStep};
 use crate::clock::ThreadClock;
-use crate::runner_pool::{FiberRunner, RunnerPool};
-use crate::task::{HostFuture, PauseReason, RunTask, TaskMessage, TaskRequest, TaskStart, lock};
+use crate::error::HostError;
+use crate::task::{
+    FiberRunner, HostFuture, PauseReason, RunTask, Scheduler, TaskMessage, TaskRequest, TaskStart,
+};
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// How long one run may hold a thread before another thread is lent to the others.
 const HELD: Duration = Duration::from_millis(30);
-/// How often the watchman looks while something runs.
+/// How often the watch thread looks while something runs.
 const LOOK: Duration = Duration::from_millis(10);
 /// How many threads may be lent at once.
 const MAX_SPARE_THREADS: usize = 4;
@@ -34,7 +38,7 @@ struct TaskQueue {
     running: Vec<Arc<TimeSlice>>,
     idle: usize,
     lent: usize,
-    /// The watchman sleeps until something runs.
+    /// The watch thread sleeps until something runs.
     unwatched: bool,
     closed: bool,
 }
@@ -50,7 +54,7 @@ struct TimeSlice {
 }
 
 impl ThreadPool {
-    /// Starts `threads` threads and the watchman.
+    /// Starts `threads` threads and the watch thread.
     pub fn start(threads: usize, warm: Arc<RunnerPool>) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self {
             queue: Mutex::default(),
@@ -67,23 +71,9 @@ impl ThreadPool {
         Ok(pool)
     }
 
-    /// Puts a run at the end of the queue.
-    pub fn submit(&self, task: Arc<RunTask>) {
-        let mut queue = lock(&self.queue);
-        queue.ready.push_back(task);
-        self.waiting.store(queue.ready.len(), Ordering::Relaxed);
-        drop(queue);
-        self.work.notify_one();
-    }
-
-    /// True if runs wait for a thread.
-    pub fn is_crowded(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
     /// Lets the threads end once nothing is left to run.
     pub fn close(&self) {
-        lock(&self.queue).closed = true;
+        self.queue.lock().closed = true;
         self.work.notify_all();
         self.watch.notify_all();
     }
@@ -105,7 +95,7 @@ impl ThreadPool {
 
     /// The next run, once there is one; while there is none, runtimes are made ready.
     fn next(&self, clock: &ThreadClock) -> Option<Arc<TimeSlice>> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         loop {
             if let Some(task) = queue.ready.pop_front() {
                 self.waiting.store(queue.ready.len(), Ordering::Relaxed);
@@ -127,21 +117,18 @@ impl ThreadPool {
             if self.warm.wants_more() {
                 drop(queue);
                 self.warm.make();
-                queue = lock(&self.queue);
+                queue = self.queue.lock();
                 continue;
             }
             queue.idle += 1;
-            queue = self
-                .work
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.work.wait(&mut queue);
             queue.idle -= 1;
         }
     }
 
     /// Notes that a slice has ended; true if its thread was replaced meanwhile.
     fn done(&self, slice: &Arc<TimeSlice>) -> bool {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.running.retain(|other| !Arc::ptr_eq(other, slice));
         let replaced = slice.replaced.load(Ordering::Relaxed);
         if replaced {
@@ -190,7 +177,7 @@ impl ThreadPool {
         };
         match self.warm.take() {
             Ok(runner) => {
-                *lock(&runner.slot) = Some(*job);
+                *runner.slot.lock() = Some(*job);
                 Some(runner)
             }
             Err(error) => {
@@ -203,24 +190,17 @@ impl ThreadPool {
 
     /// Lends threads for those that are held, and answers for runs that cannot be ended.
     fn watch(self: Arc<Self>) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         loop {
             if queue.closed {
                 return;
             }
             if queue.running.is_empty() {
                 queue.unwatched = true;
-                queue = self
-                    .watch
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner);
+                self.watch.wait(&mut queue);
                 continue;
             }
-            queue = self
-                .watch
-                .wait_timeout(queue, LOOK)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            self.watch.wait_for(&mut queue, LOOK);
             for slice in queue.running.clone() {
                 if slice.task.budget.stop_overdue(&slice.clock) {
                     // Whoever waited may be gone already.
@@ -235,6 +215,20 @@ impl ThreadPool {
                 }
             }
         }
+    }
+}
+
+impl Scheduler for ThreadPool {
+    fn submit(&self, task: Arc<RunTask>) {
+        let mut queue = self.queue.lock();
+        queue.ready.push_back(task);
+        self.waiting.store(queue.ready.len(), Ordering::Relaxed);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -254,7 +248,7 @@ fn first_poll(task: &Arc<RunTask>, number: u64, mut future: HostFuture) {
             // If nobody waits any more, the run has been stopped and will not wait for this answer.
             let _ = task.requests.send(TaskRequest::Call(number, future));
         }
-        Err(_) => task.send(TaskMessage::Reply(number, Err(crate::instance::panicked()))),
+        Err(_) => task.send(TaskMessage::Reply(number, Err(HostError::panicked()))),
     }
 }
 

@@ -5,8 +5,7 @@ use crate::error::{Error, HostError, Result};
 use crate::host::{Host, HostValue};
 use crate::limits::{GRACE, StopReason};
 use crate::program::Program;
-use crate::run::RunJob;
-use crate::task::{HostFuture, RunOutcome, RunTask, TaskMessage, TaskRequest};
+use crate::task::{HostFuture, RunJob, RunOutcome, RunTask, TaskMessage, TaskRequest};
 use futures::FutureExt;
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -157,8 +156,9 @@ fn cancellable(
     let (handle, registration) = AbortHandle::new_pair();
     let answered = Abortable::new(AssertUnwindSafe(future).catch_unwind(), registration);
     let answered = answered.map(move |reply| {
-        let caught =
-            |reply: std::thread::Result<HostReply>| reply.unwrap_or_else(|_| Err(panicked()));
+        let caught = |reply: std::thread::Result<HostReply>| {
+            reply.unwrap_or_else(|_| Err(HostError::panicked()))
+        };
         (number, reply.ok().map(caught))
     });
     (handle, answered)
@@ -166,11 +166,3 @@ fn cancellable(
 
 /// What a host answers.
 type HostReply = Result<HostValue, HostError>;
-
-/// What a script sees of a host call that panicked.
-pub fn panicked() -> HostError {
-    HostError::new(
-        "internal",
-        "the host call failed; the log of the host says why",
-    )
-}
