@@ -5,7 +5,8 @@ use crate::command::{
     relocate, schema, serve, show, types, usage,
 };
 use crate::command_error::Result;
-use crate::settings::{StoreOptions, serve as serving};
+use crate::settings::StoreOptions;
+use crate::settings::serve::ServeArguments;
 use crate::{example, output};
 use ambit_storage::Ambit;
 use clap::{Parser, Subcommand};
@@ -24,7 +25,7 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
     /// Serves an app; SIGHUP makes the server load the app's files again
-    Serve(serving::ServeArguments),
+    Serve(ServeArguments),
     /// Keys for programs that call the server
     #[command(subcommand, visible_alias = "key")]
     Keys(keys::KeysCommand),

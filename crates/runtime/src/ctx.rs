@@ -41,7 +41,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::globals;
 use ambit_script::{Callback, HostApi, HostError, HostValue, ParentRun};
 use futures::future::BoxFuture;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A class of objects, such as `ctx` itself.
@@ -102,9 +102,9 @@ pub struct ScriptCall<'a> {
     /// What was called.
     pub method: &'static ScriptMethod,
     /// Which object it was called on.
-    pub handle: Json,
+    pub handle: Value,
     /// The arguments.
-    pub arguments: Vec<Json>,
+    pub arguments: Vec<Value>,
     /// The numbers of those that were `undefined`.
     pub undefined: Vec<usize>,
     /// The functions among the arguments.

@@ -1,7 +1,7 @@
 //! The one error of this crate. Its code is what scripts, streams and clients are told; each outer layer chooses its own
 //! status for it in one match.
 
-use ambit_storage::Error as Stored;
+pub use ambit_storage::Error as StorageError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub struct Error {
     /// else's data.
     pub message: String,
     /// What the log is told besides, and nobody else: the store's own error, which says where it was.
-    pub cause: Option<Arc<Stored>>,
+    pub cause: Option<Arc<StorageError>>,
     /// The field of the request that is to blame, as a path.
     pub param: Option<String>,
     /// The status a script asked for.
@@ -213,26 +213,28 @@ impl From<PublicError> for Error {
     }
 }
 
-impl From<Stored> for Error {
-    fn from(error: Stored) -> Self {
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Self {
         let code = match &error {
-            Stored::Invalid { .. } | Stored::Refused { .. } => ErrorCode::InvalidArgument,
-            Stored::NotFound { .. } => ErrorCode::NotFound,
-            Stored::Denied { .. } => ErrorCode::PermissionDenied,
-            Stored::Vetoed { .. } => ErrorCode::Vetoed,
-            Stored::Conflict { .. } => ErrorCode::Conflict,
-            Stored::Busy { .. } => ErrorCode::ChatBusy,
-            Stored::Fenced { .. } => ErrorCode::Fenced,
-            Stored::Limited { .. } => ErrorCode::LimitExceeded,
-            Stored::Partial { .. } => ErrorCode::Partial,
-            Stored::Unavailable { .. } => ErrorCode::Unavailable,
-            Stored::Corrupt { .. } => ErrorCode::Corrupt,
-            Stored::Internal { .. } => ErrorCode::Internal,
+            StorageError::Invalid { .. } | StorageError::Refused { .. } => {
+                ErrorCode::InvalidArgument
+            }
+            StorageError::NotFound { .. } => ErrorCode::NotFound,
+            StorageError::Denied { .. } => ErrorCode::PermissionDenied,
+            StorageError::Vetoed { .. } => ErrorCode::Vetoed,
+            StorageError::Conflict { .. } => ErrorCode::Conflict,
+            StorageError::Busy { .. } => ErrorCode::ChatBusy,
+            StorageError::Fenced { .. } => ErrorCode::Fenced,
+            StorageError::Limited { .. } => ErrorCode::LimitExceeded,
+            StorageError::Partial { .. } => ErrorCode::Partial,
+            StorageError::Unavailable { .. } => ErrorCode::Unavailable,
+            StorageError::Corrupt { .. } => ErrorCode::Corrupt,
+            StorageError::Internal { .. } => ErrorCode::Internal,
         };
         let Some(told) = told(&error) else {
             let message = error.to_string();
             let param = match error {
-                Stored::Invalid { field, .. } => Some(field),
+                StorageError::Invalid { field, .. } => Some(field),
                 _ => None,
             };
             return Self {
@@ -248,35 +250,35 @@ impl From<Stored> for Error {
 }
 
 /// What is told of a failure whose own words name places in stores.
-fn told(error: &Stored) -> Option<&'static str> {
+fn told(error: &StorageError) -> Option<&'static str> {
     match error {
-        Stored::Unavailable { .. } => {
+        StorageError::Unavailable { .. } => {
             Some("the server cannot reach what it needs for this; repeat the request later")
         }
-        Stored::Partial { .. } => {
+        StorageError::Partial { .. } => {
             Some("a part of this is done and another is not; repeat the request to finish it")
         }
-        Stored::Corrupt { .. } => Some(
+        StorageError::Corrupt { .. } => Some(
             "what is stored of this is damaged; it is left as it is, and the server's log says where",
         ),
-        Stored::Busy { .. } => {
+        StorageError::Busy { .. } => {
             Some("something else is at work on this; repeat the request when that has ended")
         }
-        Stored::Fenced { .. } => Some(
+        StorageError::Fenced { .. } => Some(
             "this was taken over by somebody else meanwhile; read what is there, then repeat the request",
         ),
-        Stored::Invalid { .. }
-        | Stored::Refused { .. }
-        | Stored::NotFound { .. }
-        | Stored::Denied { .. }
-        | Stored::Vetoed { .. }
-        | Stored::Conflict { .. }
-        | Stored::Limited { .. }
-        | Stored::Internal { .. } => None,
+        StorageError::Invalid { .. }
+        | StorageError::Refused { .. }
+        | StorageError::NotFound { .. }
+        | StorageError::Denied { .. }
+        | StorageError::Vetoed { .. }
+        | StorageError::Conflict { .. }
+        | StorageError::Limited { .. }
+        | StorageError::Internal { .. } => None,
     }
 }
 
-fn because(cause: &Option<Arc<Stored>>) -> String {
+fn because(cause: &Option<Arc<StorageError>>) -> String {
     cause
         .as_ref()
         .map_or_else(String::new, |cause| format!(": {cause}"))
@@ -291,29 +293,29 @@ mod tests {
         let away = std::io::Error::other("no space left on device");
         for (stored, full) in [
             (
-                Stored::unavailable("the store /data/ambit.db", away),
+                StorageError::unavailable("the store /data/ambit.db", away),
                 "the store /data/ambit.db is unavailable: no space left on device",
             ),
             (
-                Stored::corrupt("/data/ambit.db row 7", "no JSON"),
+                StorageError::corrupt("/data/ambit.db row 7", "no JSON"),
                 "/data/ambit.db row 7 is corrupt: no JSON",
             ),
             (
-                Stored::Busy {
+                StorageError::Busy {
                     what: "default/l:data/".to_owned(),
                     reason: "held by ykdr".to_owned(),
                 },
                 "default/l:data/ is busy: held by ykdr",
             ),
             (
-                Stored::Fenced {
+                StorageError::Fenced {
                     lease: "default/l:data/".to_owned(),
                     epoch: 7,
                 },
                 "the lease default/l:data/ with epoch 7 is no longer held",
             ),
             (
-                Stored::Partial {
+                StorageError::Partial {
                     done: vec!["a".to_owned()],
                     failed: vec![("b".to_owned(), "/data is full".to_owned())],
                 },
@@ -324,7 +326,7 @@ mod tests {
             assert!(!error.message.contains("data/"), "{}", error.message);
             assert_eq!(error.to_string(), format!("{}: {full}", error.message));
         }
-        let error = Error::from(Stored::invalid("limit", "must be positive"));
+        let error = Error::from(StorageError::invalid("limit", "must be positive"));
         let told = (
             error.to_string(),
             error.message.as_str(),

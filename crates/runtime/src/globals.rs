@@ -15,7 +15,7 @@ use crate::app::locales::Translations;
 use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::error::{Error, Result};
 use ambit_script::HostValue;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::time::Duration;
 
 /// The functions.
@@ -39,7 +39,7 @@ async fn localized(call: &ScriptCall<'_>) -> Result<HostValue> {
         global: &scope.app.locales,
         locale: &scope.properties.origin.locale,
     };
-    Ok(Json::String(words.say(text).to_owned()).into())
+    Ok(Value::String(words.say(text).to_owned()).into())
 }
 
 async fn sleep(call: &ScriptCall<'_>) -> Result<HostValue> {
@@ -50,6 +50,6 @@ async fn sleep(call: &ScriptCall<'_>) -> Result<HostValue> {
 /// The first argument as a time.
 fn time(call: &ScriptCall<'_>) -> Result<Duration> {
     let wrong = || Error::invalid("ms", "ms must be a number of milliseconds, 0 or more");
-    let millis = call.given(0).and_then(Json::as_f64).ok_or_else(wrong)?;
+    let millis = call.given(0).and_then(Value::as_f64).ok_or_else(wrong)?;
     Duration::try_from_secs_f64(millis / 1_000.0).map_err(|_| wrong())
 }

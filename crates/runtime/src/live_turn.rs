@@ -8,7 +8,7 @@ use crate::stream::StreamWriter;
 use ambit_storage::lease::{Lease, LeaseEnd};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use tokio::sync::{MutexGuard as Turnstile, watch};
+use tokio::sync::watch;
 
 /// What the outside can do with a running turn.
 pub(crate) struct LiveTurn {
@@ -136,7 +136,7 @@ impl LiveTurn {
     }
 
     /// Whether it is too late for messages. While this is held, that does not change.
-    pub async fn is_closing(&self) -> Turnstile<'_, bool> {
+    pub async fn is_closing(&self) -> tokio::sync::MutexGuard<'_, bool> {
         self.is_closing.lock().await
     }
 

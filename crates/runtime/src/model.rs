@@ -23,7 +23,7 @@ pub use definition::{ModelRelation, TableColumn, TableModel};
 use crate::error::{Error, ErrorCode, Result};
 use database::{AccessMode, Database, SqlCell, Transaction};
 use definition::ColumnCrypt;
-use sea_query::Value as Bound;
+pub(crate) use sea_query::Value as SqlValue;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -188,15 +188,15 @@ impl TableModels {
         model: &TableModel,
         column: &TableColumn,
         value: &Value,
-    ) -> Result<Bound, String> {
+    ) -> Result<SqlValue, String> {
         let bound = column.plain(value)?;
         match (column.crypt, bound) {
             (Some(ColumnCrypt::Password), _) => {
                 Err("is a password, which nothing is found by".to_owned())
             }
-            (Some(ColumnCrypt::Aes), Bound::String(Some(text))) => {
+            (Some(ColumnCrypt::Aes), SqlValue::String(Some(text))) => {
                 let sealed = self.cipher.seal(&place(model, column), &text)?;
-                Ok(Bound::String(Some(sealed)))
+                Ok(SqlValue::String(Some(sealed)))
             }
             (_, bound) => Ok(bound),
         }

@@ -5,7 +5,7 @@ use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::This;
 use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Result, Type};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Number, Value};
 
 /// A value of the engine.
 pub(crate) type JsValue<'js> = rquickjs::Value<'js>;
@@ -17,20 +17,20 @@ const EXACT: u64 = (1 << 53) - 1;
 const DEPTH: usize = 200;
 
 /// Plain data as a JavaScript value. Integers that would lose digits become strings.
-pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Json) -> Result<JsValue<'js>> {
+pub fn json_to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
     Ok(match value {
-        Json::Null => JsValue::new_null(ctx.clone()),
-        Json::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
-        Json::Number(number) => number_to_js(ctx, number)?,
-        Json::String(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
-        Json::Array(items) => {
+        Value::Null => JsValue::new_null(ctx.clone()),
+        Value::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
+        Value::Number(number) => number_to_js(ctx, number)?,
+        Value::String(text) => rquickjs::String::from_str(ctx.clone(), text)?.into_value(),
+        Value::Array(items) => {
             let list = Array::new(ctx.clone())?;
             for (index, item) in items.iter().enumerate() {
                 list.set(index, json_to_js(ctx, item)?)?;
             }
             list.into_value()
         }
-        Json::Object(members) => {
+        Value::Object(members) => {
             let object = Object::new(ctx.clone())?;
             for (name, member) in members {
                 put(&object, name, json_to_js(ctx, member)?)?;
@@ -129,10 +129,10 @@ impl<'js> ValueReader<'js> {
     }
 
     /// One argument of a host call, and the functions that are it or its members.
-    pub fn argument(&mut self, index: usize, value: &JsValue<'js>) -> Result<Json> {
+    pub fn argument(&mut self, index: usize, value: &JsValue<'js>) -> Result<Value> {
         if let Some(function) = value.as_function() {
             self.functions.push((index.to_string(), function.clone()));
-            return Ok(Json::Null);
+            return Ok(Value::Null);
         }
         let plain = value.as_object().filter(|object| !object.is_array());
         if let Some(object) = plain {
@@ -146,24 +146,24 @@ impl<'js> ValueReader<'js> {
                     .push((format!("{index}.{}", text(&self.ctx, &key)?), function));
             }
         }
-        Ok(self.read(value)?.unwrap_or(Json::Null))
+        Ok(self.read(value)?.unwrap_or(Value::Null))
     }
 
     /// A value; `None` for what JSON leaves out.
-    pub fn read(&mut self, value: &JsValue<'js>) -> Result<Option<Json>> {
+    pub fn read(&mut self, value: &JsValue<'js>) -> Result<Option<Value>> {
         self.at(value, 0)
     }
 
-    fn at(&mut self, value: &JsValue<'js>, depth: usize) -> Result<Option<Json>> {
+    fn at(&mut self, value: &JsValue<'js>, depth: usize) -> Result<Option<Value>> {
         self.count(5)?;
         Ok(Some(match value.type_of() {
-            Type::Null => Json::Null,
-            Type::Bool => Json::Bool(value.as_bool().unwrap_or(false)),
-            Type::Int => Json::from(value.as_int().unwrap_or(0)),
+            Type::Null => Value::Null,
+            Type::Bool => Value::Bool(value.as_bool().unwrap_or(false)),
+            Type::Int => Value::from(value.as_int().unwrap_or(0)),
             Type::Float => number(value.as_float().unwrap_or(f64::NAN)),
             Type::String => match value.as_string() {
-                Some(string) => Json::String(self.string(string)?),
-                None => Json::Null,
+                Some(string) => Value::String(self.string(string)?),
+                None => Value::Null,
             },
             Type::BigInt => return Err(self.refuse("it holds a BigInt")),
             Type::Array | Type::Object | Type::Exception | Type::Proxy | Type::Promise => {
@@ -172,14 +172,14 @@ impl<'js> ValueReader<'js> {
                 }
                 match value.as_object() {
                     Some(object) => return self.object(object, depth + 1),
-                    None => Json::Null,
+                    None => Value::Null,
                 }
             }
             _ => return Ok(None),
         }))
     }
 
-    fn object(&mut self, object: &Object<'js>, depth: usize) -> Result<Option<Json>> {
+    fn object(&mut self, object: &Object<'js>, depth: usize) -> Result<Option<Value>> {
         if let Some(array) = object.as_array() {
             return self.list(array, depth).map(Some);
         }
@@ -210,10 +210,10 @@ impl<'js> ValueReader<'js> {
                 members.insert(self.string(&key)?, value);
             }
         }
-        Ok(Some(Json::Object(members)))
+        Ok(Some(Value::Object(members)))
     }
 
-    fn list(&mut self, array: &Array<'js>, depth: usize) -> Result<Json> {
+    fn list(&mut self, array: &Array<'js>, depth: usize) -> Result<Value> {
         let mut items = Vec::new();
         // A list may be longer than the engine's own numbers, which its `len` does not expect.
         let length: f64 = array.as_object().get(PredefinedAtom::Length)?;
@@ -221,9 +221,9 @@ impl<'js> ValueReader<'js> {
         while f64::from(index) < length {
             let item: JsValue<'js> = array.as_object().get(index)?;
             index += 1;
-            items.push(self.at(&item, depth)?.unwrap_or(Json::Null));
+            items.push(self.at(&item, depth)?.unwrap_or(Value::Null));
         }
-        Ok(Json::Array(items))
+        Ok(Value::Array(items))
     }
 
     fn string(&mut self, string: &rquickjs::String<'js>) -> Result<String> {
@@ -249,16 +249,16 @@ impl<'js> ValueReader<'js> {
     }
 }
 
-fn number(float: f64) -> Json {
+fn number(float: f64) -> Value {
     let whole = float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_991.0;
     if whole {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "it is whole and below 2^53"
         )]
-        return Json::from(float as i64);
+        return Value::from(float as i64);
     }
-    Number::from_f64(float).map_or(Json::Null, Json::Number)
+    Number::from_f64(float).map_or(Value::Null, Value::Number)
 }
 
 fn is_binary(tag: &str) -> bool {

@@ -2,6 +2,7 @@
 //! hash, so that nobody who reads the store can call with it.
 
 use super::RequestCaller;
+use ambit_runtime::error::StorageError;
 use ambit_runtime::{Authorized, Result};
 use ambit_storage::address::{self, Space, ValueKey};
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry};
@@ -9,7 +10,7 @@ use ambit_storage::clock::{Clock, Millis};
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};
 use ambit_storage::operation::Operation;
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Error as Stored, Json, ids};
+use ambit_storage::{Json, ids};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -104,7 +105,7 @@ impl ApiKeys {
         Ok(false)
     }
 
-    async fn all(&self) -> Result<Vec<(String, ValueEntry)>, Stored> {
+    async fn all(&self) -> Result<Vec<(String, ValueEntry)>, StorageError> {
         let mut all: Vec<(String, ValueEntry)> = Vec::new();
         loop {
             let scan = ValueScan {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::Mutex as Turnstile;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 
 /// How long the issuer has for its answer.
@@ -32,7 +32,7 @@ pub struct RemoteKeySet {
     allowed: Option<Vec<Algorithm>>,
     cache: Mutex<KeyCache>,
     /// One asks at a time; others wait for what it is told.
-    fetch_lock: Turnstile<()>,
+    fetch_lock: AsyncMutex<()>,
 }
 
 /// What was told last.
@@ -82,7 +82,7 @@ impl RemoteKeySet {
             client: client.map_err(|error| failed(&error))?,
             allowed,
             cache: Mutex::default(),
-            fetch_lock: Turnstile::default(),
+            fetch_lock: AsyncMutex::default(),
         })
     }
 

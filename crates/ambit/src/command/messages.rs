@@ -4,7 +4,7 @@ use super::{CommandOutcome, context_summary};
 use crate::command_error::{CommandError, Result};
 use crate::output::{Output, escape_control, json_line, one_line};
 use crate::timestamp;
-use ambit_storage::memory::SCOPE as MEMORY;
+use ambit_storage::memory;
 use ambit_storage::storage::{
     ChatHistoryStorage, Message, StorageKind, StorageSnapshot, StoredItem,
 };
@@ -41,7 +41,7 @@ pub async fn run(
 ) -> Result<CommandOutcome> {
     let row = context_summary::find(ambit, &arguments.id).await?;
     let scope = row.identity.scope();
-    if scope == Some(MEMORY) {
+    if scope == Some(memory::SCOPE) {
         let reason = format!(
             "{} is a memory: it has values, not messages or items",
             row.id

@@ -6,7 +6,6 @@ use super::paging::{PageParameters, PageResponse};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::inspect::memory::{MemoryKeyInfo, MemorySelector, OpenMemory};
 use ambit_runtime::{Error, ErrorCode};
-use ambit_storage::Json as Stored;
 use ambit_storage::memory::Ttl;
 use axum::Json;
 use axum::extract::State;
@@ -30,7 +29,7 @@ pub fn routes() -> OpenApiRouter<SharedState> {
 #[derive(Serialize)]
 struct MemoryValue {
     key: String,
-    value: Stored,
+    value: ambit_storage::Json,
 }
 
 /// A value to be put.
@@ -257,7 +256,7 @@ async fn held(open: &OpenMemory, key: String) -> Result<Json<MemoryValue>, HttpE
 }
 
 async fn set(open: &OpenMemory, key: &str, new: &NewValue) -> Result<StatusCode, HttpError> {
-    let value = Stored::of(&new.value)?;
+    let value = ambit_storage::Json::of(&new.value)?;
     let ttl = new.ttl.as_ref().unwrap_or(&Value::Null);
     let ttl = Ttl::of(ttl).map_err(|error| Error::invalid("ttl", error.to_string()))?;
     let set = open.set(key, &value, ttl).await;

@@ -6,7 +6,7 @@ pub use keys::*;
 
 use super::loader::AppLoader;
 use super::problem::{FileProblem, Severity};
-use super::prompts::read::{self as prompts, PromptSource};
+use super::prompts::read::{self, PromptSource};
 use super::read::ConfigNode;
 use super::references;
 use super::variables::EnvVariables;
@@ -39,8 +39,8 @@ pub fn folders(loader: &AppLoader) -> Vec<(String, String)> {
 pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, FileProblem> {
     let folder = super::files::parent(file);
     let read = loader.read::<PackageFile>(file);
-    let own = prompts::file(loader, folder);
-    let presets = prompts::presets(loader, folder);
+    let own = read::file(loader, folder);
+    let presets = read::presets(loader, folder);
     let (mut locales, broken) = locales::read(loader, &format!("{folder}/locales"));
     let places = scripts::places(loader, folder);
     let (mut package, node) = read?;
@@ -55,7 +55,7 @@ pub fn load(loader: &mut AppLoader, id: &str, file: &str) -> Result<AppAgent, Fi
             folder,
             written,
         };
-        prompts::from(loader, inline, &place)
+        read::from(loader, inline, &place)
     });
     if let Some(problem) = broken {
         return Err(problem);

@@ -4,6 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::details::{self, ChatEdits, ChatShare, ChatStatus};
 use crate::chats::find::{self, ChatInfo, ChatName, ReachableChat};
 use crate::chats::share;
+use crate::error::StorageError;
 use crate::error::{Error, ErrorCode, Result};
 use crate::journal::OpenTurn;
 use ambit_storage::address::{CHAT, ITEMS, Space};
@@ -12,7 +13,7 @@ use ambit_storage::directory::IndexRow;
 use ambit_storage::driver::{Driver, LogRange, ValuePart, ValueScan};
 use ambit_storage::lease::{Lease, OnBusy};
 use ambit_storage::pattern::Pattern;
-use ambit_storage::{Ambit, BulkReport, Error as Stored, SessionQuery, suggestion};
+use ambit_storage::{Ambit, BulkReport, SessionQuery, suggestion};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -166,7 +167,7 @@ pub(crate) async fn check_idle(ambit: &Ambit, row: &IndexRow) -> Result<()> {
     let space = Space::of(&row.tenant, &row.identity);
     match Lease::take(driver.clone(), space.lease(), OnBusy::Reject).await {
         Ok(lease) => Ok(lease.release().await?),
-        Err(error @ Stored::Busy { .. }) => {
+        Err(error @ StorageError::Busy { .. }) => {
             let mut error = Error::from(error);
             error.message = "a turn of this chat is running; cancel it or wait for its end, then repeat the request".to_owned();
             let running = running(&driver, &space).await?;
@@ -214,7 +215,7 @@ pub(crate) fn finished(report: &BulkReport) -> Result<()> {
             let done = report.done.iter().map(|identity| identity.key());
             let failed = report.failed.iter();
             let failed = failed.map(|(identity, why)| (identity.key(), why.to_string()));
-            Err(Stored::Partial {
+            Err(StorageError::Partial {
                 done: done.collect(),
                 failed: failed.collect(),
             }

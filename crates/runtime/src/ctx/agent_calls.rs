@@ -7,7 +7,7 @@ use crate::optional::optional;
 use crate::turn_host::{CalleeKind, ChunkCallback, NestedCall};
 use ambit_script::{Callback, HostError, HostValue};
 use futures::FutureExt;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The objects of `ctx` by name.
@@ -80,7 +80,7 @@ async fn one(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
 
 async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let requests = match call.given(0) {
-        Some(Json::Array(requests)) => requests.as_slice(),
+        Some(Value::Array(requests)) => requests.as_slice(),
         _ => return Err(Error::invalid("requests", "requests must be an array").into()),
     };
     let listener = function(call, "1.onChunk");
@@ -92,7 +92,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
     let calls = calls
         .into_iter()
         .map(|nested| scope.ask.call(scope, nested));
-    let is_good = |answer: &Json| answer["error"].is_null();
+    let is_good = |answer: &Value| answer["error"].is_null();
     let until = JoinPolicy::named(call.method.name());
     let how = (until, scope.limits.calls);
     let answers = run_concurrently(how, calls.collect(), is_good).await?;
@@ -102,7 +102,7 @@ async fn many(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
 /// One of several requests.
 fn asked(
     callee: CalleeKind,
-    (at, request): (usize, &Json),
+    (at, request): (usize, &Value),
     listener: Option<&Callback>,
 ) -> Result<NestedCall> {
     let what = match callee {
@@ -112,7 +112,7 @@ fn asked(
     let place = format!("requests[{at}]");
     let name = request
         .get(what)
-        .and_then(Json::as_str)
+        .and_then(Value::as_str)
         .filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| {
         let field = format!("{place}.{what}");
@@ -136,20 +136,20 @@ fn callee(call: &ScriptCall<'_>) -> CalleeKind {
     }
 }
 
-fn messages(place: &str, given: Option<&Json>) -> Result<Vec<Json>> {
+fn messages(place: &str, given: Option<&Value>) -> Result<Vec<Value>> {
     match given {
-        Some(Json::Array(messages)) => Ok(messages.clone()),
+        Some(Value::Array(messages)) => Ok(messages.clone()),
         _ => Err(Error::invalid(place, format!("{place} must be an array"))),
     }
 }
 
-fn options(place: &str, given: Option<&Json>) -> Result<Map<String, Json>> {
+fn options(place: &str, given: Option<&Value>) -> Result<Map<String, Value>> {
     let is_no_object = || Error::invalid(place, format!("{place} must be an object"));
-    let options = optional(given, Json::as_object, is_no_object)?;
+    let options = optional(given, Value::as_object, is_no_object)?;
     Ok(options.cloned().unwrap_or_default())
 }
 
-fn says_silent(options: &Map<String, Json>) -> Option<bool> {
+fn says_silent(options: &Map<String, Value>) -> Option<bool> {
     options.get("skip")?.get("output")?.as_bool()
 }
 
@@ -158,7 +158,7 @@ fn function<'a>(call: &'a ScriptCall<'_>, path: &str) -> Option<&'a Callback> {
 }
 
 /// Gives frames to a function of the script, behind these arguments. It stops the call by returning a number other than 0.
-fn told(function: &Callback, before: Vec<Json>) -> ChunkCallback {
+fn told(function: &Callback, before: Vec<Value>) -> ChunkCallback {
     let function = function.clone();
     Arc::new(move |frame| {
         let (function, mut arguments) = (function.clone(), before.clone());

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::optional::optional;
 use crate::turn_host::DetachedContextOptions;
 use ambit_script::{HostObject, HostValue};
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 
 /// `ctx`.
 pub const CONTEXT: ScriptClass = ScriptClass {
@@ -125,17 +125,17 @@ async fn release(call: &ScriptCall<'_>) -> Result<HostValue> {
 
 async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     let is_no_object = || Error::invalid("options", "new Context takes an object");
-    let options = optional(call.given(0), Json::as_object, is_no_object)?;
+    let options = optional(call.given(0), Value::as_object, is_no_object)?;
     let option = |name: &str| options.and_then(|options| options.get(name));
     let wrong = |name: &str, what: &str| {
         Error::invalid(name, format!("new Context: {name} must be {what}"))
     };
     let text = |name: &str| {
-        let text = optional(option(name), Json::as_str, || wrong(name, "a string"))?;
+        let text = optional(option(name), Value::as_str, || wrong(name, "a string"))?;
         Ok::<_, Error>(text.map(str::to_owned))
     };
     let is_no_object = || wrong("metadata", "an object");
-    let metadata = optional(option("metadata"), Json::as_object, is_no_object)?;
+    let metadata = optional(option("metadata"), Value::as_object, is_no_object)?;
     let wanted = DetachedContextOptions {
         assistant_id: text("assistant_id")?,
         chat_id: text("chat_id")?,

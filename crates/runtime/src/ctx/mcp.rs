@@ -7,7 +7,7 @@ use crate::optional::optional;
 use crate::process::ContextProcessRunner;
 use crate::tool::ToolCaller;
 use ambit_script::HostValue;
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// `ctx.mcp`.
@@ -66,7 +66,7 @@ fn client<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
 }
 
 fn cursor<'a>(call: &'a ScriptCall<'_>) -> Option<&'a str> {
-    call.given(1).and_then(Json::as_str)
+    call.given(1).and_then(Value::as_str)
 }
 
 async fn list_resources(call: &ScriptCall<'_>) -> Result<HostValue> {
@@ -97,7 +97,7 @@ async fn read_resource(call: &ScriptCall<'_>) -> Result<HostValue> {
 async fn get_prompt(call: &ScriptCall<'_>) -> Result<HostValue> {
     let name = call.text(1, "name", "must be a string")?;
     let is_no_object = || Error::invalid("args", "args must be an object");
-    let arguments = optional(call.given(2), Json::as_object, is_no_object)?;
+    let arguments = optional(call.given(2), Value::as_object, is_no_object)?;
     let arguments = arguments.cloned().unwrap_or_default();
     let (servers, caller) = (&call.reach.scope.mcp, caller(call));
     let prompt = servers.get_prompt((client(call)?, name), arguments, &caller);
@@ -112,12 +112,12 @@ async fn call_tool(call: &ScriptCall<'_>) -> Result<HostValue> {
 }
 
 async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
-    let Some(Json::Array(tools)) = call.given(1) else {
+    let Some(Value::Array(tools)) = call.given(1) else {
         return Err(Error::invalid("tools", "tools parameter must be an array"));
     };
     let mut calls = Vec::with_capacity(tools.len());
     for tool in tools {
-        let name = tool.get("name").and_then(Json::as_str);
+        let name = tool.get("name").and_then(Value::as_str);
         let name = name.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::invalid("tools", "tool name is required"))?;
         let arguments = tool.get("arguments").cloned().unwrap_or_default();
@@ -132,11 +132,11 @@ async fn call_tools(call: &ScriptCall<'_>) -> Result<HostValue> {
         _ => scope.mcp.call_in_order(server, &calls, &caller).await?,
     };
     let results = called.into_iter().map(|called| told(call, called));
-    Ok(results.collect::<Json>().into())
+    Ok(results.collect::<Value>().into())
 }
 
 /// A result for the script; what is odd about it is for the trace.
-fn told(call: &ScriptCall<'_>, called: McpCallResult) -> Json {
+fn told(call: &ScriptCall<'_>, called: McpCallResult) -> Value {
     for warning in &called.warnings {
         call.reach.cursor.warn(warning);
     }
@@ -170,13 +170,13 @@ fn kind<'a>(call: &'a ScriptCall<'_>) -> Result<&'a str> {
 }
 
 async fn many(call: &ScriptCall<'_>) -> Result<HostValue> {
-    let Some(Json::Array(requests)) = call.given(0) else {
+    let Some(Value::Array(requests)) = call.given(0) else {
         return Err(Error::invalid("requests", "requests must be an array"));
     };
     let mut calls = Vec::with_capacity(requests.len());
     for (at, request) in requests.iter().enumerate() {
         let text = |name: &str| {
-            let text = request.get(name).and_then(Json::as_str);
+            let text = request.get(name).and_then(Value::as_str);
             let field = format!("requests[{at}].{name}");
             let missing = || Error::invalid(field.as_str(), format!("{field} is required"));
             let text = text.filter(|text| !text.is_empty());

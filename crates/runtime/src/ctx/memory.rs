@@ -3,9 +3,9 @@
 use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::{Error, Result};
 use ambit_script::{HostObject, HostValue};
-use ambit_storage::Json as Stored;
+use ambit_storage::Json;
 use ambit_storage::memory::{Memory, Ttl};
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// A namespace of memory.
@@ -105,7 +105,7 @@ pub fn object(reach: &ContextHandle, memory: &Memory) -> HostValue {
 
 /// The namespace that was called, or the store; `ctx.space` is the request's.
 pub fn memory<'a>(call: &'a ScriptCall<'_>) -> Cow<'a, Memory> {
-    let named = |key: &str| call.handle.get(key).and_then(Json::as_str);
+    let named = |key: &str| call.handle.get(key).and_then(Value::as_str);
     if let Some(store) = named("store").and_then(|id| call.run.store(id)) {
         return Cow::Owned(store);
     }
@@ -146,7 +146,7 @@ async fn get_del(call: &ScriptCall<'_>) -> Result<HostValue> {
 
 async fn keys(call: &ScriptCall<'_>) -> Result<HostValue> {
     let pattern = match call.given(0) {
-        None | Some(Json::Null) => None,
+        None | Some(Value::Null) => None,
         Some(_) => Some(call.text(0, "pattern", "must be a string")?),
     };
     Ok(json!(memory(call).keys(pattern).await?).into())
@@ -182,9 +182,9 @@ async fn decr(call: &ScriptCall<'_>) -> Result<HostValue> {
 }
 
 /// The items of a list, or one other value; each further argument is one more item.
-fn items(call: &ScriptCall<'_>) -> Vec<Json> {
+fn items(call: &ScriptCall<'_>) -> Vec<Value> {
     let mut items = match call.value(1) {
-        Json::Array(items) => items,
+        Value::Array(items) => items,
         one => vec![one],
     };
     items.extend(call.arguments.iter().skip(2).cloned());
@@ -233,7 +233,7 @@ async fn array_set(call: &ScriptCall<'_>) -> Result<HostValue> {
 async fn array_slice(call: &ScriptCall<'_>) -> Result<HostValue> {
     let start = call.integer(1, "start")?;
     let end = match call.given(2) {
-        None | Some(Json::Null) => -1,
+        None | Some(Value::Null) => -1,
         Some(_) => call.integer(2, "end")?,
     };
     many(&memory(call).array_slice(key(call)?, start, end).await?)
@@ -249,15 +249,15 @@ async fn array_all(call: &ScriptCall<'_>) -> Result<HostValue> {
 }
 
 /// A value as scripts get it.
-pub fn one(stored: Option<Stored>) -> Result<HostValue> {
-    let value: Option<Json> = stored.map(|stored| stored.to()).transpose()?;
+pub fn one(stored: Option<Json>) -> Result<HostValue> {
+    let value: Option<Value> = stored.map(|stored| stored.to()).transpose()?;
     Ok(value.unwrap_or_default().into())
 }
 
-fn many(stored: &[Stored]) -> Result<HostValue> {
-    let items: Vec<Json> = stored
+fn many(stored: &[Json]) -> Result<HostValue> {
+    let items: Vec<Value> = stored
         .iter()
-        .map(Stored::to)
+        .map(Json::to)
         .collect::<ambit_storage::Result<_>>()?;
-    Ok(Json::Array(items).into())
+    Ok(Value::Array(items).into())
 }

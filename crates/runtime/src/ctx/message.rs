@@ -4,7 +4,7 @@ use super::{ScriptCall, ScriptMethod};
 use crate::error::Result;
 use crate::outbox::AgentOutbox;
 use ambit_script::HostValue;
-use serde_json::Value as Json;
+use serde_json::Value;
 
 /// The methods.
 pub const METHODS: &[ScriptMethod] = rows! {
@@ -27,7 +27,7 @@ pub const METHODS: &[ScriptMethod] = rows! {
     "ThreadID(): string", None, say(|speaker, _| Ok(speaker.thread_id().into())): "A new id for a thread.",
 };
 
-type MessageMethod = fn(&AgentOutbox, &[Json]) -> Result<Json>;
+type MessageMethod = fn(&AgentOutbox, &[Value]) -> Result<Value>;
 
 /// Says something; what the outbox warns of goes to the trace.
 async fn say(call: &ScriptCall<'_>, what: MessageMethod) -> Result<HostValue> {
@@ -37,7 +37,7 @@ async fn say(call: &ScriptCall<'_>, what: MessageMethod) -> Result<HostValue> {
         call.reach.cursor.warn(&warning);
     }
     Ok(match said? {
-        Json::Null => HostValue::Undefined,
+        Value::Null => HostValue::Undefined,
         id => id.into(),
     })
 }

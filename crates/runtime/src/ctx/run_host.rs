@@ -11,7 +11,7 @@ use crate::trace::TraceNode;
 use ambit_script::{Host, HostError, HostValue};
 use ambit_storage::memory::Memory;
 use async_trait::async_trait;
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -103,7 +103,7 @@ impl RunHost {
     }
 
     /// Opens a store of the app for this run; the answer is what its object is known by.
-    pub async fn open_store(&self, reach: &ContextHandle, id: &str) -> crate::Result<Json> {
+    pub async fn open_store(&self, reach: &ContextHandle, id: &str) -> crate::Result<Value> {
         let scope = &reach.scope;
         if self.store(id).is_none() {
             let stores = &scope.processes.stores;
@@ -139,9 +139,9 @@ impl RunHost {
         reach
     }
 
-    fn reach(&self, handle: &Json) -> Option<Arc<ContextHandle>> {
+    fn reach(&self, handle: &Value) -> Option<Arc<ContextHandle>> {
         let number = match handle {
-            Json::Null => 0,
+            Value::Null => 0,
             handle => usize::try_from(handle.get("context")?.as_u64()?).ok()?,
         };
         lock(&self.common.reaches).get(number).cloned()

@@ -5,7 +5,7 @@ use super::{ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::Result;
 use ambit_script::{HostError, HostObject, HostValue};
 use ambit_storage::memory::Ttl;
-use serde_json::Value as Json;
+use serde_json::Value;
 
 /// A store.
 pub const STORE: ScriptClass = ScriptClass {
@@ -50,7 +50,7 @@ async fn get_set(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
         if let Some(there) = store.get(key).await.map_err(crate::Error::from)? {
             return Ok(memory::one(Some(there))?);
         }
-        let made = function.call(vec![Json::from(key)]).await;
+        let made = function.call(vec![Value::from(key)]).await;
         value = made.map_err(|thrown| HostError {
             message: thrown.message,
             from_callback: true,

@@ -9,7 +9,7 @@ pub use cursor::TraceCursor;
 use super::{ContextHandle, ScriptCall, ScriptClass, ScriptMethod};
 use crate::error::Result;
 use ambit_script::{HostObject, HostValue};
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 
 /// `ctx.trace`.
 pub const TRACE: ScriptClass = ScriptClass {
@@ -88,10 +88,10 @@ pub fn object(reach: &ContextHandle) -> HostValue {
     with_id(&TRACE, json!({"context": reach.number}), id)
 }
 
-fn with_id(class: &ScriptClass, handle: Json, id: String) -> HostValue {
+fn with_id(class: &ScriptClass, handle: Value, id: String) -> HostValue {
     HostValue::Object(HostObject {
         class: class.name.to_owned(),
         handle,
-        members: vec![("id".to_owned(), Json::String(id).into())],
+        members: vec![("id".to_owned(), Value::String(id).into())],
     })
 }

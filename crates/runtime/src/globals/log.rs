@@ -5,7 +5,7 @@ use crate::ctx::{ScriptCall, ScriptContext, ScriptMethod, rows};
 use crate::error::{Error, ErrorCode, Result};
 use crate::value_text::value_text;
 use ambit_script::HostValue;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -85,7 +85,7 @@ impl ScriptLog {
     }
 
     /// One line of `console`.
-    pub fn console(&self, level: &str, arguments: &[Json]) {
+    pub fn console(&self, level: &str, arguments: &[Value]) {
         let parts: Vec<String> = arguments.iter().map(value_text).collect();
         let line = match level {
             "debug" => ScriptLogLevel::Debug,
@@ -145,7 +145,7 @@ impl ScriptLog {
 }
 
 /// One line of `console` of a script that runs beside the turns.
-pub fn write_line(agent: &str, function: &str, level: &str, arguments: &[Json]) {
+pub fn write_line(agent: &str, function: &str, level: &str, arguments: &[Value]) {
     let parts: Vec<String> = arguments.iter().map(value_text).collect();
     let text = parts.join(" ");
     match level {

@@ -1,11 +1,11 @@
 //! Texts as `printf` makes them.
 
 use crate::value_text::value_text;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// A format with its verbs `%s %d %f %v %t %x %j %%` replaced; what is left of the arguments is appended.
-pub fn format(format: &str, arguments: &[Json]) -> String {
+pub fn format(format: &str, arguments: &[Value]) -> String {
     let mut text = String::with_capacity(format.len());
     let mut rest = arguments.iter();
     let mut characters = format.chars().peekable();
@@ -34,19 +34,19 @@ pub fn format(format: &str, arguments: &[Json]) -> String {
     text
 }
 
-fn verb_text(verb: char, value: &Json) -> String {
+fn verb_text(verb: char, value: &Value) -> String {
     match (verb, value) {
-        ('d', Json::Number(number)) => match number.as_f64() {
+        ('d', Value::Number(number)) => match number.as_f64() {
             Some(float) if !number.is_i64() && !number.is_u64() => format!("{:.0}", float.trunc()),
             _ => number.to_string(),
         },
-        ('f', Json::Number(number)) => format!("{:.6}", number.as_f64().unwrap_or(f64::NAN)),
-        ('x', Json::Number(number)) => match number.as_i64() {
+        ('f', Value::Number(number)) => format!("{:.6}", number.as_f64().unwrap_or(f64::NAN)),
+        ('x', Value::Number(number)) => match number.as_i64() {
             Some(whole) if whole < 0 => format!("-{:x}", whole.unsigned_abs()),
             Some(whole) => format!("{whole:x}"),
             None => number.to_string(),
         },
-        ('x', Json::String(text)) => text.bytes().fold(String::new(), |mut hex, byte| {
+        ('x', Value::String(text)) => text.bytes().fold(String::new(), |mut hex, byte| {
             // Writing into a string cannot fail.
             let _ = write!(hex, "{byte:02x}");
             hex

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::query::{QueryDsl, QueryRequest, ReadContext};
 use crate::optional::optional;
 use ambit_script::{HostObject, HostValue};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value};
 
 /// What a query gives.
 #[derive(Clone, Copy)]
@@ -46,8 +46,8 @@ pub const QUERIES: &[ScriptMethod] = rows! {
 
 async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     match call.given(0) {
-        None | Some(Json::Null) => {}
-        Some(Json::String(engine)) if engine == "default" => {}
+        None | Some(Value::Null) => {}
+        Some(Value::String(engine)) if engine == "default" => {}
         Some(engine) => {
             let text = format!("unknown query engine {engine}: there is only \"default\"");
             return Err(Error::invalid("engine", text));
@@ -55,7 +55,7 @@ async fn open(call: &ScriptCall<'_>) -> Result<HostValue> {
     }
     Ok(HostValue::Object(HostObject {
         class: QUERY.name.to_owned(),
-        handle: Json::Null,
+        handle: Value::Null,
         members: Vec::new(),
     }))
 }
@@ -83,9 +83,9 @@ async fn answer(
         &mut dyn crate::model::database::Transaction,
         &mut ReadContext<'_>,
     ),
-) -> Result<Json> {
+) -> Result<Value> {
     match ask {
-        QueryMethod::Rows => Ok(Json::Array(dsl.get(transaction, reading).await?)),
+        QueryMethod::Rows => Ok(Value::Array(dsl.get(transaction, reading).await?)),
         QueryMethod::First => dsl.first(transaction, reading).await,
         QueryMethod::Page => dsl.paginate(transaction, reading).await,
         QueryMethod::AsItSays => dsl.run(transaction, reading).await,
@@ -101,7 +101,7 @@ fn read<T>(call: &ScriptCall<'_>, with: impl FnOnce(&QueryRequest<'_>) -> T) -> 
     let scope = &call.reach.scope;
     let none = Map::new();
     let is_no_object = || Error::invalid("values", "values must be an object");
-    let values = optional(call.given(1), Json::as_object, is_no_object)?.unwrap_or(&none);
+    let values = optional(call.given(1), Value::as_object, is_no_object)?.unwrap_or(&none);
     // Models of the agent are found by their last name.
     let near = format!("agents.{}._", scope.agent.id);
     Ok(with(&QueryRequest {

@@ -3,7 +3,7 @@
 use crate::ctx::{ScriptCall, ScriptMethod, rows};
 use crate::net::{fetch, http};
 use ambit_script::{HostError, HostValue};
-use serde_json::Value as Json;
+use serde_json::Value;
 
 /// The functions.
 pub const WEB: &[ScriptMethod] = rows! {
@@ -31,7 +31,7 @@ async fn send(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
 }
 
 async fn fetched(call: &ScriptCall<'_>) -> Result<HostValue, HostError> {
-    let request = call.arguments.first().unwrap_or(&Json::Null);
+    let request = call.arguments.first().unwrap_or(&Value::Null);
     fetch::call(call.run.http(), request)
         .await
         .map(HostValue::Json)

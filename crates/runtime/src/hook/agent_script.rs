@@ -9,7 +9,7 @@ use ambit_script::{
     Engine, Host, HostCall, HostError, HostValue, Program, ProgramSource, ScriptRun, SourceFiles,
 };
 use async_trait::async_trait;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One compiled file of an agent. Its functions get what they need as arguments; the host does nothing for them but log.
@@ -58,7 +58,7 @@ impl AgentScript {
     }
 
     /// What a function returns; `None` if there is no such function.
-    pub async fn call(&self, function: &str, arguments: Vec<Json>) -> Result<Option<Json>> {
+    pub async fn call(&self, function: &str, arguments: Vec<Value>) -> Result<Option<Value>> {
         if !self.has(function) {
             return Ok(None);
         }

@@ -18,28 +18,30 @@ pub fn load(error: &LoadError) -> Error {
 
 /// A run that failed.
 pub fn of(error: &ambit_script::Error, file: &str, hook: &str) -> Error {
-    use ambit_script::Error as Script;
     match error {
-        Script::Load(error) => load(error),
-        Script::Thrown(thrown) => of_thrown(thrown),
-        Script::Limited { code, message } => Error::new(ErrorCode::from(*code), message.clone()),
-        Script::ReturnedTooMuch { .. } => {
+        ambit_script::Error::Load(error) => load(error),
+        ambit_script::Error::Thrown(thrown) => of_thrown(thrown),
+        ambit_script::Error::Limited { code, message } => {
+            Error::new(ErrorCode::from(*code), message.clone())
+        }
+        ambit_script::Error::ReturnedTooMuch { .. } => {
             Error::new(ErrorCode::HookError, format!("{file} {hook}: {error}"))
         }
-        Script::NotAFunction(_) => Error::new(ErrorCode::HookError, error.to_string()),
-        Script::NeverSettles(_) | Script::NoFunction { .. } => {
+        ambit_script::Error::NotAFunction(_) => Error::new(ErrorCode::HookError, error.to_string()),
+        ambit_script::Error::NeverSettles(_) | ambit_script::Error::NoFunction { .. } => {
             Error::new(ErrorCode::HookError, format!("{file}: {error}"))
         }
-        Script::Cancelled => Error::new(ErrorCode::Cancelled, format!("{hook} was cancelled")),
-        Script::Internal(_) => Error::internal(error.to_string()),
+        ambit_script::Error::Cancelled => {
+            Error::new(ErrorCode::Cancelled, format!("{hook} was cancelled"))
+        }
+        ambit_script::Error::Internal(_) => Error::internal(error.to_string()),
     }
 }
 
 /// A process that failed: whoever called it gets the code too, whatever threw it.
 pub fn of_process(error: &ambit_script::Error, file: &str, name: &str) -> Error {
-    use ambit_script::Error as Script;
     match error {
-        Script::Thrown(thrown) => Error {
+        ambit_script::Error::Thrown(thrown) => Error {
             code: code(thrown).unwrap_or(ErrorCode::HookError),
             ..of_thrown(thrown)
         },

@@ -3,7 +3,6 @@
 use super::agent_script::AgentScript;
 use super::events::EVENTS;
 use crate::app::{App, AppAgent};
-use crate::error::Result as Load;
 use ambit_script::{Engine, SourceFiles};
 use ambit_storage::event::{After, Before, EventBus, EventMetadata, ListenerOptions, Verdict};
 use ambit_storage::{Error, Result};
@@ -33,7 +32,7 @@ impl EventListeners {
         engine: &Engine,
         files: &dyn SourceFiles,
         (app, agent): (&App, &AppAgent),
-    ) -> Load<Option<Arc<Self>>> {
+    ) -> crate::error::Result<Option<Arc<Self>>> {
         let script = agent.listeners.as_ref();
         let script = script.map(|file| AgentScript::load(engine, files, (app, agent), file));
         let listeners = script.transpose()?.map(|script| Arc::new(Self { script }));

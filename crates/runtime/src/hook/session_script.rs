@@ -2,15 +2,14 @@
 
 use super::agent_script::AgentScript;
 use crate::app::{App, AppAgent};
-use crate::error::Result as Load;
 use crate::optional::optional;
 use ambit_script::{Engine, SourceFiles};
-use ambit_storage::{Agent as Stored, Caller, Error, Result, SessionIdentity, truncation};
+use ambit_storage::{Agent, Caller, Error, Result, SessionIdentity, truncation};
 use serde_json::{Map, Value, json};
 
 /// An agent whose script decides before anything else does; what it leaves open, the agent behind it says.
 pub struct SessionScript {
-    behind: Box<dyn Stored>,
+    behind: Box<dyn Agent>,
     script: Option<AgentScript>,
 }
 
@@ -20,8 +19,8 @@ impl SessionScript {
         engine: &Engine,
         files: &dyn SourceFiles,
         (app, agent): (&App, &AppAgent),
-        behind: Box<dyn Stored>,
-    ) -> Load<Self> {
+        behind: Box<dyn Agent>,
+    ) -> crate::error::Result<Self> {
         let script = agent.overrides.as_ref();
         let script = script.map(|file| AgentScript::load(engine, files, (app, agent), file));
         let script = script.transpose()?;
@@ -74,7 +73,7 @@ impl SessionScript {
     }
 }
 
-impl Stored for SessionScript {
+impl Agent for SessionScript {
     fn name(&self) -> &str {
         self.behind.name()
     }

@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, Result};
 use ambit_storage::clock::Millis;
 use ambit_storage::directory::{IndexRow, RowState};
-use ambit_storage::memory::SCOPE as MEMORY;
+use ambit_storage::memory;
 use ambit_storage::storage::{
     ChatHistoryStorage, StorageKind, StorageSnapshot, StoredItem, UsageStorage,
 };
@@ -67,7 +67,11 @@ impl From<&IndexRow> for ContextRow {
 }
 
 /// The scopes of what every conversation may have.
-const SCOPES: [&str; 3] = [ChatHistoryStorage::PREFIX, UsageStorage::PREFIX, MEMORY];
+const SCOPES: [&str; 3] = [
+    ChatHistoryStorage::PREFIX,
+    UsageStorage::PREFIX,
+    memory::SCOPE,
+];
 
 /// Which rows; every condition that is given holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -196,7 +200,7 @@ pub async fn items(
 ) -> Result<ContextItemPage> {
     let access = DataAccess::of(who);
     let row = access.row(ambit, id).await?;
-    if row.identity.scope() == Some(MEMORY) {
+    if row.identity.scope() == Some(memory::SCOPE) {
         let message = format!("context {id} is a memory: its values are found under /memory");
         return Err(Error::invalid("id", message));
     }

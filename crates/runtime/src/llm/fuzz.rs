@@ -1,8 +1,8 @@
 //! Every decoder over streams that were spoiled in every way: it may refuse them, never panic, and keeps what all promise.
 
-use super::anthropic::decode::AnthropicDecoder as Anthropic;
-use super::gemini::decode::GeminiDecoder as Gemini;
-use super::openai::decode::OpenAiDecoder as OpenAi;
+use super::anthropic::decode::AnthropicDecoder;
+use super::gemini::decode::GeminiDecoder;
+use super::openai::decode::OpenAiDecoder;
 use super::sse::SseParser;
 use super::stream::{AnswerDecoder, checked};
 use super::{AnswerPiece, ModelAnswer, ModelCall, ModelFailure};
@@ -29,9 +29,12 @@ macro_rules! recorded {
 }
 
 const DECODERS: &[(Make, &[&str])] = &[
-    (|| Box::new(OpenAi::default()), recorded!("openai")),
-    (|| Box::new(Anthropic::default()), recorded!("anthropic")),
-    (|| Box::new(Gemini::default()), recorded!("gemini")),
+    (|| Box::new(OpenAiDecoder::default()), recorded!("openai")),
+    (
+        || Box::new(AnthropicDecoder::default()),
+        recorded!("anthropic"),
+    ),
+    (|| Box::new(GeminiDecoder::default()), recorded!("gemini")),
 ];
 
 /// What is put into streams: pieces of JSON, of events and of UTF-8, and huge and odd numbers.

@@ -8,8 +8,8 @@ use super::definition::{ColumnDefault, TableColumn, TableModel};
 use super::row_draft::RowDraft;
 use super::{TableModels, rows, table_sql};
 use crate::error::{Error, ErrorCode, Result};
+use crate::model::SqlValue;
 use column_width::ColumnWidth;
-use sea_query::Value as Bound;
 use serde_json::{Map, Value};
 
 /// Brings the table of a model to what the model says, and puts its first rows in. `rows` are all rows of a system model.
@@ -91,7 +91,7 @@ impl TableMigration<'_> {
     async fn about_table(&mut self, sql: &str) -> Result<Vec<Vec<SqlCell>>> {
         let statement = SqlStatement {
             sql: sql.to_owned(),
-            values: vec![Bound::String(Some(self.model.table.clone()))],
+            values: vec![SqlValue::String(Some(self.model.table.clone()))],
         };
         self.transaction.rows(statement).await
     }

@@ -4,15 +4,15 @@ use super::definition::{ColumnCrypt, ColumnDefault, TableColumn, TableModel};
 use super::{TableModels, cipher, stamp};
 use crate::access::Authorized;
 use crate::error::{Error, Result};
+use crate::model::SqlValue;
 use crate::uuid;
 use ambit_storage::suggestion;
-use sea_query::Value as Bound;
 use serde_json::{Map, Value, json};
 
 type RowObject = Map<String, Value>;
 
 /// The columns that are written, with their values.
-pub type ColumnValues = Vec<(String, Bound)>;
+pub type ColumnValues = Vec<(String, SqlValue)>;
 
 /// Rows of a model on their way to its table.
 #[derive(Clone, Copy)]
@@ -97,7 +97,7 @@ impl RowDraft<'_> {
     }
 
     /// A value as it is bound, or what is wrong with it.
-    async fn cell(&self, column: &TableColumn, value: &Value) -> Result<Result<Bound, String>> {
+    async fn cell(&self, column: &TableColumn, value: &Value) -> Result<Result<SqlValue, String>> {
         if value.is_null() && !column.is_nullable {
             return Ok(Err("must not be null".to_owned()));
         }
@@ -115,10 +115,10 @@ impl RowDraft<'_> {
             return Ok(Err(fault));
         }
         match (column.crypt, bound) {
-            (Some(ColumnCrypt::Password), Bound::String(Some(password))) => {
+            (Some(ColumnCrypt::Password), SqlValue::String(Some(password))) => {
                 let hash = tokio::task::spawn_blocking(move || cipher::hash(&password)).await;
                 let hash = hash.map_err(|error| Error::internal(error.to_string()))??;
-                Ok(Ok(Bound::String(Some(hash))))
+                Ok(Ok(SqlValue::String(Some(hash))))
             }
             (_, bound) => Ok(Ok(bound)),
         }

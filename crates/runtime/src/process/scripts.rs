@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::hook::failure;
 use ambit_script::{HostValue, ParentRun, Program, RunOutcome};
 use futures::FutureExt;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// `scripts.<file>.<Function>`.
@@ -31,7 +31,7 @@ fn has(catalogue: &ProcessRegistry, name: &str) -> bool {
     catalogue.script(name).is_some()
 }
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Json> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let (catalogue, name) = (asked.catalogue(), asked.name);
     let unknown = || not_found(catalogue, name);
     let script = catalogue.script(name).ok_or_else(unknown)?;
@@ -122,9 +122,11 @@ fn open(
 
 /// Whether another function of the instance can be called.
 fn is_usable(result: &ambit_script::Result<RunOutcome>) -> bool {
-    use ambit_script::Error as Script;
     !matches!(
         result,
-        Err(Script::Limited { .. } | Script::Cancelled | Script::Internal(_) | Script::Load(_))
+        Err(ambit_script::Error::Limited { .. }
+            | ambit_script::Error::Cancelled
+            | ambit_script::Error::Internal(_)
+            | ambit_script::Error::Load(_))
     )
 }

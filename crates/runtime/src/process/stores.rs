@@ -5,7 +5,7 @@ use crate::ctx::{self, ScriptCall, ScriptMethod};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_script::{HostError, HostValue};
 use futures::FutureExt;
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// `stores.<id>.<ScriptMethod>`.
@@ -36,7 +36,7 @@ fn parts<'n>(
     is_known.then_some((id, method))
 }
 
-async fn run(asked: &ProcessCall<'_>) -> Result<Json> {
+async fn run(asked: &ProcessCall<'_>) -> Result<Value> {
     let unknown = || super::not_found(asked.catalogue(), asked.name);
     let (id, method) = parts(asked.catalogue(), asked.name).ok_or_else(unknown)?;
     let handle = asked.run.open_store(asked.reach, id).await?;
@@ -54,7 +54,7 @@ async fn run(asked: &ProcessCall<'_>) -> Result<Json> {
     let answer = call.answer().await.map_err(failed)?;
     match answer {
         HostValue::Json(value) => Ok(value),
-        HostValue::Undefined => Ok(Json::Null),
+        HostValue::Undefined => Ok(Value::Null),
         _ => Err(Error::internal(format!(
             "{} gave no plain value",
             asked.name

@@ -9,7 +9,7 @@ use super::Turn;
 use super::nested_turn::{NestedCallJournal, NestedCallRecord, NestedCallStep};
 use super::tool_round::RunningToolCalls;
 use super::usage::TurnUsage;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Result, StorageError};
 use crate::event::AfterSend;
 use crate::journal::{self, JournalStep, RoundPosition};
 use crate::stream::StreamWriter;
@@ -190,7 +190,7 @@ impl Turn {
 
     /// While the conversation is held and the node is not being closed, nobody else knows what came of the turn: a store that
     /// is away is waited for.
-    fn may_retry(&self, error: &ambit_storage::Error) -> bool {
+    fn may_retry(&self, error: &StorageError) -> bool {
         matches!(error, ambit_storage::Error::Unavailable { .. }) && self.holds_conversation()
     }
 
@@ -209,13 +209,12 @@ impl Turn {
 }
 
 /// True where the same write may succeed later.
-fn may_pass(error: &ambit_storage::Error) -> bool {
-    use ambit_storage::Error as Stored;
+fn may_pass(error: &StorageError) -> bool {
     matches!(
         error,
-        Stored::Unavailable { .. }
-            | Stored::Partial { .. }
-            | Stored::Conflict { .. }
-            | Stored::Busy { .. }
+        StorageError::Unavailable { .. }
+            | StorageError::Partial { .. }
+            | StorageError::Conflict { .. }
+            | StorageError::Busy { .. }
     )
 }

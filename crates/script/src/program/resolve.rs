@@ -2,7 +2,7 @@
 
 use super::{ProgramSource, SourceFiles};
 use crate::error::{LoadError, SourceLocation};
-use serde_json::Value as Json;
+use serde_json::Value;
 
 /// Rules of one program.
 pub struct ImportResolver<'f> {
@@ -141,7 +141,7 @@ fn normal(path: &str) -> Option<String> {
 
 /// The `compilerOptions.paths` of a `tsconfig.json`, as prefixes.
 fn paths(text: &str) -> Result<Vec<(String, String)>, LoadError> {
-    let config: Json =
+    let config: Value =
         serde_json::from_str(&without_comments(text)).map_err(|error| LoadError {
             at: None,
             message: format!("tsconfig.json: {error}"),

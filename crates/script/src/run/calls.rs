@@ -9,7 +9,7 @@ use crate::host::{
 use crate::task::{RunTask, TaskMessage};
 use crate::value::{JsValue, ValueReader, json_to_js, to_js};
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Object, Persistent, Result};
-use serde_json::Value as Json;
+use serde_json::Value;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn arguments<'js>(
     asked: &PreludeCall<'js>,
     is_lenient: bool,
     reader: &mut ValueReader<'js>,
-) -> Result<(Vec<Json>, Vec<usize>)> {
+) -> Result<(Vec<Value>, Vec<usize>)> {
     let ctx = asked.arguments.ctx();
     let has_ended = || {
         world

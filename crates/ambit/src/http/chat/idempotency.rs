@@ -5,6 +5,7 @@
 
 use super::response::AnsweringTurn;
 use crate::http::{ServerState, SharedState};
+use ambit_runtime::error::StorageError;
 use ambit_runtime::runtime::StartedTurn;
 use ambit_runtime::{Authorized, Error, ErrorCode, Result, TurnRequest};
 use ambit_storage::address::{self, Space, ValueKey};
@@ -12,7 +13,7 @@ use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, ValueEntry, WriteOutco
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::ValuePart;
 use ambit_storage::operation::Operation;
-use ambit_storage::{Error as Stored, Json, ids};
+use ambit_storage::{Json, ids};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -69,7 +70,7 @@ pub async fn start(
         };
         let change = ClaimChange::Set(&claim);
         let version = match put(server, &place, version, change).await {
-            Err(Stored::Conflict { .. }) => continue,
+            Err(StorageError::Conflict { .. }) => continue,
             put => put?,
         };
         let (server, held) = (
@@ -174,7 +175,7 @@ async fn put(
     key: &ValueKey,
     version: Option<u64>,
     change: ClaimChange<'_>,
-) -> Result<Option<u64>, Stored> {
+) -> Result<Option<u64>, StorageError> {
     let (op, life): (Operation, Option<Millis>) = match change {
         ClaimChange::Set(claim) => (
             Operation::Set(Json::of(claim)?.into()),

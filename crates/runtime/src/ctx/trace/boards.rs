@@ -5,10 +5,10 @@ use super::{BOARD, with_id};
 use crate::ctx::ScriptCall;
 use crate::trace::TraceSpace;
 use ambit_script::HostValue;
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 
 pub fn create_space(call: &ScriptCall<'_>) -> HostValue {
-    let (start, _) = start(call, Json::Null, &call.value(0));
+    let (start, _) = start(call, Value::Null, &call.value(0));
     let nodes = nodes(call);
     let board = nodes.first().map(|node| node.add_space(start));
     board.map_or(HostValue::Undefined, |board| board_object(call, &board))
@@ -19,12 +19,12 @@ pub fn get_space(call: &ScriptCall<'_>) -> HostValue {
     let board = id
         .as_str()
         .and_then(|id| call.reach.cursor.base().trace().space(id));
-    board.map_or(Json::Null.into(), |board| board_object(call, &board))
+    board.map_or(Value::Null.into(), |board| board_object(call, &board))
 }
 
 pub fn board(call: &ScriptCall<'_>) -> HostValue {
     let trace = call.reach.cursor.base().trace();
-    let id = call.handle.get("board").and_then(Json::as_str);
+    let id = call.handle.get("board").and_then(Value::as_str);
     let is_silent = call.reach.cursor.is_silent();
     let board = id.filter(|_| !is_silent).and_then(|id| trace.space(id));
     let name = call.value(0);

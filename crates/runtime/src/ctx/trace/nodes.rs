@@ -4,12 +4,12 @@ use super::{NODE, object, with_id};
 use crate::ctx::ScriptCall;
 use crate::trace::{LogLevel, NodeOptions, TraceNode};
 use ambit_script::HostValue;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value, json};
 
 /// The nodes that a call is about: its own, or the current ones.
 pub fn nodes(call: &ScriptCall<'_>) -> Vec<TraceNode> {
     let cursor = &call.reach.cursor;
-    let Some(number) = call.handle.get("node").and_then(Json::as_u64) else {
+    let Some(number) = call.handle.get("node").and_then(Value::as_u64) else {
         return cursor.current();
     };
     vec![cursor.node(u32::try_from(number).unwrap_or(0))]
@@ -33,17 +33,17 @@ pub fn warn(call: &ScriptCall<'_>, rule: &str) {
 }
 
 /// How a node begins, and whether it completes those above it.
-pub fn start(call: &ScriptCall<'_>, input: Json, option: &Json) -> (NodeOptions, bool) {
+pub fn start(call: &ScriptCall<'_>, input: Value, option: &Value) -> (NodeOptions, bool) {
     let mut start = NodeOptions {
         input,
         ..NodeOptions::default()
     };
     let fields = match option {
-        Json::String(label) => {
+        Value::String(label) => {
             start.label.clone_from(label);
             return (start, true);
         }
-        Json::Object(fields) => fields,
+        Value::Object(fields) => fields,
         _ => {
             warn(
                 call,
@@ -53,8 +53,8 @@ pub fn start(call: &ScriptCall<'_>, input: Json, option: &Json) -> (NodeOptions,
         }
     };
     let text = |name: &str| match fields.get(name) {
-        Some(Json::String(text)) => text.clone(),
-        None | Some(Json::Null) if name != "label" => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) if name != "label" => String::new(),
         _ => {
             warn(call, &format!("option.{name} must be a string"));
             String::new()
@@ -65,14 +65,14 @@ pub fn start(call: &ScriptCall<'_>, input: Json, option: &Json) -> (NodeOptions,
     start.icon = text("icon");
     start.description = text("description");
     start.metadata = match fields.get("metadata") {
-        Some(Json::Object(metadata)) => metadata.clone(),
-        None | Some(Json::Null) => Map::new(),
+        Some(Value::Object(metadata)) => metadata.clone(),
+        None | Some(Value::Null) => Map::new(),
         Some(_) => {
             warn(call, "option.metadata must be an object");
             Map::new()
         }
     };
-    let completes = fields.get("autoCompleteParent") != Some(&Json::Bool(false));
+    let completes = fields.get("autoCompleteParent") != Some(&Value::Bool(false));
     (start, completes)
 }
 
@@ -84,14 +84,14 @@ pub fn add(call: &ScriptCall<'_>) -> HostValue {
 }
 
 pub fn parallel(call: &ScriptCall<'_>) -> HostValue {
-    let Json::Array(inputs) = call.value(0) else {
+    let Value::Array(inputs) = call.value(0) else {
         warn(call, "the inputs must be a list");
         return HostValue::List(Vec::new());
     };
     if inputs.is_empty() {
         return HostValue::List(Vec::new());
     }
-    let member = |item: &Json, name: &str| item.get(name).cloned().unwrap_or_default();
+    let member = |item: &Value, name: &str| item.get(name).cloned().unwrap_or_default();
     let starts = inputs.iter();
     let starts = starts.map(|item| start(call, member(item, "input"), &member(item, "option")));
     let new = call.reach.cursor.begin(&nodes(call), starts.collect());
@@ -110,7 +110,7 @@ pub fn log(call: &ScriptCall<'_>) -> HostValue {
         return this(call);
     }
     let message = match call.value(0) {
-        Json::String(text) => text,
+        Value::String(text) => text,
         other => other.to_string(),
     };
     for node in nodes(call) {
@@ -128,7 +128,7 @@ pub fn set_output(call: &ScriptCall<'_>) -> HostValue {
 
 pub fn set_metadata(call: &ScriptCall<'_>) -> HostValue {
     match call.value(0) {
-        Json::String(key) => {
+        Value::String(key) => {
             for node in nodes(call) {
                 node.set_metadata(&key, call.value(1));
             }
@@ -147,10 +147,10 @@ pub fn complete(call: &ScriptCall<'_>) -> HostValue {
 
 pub fn fail(call: &ScriptCall<'_>) -> HostValue {
     let error = match call.value(0) {
-        Json::String(text) => text,
-        Json::Null => "failed".to_owned(),
+        Value::String(text) => text,
+        Value::Null => "failed".to_owned(),
         // An error of the script, as JSON.
-        other => match other.get("message").and_then(Json::as_str) {
+        other => match other.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),
             None => other.to_string(),
         },

@@ -1,17 +1,17 @@
 //! Values of scripts as databases get them, and cells as scripts get them. Secrets are not looked at here.
 
 use super::{ColumnShape, SAFE, USUAL_LENGTH, date_time, decimal, null, strange};
+use crate::model::SqlValue;
 use crate::model::database::SqlCell;
 use crate::model::definition::TableColumn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sea_query::Value as Bound;
 use serde_json::{Number, Value};
 use std::net::IpAddr;
 
 impl TableColumn {
     /// A value as it is bound, without encryption; or what it must be instead, as in `must be a string, not a number`.
-    pub fn plain(&self, value: &Value) -> Result<Bound, String> {
+    pub fn plain(&self, value: &Value) -> Result<SqlValue, String> {
         if value.is_null() {
             return Ok(null());
         }
@@ -56,7 +56,7 @@ impl TableColumn {
         Ok(shown)
     }
 
-    fn whole(&self, value: &Value, (low, high): (i64, i64)) -> Result<Bound, String> {
+    fn whole(&self, value: &Value, (low, high): (i64, i64)) -> Result<SqlValue, String> {
         let number = match value {
             Value::Number(number) => whole_of(number),
             Value::String(text) => text.parse::<i64>().ok(),
@@ -69,10 +69,10 @@ impl TableColumn {
                 _ => format!("must be between {low} and {high}"),
             });
         }
-        Ok(Bound::BigInt(Some(number)))
+        Ok(SqlValue::BigInt(Some(number)))
     }
 
-    fn decimal(&self, value: &Value, is_unsigned: bool) -> Result<Bound, String> {
+    fn decimal(&self, value: &Value, is_unsigned: bool) -> Result<SqlValue, String> {
         let (precision, scale) = self.digits();
         let text = match value {
             Value::Number(number) => decimal::of_number(number, scale),
@@ -90,10 +90,10 @@ impl TableColumn {
             ));
         }
         match self.is_long_decimal() {
-            true => Ok(Bound::String(Some(text))),
+            true => Ok(SqlValue::String(Some(text))),
             false => {
                 let number = text.parse().map_err(|_| must("a number", value))?;
-                Ok(Bound::Double(Some(number)))
+                Ok(SqlValue::Double(Some(number)))
             }
         }
     }
@@ -119,7 +119,7 @@ impl TableColumn {
         Ok(real_shown(number))
     }
 
-    fn text(&self, value: &Value) -> Result<Bound, String> {
+    fn text(&self, value: &Value) -> Result<SqlValue, String> {
         let Value::String(text) = value else {
             return Err(must("a string", value));
         };
@@ -137,12 +137,12 @@ impl TableColumn {
         matches!(self.kind.name, "string" | "char" | "macAddress").then_some(USUAL_LENGTH)
     }
 
-    fn one_of(&self, value: &Value) -> Result<Bound, String> {
+    fn one_of(&self, value: &Value) -> Result<SqlValue, String> {
         let known = value
             .as_str()
             .filter(|text| self.option.iter().any(|it| it == text));
         match known {
-            Some(text) => Ok(Bound::String(Some(text.to_owned()))),
+            Some(text) => Ok(SqlValue::String(Some(text.to_owned()))),
             None => Err(format!("must be one of {}", self.option.join(", "))),
         }
     }
@@ -194,15 +194,15 @@ fn real_shown(number: f64) -> Value {
     }
 }
 
-fn real(value: &Value, is_unsigned: bool) -> Result<Bound, String> {
+fn real(value: &Value, is_unsigned: bool) -> Result<SqlValue, String> {
     let number = value.as_f64().ok_or_else(|| must("a number", value))?;
     match is_unsigned && number < 0.0 {
         true => Err("must not be below 0".to_owned()),
-        false => Ok(Bound::Double(Some(number))),
+        false => Ok(SqlValue::Double(Some(number))),
     }
 }
 
-fn boolean(value: &Value) -> Result<Bound, String> {
+fn boolean(value: &Value) -> Result<SqlValue, String> {
     let flag = match value {
         Value::Bool(flag) => Some(*flag),
         Value::Number(number) => match number.as_f64() {
@@ -213,25 +213,25 @@ fn boolean(value: &Value) -> Result<Bound, String> {
         _ => None,
     };
     let flag = flag.ok_or_else(|| must("true or false", value))?;
-    Ok(Bound::Bool(Some(flag)))
+    Ok(SqlValue::Bool(Some(flag)))
 }
 
-fn uuid(value: &Value) -> Result<Bound, String> {
+fn uuid(value: &Value) -> Result<SqlValue, String> {
     let text = value.as_str().unwrap_or_default().to_ascii_lowercase();
     let is_right = |(at, byte): (usize, u8)| match at {
         8 | 13 | 18 | 23 => byte == b'-',
         _ => byte.is_ascii_hexdigit(),
     };
     match text.len() == 36 && text.bytes().enumerate().all(is_right) {
-        true => Ok(Bound::String(Some(text))),
+        true => Ok(SqlValue::String(Some(text))),
         false => Err(must("a UUID", value)),
     }
 }
 
-fn address(value: &Value) -> Result<Bound, String> {
+fn address(value: &Value) -> Result<SqlValue, String> {
     let address = value.as_str().and_then(|text| text.parse::<IpAddr>().ok());
     match address {
-        Some(address) => Ok(Bound::String(Some(address.to_string()))),
+        Some(address) => Ok(SqlValue::String(Some(address.to_string()))),
         None => Err(must("an IP address", value)),
     }
 }
@@ -240,22 +240,22 @@ fn moment_like(
     value: &Value,
     read: fn(&str) -> Option<String>,
     what: &str,
-) -> Result<Bound, String> {
+) -> Result<SqlValue, String> {
     let text = value.as_str().and_then(read);
     let text = text.ok_or_else(|| must(what, value))?;
-    Ok(Bound::String(Some(text)))
+    Ok(SqlValue::String(Some(text)))
 }
 
-fn binary(value: &Value) -> Result<Bound, String> {
+fn binary(value: &Value) -> Result<SqlValue, String> {
     let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
     let bytes = bytes.ok_or_else(|| must("bytes as base64", value))?;
-    Ok(Bound::Bytes(Some(bytes)))
+    Ok(SqlValue::Bytes(Some(bytes)))
 }
 
 /// PostgreSQL has no texts with this character, so no database gets one.
-fn storable(text: String) -> Result<Bound, String> {
+fn storable(text: String) -> Result<SqlValue, String> {
     match text.contains('\0') || text.contains("\\u0000") {
         true => Err("must not contain the character U+0000".to_owned()),
-        false => Ok(Bound::String(Some(text))),
+        false => Ok(SqlValue::String(Some(text))),
     }
 }

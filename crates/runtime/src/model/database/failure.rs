@@ -1,8 +1,6 @@
 //! What failures of databases mean, said alike for all of them.
 
-use crate::error::{Error, ErrorCode};
-use ambit_storage::Error as Stored;
-use std::error::Error as Cause;
+use crate::error::{Error, ErrorCode, StorageError};
 use std::sync::Arc;
 
 /// Another row has the same in these columns.
@@ -29,20 +27,23 @@ pub fn write_conflict() -> Error {
 }
 
 /// The database cannot be reached.
-pub fn unavailable(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
-    Stored::unavailable(database, cause).into()
+pub fn unavailable(database: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    StorageError::unavailable(database, cause).into()
 }
 
 /// The database was closed.
 pub fn closed(database: &str) -> Error {
-    Stored::closed(database).into()
+    StorageError::closed(database).into()
 }
 
 /// The database refuses a statement: the table is not as the model says, or this is a defect.
-pub fn statement_refused(database: &str, cause: impl Cause + Send + Sync + 'static) -> Error {
+pub fn statement_refused(
+    database: &str,
+    cause: impl std::error::Error + Send + Sync + 'static,
+) -> Error {
     let message = "the database refused the query; the table may not be as the model says, and the server's log tells more";
     Error {
-        cause: Some(Arc::new(Stored::unavailable(database, cause))),
+        cause: Some(Arc::new(StorageError::unavailable(database, cause))),
         ..Error::internal(message)
     }
 }

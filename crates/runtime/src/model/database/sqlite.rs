@@ -98,7 +98,7 @@ impl Transaction for SqliteTransaction {
 
 /// What a failure means.
 fn failed(name: &str, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode as Code;
+    use rusqlite::ErrorCode;
     use rusqlite::ffi;
     let rusqlite::Error::SqliteFailure(cause, message) = &error else {
         return failure::statement_refused(name, error);
@@ -115,13 +115,13 @@ fn failed(name: &str, error: rusqlite::Error) -> Error {
             failure::unique_violation(&columns)
         }
         (_, ffi::SQLITE_CONSTRAINT_NOTNULL) => failure::not_null_violation(&columns),
-        (Code::TypeMismatch | Code::ConstraintViolation | Code::TooBig, _) => {
+        (ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation | ErrorCode::TooBig, _) => {
             failure::invalid_value(message)
         }
-        (Code::Unknown | Code::ApiMisuse | Code::InternalMalfunction, _) => {
+        (ErrorCode::Unknown | ErrorCode::ApiMisuse | ErrorCode::InternalMalfunction, _) => {
             failure::statement_refused(name, error)
         }
-        (Code::DatabaseCorrupt | Code::NotADatabase, _) => {
+        (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _) => {
             ambit_storage::Error::corrupt(name, error).into()
         }
         _ => failure::unavailable(name, error),

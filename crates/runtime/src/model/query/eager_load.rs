@@ -9,13 +9,11 @@ use super::relation::RelationStep;
 use super::sort::sort;
 use super::statement::RowWindow;
 use crate::error::{Error, Result};
+use crate::model::SqlValue;
 use crate::model::database::Transaction;
 use crate::model::definition::TableColumn;
 use crate::value_text::value_text;
-use sea_query::{
-    Alias, ExprTrait, Func, JoinType, Order, Query, SelectStatement, Value as Bound,
-    WindowStatement,
-};
+use sea_query::{Alias, ExprTrait, Func, JoinType, Order, Query, SelectStatement, WindowStatement};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -47,7 +45,7 @@ pub(super) async fn load(
         first,
     };
     // As texts: what is the same in SQL may be a number here and a text there.
-    let mut keys: BTreeMap<String, Bound> = BTreeMap::new();
+    let mut keys: BTreeMap<String, SqlValue> = BTreeMap::new();
     for values in &rows.values {
         let value = &values[foreign];
         // A value that the other column cannot have leads to no row.
@@ -57,7 +55,7 @@ pub(super) async fn load(
         }
     }
     let mut found: HashMap<String, Vec<Value>> = HashMap::new();
-    let keys: Vec<Bound> = keys.into_values().collect();
+    let keys: Vec<SqlValue> = keys.into_values().collect();
     let mut count = 0;
     for keys in keys.chunks(AT_ONCE) {
         count += asked.rows(keys, &mut found, (transaction, reading)).await?;
@@ -113,7 +111,7 @@ impl RelatedQuery<'_> {
     /// Reads the rows of some keys; the answer is how many there were.
     async fn rows(
         &self,
-        keys: &[Bound],
+        keys: &[SqlValue],
         found: &mut HashMap<String, Vec<Value>>,
         (transaction, reading): (&mut dyn Transaction, &mut ReadContext<'_>),
     ) -> Result<u64> {
@@ -144,7 +142,7 @@ impl RelatedQuery<'_> {
     fn statement(
         &self,
         columns: &[&TableColumn],
-        keys: &[Bound],
+        keys: &[SqlValue],
         reading: &mut ReadContext<'_>,
     ) -> SelectStatement {
         let mut rows = Query::select();

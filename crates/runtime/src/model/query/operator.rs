@@ -2,9 +2,10 @@
 
 use super::fault::{QueryFault, QueryResult};
 use super::sort::by_bytes;
+use crate::model::SqlValue;
 use crate::model::database::SqlDialect;
 use sea_query::extension::postgres::PgExpr;
-use sea_query::{BinOper, Expr, ExprTrait, LikeExpr, Value as Bound};
+use sea_query::{BinOper, Expr, ExprTrait, LikeExpr};
 use serde_json::Value;
 
 /// One way of comparing.
@@ -40,11 +41,11 @@ pub enum Operand {
     /// Nothing, or null.
     Null,
     /// A value.
-    One(Bound),
+    One(SqlValue),
     /// Some values.
-    Many(Vec<Bound>),
+    Many(Vec<SqlValue>),
     /// Both ends.
-    Range(Bound, Bound),
+    Range(SqlValue, SqlValue),
     /// A text to look for.
     Text(String),
 }
@@ -60,7 +61,7 @@ pub struct ComparisonSubject<'s> {
     /// Whether it is a text.
     pub is_text: bool,
     /// A value as it is bound.
-    pub bind: &'s dyn Fn(&Value) -> Result<Bound, String>,
+    pub bind: &'s dyn Fn(&Value) -> Result<SqlValue, String>,
 }
 
 /// Values of one list at most, and of all conditions of a query: databases bind only so many.
@@ -164,7 +165,7 @@ pub fn always() -> Expr {
 }
 
 /// The same values, some of them again, so that there are few lengths: databases keep a plan for each statement.
-pub(super) fn padded(mut values: Vec<Bound>) -> Vec<Bound> {
+pub(super) fn padded(mut values: Vec<SqlValue>) -> Vec<SqlValue> {
     if let Some(last) = values.last().cloned() {
         values.resize(values.len().next_power_of_two(), last);
     }
@@ -264,7 +265,7 @@ impl ComparisonOperator {
             .ok_or_else(|| QueryFault::new("unfit_operator", "", message))
     }
 
-    fn one(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Bound> {
+    fn one(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<SqlValue> {
         if value.is_null() {
             let rule = format!("must not be null for \"{}\"", self.names[0]);
             return Err(QueryFault::value(subject.name, &rule));
@@ -272,7 +273,7 @@ impl ComparisonOperator {
         (subject.bind)(value).map_err(|rule| QueryFault::value(subject.name, &rule))
     }
 
-    fn list(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Vec<Bound>> {
+    fn list(&self, subject: &ComparisonSubject<'_>, value: &Value) -> QueryResult<Vec<SqlValue>> {
         match value {
             Value::Array(items) => items.iter().map(|item| self.one(subject, item)).collect(),
             Value::String(text) => {

@@ -7,9 +7,9 @@ use super::operator::check_size;
 use super::relation::RelationPath;
 use super::wheres::{ColumnCondition, ConditionContext};
 use crate::error::Result;
+use crate::model::SqlValue;
 use crate::model::definition::TableColumn;
 use crate::model::{TableModel, TableModels};
-use sea_query::Value as Bound;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct QueryParam {
     /// Whether it says that it means all rows.
     pub all: bool,
     /// The one row that is meant.
-    pub(super) key: Option<(String, Bound)>,
+    pub(super) key: Option<(String, SqlValue)>,
 }
 
 /// One order.

@@ -1,13 +1,14 @@
 //! Changes of rows as statements.
 
 use crate::error::{Error, Result};
+use crate::model::SqlValue;
 use crate::model::TableModels;
 use crate::model::database::{SqlCell, SqlDialect, SqlStatement, Transaction};
 use crate::model::definition::{TableColumn, TableModel};
 use crate::model::row_draft::ColumnValues;
 use sea_query::{
     Alias, Condition, DeleteStatement, Expr, ExprTrait, InsertStatement, OnConflict, Query,
-    SelectStatement, UpdateStatement, Value as Bound,
+    SelectStatement, UpdateStatement,
 };
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ pub fn delete(model: &TableModel, condition: Condition) -> DeleteStatement {
 }
 
 /// Gives a column of all rows a value.
-pub fn fill(model: &TableModel, cell: (&str, Bound)) -> UpdateStatement {
+pub fn fill(model: &TableModel, cell: (&str, SqlValue)) -> UpdateStatement {
     let (name, value) = cell;
     update(model, &[(name.to_owned(), value)], Condition::all())
 }
@@ -46,7 +47,7 @@ pub fn fill(model: &TableModel, cell: (&str, Bound)) -> UpdateStatement {
 /// Changes the rows that a condition holds for.
 pub fn update(
     model: &TableModel,
-    cells: &[(String, Bound)],
+    cells: &[(String, SqlValue)],
     condition: Condition,
 ) -> UpdateStatement {
     let mut update = Query::update();
@@ -165,7 +166,7 @@ async fn count_on(
     }
     let given = rows.iter().flatten().filter(|(name, _)| *name == key.name);
     let given = given.filter_map(|(_, value)| match value {
-        Bound::BigInt(number) => *number,
+        SqlValue::BigInt(number) => *number,
         _ => None,
     });
     let Some(highest) = given.max().filter(|number| *number > 0) else {
@@ -176,7 +177,7 @@ async fn count_on(
         "SELECT setval(s, $1) FROM (SELECT pg_get_serial_sequence('\"{table}\"', '{name}')::regclass AS s) AS it \
          WHERE $1 > coalesce(pg_sequence_last_value(s), 0)"
     );
-    let values = vec![Bound::BigInt(Some(highest))];
+    let values = vec![SqlValue::BigInt(Some(highest))];
     transaction
         .rows(SqlStatement { sql, values })
         .await
@@ -184,7 +185,7 @@ async fn count_on(
 }
 
 /// The rows with these keys.
-pub fn with_keys(model: &TableModel, key: &TableColumn, keys: Vec<Bound>) -> Condition {
+pub fn with_keys(model: &TableModel, key: &TableColumn, keys: Vec<SqlValue>) -> Condition {
     let column = Expr::col((Alias::new(&model.table), Alias::new(&key.name)));
     Condition::all().add(column.is_in(keys))
 }

@@ -2,11 +2,12 @@
 
 use super::{MethodCall, sql};
 use crate::error::{Error, ErrorCode, Result};
+use crate::model::SqlValue;
 use crate::model::permission::reach;
 use crate::model::query;
 use crate::model::row_draft::ColumnValues;
 use crate::model::stamp;
-use sea_query::{Alias, Condition, UpdateStatement, Value as Bound};
+use sea_query::{Alias, Condition, UpdateStatement};
 use serde_json::Value;
 
 impl MethodCall<'_> {
@@ -103,7 +104,7 @@ impl MethodCall<'_> {
             return Err(self.boundless());
         };
         let bound = ids.iter().map(|id| self.models.bind(self.model, key, id));
-        let bound: Result<Vec<Bound>, String> = bound.collect();
+        let bound: Result<Vec<SqlValue>, String> = bound.collect();
         let bound = bound.map_err(Error::internal)?;
         let table = &self.model.table;
         let within = reach(self.models, self.model, (self.who, table));

@@ -2,7 +2,7 @@
 //! was asked for is bound. Which index leads to the rows is said here, because without statistics SQLite guesses.
 
 use super::database_file::{SqliteResult, signed};
-use super::log::text as json;
+use super::log;
 use super::rows::{COLUMNS, ITEMS_LOG, read_row};
 use crate::directory::{IndexRow, PageRequest, RowFilter, RowOrder, Viewer};
 use rusqlite::types::Value;
@@ -254,7 +254,7 @@ pub fn count(connection: &Connection, filter: &RowFilter) -> SqliteResult<u64> {
     let mut rows = statement.query(params_from_iter(values(filter, &all)))?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        if filter.labels.is_empty() || has_labels(filter, &json(row, 0)?.to()?) {
+        if filter.labels.is_empty() || has_labels(filter, &log::text(row, 0)?.to()?) {
             count += 1;
         }
     }

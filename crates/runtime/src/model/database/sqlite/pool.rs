@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::lock::lock;
 use crate::model::column_kind;
 use crate::model::database::{AccessMode, SqlCell, SqlRow, SqlStatement, failure};
-use rusqlite::types::{Value as Plain, ValueRef};
+use rusqlite::types::{self, ValueRef};
 use rusqlite::{Connection, InterruptHandle};
 use sea_query::Value;
 use std::path::Path;
@@ -231,9 +231,11 @@ impl Drop for SqliteTransaction {
     }
 }
 
-fn plain(value: Value) -> Plain {
+fn plain(value: Value) -> types::Value {
     match value {
-        Value::Bool(flag) => flag.map_or(Plain::Null, |flag| Plain::Integer(flag.into())),
+        Value::Bool(flag) => flag.map_or(types::Value::Null, |flag| {
+            types::Value::Integer(flag.into())
+        }),
         Value::TinyInt(number) => whole(number),
         Value::SmallInt(number) => whole(number),
         Value::Int(number) => whole(number),
@@ -245,20 +247,26 @@ fn plain(value: Value) -> Plain {
             let number = number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
             whole(number)
         }
-        Value::Float(number) => number.map_or(Plain::Null, |it| Plain::Real(it.into())),
-        Value::Double(number) => number.map_or(Plain::Null, Plain::Real),
-        Value::String(text) => text.map_or(Plain::Null, Plain::Text),
+        Value::Float(number) => {
+            number.map_or(types::Value::Null, |it| types::Value::Real(it.into()))
+        }
+        Value::Double(number) => number.map_or(types::Value::Null, types::Value::Real),
+        Value::String(text) => text.map_or(types::Value::Null, types::Value::Text),
         Value::Enum(one) => match one {
-            sea_query::OptionEnum::Some(one) => Plain::Text(one.value.to_string()),
-            sea_query::OptionEnum::None(_) => Plain::Null,
+            sea_query::OptionEnum::Some(one) => types::Value::Text(one.value.to_string()),
+            sea_query::OptionEnum::None(_) => types::Value::Null,
         },
-        Value::Char(sign) => sign.map_or(Plain::Null, |sign| Plain::Text(sign.to_string())),
-        Value::Bytes(bytes) => bytes.map_or(Plain::Null, Plain::Blob),
+        Value::Char(sign) => sign.map_or(types::Value::Null, |sign| {
+            types::Value::Text(sign.to_string())
+        }),
+        Value::Bytes(bytes) => bytes.map_or(types::Value::Null, types::Value::Blob),
     }
 }
 
-fn whole(number: Option<impl Into<i64>>) -> Plain {
-    number.map_or(Plain::Null, |number| Plain::Integer(number.into()))
+fn whole(number: Option<impl Into<i64>>) -> types::Value {
+    number.map_or(types::Value::Null, |number| {
+        types::Value::Integer(number.into())
+    })
 }
 
 fn cell(value: ValueRef<'_>) -> rusqlite::Result<SqlCell> {

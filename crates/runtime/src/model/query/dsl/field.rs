@@ -30,7 +30,7 @@ pub enum FieldTerm<'q> {
         is_distinct: bool,
     },
     /// A value that is given beside the query.
-    Bound(&'q str),
+    SqlValue(&'q str),
 }
 
 /// The name of a column.
@@ -64,7 +64,7 @@ pub fn is_name(text: &str) -> bool {
 pub fn parse(text: &str) -> QueryResult<AliasedTerm<'_>> {
     let (term, alias) = split_alias(text.trim())?;
     let term = match (term.strip_prefix("?:"), term.strip_prefix(':')) {
-        (Some(name), _) if is_name(name) => FieldTerm::Bound(name),
+        (Some(name), _) if is_name(name) => FieldTerm::SqlValue(name),
         (Some(_), _) => return Err(unreadable(text)),
         (None, Some(call)) => function(call).ok_or_else(|| unreadable(text))?,
         (None, None) => reference(term).ok_or_else(|| unreadable(text))?,
@@ -209,7 +209,7 @@ mod tests {
                 None,
             ),
             ("name$.a[0].b as c", FieldTerm::Path(NAME, path), Some("c")),
-            ("?:who", FieldTerm::Bound("who"), None),
+            ("?:who", FieldTerm::SqlValue("who"), None),
         ] {
             assert_eq!(parse(text), Ok(AliasedTerm { term, alias }), "{text}");
         }

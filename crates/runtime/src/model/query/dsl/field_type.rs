@@ -2,10 +2,10 @@
 
 use super::super::operator::ComparisonSubject;
 use crate::error::{Error, Result};
+use crate::model::SqlValue;
 use crate::model::column_kind::{self, ColumnKind, ColumnShape};
 use crate::model::database::SqlCell;
 use crate::model::{TableColumn, TableModel, TableModels};
-use sea_query::Value as Bound;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl FieldType {
     }
 
     /// A value as it is bound.
-    pub fn bind(&self, models: &TableModels, value: &Value) -> Result<Bound, String> {
+    pub fn bind(&self, models: &TableModels, value: &Value) -> Result<SqlValue, String> {
         match self {
             Self::Column(model, _) => self.look(|column| models.bind(model, column, value)),
             Self::Plain(_) => self.look(|column| column.plain(value)),

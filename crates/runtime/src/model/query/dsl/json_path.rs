@@ -4,8 +4,9 @@ use super::super::operator::{ComparisonOperator, Operand, OperandKind, always, n
 use super::super::read_context::column;
 use super::super::sort::by_bytes;
 use super::field::JsonPathStep;
+use crate::model::SqlValue;
 use crate::model::database::SqlDialect;
-use sea_query::{Alias, CaseStatement, Condition, Expr, ExprTrait, Func, Value as Bound};
+use sea_query::{Alias, CaseStatement, Condition, Expr, ExprTrait, Func};
 use serde_json::Value;
 
 /// A place within the JSON of a column.
@@ -119,7 +120,7 @@ impl JsonPath<'_> {
         left.eq(bound)
     }
 
-    fn typed(&self, value: &Value) -> (Expr, Bound) {
+    fn typed(&self, value: &Value) -> (Expr, SqlValue) {
         match value {
             Value::Bool(is) => (self.boolean(), is.to_string().into()),
             Value::Number(number) => (self.number(), number.as_f64().into()),

@@ -5,8 +5,9 @@ use super::super::operator::{ComparisonOperator, Operand};
 use super::field::JsonPathStep;
 use super::field_type::FieldType;
 use super::function::QueryFunction;
+use crate::model::SqlValue;
 use crate::model::TableModel;
-use sea_query::{JoinType, Value as Bound};
+use sea_query::JoinType;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -115,9 +116,9 @@ pub enum QueryField {
         is_distinct: bool,
     },
     /// A value that is given beside the query.
-    Bound {
+    SqlValue {
         /// The value.
-        value: Bound,
+        value: SqlValue,
         /// What it is.
         holds: FieldType,
     },
@@ -160,7 +161,7 @@ impl QueryField {
     /// Its values.
     pub fn holds(&self) -> FieldType {
         match self {
-            Self::Column { holds, .. } | Self::Bound { holds, .. } => holds.clone(),
+            Self::Column { holds, .. } | Self::SqlValue { holds, .. } => holds.clone(),
             Self::Path { .. } => FieldType::plain("json"),
             Self::Function {
                 function, argument, ..
@@ -215,7 +216,7 @@ impl QueryField {
     pub fn is_fixed(&self, groups: &[Self]) -> bool {
         let is_group = |field: &Self| groups.iter().any(|group| group.is_same(field));
         match self {
-            Self::Bound { .. } => true,
+            Self::SqlValue { .. } => true,
             Self::Function {
                 function, argument, ..
             } if !function.is_aggregate => {

@@ -6,8 +6,8 @@ use super::field_type::FieldType;
 use super::function::QueryFunction;
 use super::query::{QueryField, QueryOutput, QuerySource, SourceRows};
 use super::reader::DslReader;
+use crate::model::SqlValue;
 use crate::model::column_kind::ColumnShape;
-use sea_query::Value as Bound;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl DslReader<'_> {
                 };
                 (field, function.name.to_ascii_lowercase())
             }
-            FieldTerm::Bound(name) => (self.bound(name)?, name.to_owned()),
+            FieldTerm::SqlValue(name) => (self.bound(name)?, name.to_owned()),
         };
         Ok((field, alias.unwrap_or(name)))
     }
@@ -63,18 +63,18 @@ impl DslReader<'_> {
 
     fn bound(&self, name: &str) -> QueryResult<QueryField> {
         let (value, holds) = match self.value(name)? {
-            Value::Bool(value) => (Bound::Bool(Some(*value)), "boolean"),
-            Value::String(value) => (Bound::String(Some(value.clone())), "longText"),
+            Value::Bool(value) => (SqlValue::Bool(Some(*value)), "boolean"),
+            Value::String(value) => (SqlValue::String(Some(value.clone())), "longText"),
             Value::Number(number) => match number.as_i64() {
-                Some(number) => (Bound::BigInt(Some(number)), "bigInteger"),
-                None => (Bound::Double(number.as_f64()), "double"),
+                Some(number) => (SqlValue::BigInt(Some(number)), "bigInteger"),
+                None => (SqlValue::Double(number.as_f64()), "double"),
             },
             _ => {
                 let rule = "must be a text, a number or a boolean to stand for a field";
                 return Err(QueryFault::form("", &format!("?:{name}"), rule));
             }
         };
-        Ok(QueryField::Bound {
+        Ok(QueryField::SqlValue {
             value,
             holds: FieldType::plain(holds),
         })

@@ -182,7 +182,7 @@ impl QueryField {
                 };
                 function.write(&argument, reading.dialect())
             }
-            Self::Bound { value, holds } => {
+            Self::SqlValue { value, holds } => {
                 let kind = holds.look(|column| column.sql_type(reading.dialect()));
                 // Its collation is none of a type's.
                 let kind = kind.split(" COLLATE").next().unwrap_or_default().to_owned();
