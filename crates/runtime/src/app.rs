@@ -1,6 +1,6 @@
 //! An app: a folder of agents, connectors and texts, loaded as a whole and never changed afterwards.
 
-pub mod check;
+pub(crate) mod caller_variables;
 pub mod find;
 pub mod locales;
 pub mod problem;
@@ -24,6 +24,7 @@ mod package;
 mod references;
 mod scripts;
 mod search;
+mod server_selection;
 mod store;
 
 pub use app_file::{
@@ -40,8 +41,12 @@ pub use package::{
     TruncationName, TruncationSettings,
 };
 pub use problem::{FileProblem, Severity};
+pub(crate) use server_selection::{ServerSelection, ServerSelections};
 pub use store::{StoreFile, StoreKind, StoreOptions};
+pub(crate) use store::{address, is_internal};
 pub use variables::EnvVariables;
+
+pub use crate::llm::Connector;
 
 use crate::model::TableModel;
 use ambit_script::ProgramSource;
@@ -179,28 +184,6 @@ pub struct Prompt {
 /// Translations by tag and flattened key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locales(pub BTreeMap<String, BTreeMap<String, String>>);
-
-/// A named model.
-#[derive(Clone, Default)]
-pub struct Connector {
-    /// Dotted id.
-    pub id: String,
-    /// `openai`, `anthropic`, `gemini`, `ollama`, `scripted` …
-    pub kind: String,
-    /// What people call it.
-    pub label: String,
-    /// `options.fallback`: the connectors that are asked when this one fails.
-    pub fallback: Vec<String>,
-    /// `options`, variables replaced. Holds secrets: never shown or logged.
-    pub options: Map<String, Value>,
-}
-
-impl fmt::Debug for Connector {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = (&self.id, &self.kind);
-        out.debug_tuple("Connector").field(&id).finish()
-    }
-}
 
 /// A named store of the app.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,15 +1,143 @@
-//! Looking at an app without running it.
+//! What `ambit check` tells: everything wrong with an app, its scripts included.
 
-use crate::app::{self, FileProblem};
+use crate::app::{App, FileProblem, McpMapping, McpServerFile, Severity};
 use crate::ctx::surface;
 use crate::error::{Error, Result};
-use ambit_script::{Engine, EngineSettings};
+use crate::hook::EVENTS;
+use crate::process::store::OpenStores;
+use crate::process::{self, ProcessRegistry};
+use ambit_script::{Engine, EngineSettings, LoadError, ProgramSource, SourceFolder};
+use ambit_storage::driver::DriverOptions;
+use ambit_storage::{Stores, suggestion};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Everything that is wrong with the app in this folder or has no effect there, its scripts included, in order of files.
 pub fn check(root: &Path, environment: &BTreeMap<String, String>) -> Result<Vec<FileProblem>> {
-    let engine = Engine::new(&EngineSettings::default(), surface())
-        .map_err(|error| Error::internal(error.to_string()))?;
-    Ok(app::check::check(root, environment, &engine))
+    let settings = EngineSettings {
+        threads: 1,
+        warm: 0,
+        ..EngineSettings::default()
+    };
+    let engine =
+        &Engine::new(&settings, surface()).map_err(|error| Error::internal(error.to_string()))?;
+    let app = match App::load(root, environment) {
+        Ok(app) => Arc::new(app),
+        Err(problems) => return Ok(problems),
+    };
+    let mut problems = app.problems.clone();
+    problems.extend(scripts(&app, engine));
+    problems.extend(servers(&app, engine));
+    problems.extend(listeners(&app, engine));
+    problems.sort_by(|one, other| one.file.cmp(&other.file));
+    problems.dedup();
+    Ok(problems)
+}
+
+/// What is wrong with the scripts of an app. Loading them also means that they need not be compiled again.
+pub fn scripts(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let folder = match SourceFolder::new(&app.root) {
+        Ok(folder) => folder,
+        Err(error) => {
+            let message = format!("the app's folder cannot be read: {error}");
+            return vec![FileProblem::new(Severity::Error, "app.yao", message)];
+        }
+    };
+    let entries = app.entries().into_iter();
+    let broken = entries.filter_map(|source| {
+        let error = engine.load(&folder, &source).err()?;
+        Some(script(&source.file, &error))
+    });
+    broken.collect()
+}
+
+/// Processes that tool servers name and that are not there.
+fn servers(app: &Arc<App>, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
+        return Vec::new();
+    };
+    // Nothing is opened: only names are looked up.
+    let stores = match Stores::builder(DriverOptions::default()).build() {
+        Ok(stores) => Arc::new(OpenStores::new(Arc::new(stores))),
+        Err(error) => {
+            return vec![FileProblem::new(
+                Severity::Error,
+                "app.yao",
+                error.to_string(),
+            )];
+        }
+    };
+    let catalogue = ProcessRegistry::load(app, engine, &folder, stores);
+    let servers = app.servers.values().flatten();
+    let named = servers.flat_map(|server| named(server).map(move |named| (server, named)));
+    let told = named.filter_map(|(server, (kind, name, process))| {
+        let unknown = process::check_known(&catalogue, process).err()?;
+        let message = format!("\"{kind}.{name}\": {}", unknown.message);
+        Some(FileProblem::new(Severity::Warning, &server.file, message))
+    });
+    told.collect()
+}
+
+/// What a server calls: the kind and name of what is offered, and the process. A prompt that has its text calls nothing.
+fn named(server: &McpServerFile) -> impl Iterator<Item = (&'static str, &str, &str)> {
+    let McpMapping {
+        tools,
+        resources,
+        prompts,
+    } = &server.mapping;
+    let tools = tools.iter();
+    let tools = tools.map(|it| ("tools", it.name.as_str(), it.process.as_str()));
+    let resources = resources.iter();
+    let resources = resources.map(|it| ("resources", it.name.as_str(), it.process.as_str()));
+    let called = prompts
+        .iter()
+        .filter(|it| it.messages.is_empty() && it.template.is_none());
+    let prompts = called.map(|it| ("prompts", it.name.as_str(), it.process.as_str()));
+    tools.chain(resources).chain(prompts)
+}
+
+/// What listeners of agents export that is no event: nothing would ever call it.
+fn listeners(app: &App, engine: &Engine) -> Vec<FileProblem> {
+    let Ok(folder) = SourceFolder::new(&app.root) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for agent in app.agents.values().flatten() {
+        let Some(file) = &agent.listeners else {
+            continue;
+        };
+        let source = ProgramSource {
+            file: file.clone(),
+            folder: agent.folder.clone(),
+        };
+        // What is wrong with one that does not compile is told as of any script.
+        let Ok(program) = engine.load(&folder, &source) else {
+            continue;
+        };
+        let events = || EVENTS.iter().map(|row| row.name);
+        let unknown = program
+            .exported()
+            .filter(|name| !events().any(|it| it == *name));
+        problems.extend(unknown.map(|name| {
+            let hint = suggestion::hint(name, events());
+            let message = format!("\"{name}\" is no event{hint}");
+            FileProblem::new(Severity::Error, file, message)
+        }));
+    }
+    problems
+}
+
+/// Why a script cannot be used.
+pub fn script(file: &str, error: &LoadError) -> FileProblem {
+    let at = error.at.as_ref();
+    FileProblem {
+        line: at.map(|at| at.line),
+        column: at.map(|at| at.column),
+        ..FileProblem::new(
+            Severity::Error,
+            at.map_or(file, |at| &at.file),
+            &error.message,
+        )
+    }
 }

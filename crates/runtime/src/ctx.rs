@@ -29,6 +29,7 @@ mod run_host;
 mod script_context;
 mod store;
 mod trace;
+mod turn_host;
 mod unavailable;
 
 pub use context::object;
@@ -36,6 +37,9 @@ pub use generate::{declarations, reference};
 pub use run_host::{ContextHandle, RunHost};
 pub use script_context::{ContextProperties, MemoryNamespaces, ScriptContext};
 pub use store::{STORE, methods as store_methods};
+pub use turn_host::{
+    CalleeKind, ChunkCallback, DetachedContextOptions, NestedCall, NoTurnHost, TurnHost,
+};
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::globals;

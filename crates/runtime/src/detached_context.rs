@@ -1,13 +1,13 @@
 //! What scripts ask of the runtime from inside a turn.
 
 use crate::chats;
+use crate::ctx::DetachedContextOptions;
 use crate::ctx::{ContextProperties, MemoryNamespaces, ScriptContext};
 use crate::error::{Error, ErrorCode, Result};
 use crate::limits::AgentLimits;
 use crate::outbox::MessageAuthor;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use crate::trace::Trace;
-use crate::turn_host::DetachedContextOptions;
 use ambit_storage::memory::Memory;
 use ambit_storage::{LiveAgent, ids};
 use std::sync::Arc;

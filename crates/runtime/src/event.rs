@@ -1,7 +1,8 @@
 //! The events of a turn, beside those of contexts and storages. Fields marked ✎ are the ones that a listener may change.
 
+use ambit_storage::event::EventMetadata;
 use ambit_storage::events;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 events! {
     /// A turn has taken its conversation.
@@ -77,4 +78,21 @@ events! {
         /// The messages.
         messages: Vec<Value>,
     }
+}
+
+/// The fields of an event beside those that every event has.
+pub type EventPayload = Map<String, Value>;
+
+/// What every event says, and what this one says besides.
+pub(crate) fn described(about: &EventMetadata, payload: EventPayload) -> EventPayload {
+    let common = json!({
+        "event_id": about.event_id, "at": about.at, "tenant": about.tenant, "agent_name": about.agent_name,
+        "identity": about.identity, "turn_id": about.turn_id, "caller_id": about.caller_id,
+    });
+    let mut all = match common {
+        Value::Object(all) => all,
+        _ => EventPayload::new(),
+    };
+    all.extend(payload);
+    all
 }

@@ -9,7 +9,7 @@ pub use cursor::FeedCursor;
 pub use reader::{EventFilter, FeedItem, FeedReader};
 
 use crate::error::Result;
-use crate::hook::{EVENTS, EventPayload, described};
+use crate::event::{EventPayload, described};
 use crate::lock::lock;
 use ambit_storage::clock::{Millis, to_millis};
 use ambit_storage::driver::{Driver, ValuePart};
@@ -60,14 +60,14 @@ struct PendingEvent {
     has_content: bool,
 }
 
-/// The feed's ear at one version of the app.
+/// What listens for the feed at one version of the app.
 pub struct FeedListener {
     feed: Arc<EventFeed>,
     has_content: bool,
 }
 
 impl FeedListener {
-    /// Hears of events of this type.
+    /// Listens to events of this type.
     pub(crate) fn after<E: After>(&self, bus: &EventBus, payload: fn(&E) -> EventPayload) {
         let (feed, has_content) = (self.feed.clone(), self.has_content);
         let options = ListenerOptions {
@@ -127,14 +127,11 @@ impl EventFeed {
         }
     }
 
-    /// Listens to all after-events.
-    pub fn listen(self: &Arc<Self>, bus: &EventBus, has_content: bool) {
-        let ear = FeedListener {
+    /// What listens for it at one version of the app.
+    pub fn listener(self: &Arc<Self>, has_content: bool) -> FeedListener {
+        FeedListener {
             feed: self.clone(),
             has_content,
-        };
-        for listen in EVENTS.iter().filter_map(|row| row.feed) {
-            listen(&ear, bus);
         }
     }
 

@@ -11,10 +11,10 @@ mod next_result;
 mod session_script;
 
 pub use create_result::CreateResult;
-pub(crate) use events::EVENTS;
+pub use events::feed_types;
+pub(crate) use events::{EVENTS, listen_for_feed};
 pub use hook_fields::Delegate;
-pub(crate) use listeners::described;
-pub use listeners::{EventListeners, EventMapping, EventPayload};
+pub use listeners::{EventListeners, EventMapping};
 pub use next_result::{NextOutcome, NextResult};
 pub use session_script::SessionScript;
 

@@ -1,8 +1,8 @@
 //! What people send to a turn that is running, from whichever node: a log, so that nothing taken on is lost with a process.
 
 use crate::error::{Error, Result};
-use crate::live_turn::TurnStopReason;
-use crate::runtime::TurnInterrupt;
+use crate::turn_info::TurnInterrupt;
+use crate::turn_info::TurnStopReason;
 use ambit_storage::address::LogKey;
 use ambit_storage::batch::{Batch, BatchCheck, BatchWrite, NewEntry};
 use ambit_storage::driver::{Driver, LogRange};
@@ -76,17 +76,6 @@ impl TurnInbox {
             if !watch.changed().await {
                 return Err(Error::internal("the store has been closed"));
             }
-        }
-    }
-}
-
-impl TurnInterrupt {
-    /// How it breaks the work off, if it does.
-    pub(crate) fn stops(&self) -> Option<TurnStopReason> {
-        match (self.is_forced, self.messages.is_empty()) {
-            (false, _) => None,
-            (true, false) => Some(TurnStopReason::Restart),
-            (true, true) => Some(TurnStopReason::Cancelled),
         }
     }
 }

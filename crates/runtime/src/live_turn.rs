@@ -3,8 +3,9 @@
 use crate::access::{Authorized, DataAccess};
 use crate::inbox::TurnInbox;
 use crate::lock::lock;
-use crate::runtime::TurnInfo;
 use crate::stream::StreamWriter;
+use crate::turn_info::TurnInfo;
+use crate::turn_info::TurnStopReason;
 use ambit_storage::lease::{Lease, LeaseEnd};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,19 +25,6 @@ pub(crate) struct LiveTurn {
     /// What is sent to it.
     pub inbox: TurnInbox,
     is_closing: tokio::sync::Mutex<bool>,
-}
-
-/// Why a turn's work is broken off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnStopReason {
-    /// Somebody asked for it.
-    Cancelled,
-    /// New messages count at once.
-    Restart,
-    /// Another node has the conversation now: nothing may be written any more.
-    LeaseLost,
-    /// This node is being closed; another one goes on.
-    NodeClosing,
 }
 
 impl LiveTurn {

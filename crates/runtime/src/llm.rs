@@ -3,7 +3,8 @@
 pub mod answer;
 mod anthropic;
 pub mod capabilities;
-pub mod endpoint;
+pub mod connector;
+mod endpoint;
 mod failure;
 #[cfg(test)]
 mod fuzz;
@@ -22,11 +23,11 @@ mod tool_call_pairing;
 
 pub use answer::ModelAnswer;
 pub use capabilities::ModelCapabilities;
+pub use connector::Connector;
 pub use failure::{ModelFailure, ModelFailureKind};
 pub use provider_cache::ProviderCache;
 pub(crate) use secrets::Secrets;
 
-use crate::app::Connector;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};

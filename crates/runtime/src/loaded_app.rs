@@ -1,15 +1,15 @@
 //! One version of an app, ready to run: its agents known to storage, its scripts compiled.
 
-use crate::app::{App, AppAgent, FileProblem, Severity, check};
+use crate::app::{App, AppAgent, FileProblem, Severity};
+use crate::check;
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::EventFeed;
-use crate::hook::{AgentHooks, EventListeners, SessionScript};
+use crate::hook::{AgentHooks, EventListeners, SessionScript, listen_for_feed};
 use crate::llm::ProviderCache;
 use crate::mcp;
 use crate::net::{self, AllowList};
 use crate::process::ProcessRegistry;
 use crate::process::store::OpenStores;
-use crate::runtime;
 use crate::storage_agent::StorageAgent;
 use crate::summariser;
 use ambit_script::{Engine, SourceFolder};
@@ -51,10 +51,13 @@ pub(crate) struct LoadOptions {
     pub opened: Arc<OpenStores>,
     pub pool: Arc<mcp::McpServerPool>,
     /// Listeners of the application.
-    pub listeners: Option<runtime::ListenerRegistration>,
+    pub listeners: Option<ListenerRegistration>,
     /// What clients are told of events.
     pub feed: Arc<EventFeed>,
 }
+
+/// Registers listeners.
+pub type ListenerRegistration = Arc<dyn Fn(&Ambit) + Send + Sync>;
 
 /// The scripts of an agent, compiled.
 struct CompiledAgent {
@@ -94,7 +97,8 @@ impl LoadedApp {
             listeners(&ambit);
         }
         listeners.iter().for_each(|own| own.register(ambit.bus()));
-        making.feed.listen(ambit.bus(), app.settings.events.content);
+        let feed = making.feed.listener(app.settings.events.content);
+        listen_for_feed(&feed, ambit.bus());
 
         let mcp = Arc::new(making.pool.servers(&app));
         let mut problems = app.problems.clone();

@@ -1,13 +1,11 @@
 //! What a node does by itself for as long as it runs: turns that nobody runs are taken up, and what is over is ended.
 
 use crate::error::Result;
-use crate::lock::lock;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use crate::{retention, turn};
 use ambit_storage::Caller;
 use ambit_storage::clock::backoff;
-use std::collections::BTreeSet;
-use std::sync::{Mutex, Weak};
+use std::sync::Weak;
 use std::time::Duration;
 
 /// From one look to the next.
@@ -22,25 +20,6 @@ const TEMPORARY: u64 = 60;
 const INDEX_SWEEP_LOOKS: u64 = 600;
 /// Rows of the index in one step of that walk.
 const STEP: usize = 100;
-
-/// The tenants that had temporary conversations here: these are in no index.
-#[derive(Default)]
-pub(crate) struct TemporaryTenants(Mutex<BTreeSet<String>>);
-
-impl TemporaryTenants {
-    /// The tenant has one.
-    pub fn note(&self, tenant: &str) {
-        let mut tenants = lock(&self.0);
-        if !tenants.contains(tenant) {
-            tenants.insert(tenant.to_owned());
-        }
-    }
-
-    fn all(&self) -> BTreeSet<String> {
-        let tenants = lock(&self.0);
-        tenants.clone()
-    }
-}
 
 /// Takes up turns that nobody runs any more. A store that is away is asked less often.
 pub(crate) async fn recover(core: Weak<RuntimeCore>) {

@@ -3,14 +3,12 @@
 
 mod concurrent;
 mod connection;
-mod credentials;
 mod notifications;
 mod pool;
 mod process;
 mod request;
 mod samples;
 mod script_methods;
-mod selection;
 mod server;
 mod session;
 mod tool_names;
@@ -23,33 +21,17 @@ pub use pool::McpServerPool;
 pub(crate) use tool_result::cut;
 
 use crate::app::find::meant;
-use crate::app::{self, App};
+use crate::app::{self, App, ServerSelection, ServerSelections};
 use crate::error::{Error, ErrorCode, Result};
 use crate::schema::{self, SchemaError};
 use crate::tool::ToolCaller;
 use request::{McpListKind, McpRequest};
-use selection::{ServerSelection, ServerSelections};
 use serde_json::{Map, Value};
 use server::McpServer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use samples::message as samples_message;
-
-/// Whether all variables of a text are known.
-pub(crate) fn check_variables(text: &str) -> Result<(), String> {
-    credentials::check(text)
-}
-
-/// The server that an entry of `mcp.servers` names.
-pub(crate) fn named(entry: &Value) -> String {
-    ServerSelection::of(entry).id
-}
-
-/// Whether an entry of `mcp.servers` names one server.
-pub(crate) fn check_entry(entry: &Value) -> Result<(), String> {
-    ServerSelection::check(entry)
-}
 
 /// The servers of one version of an app.
 pub struct McpServers {

@@ -1,9 +1,10 @@
 //! The runtime: one app over its stores, and every way into it.
 
 mod turn_access;
-mod turn_info;
 
-pub use turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
+pub use crate::loaded_app::ListenerRegistration;
+pub use crate::runtime_core::ReloadCheck;
+pub use crate::turn_info::{InterruptEffect, StartedTurn, TurnInfo, TurnInterrupt, TurnStatus};
 
 use crate::access::Authorized;
 use crate::app::watcher::AppWatcher;
@@ -11,27 +12,27 @@ use crate::app::{App, FileProblem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::feed::{EventFeed, EventFilter, FeedCursor, FeedReader};
 use crate::inspect::memory::{self, MemorySelector, OpenMemory};
-use crate::live_turn::{LiveTurns, TurnStopReason};
+use crate::live_turn::LiveTurns;
 use crate::llm::ProviderCache;
-use crate::loaded_app::{LoadOptions, LoadedApp, broken};
+use crate::loaded_app::LoadOptions;
 use crate::lock::lock;
-use crate::maintenance::{self, TemporaryTenants};
+use crate::maintenance;
 use crate::mcp;
 use crate::model;
 use crate::process::store::OpenStores;
 use crate::request::TurnRequest;
+use crate::runtime_core::{RuntimeCore, TemporaryTenants};
 use crate::tool::Toolbox;
+use crate::turn_info::TurnStopReason;
 use crate::{retention, turn};
 use ambit_script::Engine;
 use ambit_storage::upkeep::{Sweeper, SweeperOptions};
 use ambit_storage::{Ambit, Stores};
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinSet;
 
 /// What a runtime is made of.
 pub struct RuntimeSettings {
@@ -55,37 +56,9 @@ pub struct RuntimeSettings {
     pub listeners: Option<ListenerRegistration>,
 }
 
-/// Registers listeners.
-pub type ListenerRegistration = Arc<dyn Fn(&Ambit) + Send + Sync>;
-
-/// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
-/// answered instead is called when the new one takes effect.
-pub type ReloadCheck = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, FileProblem> + Send + Sync>;
-
 /// An app over its stores. Cheap to clone; the clones are the same runtime.
 #[derive(Clone)]
 pub struct Runtime(Arc<RuntimeCore>);
-
-/// What all turns share.
-pub(crate) struct RuntimeCore {
-    pub stores: Arc<Stores>,
-    tools: Option<Arc<dyn Toolbox>>,
-    pub turns: LiveTurns,
-    pub models: Arc<ProviderCache>,
-    pub is_development: bool,
-    making: LoadOptions,
-    loaded: RwLock<Arc<LoadedApp>>,
-    /// Reloads come one after the other: the last one is of the newest files.
-    reloading: tokio::sync::Mutex<()>,
-    judge: OnceLock<ReloadCheck>,
-    tasks: Mutex<JoinSet<()>>,
-    pub temporary: TemporaryTenants,
-    /// Agents that write titles of chats, as many as may at once.
-    pub titles: Arc<Semaphore>,
-    /// They erase expired values of the stores.
-    sweepers: Mutex<Vec<Sweeper>>,
-    is_closing: Mutex<bool>,
-}
 
 impl Runtime {
     /// Loads the app and begins to take up what other nodes, or this one, left behind.
@@ -264,53 +237,6 @@ impl Runtime {
         }
         self.0.making.pool.close().await;
         self.0.making.opened.close().await
-    }
-}
-
-impl RuntimeCore {
-    /// The app's present version.
-    pub fn loaded(&self) -> Arc<LoadedApp> {
-        self.loaded
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// The tools of agents in this version of the app.
-    pub fn tools(&self, loaded: &LoadedApp) -> Arc<dyn Toolbox> {
-        match &self.tools {
-            Some(tools) => tools.clone(),
-            None => loaded.mcp.clone(),
-        }
-    }
-
-    /// Runs a task that ends with the runtime.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = lock(&self.tasks);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
-    }
-
-    async fn reload(&self) -> Result<Vec<FileProblem>> {
-        let _one_at_a_time = self.reloading.lock().await;
-        let loaded = self.making.load().await?;
-        let problems = loaded.problems().to_vec();
-        let errors: Vec<FileProblem> = problems
-            .iter()
-            .filter(|it| it.is_error())
-            .cloned()
-            .collect();
-        if !errors.is_empty() && !self.is_development {
-            return Err(broken(&errors));
-        }
-        let judged = self.judge.get().map(|judge| judge(&loaded.app));
-        let take_effect = judged.transpose().map_err(|problem| broken(&[problem]))?;
-        let mut present = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(take_effect) = take_effect {
-            take_effect();
-        }
-        *present = Arc::new(loaded);
-        Ok(problems)
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) use recover::{RecoveryBackoff, recover_all};
 
 use crate::error::{Error, Result};
 use crate::journal::RoundPosition;
-use crate::live_turn::TurnStopReason;
+use crate::turn_info::TurnStopReason;
 use agent_run::{AgentRun, AgentRunOutcome};
 use conversation::Conversation;
 use converse::Transcript;

@@ -6,6 +6,7 @@ use super::sse_source::{self, SseSource};
 use super::{AuthorizedCaller, ErrorBody, HttpError, SharedState};
 use ambit_runtime::Result;
 use ambit_runtime::feed::{EventFilter, FeedItem, FeedReader};
+use ambit_runtime::hook::feed_types;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -66,7 +67,7 @@ async fn feed(
         user: query.user.map(|id| id.0),
         chat: query.chat.map(|id| id.0),
         group: query.group.map(|id| id.0),
-        types: types.map_or(Ok(Vec::new()), |names| EventFilter::types(&names.0))?,
+        types: types.map_or(Ok(Vec::new()), |names| feed_types(&names.0))?,
     };
     let behind = headers.get("last-event-id").filter(|id| !id.is_empty());
     let behind = behind.map(|id| id.to_str().unwrap_or_default().trim().parse());

@@ -1,12 +1,11 @@
 //! `mcps/**.mcp.yao`: tool servers by id, of the app and of its agents.
 
-use super::McpServerFile;
 use super::loader::AppLoader;
 use super::mcp_mapping::{self, McpMapping};
 use super::problem::{FileProblem, ProblemReport};
 use super::read::{ConfigNode, Setting};
+use super::{McpServerFile, caller_variables};
 use crate::config;
-use crate::mcp;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -199,7 +198,7 @@ fn judge(file: &ServerFile, node: &ConfigNode, report: &mut ProblemReport) {
         }
     }
     for (key, text) in file.personal() {
-        if let Err(message) = mcp::check_variables(text) {
+        if let Err(message) = caller_variables::check(text) {
             report.error(at(key), format!("\"{key}\": {message}"));
         }
     }

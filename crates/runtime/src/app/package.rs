@@ -10,8 +10,7 @@ use super::prompts::read::{self, PromptSource};
 use super::read::ConfigNode;
 use super::references;
 use super::variables::EnvVariables;
-use super::{AppAgent, Visibility, locales, scripts};
-use crate::mcp;
+use super::{AppAgent, ServerSelection, Visibility, locales, scripts};
 
 /// Folders of an agent in which no other agent is.
 const INNER: &[&str] = &["assets", "locales", "mcps", "models", "prompts", "src"];
@@ -100,7 +99,7 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
     let mut judged = Ok(());
     for (at, named) in named.enumerate() {
         let entry = named.value();
-        if let Err(rule) = mcp::check_entry(&entry) {
+        if let Err(rule) = ServerSelection::check(&entry) {
             let message = format!("\"mcp.servers[{at}]\": {rule}");
             let problem = loader.refuse(FileProblem {
                 line: Some(named.at.line),
@@ -110,7 +109,7 @@ fn check_servers(loader: &mut AppLoader, node: &ConfigNode, file: &str) -> Resul
             judged = judged.and(Err(problem));
             continue;
         }
-        let id = mcp::named(&entry);
+        let id = ServerSelection::of(&entry).id;
         if id.starts_with("agents.") || EnvVariables::named(&id).is_some() {
             continue;
         }

@@ -1,16 +1,28 @@
 //! `stores/<id>.<kind>.yao`: named stores of the app.
 
+mod address;
+
+pub(crate) use address::address;
+
 use super::connector::STORES;
 use super::loader::AppLoader;
 use super::problem::{FileProblem, ProblemReport};
 use super::read::ConfigNode;
 use super::{App, AppStore};
 use crate::config;
-use crate::process::store::{address, is_internal};
+
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the names of stores begin with that are not the app's.
+const INTERNAL: &str = "__yao.";
+
+/// Whether a store of this name is none of the app's.
+pub fn is_internal(id: &str) -> bool {
+    id.starts_with(INTERNAL)
+}
 
 config! {
     /// A named store of the app.

@@ -2,9 +2,9 @@
 
 use super::{ScriptCall, ScriptClass};
 use crate::concurrent_calls::{JoinPolicy, run_concurrently};
+use crate::ctx::{CalleeKind, ChunkCallback, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
-use crate::turn_host::{CalleeKind, ChunkCallback, NestedCall};
 use ambit_script::{Callback, HostError, HostValue};
 use futures::FutureExt;
 use serde_json::{Map, Value, json};

@@ -4,9 +4,9 @@ use super::{
     ContextHandle, ScriptCall, ScriptClass, ScriptMethod, agent_calls, mcp, memory, message, trace,
     unavailable,
 };
+use crate::ctx::DetachedContextOptions;
 use crate::error::{Error, Result};
 use crate::optional::optional;
-use crate::turn_host::DetachedContextOptions;
 use ambit_script::{HostObject, HostValue};
 use serde_json::{Value, json};
 

@@ -2,6 +2,7 @@
 
 use crate::access::Authorized;
 use crate::app::{App, AppAgent};
+use crate::ctx::TurnHost;
 use crate::limits::AgentLimits;
 use crate::mcp;
 use crate::net;
@@ -9,7 +10,6 @@ use crate::outbox::AgentOutbox;
 use crate::process::ProcessRegistry;
 use crate::request::RequestOrigin;
 use crate::trace::TraceNode;
-use crate::turn_host::TurnHost;
 use ambit_storage::SessionIdentity;
 use ambit_storage::memory::Memory;
 use serde_json::{Map, Value};

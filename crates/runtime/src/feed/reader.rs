@@ -4,12 +4,11 @@ use super::writer::FeedStep;
 use super::{EventFeed, FeedCursor, cursor, end_of, held};
 use crate::access::{Authorized, DataAccess};
 use crate::error::{Error, ErrorCode, Result};
-use crate::hook::EVENTS;
 use ambit_storage::batch::{Batch, BatchWrite};
 use ambit_storage::clock::Millis;
 use ambit_storage::driver::{Driver, LogWatch, ValuePart};
 use ambit_storage::operation::Operation;
-use ambit_storage::{Ambit, Json, SessionIdentity, suggestion};
+use ambit_storage::{Ambit, Json, SessionIdentity};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,23 +37,6 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    /// Names of events, with commas between them.
-    pub fn types(text: &str) -> Result<Vec<&'static str>> {
-        let known = || EVENTS.iter().filter(|row| row.feed.is_some());
-        let one = |name: &str| {
-            let found = known().find(|row| row.name == name);
-            let hint = suggestion::hint(name, known().map(|row| row.name));
-            let refused = || {
-                Error::invalid(
-                    "type",
-                    format!("type \"{name}\" is no event of the feed{hint}"),
-                )
-            };
-            found.map(|row| row.name).ok_or_else(refused)
-        };
-        text.split(',').map(|name| one(name.trim())).collect()
-    }
-
     fn wants(&self, event: &Value, session: &SessionIdentity) -> bool {
         let same = |wanted: &Option<String>, found: Option<&str>| {
             wanted.is_none() || wanted.as_deref() == found

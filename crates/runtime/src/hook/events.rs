@@ -1,9 +1,12 @@
 //! The events of storage and of turns as scripts and the feed see them: one row each.
 
-use super::listeners::{EventListeners, EventMapping, EventPayload};
+use super::listeners::{EventListeners, EventMapping};
+use crate::event::EventPayload;
 use crate::feed::FeedListener;
 use ambit_storage::event::EventBus;
-use ambit_storage::{BulkReport, Context, Error, Json, Result, SaveReport, SessionIdentity};
+use ambit_storage::{
+    BulkReport, Context, Error, Json, Result, SaveReport, SessionIdentity, suggestion,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -36,7 +39,7 @@ macro_rules! events {
     };
     (@feed before $name:ident, $fields:tt) => { None };
     (@feed after $name:ident, $fields:tt) => {
-        Some(|ear, bus| events!(@after ear, bus, $name, $fields, []))
+        Some(|listener, bus| events!(@after listener, bus, $name, $fields, []))
     };
     (@after $listeners:ident, $bus:ident, $name:ident, [$(($field:ident, $show:ident))*], []) => {
         $listeners.after::<known::$name>($bus, |_event| {
@@ -102,6 +105,30 @@ events! {
     after ToolChanged { tool: plain, added: plain, } []
     before BeforeStructuredOutput { response: plain, } [response]
     before BeforeSaveHistory { messages: plain, } []
+}
+
+/// Has the feed listen to each event that it tells of.
+pub fn listen_for_feed(listener: &FeedListener, bus: &EventBus) {
+    for listen in EVENTS.iter().filter_map(|row| row.feed) {
+        listen(listener, bus);
+    }
+}
+
+/// Reads names of events of the feed, with commas between them.
+pub fn feed_types(text: &str) -> crate::Result<Vec<&'static str>> {
+    let known = || EVENTS.iter().filter(|row| row.feed.is_some());
+    let one = |name: &str| {
+        let found = known().find(|row| row.name == name);
+        let hint = suggestion::hint(name, known().map(|row| row.name));
+        let refused = || {
+            crate::Error::invalid(
+                "type",
+                format!("type \"{name}\" is no event of the feed{hint}"),
+            )
+        };
+        found.map(|row| row.name).ok_or_else(refused)
+    };
+    text.split(',').map(|name| one(name.trim())).collect()
 }
 
 /// All events by name.

@@ -3,20 +3,18 @@
 use super::agent_script::AgentScript;
 use super::events::EVENTS;
 use crate::app::{App, AppAgent};
+use crate::event::{EventPayload, described};
 use ambit_script::{Engine, SourceFiles};
-use ambit_storage::event::{After, Before, EventBus, EventMetadata, ListenerOptions, Verdict};
+use ambit_storage::event::{After, Before, EventBus, ListenerOptions, Verdict};
 use ambit_storage::{Error, Result};
 use futures::FutureExt;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The listeners of one agent. They hear of that agent's sessions alone.
 pub struct EventListeners {
     script: AgentScript,
 }
-
-/// The fields of an event beside those that every event has.
-pub type EventPayload = Map<String, Value>;
 
 /// How scripts see an event, and what they may change of it.
 pub struct EventMapping<E> {
@@ -129,18 +127,4 @@ impl EventListeners {
         })?;
         Ok(answer.unwrap_or_default())
     }
-}
-
-/// What every event says, and what this one says besides.
-pub(crate) fn described(about: &EventMetadata, payload: EventPayload) -> EventPayload {
-    let common = json!({
-        "event_id": about.event_id, "at": about.at, "tenant": about.tenant, "agent_name": about.agent_name,
-        "identity": about.identity, "turn_id": about.turn_id, "caller_id": about.caller_id,
-    });
-    let mut all = match common {
-        Value::Object(all) => all,
-        _ => EventPayload::new(),
-    };
-    all.extend(payload);
-    all
 }

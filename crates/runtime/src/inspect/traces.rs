@@ -4,7 +4,7 @@ use crate::access::{Authorized, DataAccess};
 use crate::chats::{self, ChatFilter, ChatName, ChatOrder, ChatRows, ListPart, PageWindow};
 use crate::error::{Error, Result};
 use crate::journal::TurnKeys;
-use crate::runtime::{TurnInfo, TurnStatus};
+use crate::turn_info::{TurnInfo, TurnStatus};
 use crate::turn_location::{self, TurnLocation};
 use ambit_storage::Ambit;
 use ambit_storage::address::{LogKey, Space};

@@ -7,7 +7,7 @@ use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults};
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
-use crate::app::Connector;
+use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::AnthropicDecoder;
 use messages::AnthropicConversation;

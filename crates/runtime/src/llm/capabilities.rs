@@ -1,8 +1,8 @@
 //! What a model can do, as its connector says, and what becomes of a call that asks for more.
 
 use super::ModelCall;
-use crate::app::Connector;
 use crate::error::{Error, Result};
+use crate::llm::Connector;
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
 

@@ -3,7 +3,7 @@
 use super::ModelFailure;
 use super::failure::ModelFailureKind;
 use super::secrets::Secrets;
-use crate::app::Connector;
+use crate::llm::Connector;
 use crate::lock::lock;
 use crate::net::tls;
 use ambit_storage::memory::Ttl;

@@ -7,7 +7,7 @@ use super::endpoint::{ModelEndpoint, ProxyClients, ServiceDefaults, text, wrong}
 use super::{
     AnswerStream, ModelCall, ModelCapabilities, ModelFailure, Provider, ProviderEntry, stream,
 };
-use crate::app::Connector;
+use crate::llm::Connector;
 use async_trait::async_trait;
 use decode::GeminiDecoder;
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use super::endpoint::ProxyClients;
 use super::{ModelFailure, Provider, ProviderEntry, openai};
-use crate::app::Connector;
+use crate::llm::Connector;
 use std::sync::Arc;
 
 /// The row of the table.

@@ -2,7 +2,7 @@
 
 use super::endpoint::ProxyClients;
 use super::{ModelFailure, PROVIDERS, Provider};
-use crate::app::Connector;
+use crate::llm::Connector;
 use crate::lock::lock;
 use ambit_storage::suggestion;
 use std::collections::BTreeMap;

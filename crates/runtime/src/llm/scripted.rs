@@ -8,7 +8,7 @@ use super::endpoint::{ProxyClients, text, wrong};
 use super::{
     AnswerPiece, AnswerStream, ModelCall, ModelFailure, Provider, ProviderEntry, TokenUsage, stream,
 };
-use crate::app::Connector;
+use crate::llm::Connector;
 use ambit_storage::memory::Ttl;
 use async_trait::async_trait;
 use conversation::ScriptedConversation;

@@ -1,6 +1,6 @@
 //! What a connector must not tell: providers like to repeat keys in their errors.
 
-use crate::app::Connector;
+use crate::llm::Connector;
 use serde_json::{Map, Value};
 use url::Url;
 

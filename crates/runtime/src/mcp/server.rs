@@ -1,12 +1,12 @@
 //! One server of an app, for all who use it.
 
 use super::connection::{ConnectionTarget, McpConnection, ToolChange};
-use super::credentials;
 use super::process::ProcessServer;
 use super::request::{AnswerDeadline, McpListKind, McpRequest};
 use super::transport::{TRANSPORTS, TransportEntry};
 use crate::access::Authorized;
 use crate::app;
+use crate::app::caller_variables;
 use crate::app::read::units;
 use crate::error::Result;
 use crate::llm::Secrets;
@@ -135,7 +135,7 @@ impl McpServer {
         let McpServerKind::Outside { transport, links } = &self.kind else {
             return Ok(None);
         };
-        let filled = credentials::fill(&self.about, who)?;
+        let filled = caller_variables::fill(&self.about, who)?;
         let mut links = lock(links);
         if let Some(link) = links.get(&filled.key) {
             return Ok(Some(link.clone()));

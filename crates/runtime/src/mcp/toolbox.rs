@@ -1,9 +1,9 @@
 //! The servers as a turn sees them.
 
 use super::request::McpListKind;
-use super::selection::ServerSelection;
 use super::tool_names::ToolNames;
 use super::{McpServers, tool_result};
+use crate::app::ServerSelection;
 use crate::error::Result;
 use crate::tool::{ServerTool, ToolCaller, ToolOutcome, Toolbox};
 use async_trait::async_trait;

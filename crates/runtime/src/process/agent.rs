@@ -2,9 +2,9 @@
 
 use super::stores::failed;
 use super::{ProcessCall, ProcessFamily, listed};
+use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::optional::optional;
-use crate::turn_host::{CalleeKind, NestedCall};
 use futures::FutureExt;
 use serde_json::Value;
 use std::time::Duration;

@@ -1,11 +1,8 @@
 //! The stores of an app: in memory, in the database, or behind a connector. Each is opened once, when it is first used.
 
-mod address;
 mod lru;
 
-pub(crate) use address::address;
-
-use crate::app::{App, AppStore, StoreOptions};
+use crate::app::{App, AppStore, StoreOptions, address, is_internal};
 use crate::error::{Error, ErrorCode, Result};
 use crate::lock::lock;
 use crate::model::database::{Database, LazyDatabase};
@@ -19,14 +16,6 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
-
-/// What the names of stores begin with that are not the app's.
-const INTERNAL: &str = "__yao.";
-
-/// Whether a store of this name is none of the app's.
-pub fn is_internal(id: &str) -> bool {
-    id.starts_with(INTERNAL)
-}
 
 /// The stores that are open. They outlive a reload, with what they hold.
 pub struct OpenStores {

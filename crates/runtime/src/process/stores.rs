@@ -1,6 +1,7 @@
 //! The methods of stores: `stores.<id>.<ScriptMethod>`.
 
-use super::{ProcessCall, ProcessFamily, ProcessRegistry, store};
+use super::{ProcessCall, ProcessFamily, ProcessRegistry};
+use crate::app::is_internal;
 use crate::ctx::{self, ScriptCall, ScriptMethod};
 use crate::error::{Error, ErrorCode, Result};
 use ambit_script::{HostError, HostValue};
@@ -30,7 +31,7 @@ fn parts<'n>(
     name: &'n str,
 ) -> Option<(&'n str, &'static ScriptMethod)> {
     let (id, method) = name.strip_prefix("stores.")?.rsplit_once('.')?;
-    let is_known = catalogue.app.stores.contains_key(id) || store::is_internal(id);
+    let is_known = catalogue.app.stores.contains_key(id) || is_internal(id);
     let mut methods = ctx::store_methods();
     let method = methods.find(|row| row.name().eq_ignore_ascii_case(method))?;
     is_known.then_some((id, method))

@@ -5,7 +5,7 @@ mod orphaned_turn;
 use crate::error::{ErrorCode, Result};
 use crate::journal::{JournalStep, OpenTurn};
 use crate::live_turn::LiveTurns;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use ambit_storage::LiveAgent;
 use ambit_storage::address::Space;
 use ambit_storage::driver::{Driver, ValuePart, ValueScan};

@@ -11,7 +11,7 @@ use crate::live_turn::LiveTurn;
 use crate::loaded_app::LoadedApp;
 use crate::request::TurnRequest;
 use crate::retention::RetentionPeriods;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use crate::turn_location;
 use ambit_storage::SessionIdentity;
 use ambit_storage::batch::BatchWrite;

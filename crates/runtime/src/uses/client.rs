@@ -3,9 +3,9 @@
 use super::UsesTarget;
 use crate::app::App;
 use crate::ctx::ScriptContext;
+use crate::ctx::{CalleeKind, NestedCall};
 use crate::error::{Error, ErrorCode, Result};
 use crate::tool::{ServerTool, ToolCaller, Toolbox, call_in_time};
-use crate::turn_host::{CalleeKind, NestedCall};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,18 +1,8 @@
 //! What `ambit check` tells.
 
 use crate::support::{environment, fixture, folder, texts};
-use ambit_runtime::app::check::check;
-use ambit_script::{Engine, EngineSettings, HostApi};
+use ambit_runtime::check;
 use std::collections::BTreeMap;
-
-fn engine() -> Engine {
-    let settings = EngineSettings {
-        threads: 1,
-        warm: 0,
-        ..EngineSettings::default()
-    };
-    Engine::new(&settings, HostApi::default()).unwrap()
-}
 
 #[tokio::test]
 async fn scripts_that_do_not_compile_are_told_with_the_other_problems() {
@@ -25,7 +15,7 @@ async fn scripts_that_do_not_compile_are_told_with_the_other_problems() {
         ),
         ("scripts/s.ts", "export function F( {\n"),
     ]);
-    let problems = check(root.path(), &BTreeMap::new(), &engine());
+    let problems = check(root.path(), &BTreeMap::new()).unwrap();
     let told = texts(&problems);
     assert_eq!(told.len(), 3, "{told:#?}");
     assert_eq!(
@@ -72,7 +62,7 @@ async fn tools_whose_processes_are_not_there_are_told() {
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
-    let told = texts(&check(folder(&files).path(), &BTreeMap::new(), &engine()));
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
     let (scripts, servers): (Vec<_>, Vec<_>) = told
         .into_iter()
         .partition(|told| told.contains("scripts/odd.ts"));
@@ -104,7 +94,7 @@ async fn g146_what_a_listener_exports_that_is_no_event_is_told() {
         ("assistants/a/src/events.ts", events),
         ("assistants/a/src/words.ts", words),
     ];
-    let told = texts(&check(folder(&files).path(), &BTreeMap::new(), &engine()));
+    let told = texts(&check(folder(&files).path(), &BTreeMap::new()).unwrap());
     let file = "assistants/a/src/events.ts";
     let expected = [
         format!("Error {file}: \"ContextSavd\" is no event; did you mean \"ContextSaved\"?"),
@@ -116,7 +106,7 @@ async fn g146_what_a_listener_exports_that_is_no_event_is_told() {
 #[tokio::test]
 async fn every_script_of_the_fixture_compiles() {
     let environment = environment(&[("MODEL_HOST", "http://localhost")]);
-    let problems = check(fixture(), &environment, &engine());
+    let problems = check(fixture(), &environment).unwrap();
     let errors: Vec<String> = texts(&problems)
         .into_iter()
         .filter(|told| !told.starts_with("Notice"))

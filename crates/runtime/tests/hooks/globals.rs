@@ -2,8 +2,8 @@
 
 use crate::support::Stage;
 use ambit_runtime::ctx::ScriptContext;
+use ambit_runtime::ctx::{DetachedContextOptions, NestedCall, NoTurnHost, TurnHost};
 use ambit_runtime::trace::{LogLevel, TraceStatus};
-use ambit_runtime::turn_host::{DetachedContextOptions, NestedCall, NoTurnHost, TurnHost};
 use ambit_runtime::{Error, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;

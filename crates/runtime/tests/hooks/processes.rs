@@ -3,9 +3,9 @@
 use crate::globals::Opener;
 use crate::support::Stage;
 use ambit_runtime::ctx::ScriptContext;
+use ambit_runtime::ctx::{DetachedContextOptions, NestedCall, TurnHost};
 use ambit_runtime::process::ContextProcessRunner;
 use ambit_runtime::trace::{NodeOptions, TraceStatus};
-use ambit_runtime::turn_host::{DetachedContextOptions, NestedCall, TurnHost};
 use ambit_runtime::{Error, ErrorCode, Result};
 use ambit_script::HostError;
 use async_trait::async_trait;

@@ -3,6 +3,7 @@
 use ambit_runtime::app::read::ConfigObject;
 use ambit_runtime::app::{App, AppAgent};
 use ambit_runtime::ctx::{self, ContextProperties, MemoryNamespaces, ScriptContext};
+use ambit_runtime::ctx::{NoTurnHost, TurnHost};
 use ambit_runtime::hook::{AgentHooks, CreateResult, NextResult};
 use ambit_runtime::limits::AgentLimits;
 use ambit_runtime::mcp::McpServerPool;
@@ -13,7 +14,6 @@ use ambit_runtime::process::store::OpenStores;
 use ambit_runtime::request::{ClientInfo, RequestOrigin};
 use ambit_runtime::stream::{self, StreamTarget, StreamWriter};
 use ambit_runtime::trace::{self, Trace, TraceTree};
-use ambit_runtime::turn_host::{NoTurnHost, TurnHost};
 use ambit_runtime::{Authorized, Error};
 use ambit_script::{Engine, EngineSettings, ProgramSource};
 use ambit_storage::address::Space;

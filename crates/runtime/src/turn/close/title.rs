@@ -6,7 +6,7 @@ use crate::journal::TurnIds;
 use crate::loaded_app::LoadedApp;
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamWriter};
 use crate::trace::Trace;
 use crate::turn::Turn;

@@ -3,6 +3,7 @@
 use super::chunk_listener::ChunkListener;
 use super::journal::{NestedCallRecord, NestedCallStep};
 use super::script_model_call::ScriptModelCall;
+use crate::ctx::ChunkCallback;
 use crate::error::Result;
 use crate::frame::MessageStatus;
 use crate::journal::JournalStep;
@@ -10,7 +11,6 @@ use crate::outbox::AgentOutbox;
 use crate::trace::{TraceNode, TraceStatus};
 use crate::turn::Turn;
 use crate::turn::next::TurnResponse;
-use crate::turn_host::ChunkCallback;
 use serde_json::Value;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 

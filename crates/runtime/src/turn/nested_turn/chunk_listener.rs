@@ -1,8 +1,8 @@
 //! What a call says, for a script that wants to hear it.
 
+use crate::ctx::ChunkCallback;
 use crate::error::{Error, Result};
 use crate::stream::{StreamEntry, StreamReader, StreamWriter};
-use crate::turn_host::ChunkCallback;
 use ambit_script::HostError;
 use serde_json::Value;
 

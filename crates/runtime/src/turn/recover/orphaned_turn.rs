@@ -5,7 +5,7 @@ use crate::frame::MessageStatus;
 use crate::journal::{self, ATTEMPTS, JournalStep, OpenTurn, TurnIds};
 use crate::outbox::Outbox;
 use crate::request::TurnRequest;
-use crate::runtime::RuntimeCore;
+use crate::runtime_core::RuntimeCore;
 use crate::stream::{StreamOptions, StreamWriter};
 use crate::turn::answers::{AnswerRecord, call_messages, message_ids};
 use crate::turn::conversation::history_size;

@@ -85,3 +85,27 @@ pub enum InterruptEffect {
     /// The turn ends.
     Cancel,
 }
+
+/// Why a turn's work is broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnStopReason {
+    /// Somebody asked for it.
+    Cancelled,
+    /// New messages count at once.
+    Restart,
+    /// Another node has the conversation now: nothing may be written any more.
+    LeaseLost,
+    /// This node is being closed; another one goes on.
+    NodeClosing,
+}
+
+impl TurnInterrupt {
+    /// How it breaks the work off, if it does.
+    pub(crate) fn stops(&self) -> Option<TurnStopReason> {
+        match (self.is_forced, self.messages.is_empty()) {
+            (false, _) => None,
+            (true, false) => Some(TurnStopReason::Restart),
+            (true, true) => Some(TurnStopReason::Cancelled),
+        }
+    }
+}

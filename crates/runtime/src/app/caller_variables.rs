@@ -1,8 +1,8 @@
 //! Who a server is told is asking: `$CTX.USER_ID` and the like in `env`, `headers` and `authorization_token`. Whoever is
 //! told apart by them never shares a connection.
 
+use super::McpServerFile;
 use crate::access::Authorized;
-use crate::app;
 use crate::error::{Error, ErrorCode, Result};
 use ambit_storage::suggestion;
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ pub struct CallerSettings {
 }
 
 /// The settings of a server as this caller uses it. A caller without what the server is to be told is refused.
-pub fn fill(server: &app::McpServerFile, who: &Authorized) -> Result<CallerSettings> {
+pub fn fill(server: &McpServerFile, who: &Authorized) -> Result<CallerSettings> {
     let mut filled = CallerSettings {
         fields: server.fields.clone(),
         key: Vec::new(),
@@ -93,11 +93,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn server(fields: &Value) -> app::McpServerFile {
-        app::McpServerFile {
+    fn server(fields: &Value) -> McpServerFile {
+        McpServerFile {
             id: "s".to_owned(),
             fields: fields.as_object().unwrap().clone(),
-            ..app::McpServerFile::default()
+            ..McpServerFile::default()
         }
     }
 

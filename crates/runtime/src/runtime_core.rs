@@ -1,0 +1,109 @@
+//! What all turns of a node share.
+
+use crate::app::{App, FileProblem};
+use crate::error::Result;
+use crate::live_turn::LiveTurns;
+use crate::llm::ProviderCache;
+use crate::loaded_app::{LoadOptions, LoadedApp, broken};
+use crate::lock::lock;
+use crate::tool::Toolbox;
+use ambit_storage::Stores;
+use ambit_storage::upkeep::Sweeper;
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// What all turns share.
+pub(crate) struct RuntimeCore {
+    pub stores: Arc<Stores>,
+    pub tools: Option<Arc<dyn Toolbox>>,
+    pub turns: LiveTurns,
+    pub models: Arc<ProviderCache>,
+    pub is_development: bool,
+    pub making: LoadOptions,
+    pub loaded: RwLock<Arc<LoadedApp>>,
+    /// Reloads come one after the other: the last one is of the newest files.
+    pub reloading: tokio::sync::Mutex<()>,
+    pub judge: OnceLock<ReloadCheck>,
+    pub tasks: Mutex<JoinSet<()>>,
+    pub temporary: TemporaryTenants,
+    /// Agents that write titles of chats, as many as may at once.
+    pub titles: Arc<Semaphore>,
+    /// They erase expired values of the stores.
+    pub sweepers: Mutex<Vec<Sweeper>>,
+    pub is_closing: Mutex<bool>,
+}
+
+/// Judges a new version of the app for whoever enforces its access rules: an error keeps the present version, and what is
+/// answered instead is called when the new one takes effect.
+pub type ReloadCheck = Box<dyn Fn(&App) -> Result<Box<dyn FnOnce()>, FileProblem> + Send + Sync>;
+
+/// The tenants that had temporary conversations here: these are in no index.
+#[derive(Default)]
+pub(crate) struct TemporaryTenants(Mutex<BTreeSet<String>>);
+
+impl TemporaryTenants {
+    /// The tenant has one.
+    pub fn note(&self, tenant: &str) {
+        let mut tenants = lock(&self.0);
+        if !tenants.contains(tenant) {
+            tenants.insert(tenant.to_owned());
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> BTreeSet<String> {
+        let tenants = lock(&self.0);
+        tenants.clone()
+    }
+}
+
+impl RuntimeCore {
+    /// The app's present version.
+    pub fn loaded(&self) -> Arc<LoadedApp> {
+        self.loaded
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The tools of agents in this version of the app.
+    pub fn tools(&self, loaded: &LoadedApp) -> Arc<dyn Toolbox> {
+        match &self.tools {
+            Some(tools) => tools.clone(),
+            None => loaded.mcp.clone(),
+        }
+    }
+
+    /// Runs a task that ends with the runtime.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// Loads the app again, if no file of it is broken; a broken one counts less while the app is being developed.
+    pub async fn reload(&self) -> Result<Vec<FileProblem>> {
+        let _one_at_a_time = self.reloading.lock().await;
+        let loaded = self.making.load().await?;
+        let problems = loaded.problems().to_vec();
+        let errors: Vec<FileProblem> = problems
+            .iter()
+            .filter(|it| it.is_error())
+            .cloned()
+            .collect();
+        if !errors.is_empty() && !self.is_development {
+            return Err(broken(&errors));
+        }
+        let judged = self.judge.get().map(|judge| judge(&loaded.app));
+        let take_effect = judged.transpose().map_err(|problem| broken(&[problem]))?;
+        let mut present = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(take_effect) = take_effect {
+            take_effect();
+        }
+        *present = Arc::new(loaded);
+        Ok(problems)
+    }
+}
